@@ -14,6 +14,7 @@
 
 #include "base/positions.h"
 #include "base/random.h"
+#include "base/vectorize.h"
 #include "model/attributes.h"
 #include "model/origin.h"
 #include "model/walk.h"
@@ -72,18 +73,24 @@ bool fills_with_structure(const Node& node) {
 
 /// Moves magnitudes of sign-magnitude numbers by one; never to zero and never to infinity.
 template <class Bits>
-void move_bits(Bits* bits, int64_t count, Bits infinity, const RandomStream& random) {
+[[gnu::always_inline]] inline void move_bits(Bits* bits, int64_t count, Bits infinity, const RandomStream& random) {
   constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   constexpr int64_t kDirections = 64;  // of one random number
   for (int64_t first = 0; first < count; first += kDirections) {
-    uint64_t directions = random.bits(static_cast<uint64_t>(first / kDirections));
-    for (int64_t i = first; i < std::min(first + kDirections, count); ++i, directions >>= 1U) {
-      const auto magnitude = static_cast<Bits>(bits[i] & ~kSign);
-      const auto moved = static_cast<Bits>((directions & 1U) != 0 ? magnitude + 1 : magnitude - 1);
-      const bool stays = magnitude == 0 || magnitude >= infinity || moved == 0 || moved == infinity;
-      bits[i] = stays ? bits[i] : static_cast<Bits>((bits[i] & kSign) | moved);
+    const uint64_t directions = random.bits(static_cast<uint64_t>(first / kDirections));
+    Bits* const block = bits + first;
+    for (int64_t i = 0; i < std::min(kDirections, count - first); ++i) {
+      const auto magnitude = static_cast<Bits>(block[i] & ~kSign);
+      const auto moved = static_cast<Bits>(magnitude + 2 * static_cast<Bits>(directions >> i & 1U) - 1);
+      const bool stays = (magnitude == 0) | (magnitude >= infinity) | (moved == 0) | (moved == infinity);
+      block[i] = stays ? block[i] : static_cast<Bits>((block[i] & kSign) | moved);
     }
   }
+}
+
+/// Most weights are float32.
+RELAYOUT_VECTORIZE void move_singles(uint32_t* bits, int64_t count, const RandomStream& random) {
+  move_bits<uint32_t>(bits, count, 0x7F800000U, random);
 }
 
 /// Moves elements by one ULP of a coarser type; what that does not hold stays.
@@ -181,7 +188,7 @@ Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& 
       move_bits<uint64_t>(out.data<uint64_t>(), count, 0x7FF0000000000000ULL, random);
       break;
     case DataType::float32:
-      move_bits<uint32_t>(out.data<uint32_t>(), count, 0x7F800000U, random);
+      move_singles(out.data<uint32_t>(), count, random);
       break;
     case DataType::float16:
       move_bits<uint16_t>(out.data<uint16_t>(), count, 0x7C00U, random);
