@@ -53,9 +53,14 @@ Reference::Reference(const Pair& pair, const InputMaker& inputs)
   }
 }
 
-Inputs Reference::inputs_of(std::size_t sample) const {
-  const Sample& of = samples_[sample];
-  return inputs_->make(of.assignment, of.number, of.deviation);
+const Inputs& Reference::inputs_of(std::size_t sample) const {
+  if (made_for_ != sample) {
+    const Sample& of = samples_[sample];
+    made_for_.reset();
+    made_ = inputs_->make(of.assignment, of.number, of.deviation);
+    made_for_ = sample;
+  }
+  return made_;
 }
 
 void Reference::compare_again(Session& session, const Outputs& first) {
@@ -90,7 +95,9 @@ void Reference::run(int count, double deviation) {
     const FreeDims& dims = inputs_->dims(next_);
     const auto try_sizes = [&](bool uneven) {
       sample.assignment = dims.assign({next_, all, attempt_, uneven});
-      run = session->run(inputs_->make(sample.assignment, next_, deviation));
+      made_for_.reset();
+      made_ = inputs_->make(sample.assignment, next_, deviation);
+      run = session->run(made_);
     };
     do {
       try_sizes(takes_uneven_);
@@ -104,6 +111,7 @@ void Reference::run(int count, double deviation) {
     }
     sample.macs = session->macs();
     samples_.push_back(std::move(sample));
+    made_for_ = samples_.size() - 1;
     if (samples_.size() == 1 && !waits_to_repeat_) compare_again(*session, run.outputs);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs_[i].summary.add(run.outputs[i]);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ class Reference {
   void repeat();
 
   [[nodiscard]] const std::vector<Sample>& samples() const noexcept { return samples_; }
-  [[nodiscard]] Inputs inputs_of(std::size_t sample) const;
+  /// Valid until those of another sample are asked for: the last ones that were made are kept.
+  [[nodiscard]] const Inputs& inputs_of(std::size_t sample) const;
   [[nodiscard]] const InputMaker& inputs() const noexcept { return *inputs_; }
   /// See InputMaker.
   [[nodiscard]] std::set<std::string> plain_integers() const { return inputs_->plain_integers(); }
@@ -73,6 +75,8 @@ class Reference {
   std::vector<Output> outputs_;
   std::vector<Sample> samples_;
   std::vector<SampleInputs> tried_;
+  mutable Inputs made_;
+  mutable std::optional<std::size_t> made_for_;  ///< the sample of `made_`
   Spill spill_;
   std::string rejection_, unrepeatable_;
   int next_ = 0, attempt_ = 0;
