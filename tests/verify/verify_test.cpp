@@ -892,6 +892,22 @@ TEST(Verify, AProvedPairIsNotDifferentByItsOwnRounding) {
   EXPECT_EQ(verified_by_erring_executor(a, b, errors).outputs[0].outcome, Outcome::different);
 }
 
+/// Fused nodes may turn a NaN into a number: of that, as written has the last word.
+TEST(Verify, AProvedPairWhoseNaNIsLostOptimizedIsRunAsWritten) {
+  Network a = classifier(1), b = a;
+  fold_batch_norm(b, "n1.y");
+  const Errors errors{[](const std::string&, Mode mode, Outputs& outputs) {
+                        if (mode != Mode::as_written) return;
+                        outputs[0].tensor = contiguous(outputs[0].tensor);
+                        outputs[0].tensor.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+                      },
+                      nullptr};
+  const VerifyResult result = verified_by_erring_executor(a, b, errors);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_EQ(result.defect, "");
+  EXPECT_EQ(result.outputs[0].samples[0].nan_both, 1) << "b as written has it too";
+}
+
 TEST(Verify, AProvedPairIsLookedAtForRunsThatDifferWhereItsFloorIsLarge) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
