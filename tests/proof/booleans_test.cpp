@@ -43,7 +43,7 @@ TEST(ProofOfBooleans, WhatIsAnotherExpression) {
 TEST(ProofOfBooleans, OperandsThatAreComputed) {
   const std::string same = "s = Less (x, x) ";
   EXPECT_TRUE(are_proved(same + "y = Xor (s, q)", same + "e = Equal (q, s) y = Not (e)"));
-  EXPECT_FALSE(are_proved(same + "y = Xor (s, q)", "s = Greater (x, x) e = Equal (q, s) y = Not (e)"));
+  EXPECT_FALSE(are_proved(same + "y = Xor (s, q)", "s = GreaterOrEqual (x, x) e = Equal (q, s) y = Not (e)"));
   // Under other names.
   EXPECT_TRUE(are_proved("s = IsNaN (x) y = Xor (s, q)", "t = IsNaN (x) e = Equal (t, q) y = Not (e)"));
 }

@@ -1,0 +1,155 @@
+// Limits and comparisons in other operators: the same where they let the same numbers through, or ask the same question.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/positions.h"
+#include "ops/loops/dtypes.h"
+#include "proof/claim.h"
+#include "proof/examine.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostNodes = 8;
+/// Since when the limits of a Clip are operands, and since when Max and Min broadcast.
+constexpr int kClipWithOperands = 11, kBroadcasting = 8;
+
+/// max(lowest, min(highest, operand)), whatever nodes write it; lowest ≤ highest.
+struct Limits {
+  Ref operand;
+  double lowest = -kInfinity, highest = kInfinity;
+  std::vector<const Node*> nodes;  ///< from the result upstream
+  std::vector<Ref> constants;
+};
+
+/// Reads a chain of Relu, Clip, Max and Min with constant limits.
+class LimitReader {
+ public:
+  explicit LimitReader(Side& side) : side_(side) {}
+
+  [[nodiscard]] Limits read(Ref ref) {
+    Limits out;
+    for (out.operand = side_.resolve(ref); out.nodes.size() < kMostNodes;) {
+      const Ref below = step(out);
+      if (!below) break;
+      out.operand = side_.resolve(below);
+    }
+    return out;
+  }
+
+ private:
+  /// Joins the limits of the node that makes the operand, and returns the value that it limits; nothing where it is none such.
+  [[nodiscard]] Ref step(Limits& out) {
+    const Node* const node = out.operand ? out.operand.value->producer() : nullptr;
+    if (node == nullptr || !node->domain().empty() || out.operand.value->output_index() != 0) return {};
+    constants_.clear();
+    std::optional<std::pair<double, double>> ends;
+    std::size_t limited = 0;
+    if (node->is("Relu")) ends = {0, kInfinity};
+    if (node->is("Clip")) ends = ends_of_clip(out.operand, *node);
+    if (node->is("Max") || node->is("Min")) ends = ends_of_choice(out.operand, *node, limited);
+    if (!ends || !(ends->first <= ends->second)) return {};
+    // The nodes downstream limit whatever comes through this one.
+    out.lowest = std::clamp(ends->first, out.lowest, out.highest);
+    out.highest = std::clamp(ends->second, out.lowest, out.highest);
+    out.nodes.push_back(node);
+    out.constants.insert(out.constants.end(), constants_.begin(), constants_.end());
+    return side_.operand(out.operand, limited);
+  }
+
+  [[nodiscard]] std::optional<std::pair<double, double>> ends_of_clip(Ref made, const Node& node) {
+    if (node.opset() < kClipWithOperands) return std::nullopt;
+    std::pair<double, double> ends{-kInfinity, kInfinity};
+    for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+      const Ref limit = i < node.inputs().size() ? side_.operand(made, i) : Ref();
+      if (!limit) continue;
+      const auto known = number(limit);
+      if (!known) return std::nullopt;
+      (i == 1 ? ends.first : ends.second) = *known;
+    }
+    return ends;
+  }
+
+  [[nodiscard]] std::optional<std::pair<double, double>> ends_of_choice(Ref made, const Node& node, std::size_t& limited) {
+    if (node.opset() < kBroadcasting || node.inputs().size() != 2) return std::nullopt;
+    for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
+      // A constant of dims would give the result its own.
+      const auto known = number(side_.operand(made, i));
+      if (!known) continue;
+      limited = 1 - i;
+      return node.is("Max") ? std::pair{*known, kInfinity} : std::pair{-kInfinity, *known};
+    }
+    return std::nullopt;
+  }
+
+  /// A constant number without dims.
+  [[nodiscard]] std::optional<double> number(Ref ref) {
+    const auto found = ref ? side_.constant(ref) : std::nullopt;
+    if (!found || !found->dims.empty() || !kNumericTypes.has(found->type)) return std::nullopt;
+    const Tensor value = found->load();
+    const auto number = value.element_count() == 1 ? load_one<double>(value.type(), value.bytes()) : std::nan("");
+    if (std::isnan(number)) return std::nullopt;
+    constants_.push_back(ref);
+    return number;
+  }
+
+  Side& side_;
+  std::vector<Ref> constants_;  ///< of the node at hand
+};
+
+/// Comparisons, and those that ask the same with exchanged operands.
+constexpr auto kTurned = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"Greater", "Less"}, {"GreaterOrEqual", "LessOrEqual"}, {"Less", "Greater"}, {"LessOrEqual", "GreaterOrEqual"}});
+
+/// Comparisons broadcast by attributes before this version.
+constexpr int kComparing = 7;
+
+[[nodiscard]] bool examine_limits(Sides& sides, const Claim& claim, Look& look) {
+  const Limits a = LimitReader(sides.a).read(claim.a), b = LimitReader(sides.b).read(claim.b);
+  if (a.nodes.empty() || b.nodes.empty() || !a.operand || !b.operand || a.lowest != b.lowest || a.highest != b.highest) return false;
+  look.nodes_a.insert(look.nodes_a.end(), a.nodes.begin(), a.nodes.end());
+  look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());
+  look.constants_a.insert(look.constants_a.end(), a.constants.begin(), a.constants.end());
+  look.constants_b.insert(look.constants_b.end(), b.constants.begin(), b.constants.end());
+  look.rewritten.push_back(b.nodes.front());
+  look.claims.push_back({a.operand, b.operand, {}, {}, {}, {}, b.nodes.back()});
+  return true;
+}
+
+[[nodiscard]] bool examine_turned(Sides& sides, const Claim& claim, Look& look) {
+  const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
+  const auto is_known = [](const Node* node) { return node != nullptr && node->domain().empty() && node->opset() >= kComparing; };
+  if (!is_known(a) || !is_known(b)) return false;
+  const auto turned = std::ranges::find(kTurned, std::string_view(a->op_type()), &std::pair<std::string_view, std::string_view>::first);
+  if (turned == kTurned.end() || b->op_type() != turned->second) return false;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, 1 - i);
+    if (!of_a || !of_b) return false;
+    look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b});
+  }
+  look.nodes_a.push_back(a);
+  look.nodes_b.push_back(b);
+  look.rewritten.push_back(b);
+  return true;
+}
+
+}  // namespace
+
+bool examine_orderings(Sides& sides, const Claim& claim, Look& look) {
+  return claim.a && claim.b && (examine_turned(sides, claim, look) || examine_limits(sides, claim, look));
+}
+
+}  // namespace relayout::proof
