@@ -2,10 +2,7 @@
 // numbers that an attribute names.
 #include "verify/untold.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -33,6 +30,7 @@
 #include "verify/adaption.h"
 #include "verify/inputs/port.h"
 #include "verify/nodes/compare_nodes.h"
+#include "verify/nodes/unseen_attributes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
@@ -277,41 +275,6 @@ std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
   return {};
 }
 
-/// Attributes that matter for some numbers alone: large states, labels that are left out.
-struct DataAttribute {
-  std::string_view op, name;
-};
-constexpr auto kDataAttributes = std::to_array<DataAttribute>({{"GRU", "clip"},
-                                                               {"LSTM", "clip"},
-                                                               {"NegativeLogLikelihoodLoss", "ignore_index"},
-                                                               {"RNN", "clip"},
-                                                               {"SoftmaxCrossEntropyLoss", "ignore_index"}});
-
-/// Whether two nodes have another attribute of a name.
-bool is_other(const Node& a, const Node& b, std::string_view name) {
-  const onnx::AttributeProto *const of_a = a.attribute(name), *const of_b = b.attribute(name);
-  if (of_a == nullptr || of_b == nullptr) return of_a != of_b;
-  return of_a->i() != of_b->i() || of_a->f() != of_b->f() || of_a->s() != of_b->s();
-}
-
-/// Whether heights, widths or lengths of the images that a model takes are free.
-bool has_free_sides(const Graph& graph) {
-  return std::ranges::any_of(graph.inputs(), [](const Value* input) {
-    const auto declared = input->declared();
-    if (!declared || declared->dims.size() < 3) return false;
-    return std::any_of(declared->dims.begin() + 2, declared->dims.end(), [](int64_t dim) { return dim < 0; });
-  });
-}
-
-/// Whether a node has another attribute than its counterpart that matters for some numbers or sizes alone: of a normalization, the epsilon
-/// tells where the variance is small; of a Resize, two modes place pixels apart at some sides.
-bool has_other_data_attribute(const Graph& graph, const Node& a, const Node& b) {
-  if (a.op_type() != b.op_type() || a.domain() != b.domain()) return false;
-  if (has_trait(a, Trait::normalizes) && is_other(a, b, "epsilon")) return true;
-  if (a.is("Resize") && is_other(a, b, "coordinate_transformation_mode")) return has_free_sides(graph);
-  return std::ranges::any_of(kDataAttributes, [&](const DataAttribute& known) { return a.is(known.op) && is_other(a, b, known.name); });
-}
-
 /// An attribute that matters for some numbers or sizes alone: samples that agree do not show that others would.
 std::string untold_attribute(const Pair& pair, const VerifyResult& result) {
   const ProofResult& proof = *result.proof;
@@ -321,7 +284,7 @@ std::string untold_attribute(const Pair& pair, const VerifyResult& result) {
     const Node *const a = node_called(pair.a.model->graph(), entry.name), *const b = node_called(pair.b.model->graph(), entry.name);
     const auto check = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
     const bool is_acquitted = check != result.checks.end() && check->acquitted;
-    if (is_acquitted || a == nullptr || b == nullptr || !has_other_data_attribute(pair.a.model->graph(), *a, *b)) continue;
+    if (is_acquitted || a == nullptr || b == nullptr || !part_unseen_by_attributes(pair.a.model->graph(), *a, *b)) continue;
     return entry.text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
   }
   return {};

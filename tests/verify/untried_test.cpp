@@ -103,6 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"a Relu by hand", kImage, "{ y = Relu(x) }", "{ z = Constant<value_float = 0.0>()\n y = Max(x, z) }"},
         Pair{"a node that nothing needs", kImage, "{ y = Tanh(x) }",
              "{ z = Constant<value_float = 7.0>()\n unused = Min(x, z)\n y = Tanh(x) }"},
+        Pair{"modes of a Resize that are one at whole scales", "(float[1, 3, H, W] x) => (float[1, 3, P, Q] y) ",
+             "{ s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>()\n y = Resize<mode = \"linear\">(x, , s) }",
+             "{ s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>()\n"
+             "  y = Resize<mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\">(x, , s) }"},
         Pair{"an absolute value by hand", kImage, "{ y = Abs(x) }", "{ n = Neg(x)\n y = Max(x, n) }"}));
 
 TEST(UntriedModels, WithoutOutputsAreInconclusive) {
