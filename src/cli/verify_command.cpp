@@ -341,8 +341,9 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
                "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})");
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
   options.group("Inputs");
-  options.integer("--samples", "N", 1, request->options.samples,
-                  "how many sets of inputs to run (default: 4; 1 where the files alone prove it)");
+  options.integer(
+      "--samples", "N", 1, request->options.samples,
+      "how many sets of inputs to run (default: 4; 1 where the files alone prove it, if need be but for constants within rounding)");
   declare_input_options(options, request->inputs);
   options.text("--save-data", "DIR", request->save_data, "write inputs and outputs of A there as test_data_set_N, for --data");
   options.group("Verdict");

@@ -65,9 +65,9 @@ Candidate::Candidate(const Pair& pair, const Reference& reference, Floors& floor
   }
 }
 
-void Candidate::run() {
+void Candidate::run(std::size_t count) {
   const auto start = std::chrono::steady_clock::now();
-  const std::size_t last = reference_->samples().size();
+  const std::size_t last = std::min(count, reference_->samples().size());
   pair_->steps->expect(static_cast<int64_t>(last - next_));
   const auto session = pair_->open(pair_->b, pair_->execute_options(mode_));
   for (; next_ < last && rejection_.empty(); ++next_) {
@@ -215,7 +215,7 @@ void Candidate::acquit_own_rounding() {
   const auto is_small = [](const Sample& sample) { return sample.macs <= rules::kReferenceMacs; };
   if (open.empty() || !std::ranges::all_of(reference_->samples(), is_small)) return;
   Candidate exact(*pair_, *reference_, *floors_, Mode::reference);
-  exact.run();
+  exact.run(reference_->samples().size());
   if (!exact.agrees_wholly()) return;
   for (SampleMetrics* const metrics : open) {
     metrics->outcome = Outcome::same;

@@ -39,8 +39,8 @@ class Candidate {
  public:
   Candidate(const Pair& pair, const Reference& reference, Floors& floors, Mode mode);
 
-  /// Runs the samples that have not run. Stops where the model refuses its inputs.
-  void run();
+  /// Runs those of the first `count` samples that have not run. Stops where the model refuses its inputs.
+  void run(std::size_t count);
   /// Gives figures that lie barely above their bound firmer floors, and explains exact outputs that differ by a choice between nearly
   /// equal numbers. No Session may be open.
   void settle();

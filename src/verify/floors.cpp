@@ -45,9 +45,10 @@ void Floors::measure() {
     for (std::size_t s = first; s < last; ++s) floors_[i].push_back(least_floor(type, reference_->yardstick(i, s)));
   }
   joined_.resize(last, false);
-  draws_ = std::max(draws_, pair_->proved ? rules::kNoiseDrawsOfProved : rules::kNoiseDraws);
+  draws_ = std::max(draws_, rules::kFirstDraws);
   draw(first, 0, draws_);
   seconds_ += seconds_since(start);
+  if (!pair_->proved && !are_healthy()) (void)complete();
 }
 
 bool Floors::complete() {

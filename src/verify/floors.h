@@ -24,10 +24,10 @@ class Floors {
 
   Floors(const Pair& pair, const Reference& reference);
 
-  /// For the samples that have no floor yet: one rounding, and runs with moved weights: all that belong to every floor, or fewer where
-  /// the files prove that both compute the same.
+  /// For the samples that have no floor yet: one rounding, and the first runs with moved weights; where the files do not prove that both
+  /// compute the same, all that belong to a floor if it is not that of a healthy network.
   void measure();
-  /// The draws that belong to every floor, where a proof let measure() begin with fewer. Whether there were any to make.
+  /// The draws that belong to every floor, where measure() ended with fewer. Whether there were any to make.
   bool complete();
   /// More draws, for all samples: some by all means, and as many as an output of so few elements needs for a firm floor.
   void firm_up(int64_t fewest_elements);

@@ -32,8 +32,8 @@ class Reference {
  public:
   Reference(const Pair& pair, const InputMaker& inputs);
 
-  /// Runs `count` further samples. The first sample of all finds sizes that the model takes, and is run twice, unless the files prove
-  /// that both compute the same: then a candidate that agrees, over a healthy floor, has shown it.
+  /// Runs `count` further samples. The first sample of all finds sizes that the model takes, and is run twice where nodes draw random
+  /// numbers: elsewhere a candidate that agrees, over a healthy floor, shows that runs do.
   void run(int count, double deviation = 0);
   /// Runs the first sample the second time, where that has not been done.
   void repeat();

@@ -7,10 +7,9 @@ namespace relayout::rules {
 // Every number of the verdict, with its unit and its source; kFloorFactor is in relayout/verify.h, as reports tell it. "Measured" means:
 // over 725 pairs of right and wrong files of 25 architectures, in f32 unless another type is named.
 
-/// Runs of the original with moved weights that make a floor at first.
-inline constexpr int kNoiseDraws = 3;
-/// If the files prove that both compute the same, one run is enough for a figure within kNearFloors floors; others get the rest.
-inline constexpr int kNoiseDrawsOfProved = 1;
+/// Runs of the original with moved weights that make a floor. They begin with kFirstDraws: a figure within kNearFloors of a healthy floor
+/// needs no more, as floors only grow with draws; all others get the rest before they are judged.
+inline constexpr int kNoiseDraws = 3, kFirstDraws = 1;
 inline constexpr double kNearFloors = 2;
 /// A figure above its bound by less than kNearBound gets so many draws more before it is called different: where few elements carry the
 /// error (a saturated output), three draws may all miss them.
@@ -30,7 +29,7 @@ inline constexpr double kHealthyFloor = 50;
 /// Standard deviations of the inputs that take the place of those of ill-conditioned samples, tried in this order.
 inline constexpr double kMildDeviations[] = {0.25, 0.01};
 
-/// Samples when something is unexplained, and when the proof is complete.
+/// Samples when something is unexplained; and when the proof is complete, or but for constants that rounding may have changed.
 inline constexpr int kSamples = 4, kSamplesOfProved = 1;
 /// Samples over which nodes are compared one by one: of the usual size, and reaching far.
 inline constexpr int kLayerSamples = 2;

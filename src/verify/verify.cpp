@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/origin.h"
+#include "ops/constants.h"
 #include "ops/declared_types.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"
@@ -46,6 +47,7 @@
 #include "verify/inputs/save_data.h"
 #include "verify/interface.h"
 #include "verify/judge.h"
+#include "verify/measured_types.h"
 #include "verify/metrics.h"
 #include "verify/node_verdict.h"
 #include "verify/nodes/compare_nodes.h"
@@ -310,10 +312,17 @@ void take_figures(const Pair& pair, const Reference& reference, Candidate& candi
   result.reason = "the reference runs, the candidate does not: " + escape(pair.b.name) + ": " + candidate.rejection();
 }
 
+/// Samples over which optimized execution is looked at: of inputs of one size, the first tells of the plan.
+std::size_t samples_of_optimized(const Reference& reference) {
+  const std::vector<Sample>& samples = reference.samples();
+  const auto has_first_size = [&](const Sample& sample) { return sample.assignment.shapes == samples.front().assignment.shapes; };
+  return std::ranges::all_of(samples, has_first_size) ? 1 : samples.size();
+}
+
 /// Right as written, but not optimized: a defect only against a node that errs alone.
 void check_optimized(const Pair& pair, const Reference& reference, Floors& floors, Candidate& written, VerifyResult& result) {
   Candidate optimized(pair, reference, floors, Mode::optimized);
-  optimized.run();
+  optimized.run(samples_of_optimized(reference));
   result.seconds_b += optimized.seconds();
   if (!optimized.rejection().empty()) {
     result.defect = "right as written, cannot run optimized: " + escape(pair.b.name) + ": " + optimized.rejection();
@@ -394,8 +403,19 @@ void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& rang
   }
 }
 
+/// Whether the proof leaves nothing open but real constants that differ by no more than rounding.
+bool is_proved_but_for_rounding(const Pair& pair, const ProofResult& proof) {
+  using Kind = Unexplained::Kind;
+  const Graph& b = pair.b.model->graph();
+  return std::ranges::all_of(proof.unexplained, [&](const Unexplained& entry) {
+    const bool is_tensor = entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor;
+    const Value* const value = is_tensor && !entry.in_first && entry.values > 0 ? b.find(entry.name) : nullptr;
+    return value != nullptr && is_measured(Constants().type_of(*value)) && entry.largest <= rules::kRoundedConstant;
+  });
+}
+
 /// Samples to begin with: all files of a folder, where one is given.
-int planned_samples(const Pair& pair, const InputMaker& inputs) {
+int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResult& result) {
   if (inputs.is_always_the_same()) return 1;
   const int files = inputs.given().in_folders(), wanted = pair.options->samples;
   if (files > 0 && wanted > files) {
@@ -405,14 +425,14 @@ int planned_samples(const Pair& pair, const InputMaker& inputs) {
   }
   if (wanted > 0) return wanted;
   if (files > 0) return files;
-  return pair.proved ? rules::kSamplesOfProved : rules::kSamples;
+  return result.proof && is_proved_but_for_rounding(pair, *result.proof) ? rules::kSamplesOfProved : rules::kSamples;
 }
 
 /// Runs b as written, which is the authority. Of a proved pair, the optimized run alone is enough where it agrees.
 std::unique_ptr<Candidate> run_candidate(const Pair& pair, const Reference& reference, Floors& floors, VerifyResult& result) {
   const auto run = [&](Mode mode) {
     auto candidate = std::make_unique<Candidate>(pair, reference, floors, mode);
-    candidate->run();
+    candidate->run(reference.samples().size());
     candidate->settle();
     result.seconds_b += candidate->seconds();
     return candidate;
@@ -442,7 +462,7 @@ void execute(Pair& pair, VerifyResult& result) {
 
   if (const std::string empty = inputs.empty_input(); !empty.empty()) result.remarks.push_back(empty);
   for (const std::string& remark : inputs.given().remarks()) result.remarks.push_back(remark);
-  const int samples = planned_samples(pair, inputs);
+  const int samples = planned_samples(pair, inputs, result);
   inputs.prepare(samples);
   Reference reference(pair, inputs);
   reference.run(samples);

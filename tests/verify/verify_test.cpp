@@ -837,7 +837,7 @@ TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
   int runs = 0;
   const VerifyResult result = verified_by_erring_executor(n, n,
                                                           {[&](const std::string&, Mode, Outputs& outputs) {
-                                                             if (runs++ == 1) shift_first(outputs[1]);
+                                                             if (runs++ == 0) shift_first(outputs[1]);
                                                            },
                                                            nullptr});
   EXPECT_THAT(result.defect, AllOf(HasSubstr("not deterministic"), HasSubstr("output 'f'"), HasSubstr("a.onnx")));
@@ -906,6 +906,59 @@ TEST(Verify, AProvedPairWhoseNaNIsLostOptimizedIsRunAsWritten) {
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
   EXPECT_EQ(result.defect, "");
   EXPECT_EQ(result.outputs[0].samples[0].nan_both, 1) << "b as written has it too";
+}
+
+/// Moves all elements of a constant by one ULP.
+void round_otherwise(Network& network, const std::string& name) {
+  network.edit(name, [](std::vector<float>& values) {
+    for (float& value : values) value = std::nextafter(value, 100.0F);
+  });
+}
+
+TEST(Verify, APairThatIsProvedButForRoundingIsRunOverOneSample) {
+  Network a = classifier(1), b = a;
+  round_otherwise(b, "c1.w");
+  std::string runs;
+  float shift = 0;
+  const Errors errors{[&](const std::string& file, Mode mode, Outputs& outputs) {
+                        runs += std::string(1, file[0]) + (mode == Mode::optimized ? "o" : mode == Mode::reference ? "r" : "") + " ";
+                        if (file != "b.onnx" || mode != Mode::as_written) return;
+                        outputs[0].tensor = contiguous(outputs[0].tensor);
+                        outputs[0].tensor.data<float>()[0] += shift;
+                      },
+                      nullptr};
+  const VerifyResult result = verified_by_erring_executor(a, b, errors);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_EQ(result.samples, 1);
+  EXPECT_EQ(result.draws, 1);
+  ASSERT_EQ(result.checks.size(), 1U);
+  EXPECT_EQ(result.checks[0].outcome, Outcome::same);
+  EXPECT_EQ(runs, "a a ar b a a b bo ") << "the original, its floor twice, b, three runs node by node, b optimized";
+  // What lies farther than two floors gets all draws before anything is said of it.
+  const SampleMetrics& metrics = result.outputs[0].samples[0];
+  ASSERT_GT(metrics.max_error, 0);
+  for (const auto& [floors, outcome] : {std::pair{3.0, Outcome::same}, {100.0, Outcome::different}}) {
+    shift = static_cast<float>(floors * metrics.floor_max * metrics.max_abs / metrics.max_error);
+    const VerifyResult doubtful = verified_by_erring_executor(a, b, errors);
+    EXPECT_GE(doubtful.draws, 3);
+    EXPECT_EQ(doubtful.outputs[0].outcome, outcome) << summary(doubtful);
+  }
+}
+
+TEST(Verify, MoreThanRoundingIsLookedAtOverAllSamples) {
+  const Network a = classifier(1);
+  Network farther = a;
+  farther.edit("c1.w", [](std::vector<float>& values) { values[0] *= 1.00001F; });
+  EXPECT_EQ(verified(a, farther).samples, 4);
+  // Counts are not rounded, however little they differ.
+  Network count = a, other = a;
+  count.integers("many", {1}, {100'000'000});
+  other.integers("many", {1}, {100'000'001});
+  for (Network* const network : {&count, &other}) {
+    network->node("Cast", {"many"}, {"many.f"}, {"to=1"}), network->node("Mul", {"r1", "many.f"}, {"r1.many"});
+    network->producer("p").set_input(0, "r1.many"), network->sort();
+  }
+  EXPECT_EQ(verified(count, other).samples, 4);
 }
 
 TEST(Verify, AProvedPairIsLookedAtForRunsThatDifferWhereItsFloorIsLarge) {

@@ -105,6 +105,26 @@ void look_closer(FedRuns& runs, Layers& layers) {
   }
 }
 
+/// Whether the first draws leave it open that a layer is rounding.
+bool wants_all_draws(const FedRuns& runs, const Layer& layer) {
+  if (!layer.compared || layer.other_structure || !is_measured(layer.type)) return false;
+  const bool is_healthy = layer.floor.max <= rules::kHealthyFloor * dtype_minimum(runs.type_of_floor(layer.type));
+  return layer.differs() || !(layer.metrics.ratio <= rules::kNearFloors) || !is_healthy;
+}
+
+/// Compares b's nodes over the first draws, and over all where those leave one open.
+void compare_fed(FedRuns& runs, Layers& layers) {
+  runs.measure_floors(0, rules::kFirstDraws);
+  runs.feed_candidate();
+  if (std::ranges::none_of(layers.all(), [&](const Layer& layer) { return wants_all_draws(runs, layer); })) return;
+  runs.measure_floors(rules::kFirstDraws, rules::kNoiseDraws - rules::kFirstDraws);
+  for (Layer& layer : layers.all()) {
+    if (!(layer.metrics.bound_max > 0)) continue;
+    runs.decide(layer);
+    if (!layer.differs()) layer.candidate.reset();
+  }
+}
+
 /// Layers that differ, each with those that differ behind it, and the equal ones between that only move its elements.
 struct Chains {
   std::map<std::size_t, std::vector<std::size_t>> followed;  ///< by the first: those behind
@@ -297,8 +317,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   for (Layer& layer : layers.all()) layer.before_jump = layer.apart = layer.before_jump && !is_edge(task.feeding);
   FedRuns runs(task, layers);
   runs.capture();
-  runs.measure_floors(0, rules::kNoiseDraws);
-  runs.feed_candidate();
+  compare_fed(runs, layers);
   const auto has_other_structure = [](const Layer& layer) { return layer.other_structure; };
   if (std::ranges::any_of(layers.all(), has_other_structure)) compare_behind_other_structures(runs, layers);
   compare_behind_masks(runs, layers);
