@@ -73,6 +73,28 @@ std::optional<Skip> fit_all(std::vector<AffineNode>& affines, const Channels& ch
   return obstacles.any() ? std::optional(obstacles.first()) : std::nullopt;
 }
 
+/// An Add or Sub of a constant so large that it rounds what it is added to: 12582912 makes whole numbers of a float32, and takes more than
+/// half of its digits. Real arithmetic does without that rounding; the model means it. Values are taken to be of size 1 upstream of the
+/// affines and downstream of a BatchNormalization, and to grow by factors.
+std::optional<Skip> rounding_shift(const std::vector<AffineNode>& affines, DataType type) {
+  const double largest = 4 * std::sqrt(2 / spacing_at(type, 1));
+  double unit = 1;
+  for (const AffineNode& affine : affines) {
+    if (affine.node->is("BatchNormalization")) {
+      unit = 1;
+      continue;
+    }
+    double factor = 0, shift = 0;
+    for (std::size_t c = 0; c < as_size(affine.affine->length()); ++c) {
+      factor = std::max(factor, std::fabs(affine.affine->scale_at(c)));
+      shift = std::max(shift, std::fabs(affine.affine->shift_at(c)) + std::fabs(affine.affine->scale_at(c) * affine.affine->center_at(c)));
+    }
+    unit = std::max(1.0, unit * factor);
+    if (std::isfinite(shift) && shift > largest * unit) return Skip{Reason::not_affine, affine.node->label() + " rounds its operand"};
+  }
+  return std::nullopt;
+}
+
 /// The product of all scales: one per channel, or one for all.
 std::vector<double> composed_scale(const std::vector<AffineNode>& affines, int64_t channels) {
   const bool varies = std::ranges::any_of(affines, [](const AffineNode& affine) { return affine.affine->scale.size() != 1; });
@@ -162,6 +184,7 @@ std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> af
   const LinearOperator& target = out.target;
   if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return skip;
 
+  if (auto skip = rounding_shift(affines, target.weight.type)) return skip;
   const std::vector<double> factors = composed_scale(affines, target.outputs);
   std::vector<double> bias = target.bias.values;
   for (const AffineNode& affine : affines) {
@@ -182,6 +205,7 @@ std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> 
     if (affine.axis && !affine.is_sized) obstacles.note(Reason::broadcast_grows, affine.node->label());
   }
   if (auto skip = fit_all(affines, {target.input_axis, target.inputs, target.data_rank}, target)) obstacles.note(std::move(*skip));
+  if (auto skip = rounding_shift(affines, target.weight.type)) obstacles.note(std::move(*skip));
   if (obstacles.any()) return obstacles.first();
 
   const std::vector<double> factors = composed_scale(affines, target.inputs);

@@ -143,7 +143,18 @@ std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
   return is_binary(*node) ? read_binary(side, output, rounded) : std::nullopt;
 }
 
-std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank) {
+namespace {
+
+/// Whether shifts cancel that round what they are added to, beside a value whose elements are of size 1: they take more than half of the
+/// digits of the type. (x + 12582912) − 12582912 makes whole numbers of a float32.
+bool rounds_its_operand(const Lane& lane, DataType type) {
+  const long double largest = std::ldexp(1.0L, (fraction_bits(type) + 1) / 2 + 2);
+  return lane.magnitude > largest * std::max(std::abs(lane.factor), std::abs(lane.shift));
+}
+
+}  // namespace
+
+std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank, DataType type) {
   Composed out{std::vector<Lane>(as_size(channels)), static_cast<int64_t>(steps.size()), 0};
   for (const Step& step : steps) {
     // Ranks above 1 grow a value unless its own rank is known to be enough.
@@ -153,6 +164,8 @@ std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels,
     if (!one_for_all && (static_cast<int64_t>(step.lanes.size()) != channels || !is_same(step.axis, axis, rank))) return std::nullopt;
     for (std::size_t c = 0; c < out.lanes.size(); ++c) out.lanes[c] = compose(out.lanes[c], step.lanes[one_for_all ? 0 : c]);
   }
+  const auto rounds = [&](const Lane& lane) { return lane.factor != 0 && std::isfinite(lane.factor) && rounds_its_operand(lane, type); };
+  if (std::ranges::any_of(out.lanes, rounds)) return std::nullopt;
   return out;
 }
 

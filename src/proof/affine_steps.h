@@ -5,6 +5,7 @@
 
 #include "ops/axis.h"
 #include "proof/side.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 
@@ -49,7 +50,7 @@ struct Composed {
   bool operator==(const Composed&) const = default;
 };
 /// Steps over a value whose channels lie along `axis`. Nothing when a step runs along another axis, is of another length, or would
-/// make the value grow. `rank` is the value's, -1 when it is not known.
-[[nodiscard]] std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank);
+/// make the value grow, or when shifts round a value of `type`. `rank` is the value's, -1 when it is not known.
+[[nodiscard]] std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank, DataType type);
 
 }  // namespace relayout::proof

@@ -394,8 +394,8 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   read_fronts(sides, claim, Transposes::paired, pair);
   // A node that is gone may have changed nothing: factors of 1.
   if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
-  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank);
-  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank);
+  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank, pair.a.weight.type);
+  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank, pair.b.weight.type);
   if (!behind_a || !behind_b) return false;
   pair.behind_a = *behind_a;
   pair.behind_b = *behind_b;

@@ -81,7 +81,7 @@ std::optional<Composed> compose_front(Side& side, Shapes& shapes, const Chain& c
     }
     steps.push_back(std::move(step));
   }
-  return compose(steps, linear.input_axis, linear.inputs, rank);
+  return compose(steps, linear.input_axis, linear.inputs, rank, linear.weight.type);
 }
 
 }  // namespace relayout::proof

@@ -63,7 +63,11 @@ std::size_t Sums::intern(Atom atom) {
 
 Sum Sums::plus(Sum a, const Sum& b, double factor) {
   a.origin = {};
-  a.constant += factor * b.constant;
+  const double added = factor * b.constant, sum = a.constant + added;
+  // Numbers that nearly cancel round what stands between them: x + 12582912 − 12582912 is x rounded to whole numbers.
+  constexpr double kLeastLeft = 0x1p-10;
+  if (a.constant != 0 && added != 0 && std::abs(sum) < kLeastLeft * std::max(std::abs(a.constant), std::abs(added))) has_failed_ = true;
+  a.constant = sum;
   for (Product term : b.terms) {
     term.coefficient *= factor;
     add(a, std::move(term));

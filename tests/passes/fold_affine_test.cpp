@@ -201,6 +201,20 @@ TEST(FoldAffine, F120OverflowOfFloat16) {
   EXPECT_EQ(result.reasons()[0], Reason::overflow);
 }
 
+/// (x + 1.5·2²³) − 1.5·2²³ rounds a float32 to whole numbers, which real arithmetic would not.
+TEST(FoldAffine, AConstantThatRoundsItsOperandIsMeant) {
+  for (const std::string chain : {"d = Add (c, k)  y = Sub (d, k)", "b = Mul (c, m)  d = Add (b, k)  e = Sub (d, k)  y = Div (e, m)"}) {
+    const PassResult result = run(kFolds, conv(chain, "float k = {12582912.0}, float m = {16.0}"));
+    EXPECT_EQ(result.count("Add") + result.count("Sub"), 2) << result.details();
+    EXPECT_THAT(result.details(), HasSubstr("rounds its operand"));
+  }
+  TextModel half(conv("d = Add (c, k)  y = Sub (d, k)", "float k = {1536.0}"));
+  half.cast(DataType::float16);
+  EXPECT_EQ(run(kFolds, half).count("Sub"), 1);
+  // A mean of images in bytes does not round.
+  EXPECT_EQ(run(kFolds, conv("y = Sub (c, k)", "float k = {123.68}")).count("Sub"), 0);
+}
+
 TEST(FoldAffine, F110OverflowOnTheWayIsNone) {
   TextModel before(conv("d = Mul (c, k)  y = Mul (d, l)", "float[4,1,1] k = {60000.0,1.0,1.0,1.0}, float l = {0.00006}"));
   before.cast(DataType::float16).set("W", std::vector<double>(108, 4.0));

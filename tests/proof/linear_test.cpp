@@ -119,6 +119,23 @@ TEST(ProofOfAffines, ReadingsOfALargeWeightAreToldApart) {
   EXPECT_TRUE(names(prove(before, after(scaled(w, last), of_last)), Kind::node_removed, "'d' (BatchNormalization)"));
 }
 
+TEST(ProofOfAffines, ConstantsThatRoundWhatTheyAreAddedToDoNotCancel) {
+  const auto chain = [](double number) {
+    return Example("g (float[1,3,4,4] x) => (y) { c = Conv (x, W) a = Add (c, k) y = Sub (a, k) }")
+        .add("W", normal("w", {2, 3, 1, 1}))
+        .add("k", {DataType::float32, {}, {number}});
+  };
+  const Example bare = Example("g (float[1,3,4,4] x) => (y) { y = Conv (x, W) }").add("W", normal("w", {2, 3, 1, 1}));
+  EXPECT_TRUE(prove(chain(0.5), bare).proved);
+  EXPECT_FALSE(prove(chain(12582912), bare).proved);
+  EXPECT_FALSE(prove(bare, chain(12582912)).proved);
+  // Without an operator in front the same numbers are arithmetic.
+  const auto alone = [](double number) {
+    return Example("g (float[2,3] x) => (y) { a = Add (x, k) y = Sub (a, k) }").add("k", {DataType::float32, {}, {number}});
+  };
+  EXPECT_FALSE(prove(alone(12582912), Example("g (float[2,3] x) => (y) { y = Identity (x) }")).proved);
+}
+
 TEST(ProofOfAffines, F105SubFromConstantAndScalars) {
   const auto make = [&](const std::string& text) { return Example("g (float[1,6,8,8] x) => (float[1,4,6,6] y) { " + text + " }"); };
   const Array b = normal("b", {4});
