@@ -129,7 +129,7 @@ std::string verdict_reason(const VerifyResult& result) {
   const auto telling = std::ranges::find(result.outputs, result.outcome, &OutputComparison::outcome);
   if (telling == result.outputs.end()) return {};
   const int64_t others = std::ranges::count(result.outputs, result.outcome, &OutputComparison::outcome) - 1;
-  const std::string which = "output " + quote(telling->name) + (others > 0 ? " and " + counted(others, "more") : "");
+  const std::string which = "output " + quote(telling->name) + (others > 0 ? " and " + format_count(others) + " more" : "");
   const LayerResult* const wrong = first_wrong(result);
   if (result.outcome != Outcome::different || wrong == nullptr) return which + ": " + telling->reason;
   return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") onwards";

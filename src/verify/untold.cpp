@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +46,30 @@ struct Sizes {
   std::string text;  ///< "sequence = 1024"; of a sample's, empty
 };
 
+/// Sizes at which Slices of two models may part: their constant ends, and one more; the fewest first.
+std::vector<int64_t> sizes_by_slices(const Pair& pair) {
+  constexpr std::size_t kMost = 8;
+  constexpr int64_t kLargest = 1 << 16;
+  std::set<int64_t> found;
+  Constants constants;
+  for (const Side* const side : {&pair.a, &pair.b}) {
+    for (const Node& node : side->model->graph().nodes()) {
+      const Value* const ends = node.is("Slice") ? node.input(2) : nullptr;
+      const auto known = ends == nullptr ? std::nullopt : constants.value(*ends);
+      if (!known || !kIndexTypes.has(known->type())) continue;
+      const Tensor dense = contiguous(*known);
+      std::vector<int64_t> numbers(as_size(dense.element_count()));
+      load(dense.type(), dense.bytes(), 1, dense.element_count(), numbers.data());
+      for (const int64_t number : numbers) {
+        if (number > 0 && number < kLargest) found.insert({number, number + 1});
+      }
+    }
+  }
+  std::vector<int64_t> out(found.begin(), found.end());
+  out.resize(std::min(out.size(), kMost));
+  return out;
+}
+
 /// The sizes of the samples first, then those with one of the dims that are free for the caller of both models at another size.
 std::vector<Sizes> all_sizes(const Pair& pair, const Reference& reference) {
   std::vector<Sizes> out;
@@ -63,8 +89,10 @@ std::vector<Sizes> all_sizes(const Pair& pair, const Reference& reference) {
       if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(key)) places[key].emplace_back(port.name, axis);
     }
   }
+  std::vector<int64_t> others = sizes_by_slices(pair);
+  others.insert(others.end(), std::begin(rules::kOtherSizes), std::end(rules::kOtherSizes));
   for (const auto& [key, of_inputs] : places) {
-    for (const int64_t size : rules::kOtherSizes) {
+    for (const int64_t size : others) {
       Sizes other{out.front().options, escape(key) + " = " + std::to_string(size)};
       for (const auto& [input, axis] : of_inputs) {
         const auto found = other.options.shapes.find(input);

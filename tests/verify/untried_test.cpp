@@ -71,6 +71,10 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"a limit behind a node that is left without readers", "(int64[N] i, float[40, 6] t) => (float[N, 6] y) ",
              "{ k = Constant<value_int = 39>()\n l = Min(i, k)\n y = Gather(t, l) }",
              "{ k = Constant<value_int = 39>()\n l = Min(i, k)\n y = Gather(t, i) }"},
+        Pair{"nested Slices whose ends lie close", "(float[N, 4] x) => (float[M, 4] y) ",
+             "{ s = Constant<value_ints = [0]>()\n e = Constant<value_ints = [512]>()\n f = Constant<value_ints = [514]>()\n"
+             "  q = Slice(x, s, e)\n y = Slice(q, s, f) }",
+             "{ s = Constant<value_ints = [0]>()\n f = Constant<value_ints = [514]>()\n y = Slice(x, s, f) }"},
         Pair{"the epsilon of a normalization in 16 bits", "(float16[N, 64] x) => (float16[N, 64] y) ",
              "{ o = Constant<value_float = 1.0>()\n w = Cast<to = 10>(o)\n y = LayerNormalization<epsilon = 0.00001>(x, w) }",
              "{ o = Constant<value_float = 1.0>()\n w = Cast<to = 10>(o)\n y = LayerNormalization<epsilon = 0.0001>(x, w) }"},

@@ -208,9 +208,9 @@ bool can_reach(const Bounds& bounds, const Piece& piece) {
 std::string Piece::text() const {
   if (watched == node->output(0)) return above != 0 ? "true" : "false";
   if (is_point) return exact_number(above);
-  if (below == kInfinity) return "a number above " + exact_number(above);
-  if (above == -kInfinity) return "a number below " + exact_number(below);
-  return "a number between " + exact_number(above) + " and " + exact_number(below);
+  if (below == kInfinity) return "number above " + exact_number(above);
+  if (above == -kInfinity) return "number below " + exact_number(below);
+  return "number between " + exact_number(above) + " and " + exact_number(below);
 }
 
 std::vector<Piece> pieces_of(const Node& node, ValueBounds& bounds, bool is_wide) {

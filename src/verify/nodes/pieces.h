@@ -18,7 +18,7 @@ struct Piece {
   bool is_taken = false;  ///< a run had such a number
 
   [[nodiscard]] bool has(double number) const { return is_point ? number == above : number > above && number < below; }
-  /// "a number above 6"
+  /// "number above 6"
   [[nodiscard]] std::string text() const;
 };
 

@@ -158,7 +158,7 @@ std::string told_of(const Trial& trial, const ProofResult& proof) {
   const Piece& piece = trial.piece;
   const bool is_result = piece.watched == piece.node->output(0);
   return entry_of(*trial.change, proof) + ", and no sample reaches that: node " + piece.node->label() + " of " +
-         (trial.is_of_a ? "A" : "B") + (is_result ? " is never " : " gets no such as ") + piece.text() +
+         (trial.is_of_a ? "A" : "B") + (is_result ? " is never " : " gets no ") + piece.text() +
          " (--samples N makes more, --input gives your own)";
 }
 
