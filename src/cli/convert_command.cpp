@@ -19,6 +19,7 @@
 #include "cli/convert_all.h"
 #include "cli/convert_jobs.h"
 #include "cli/destinations.h"
+#include "cli/freed_pages.h"
 #include "cli/help.h"
 #include "cli/layout_report.h"
 #include "cli/options.h"
@@ -114,6 +115,7 @@ Json document_of(Json models, int code) {
 }
 
 int run(ConvertRequest& request, const Common& common) {
+  if (request.options.verify) keep_freed_pages();
   if (request.list_passes) {
     if (common.json) {
       write_document(passes_json(), 0);

@@ -7,12 +7,6 @@
 #include "base/interrupt.h"
 #include "cli/command_line.h"
 
-/// jemalloc reads this: what is freed stays with the program. Weights come and go with every run of a model, and each page that the system
-/// takes back and hands out anew costs more than reading it.
-extern "C" {
-[[gnu::visibility("default")]] extern const char* const malloc_conf = "dirty_decay_ms:-1";
-}
-
 int main(int count, char** words) {
   relayout::install_interrupt_handlers();
   const std::vector<std::string> arguments(words + (count > 0 ? 1 : 0), words + count);

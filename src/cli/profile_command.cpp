@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/destinations.h"
+#include "cli/freed_pages.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/profile_html.h"
@@ -236,6 +237,7 @@ void check_options(const OptionSet& options, bool is_pair, bool is_sweep) {
 }
 
 int run(Request& request, const Common& common, const OptionSet& options) {
+  keep_freed_pages();
   read_words(request, !common.verbose);
   destinations_of(request).check(common.json);
   const std::vector<Setting> settings = settings_of(request);

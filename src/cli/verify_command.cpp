@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/destinations.h"
 #include "cli/failure.h"
+#include "cli/freed_pages.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -247,6 +248,7 @@ void note_failure(const Request& request) {
 }
 
 int run(Request& request, const Common& common) {
+  keep_freed_pages();
   read_words(request);
   request.options.threads = common.threads;
   request.options.layers = request.layers || !request.files.html.empty();
