@@ -18,7 +18,7 @@
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "ops/loops/strided.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "proof/affine_steps.h"
 #include "proof/linear.h"
 #include "proof/recompute.h"
 

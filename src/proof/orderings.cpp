@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "proof/claim.h"
 #include "proof/examine.h"

@@ -32,10 +32,10 @@
 #include "verify/adaption.h"
 #include "verify/inputs/port.h"
 #include "verify/nodes/compare_nodes.h"
-#include "verify/nodes/unseen_attributes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
+#include "verify/unseen_attributes.h"
 
 namespace relayout {
 namespace {

@@ -182,7 +182,7 @@ void save_samples(const Pair& pair, const Reference& reference) {
   for (const Port& port : required_inputs(pair.a.model->graph())) input_names.push_back(port.name);
   for (const Port& port : pair.a.outputs) output_names.push_back(port.name);
   for (std::size_t s = 0; s < reference.samples().size(); ++s) {
-    const Inputs made = reference.inputs_of(s);
+    const Inputs& made = reference.inputs_of(s);
     std::vector<Datum> inputs, outputs;
     for (const std::string& name : input_names) inputs.push_back(made.at(name));
     for (std::size_t i = 0; i < reference.output_count(); ++i) outputs.push_back(reference.value(i, s));

@@ -397,7 +397,8 @@ TEST(QuantizationLosses, OfAWeightThatTheOriginalTransposes) {
   Network a = transposed_product(false);
   const std::vector<float> w = a.values("w");
   for (std::size_t i = 0; i < w.size(); ++i) {
-    const double scale = 0.006 + 0.001 * static_cast<double>(i / kRows), value = static_cast<double>(w[i]);
+    const std::size_t column = i / kRows;
+    const double scale = 0.006 + 0.001 * static_cast<double>(column), value = static_cast<double>(w[i]);
     noise += std::pow(std::nearbyint(value / scale) * scale - value, 2);
     signal += value * value;
   }

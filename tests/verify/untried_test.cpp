@@ -32,7 +32,7 @@ struct Pair {
   std::string interface;  ///< of both graphs
   std::string a, b;       ///< bodies, { … }
 };
-void PrintTo(const Pair& pair, std::ostream* out) {
+void PrintTo(const Pair& pair, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest calls it
   *out << pair.what;
 }
 

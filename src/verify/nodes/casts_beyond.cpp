@@ -2,7 +2,6 @@
 #include "verify/nodes/casts_beyond.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -2,7 +2,6 @@
 #include "verify/nodes/rounded_value.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "model/attributes.h"

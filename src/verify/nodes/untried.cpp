@@ -140,7 +140,7 @@ void run_samples(const Pair& pair, const Side& side, const Reference& reference,
   const std::unique_ptr<Session> session = pair.open(side, std::move(options));
   for (std::size_t s = 0; s < reference.samples().size() && trials.are_open(); ++s) {
     pair.steps->next("numbers apart");
-    const Inputs inputs = reference.inputs_of(s);
+    const Inputs& inputs = reference.inputs_of(s);
     for (const auto& [name, datum] : inputs) {
       const Value* const input = side.model->graph().find(name);
       if (input != nullptr) trials.watch(*input, datum);

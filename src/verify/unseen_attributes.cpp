@@ -1,5 +1,5 @@
 // Attributes that some numbers or sizes alone feel: samples that agree do not show that others would.
-#include "verify/nodes/unseen_attributes.h"
+#include "verify/unseen_attributes.h"
 
 #include <onnx/onnx_pb.h>
 
