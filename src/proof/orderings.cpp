@@ -100,7 +100,9 @@ class LimitReader {
     if (!found || !found->dims.empty() || !kNumericTypes.has(found->type)) return std::nullopt;
     const Tensor value = found->load();
     const auto number = value.element_count() == 1 ? load_one<double>(value.type(), value.bytes()) : std::nan("");
-    if (std::isnan(number)) return std::nullopt;
+    // Larger integers are not told apart as doubles.
+    constexpr double kExact = 0x1p53;
+    if (std::isnan(number) || (kIntegerTypes.has(found->type) && std::fabs(number) >= kExact)) return std::nullopt;
     constants_.push_back(ref);
     return number;
   }
@@ -116,9 +118,16 @@ constexpr auto kTurned = std::to_array<std::pair<std::string_view, std::string_v
 /// Comparisons broadcast by attributes before this version.
 constexpr int kComparing = 7;
 
+/// Values of two types are no counterparts, whatever numbers limit them.
+bool have_one_type(Sides& sides, Ref a, Ref b) {
+  const DataType type = sides.a.type_of(a);
+  return type != DataType::undefined && type == sides.b.type_of(b);
+}
+
 [[nodiscard]] bool examine_limits(Sides& sides, const Claim& claim, Look& look) {
   const Limits a = LimitReader(sides.a).read(claim.a), b = LimitReader(sides.b).read(claim.b);
   if (a.nodes.empty() || b.nodes.empty() || !a.operand || !b.operand || a.lowest != b.lowest || a.highest != b.highest) return false;
+  if (!have_one_type(sides, a.operand, b.operand)) return false;
   look.nodes_a.insert(look.nodes_a.end(), a.nodes.begin(), a.nodes.end());
   look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());
   look.constants_a.insert(look.constants_a.end(), a.constants.begin(), a.constants.end());
@@ -136,7 +145,7 @@ constexpr int kComparing = 7;
   if (turned == kTurned.end() || b->op_type() != turned->second) return false;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, 1 - i);
-    if (!of_a || !of_b) return false;
+    if (!of_a || !of_b || !have_one_type(sides, of_a, of_b)) return false;
     look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b});
   }
   look.nodes_a.push_back(a);

@@ -35,6 +35,7 @@
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
+#include "verify/session.h"
 #include "verify/unseen_attributes.h"
 
 namespace relayout {

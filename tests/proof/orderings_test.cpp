@@ -43,6 +43,12 @@ TEST(ProofOfOrderings, OtherLimits) {
   EXPECT_FALSE(are_proved("y = Min (x, six)", "y = Min (x, row, one)"));
 }
 
+TEST(ProofOfOrderings, LimitsOfAnotherTypeAreOthers) {
+  const Example single("g (float[4] x) => (float[4] y) <float c = {0}> { y = Min (x, c) }");
+  const Example half("g (float16[4] x) => (float16[4] y) <float16 c = {0}> { y = Min (x, c) }");
+  EXPECT_FALSE(prove(single, half).proved);
+}
+
 TEST(ProofOfOrderings, ComparisonsWithExchangedOperands) {
   EXPECT_TRUE(are_proved("y = Less (x, z)", "y = Greater (z, x)"));
   EXPECT_TRUE(are_proved("y = GreaterOrEqual (x, z)", "y = LessOrEqual (z, x)"));
