@@ -70,7 +70,10 @@ SizeNames size_names(const Graph& graph) {
   SizeNames out;
   out.place = escape(graph.model().name()) + ": ";
   for (const Value* const input : graph.inputs()) {
-    if (input->initializer() != nullptr) continue;
+    if (input->initializer() != nullptr) {
+      out.defaults.emplace_back(input->name());
+      continue;
+    }
     out.inputs.emplace_back(input->name());
     const auto declared = input->declared();
     if (!declared) continue;
@@ -83,6 +86,10 @@ SizeNames size_names(const Graph& graph) {
 
 void check_input_name(std::string_view option, const std::string& name, const SizeNames& names) {
   if (std::ranges::find(names.inputs, name) != names.inputs.end()) return;
+  if (std::ranges::find(names.defaults, name) != names.defaults.end()) {
+    fail(ErrorKind::usage,
+         names.place + std::string(option) + " " + escape(name) + ": the file has contents for this input, which are used");
+  }
   fail(ErrorKind::usage,
        names.place + std::string(option) + " " + escape(name) + ": the model has no input of this name" + list_of(names.inputs),
        nearest_hint(name, names.inputs));

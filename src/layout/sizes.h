@@ -15,7 +15,8 @@ namespace relayout::layout {
 /// The names that a user may give sizes to: inputs, and the symbols of their free dims.
 struct SizeNames {
   std::vector<std::string> inputs, symbols;
-  std::string place = {};  ///< "net.onnx: ", in front of errors; empty where the caller says that
+  std::vector<std::string> defaults;  ///< inputs that the file has contents for
+  std::string place = {};             ///< "net.onnx: ", in front of errors; empty where the caller says that
 };
 [[nodiscard]] SizeNames size_names(const Graph& graph);
 /// Error{usage} with the nearest name when the model has no such input.

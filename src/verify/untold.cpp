@@ -319,10 +319,29 @@ std::string untold_attribute(const Pair& pair, const VerifyResult& result) {
   return {};
 }
 
+/// Whether nodes that an output needs read an input.
+bool is_read(const Graph& graph, const Value& input) {
+  const auto needed = needed_nodes(graph);
+  return input.is_output() || std::ranges::any_of(input.uses(), [&](const Use& use) { return needed.contains(use.node); });
+}
+
+/// An input with contents in the file that callers may replace, and that one model alone reads: samples have the contents of the file.
+std::string untold_input(const Pair& pair) {
+  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
+  for (const Value* const input : a.inputs()) {
+    const Value* const other = input->is_overridable() ? b.find(input->name()) : nullptr;
+    if (other == nullptr || !other->is_overridable() || is_read(a, *input) == is_read(b, *other)) continue;
+    return "input " + quote(input->name()) + " has contents in the files that callers may replace, and only " +
+           (is_read(a, *input) ? "A" : "B") + " reads it";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string find_untold(const Pair& pair, const Reference& reference, const VerifyResult& result) {
   std::string told = untold_comparison(pair, result);
+  if (told.empty()) told = untold_input(pair);
   if (told.empty()) told = untold_attribute(pair, result);
   return told.empty() ? Decisions(pair, reference).find() : told;
 }

@@ -113,6 +113,16 @@ INSTANTIATE_TEST_SUITE_P(
              "  y = Resize<mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\">(x, , s) }"},
         Pair{"an absolute value by hand", kImage, "{ y = Abs(x) }", "{ n = Neg(x)\n y = Max(x, n) }"}));
 
+TEST(UntriedModels, InputsThatCallersMayReplaceAreReadByBoth) {
+  const std::string interface = "(float[N, 4] x, float[4] k) => (float[N, 4] y) <float[4] k = {1, 2, 3, 4}, float[4] c = {1, 2, 3, 4}> ";
+  for (const auto& [a, b] : {std::pair{"{ y = Mul(x, k) }", "{ y = Mul(x, c) }"}, {"{ y = Mul(x, c) }", "{ y = Mul(x, k) }"}}) {
+    const VerifyResult result = verified_texts(interface + a, interface + b);
+    EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
+    EXPECT_THAT(result.reason, HasSubstr("input 'k' has contents in the files that callers may replace"));
+  }
+  EXPECT_EQ(verified_texts(interface + "{ y = Mul(x, k) }", interface + "{ y = Mul(k, x) }").outcome, Outcome::same);
+}
+
 TEST(UntriedModels, WithoutOutputsAreInconclusive) {
   const VerifyResult result = verified_texts("(float[N, 4] x) => () { y = Relu(x) }", "(float[N, 4] x) => () { y = Abs(x) }");
   EXPECT_EQ(result.outcome, Outcome::inconclusive);

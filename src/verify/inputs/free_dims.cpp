@@ -108,7 +108,7 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
                    const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound, const Graph* graph)
     : ports_(ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) add_input(ports[i], uses[i]);
-  check_names(ports, options);
+  check_names(ports, options, graph);
   for (const Port& port : ports) {
     for (const auto* const shapes : {&options.shapes, &shapes_of_files}) {
       const auto found = shapes->find(port.name);
@@ -126,8 +126,10 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
   count_attempts();
 }
 
-void FreeDims::check_names(const std::vector<Port>& ports, const InputOptions& options) const {
-  layout::SizeNames names;
+void FreeDims::check_names(const std::vector<Port>& ports, const InputOptions& options, const Graph* graph) const {
+  layout::SizeNames names = graph != nullptr ? layout::size_names(*graph) : layout::SizeNames();
+  names.inputs.clear();
+  names.symbols.clear();
   for (const Port& port : ports) names.inputs.push_back(port.name);
   for (const auto& [key, free] : free_) {
     if (free.has_symbol) names.symbols.push_back(key);

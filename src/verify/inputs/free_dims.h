@@ -65,7 +65,7 @@ class FreeDims {
   void add_input(const Port& port, const InputUse& use);
   void fix(const std::string& key, int64_t value, const std::string& input, std::size_t axis);
   void fix_shape(const Port& port, const Dims& dims);
-  void check_names(const std::vector<Port>& ports, const InputOptions& options) const;
+  void check_names(const std::vector<Port>& ports, const InputOptions& options, const Graph* graph) const;
   using SizesByKey = std::map<std::string, int64_t>;
   /// Sizes for dims of kind `unknown` with which the graph's operators fit together; leaves them as they are where none are found.
   void choose(const Graph& graph);
