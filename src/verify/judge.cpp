@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/numbers.h"
@@ -106,6 +107,11 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
 bool is_different(const VerifyResult& result) {
   const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
   return result.outcome == Outcome::different || std::ranges::any_of(result.outputs, differs);
+}
+
+void doubt(VerifyResult& result, std::string reason) {
+  result.outcome = Outcome::inconclusive;
+  result.reason = std::move(reason);
 }
 
 }  // namespace relayout

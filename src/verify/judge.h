@@ -53,5 +53,7 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
 
 /// Whether the verdict so far, or that of an output, is "different".
 [[nodiscard]] bool is_different(const VerifyResult& result);
+/// Makes the verdict inconclusive, for this reason.
+void doubt(VerifyResult& result, std::string reason);
 
 }  // namespace relayout

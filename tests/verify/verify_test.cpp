@@ -844,7 +844,13 @@ TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
   EXPECT_EQ(exit_code(result, true), 70);
 }
 
-/// Two floors of one draw are rounding beyond doubt; what lies farther gets the draws of other pairs before anything is said of it.
+/// Adds to the first element of an output, in memory of its own.
+void add_to_first(Datum& datum, float number) {
+  datum.tensor = contiguous(datum.tensor);
+  datum.tensor.data<float>()[0] += number;
+}
+
+/// Two floors of one draw are rounding beyond doubt; a figure beyond them gets the draws of other pairs before it is judged.
 TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
@@ -853,8 +859,7 @@ TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   const Errors errors{[&](const std::string& file, Mode, Outputs& outputs) {
                         ++runs;
                         if (file != "b.onnx") return;
-                        outputs[0].tensor = contiguous(outputs[0].tensor);
-                        outputs[0].tensor.data<float>()[0] += shift;
+                        add_to_first(outputs[0], shift);
                       },
                       nullptr};
   const VerifyResult confirmed = verified_by_erring_executor(a, b, errors);
@@ -880,8 +885,7 @@ TEST(Verify, AProvedPairIsNotDifferentByItsOwnRounding) {
   bool in_double_too = false;
   const Errors errors{[&](const std::string& file, Mode mode, Outputs& outputs) {
                         if (file != "b.onnx" || (mode == Mode::reference && !in_double_too)) return;
-                        outputs[0].tensor = contiguous(outputs[0].tensor);
-                        outputs[0].tensor.data<float>()[0] += shift;
+                        add_to_first(outputs[0], shift);
                       },
                       nullptr};
   const SampleMetrics metrics = verified_by_erring_executor(a, b, errors).outputs[0].samples[0];
@@ -923,8 +927,7 @@ TEST(Verify, APairThatIsProvedButForRoundingIsRunOverOneSample) {
   const Errors errors{[&](const std::string& file, Mode mode, Outputs& outputs) {
                         runs += std::string(1, file[0]) + (mode == Mode::optimized ? "o" : mode == Mode::reference ? "r" : "") + " ";
                         if (file != "b.onnx" || mode != Mode::as_written) return;
-                        outputs[0].tensor = contiguous(outputs[0].tensor);
-                        outputs[0].tensor.data<float>()[0] += shift;
+                        add_to_first(outputs[0], shift);
                       },
                       nullptr};
   const VerifyResult result = verified_by_erring_executor(a, b, errors);
@@ -934,7 +937,7 @@ TEST(Verify, APairThatIsProvedButForRoundingIsRunOverOneSample) {
   ASSERT_EQ(result.checks.size(), 1U);
   EXPECT_EQ(result.checks[0].outcome, Outcome::same);
   EXPECT_EQ(runs, "a a ar b a a b bo ") << "the original, its floor twice, b, three runs node by node, b optimized";
-  // What lies farther than two floors gets all draws before anything is said of it.
+  // A figure beyond two floors gets all draws before it is judged.
   const SampleMetrics& metrics = result.outputs[0].samples[0];
   ASSERT_GT(metrics.max_error, 0);
   for (const auto& [floors, outcome] : {std::pair{3.0, Outcome::same}, {100.0, Outcome::different}}) {

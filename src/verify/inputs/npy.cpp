@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxRank = 64;
 
-/// Fields of the header. NumPy: "The NPY format", numpy/lib/format.py.
+/// Fields of the header. NumPy, "The NPY format".
 struct Header {
   std::string descr;
   bool fortran_order = false;

@@ -42,7 +42,7 @@ void CastsBeyond::watch(const Value& value, const Datum& datum) {
   for (auto at = first; at != last; ++at) {
     Cast& cast = casts_[at->second];
     const Bounds held = bounds_of_type(cast.to);
-    // What is between two integers is cut off towards zero; NaN is none.
+    // A Cast cuts numbers between two integers off towards zero; NaN is beyond.
     const auto is_held = [&](double number) { return number > held.lowest - 1 && number < held.highest + 1; };
     for (const Tensor& tensor : leaves(datum)) {
       if (!tensor || !kRealTypes.has(tensor.type())) continue;

@@ -150,7 +150,7 @@ class Parting {
     return out;
   }
 
-  /// What one model reads, and the other one goes past, reading values upstream of it: the nodes in between.
+  /// Adds the nodes between a value that one model reads and the values upstream of it that the other model reads instead.
   void add_passed(Nodes& out, const Values& ends, const Values& read_by_other, const Half& half) const {
     for (const Value* const end : ends) {
       if (read_by_other.contains(end)) continue;

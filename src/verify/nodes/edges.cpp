@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "base/text.h"
 #include "model/attributes.h"
@@ -15,6 +14,7 @@
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "verify/feeding.h"
+#include "verify/judge.h"
 #include "verify/nodes/changes.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/nodes/edge_operators.h"
@@ -154,11 +154,6 @@ class OpenEdges {
   NamedNodes names_;
   Changes changes_;
 };
-
-void doubt(VerifyResult& result, std::string reason) {
-  result.outcome = Outcome::inconclusive;
-  result.reason = std::move(reason);
-}
 
 }  // namespace
 

@@ -473,7 +473,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   pairing.run();
   pairing.pair_operands_of_jumps();
   pairing.pair_upstream();
-  // What no output depends on shows nothing of what a file computes.
+  // Values that no output depends on show nothing of the results.
   std::erase_if(partners,
                 [&](const auto& pair) { return !is_needed(*pair.first, needed_in_b) || !is_needed(*pair.second.value, needed_in_a); });
   const auto last_in_a = channels_last_in(a, is_for_channels_last), last_in_b = channels_last_in(b, is_for_channels_last);

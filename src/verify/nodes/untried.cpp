@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -21,6 +22,7 @@
 #include "verify/data_structure.h"
 #include "verify/elements.h"
 #include "verify/feeding.h"
+#include "verify/judge.h"
 #include "verify/nodes/bounds.h"
 #include "verify/nodes/casts_beyond.h"
 #include "verify/nodes/changes.h"
@@ -150,7 +152,7 @@ void run_samples(const Pair& pair, const Side& side, const Reference& reference,
 }
 
 std::string entry_of(const Change& change, const ProofResult& proof) {
-  return change.entries.empty() ? "output '" + change.b->name() + "' is made in another way"
+  return change.entries.empty() ? "output " + quote(change.b->name()) + " is made in another way"
                                 : proof.unexplained[change.entries.front()].text;
 }
 
@@ -165,11 +167,6 @@ std::string told_of(const Trial& trial, const ProofResult& proof) {
 std::string told_of(const CastsBeyond::Found& found, const ProofResult& proof) {
   return entry_of(*found.change, proof) + ", and node " + found.cast->label() + " of " + (found.is_of_a ? "A" : "B") +
          " gets numbers beyond " + found.type + ", which ONNX leaves to the implementation";
-}
-
-void doubt(VerifyResult& result, std::string reason) {
-  result.outcome = Outcome::inconclusive;
-  result.reason = std::move(reason);
 }
 
 }  // namespace
