@@ -36,6 +36,9 @@ struct ExecuteOptions {
   std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
   /// Called after each node with every output as it stands (debug, localization); slows down.
   std::function<void(const Node& node, const std::vector<Datum>& outputs)> observe;
+  /// Nodes that need not run, as `observe` writes the values of those that others read: it is shown memory of their outputs' dims with
+  /// contents that are not specified. A hint: such a node may run all the same.
+  std::function<bool(const Node& node)> leave_out;
 };
 
 using Inputs = std::map<std::string, Datum>;

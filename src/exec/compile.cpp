@@ -1,6 +1,7 @@
 // The stages of a plan, in their order: inference, layout guide, groups, lowering; then what the plan leaves to those behind it.
 #include "exec/compile.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "exec/program.h"
 #include "exec/routine_context.h"
 #include "relayout/execute.h"
+#include "relayout/types.h"
 
 namespace relayout::exec {
 namespace {
@@ -42,6 +44,16 @@ void note_constants(const Program& program, const IdVector<ValueId, ValueState>&
   }
 }
 
+/// Whether nodes may be left out: all of the graph is in this plan, one node to a group, and every value is memory of known dims.
+bool may_leave_out(const Program& program, const Inference& inference, const RoutineContext& context, const ValueFacts& facts) {
+  const ExecuteOptions& options = context.options;
+  if (!options.observe || !options.leave_out || options.mode == Mode::optimized || inference.next != program.nodes().end_id()) return false;
+  const auto is_memory = [&](ValueId value) {
+    return value == ValueId::none || (facts.is_tensor(value) && facts.info(value).type != DataType::string);
+  };
+  return std::ranges::all_of(inference.nodes, [&](NodeId node) { return std::ranges::all_of(program.nodes()[node].outputs, is_memory); });
+}
+
 }  // namespace
 
 std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, NodeId first, IdVector<ValueId, ValueState>& states,
@@ -53,7 +65,8 @@ std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, N
   const ValueFacts facts{states, context.store};
   const std::vector<Group> groups =
       mode == Mode::optimized ? fused_groups(program, inference.nodes, facts, guide) : single_groups(program, inference.nodes);
-  const LoweringSettings settings{mode, context.threads, context.library, static_cast<bool>(context.options.observe)};
+  const auto* const leave_out = may_leave_out(program, inference, context, facts) ? &context.options.leave_out : nullptr;
+  const LoweringSettings settings{mode, context.threads, context.library, static_cast<bool>(context.options.observe), leave_out};
   std::unique_ptr<Plan> plan = lower(program, first, inference, facts, guide, groups, settings);
   for (const PlanPort& port : plan->exports) {
     if (port.place) states[port.value].strides = port.place.desc.strides;

@@ -37,6 +37,12 @@ std::vector<std::string> output_names(const Pair& pair) {
   return names;
 }
 
+/// Whether an output alone shows nothing, so that all nodes upstream of it have to vouch for it.
+bool needs_nodes(const OutputComparison& output) {
+  const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
+  return output.outcome == Outcome::inconclusive || std::ranges::all_of(output.samples, is_ill);
+}
+
 bool differs(const LayerResult& layer) {
   return layer.outcome == Outcome::different;
 }
@@ -178,10 +184,13 @@ bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResul
   const bool wanted = proof != nullptr && !pair.proved && !pair.options->outputs_only;
   if (!wanted && !pair.options->layers) return false;
   bool vouches = wanted;
+  const bool all = pair.options->layers || std::ranges::any_of(result.outputs, needs_nodes);
   const std::size_t samples = std::min<std::size_t>(wanted ? rules::kLayerSamples : 1, reference.samples().size());
   for (std::size_t s = 0; s < samples; ++s) {
     const bool listed = pair.options->layers && s == 0;
-    std::vector<LayerResult> layers = compare_nodes(pair, reference, s, proof, listed ? Feeding::by_depth : Feeding::exact);
+    std::vector<LayerResult> layers = wanted && !all
+                                          ? compare_open_nodes(pair, reference, s, *proof, Feeding::exact)
+                                          : compare_nodes(pair, reference, s, proof, listed ? Feeding::by_depth : Feeding::exact);
     vouches = vouches && covers(layers, output_names(pair)) && std::ranges::none_of(layers, differs);
     note_flips(reference, s, layers, result);
     if (wanted) check_unexplained(result.checks, layers, *proof);
@@ -207,7 +216,7 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
     return found != result.checks.end() && is_hidden(*found, proof, b);
   };
   std::vector<UnexplainedCheck> checks;
-  for (LayerResult& layer : compare_nodes(pair, reference, 0, &proof, Feeding::shaken)) {
+  for (LayerResult& layer : compare_open_nodes(pair, reference, 0, proof, Feeding::shaken)) {
     if (std::ranges::none_of(layer.unexplained, is_about_hidden)) continue;
     check_unexplained(checks, {layer}, proof);
     if (!convicts(layer)) continue;
@@ -263,7 +272,7 @@ void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult&
     const auto is_wanted = [&](const UnexplainedCheck& check) { return is_unreached(check, proof); };
     if (result.outcome != Outcome::same || std::ranges::none_of(result.checks, is_wanted)) return;
     std::vector<UnexplainedCheck> checks;
-    check_unexplained(checks, compare_nodes(pair, reference, 0, &proof, feeding), proof);
+    check_unexplained(checks, compare_open_nodes(pair, reference, 0, proof, feeding), proof);
     for (const UnexplainedCheck& check : result.checks) {
       const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
       if (!is_wanted(check) || found == checks.end() || found->outcome != Outcome::different) continue;

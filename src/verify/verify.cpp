@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -403,15 +404,25 @@ void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& rang
   }
 }
 
-/// Whether the proof leaves nothing open but real constants that differ by no more than rounding.
-bool is_proved_but_for_rounding(const Pair& pair, const ProofResult& proof) {
+/// Whether the proof leaves nothing open but elements of real constants, each of which differs by at most `largest`.
+bool is_proved_but_for_constants(const Pair& pair, const ProofResult& proof, double largest) {
   using Kind = Unexplained::Kind;
   const Graph& b = pair.b.model->graph();
   return std::ranges::all_of(proof.unexplained, [&](const Unexplained& entry) {
     const bool is_tensor = entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor;
     const Value* const value = is_tensor && !entry.in_first && entry.values > 0 ? b.find(entry.name) : nullptr;
-    return value != nullptr && is_measured(Constants().type_of(*value)) && entry.largest <= rules::kRoundedConstant;
+    return value != nullptr && is_measured(Constants().type_of(*value)) && entry.largest <= largest;
   });
+}
+
+/// Samples where the proof leaves a part open. Of constants alone, samples whose nodes are compared one by one tell all: more would take
+/// the same steps again.
+int samples_for(const Pair& pair, const ProofResult& proof) {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  if (is_proved_but_for_constants(pair, proof, rules::kRoundedConstant)) return rules::kSamplesOfProved;
+  const bool is_f32 = pair.narrow == DataType::undefined && !pair.quantized;
+  const bool has_nodes = is_f32 && !pair.options->outputs_only;
+  return has_nodes && is_proved_but_for_constants(pair, proof, kAny) ? rules::kLayerSamples : rules::kSamples;
 }
 
 /// Samples to begin with: all files of a folder, where one is given.
@@ -425,7 +436,7 @@ int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResu
   }
   if (wanted > 0) return wanted;
   if (files > 0) return files;
-  return result.proof && is_proved_but_for_rounding(pair, *result.proof) ? rules::kSamplesOfProved : rules::kSamples;
+  return result.proof ? samples_for(pair, *result.proof) : rules::kSamples;
 }
 
 /// Runs b as written, which is the authority. Of a proved pair, the optimized run alone is enough where it agrees.

@@ -265,6 +265,45 @@ TEST(Executor, ObserveSeesEveryNodeAsWritten) {
   }
 }
 
+TEST(Executor, NodesThatAreLeftOutGetTheirValuesFromTheObserver) {
+  ModelBuilder builder;
+  builder.input("x", {1, 2, 2, 2}).constant("w", {3, 2, 1, 1}, std::vector<float>(6, 1)).node("Conv", {"x", "w"}, {"a"});
+  builder.node("Relu", {"a"}, {"b"}).node("Neg", {"b"}, {"y"}).node("Exp", {"y"}, {"z"}).output("y").output("z");
+  const auto model = builder.build();
+  for (const Mode mode : {Mode::as_written, Mode::reference}) {
+    std::map<std::string, Dims> seen;
+    ExecuteOptions options;
+    options.mode = mode;
+    options.leave_out = [](const Node& node) { return node.op_type() != "Neg"; };
+    options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+      seen[node.op_type()] = outputs[0].tensor.dims();
+      if (node.is("Relu")) std::ranges::fill_n(outputs[0].tensor.data<float>(), 12, 7.0F);
+    };
+    Executor executor(model->graph(), options);
+    const Outputs outputs = executor.run({{"x", tensor_of({1, 2, 2, 2}, std::vector<float>(8, 1))}});
+    EXPECT_EQ(values_of(outputs[0].tensor), std::vector<float>(12, -7)) << to_string(mode);
+    EXPECT_EQ(seen["Conv"], (Dims{1, 3, 2, 2}));
+    EXPECT_EQ(seen["Exp"], (Dims{1, 3, 2, 2}));
+    std::vector<std::string> run;
+    for (const StepInfo& step : executor.plan_info().steps) {
+      if (step.implementation != "left out") run.push_back(step.op_type);
+    }
+    EXPECT_EQ(run, std::vector<std::string>{"Neg"});
+  }
+}
+
+TEST(Executor, NodesRunAllTheSameWhereShapesDependOnData) {
+  ModelBuilder builder;
+  builder.input("x", {4}).node("Relu", {"x"}, {"a"}).node("NonZero", {"a"}, {"b"}).node("Cast", {"b"}, {"c"}).integer("to", 1).output("c");
+  const auto model = builder.build();
+  ExecuteOptions options;
+  options.mode = Mode::as_written;
+  options.leave_out = [](const Node& node) { return node.is("Relu"); };
+  options.observe = [](const Node&, const std::vector<Datum>&) {};
+  Executor executor(model->graph(), options);
+  EXPECT_EQ(values_of(executor.run({{"x", tensor_of({4}, {1, -1, 2, 0})}})[0].tensor), (std::vector<float>{0, 2}));
+}
+
 TEST(Executor, ObserversWriteOverOneValueAlone) {
   // Identity, Reshape, Transpose and Slice could all be views of what the Add reads.
   for (const std::string op : {"Identity", "Flatten", "Reshape", "Transpose", "Slice"}) {

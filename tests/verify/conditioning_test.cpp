@@ -73,8 +73,8 @@ TEST(Conditioning, V79IllConditionedSamplesAreNamedAndReplaced) {
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
   const auto& samples = result.outputs[0].samples;
   EXPECT_TRUE(std::ranges::any_of(samples, &SampleMetrics::ill_conditioned));
-  EXPECT_GE(std::ranges::count(samples, false, &SampleMetrics::ill_conditioned), 4);
-  EXPECT_GT(samples.size(), 4U);
+  EXPECT_GE(std::ranges::count(samples, false, &SampleMetrics::ill_conditioned), 2);
+  EXPECT_GT(samples.size(), 2U);
   EXPECT_GT(result.inputs.back().deviation, 0);
   EXPECT_LT(result.outputs[0].floor, 1e-3);  // the figures shown are those of samples that can tell
 }

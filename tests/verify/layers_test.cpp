@@ -172,6 +172,29 @@ TEST(Layers, V78ANodeThatAmplifiesNoiseIsNotWrong) {
   EXPECT_THAT(wrong_values(result), IsEmpty());
 }
 
+/// A convolution in the middle has another weight, by less than its floor.
+Network other_weight(Network network, const std::string& name) {
+  network.edit(name, [](std::vector<float>& values) { values[5] *= 1.000002F; });
+  return network;
+}
+
+TEST(Layers, WithoutARequestOnlyOpenNodesRunAndShowTheSameFigures) {
+  const Network a = deep(4, 5);
+  for (const std::string weight : {"c0.w", "c2.w", "c4.w"}) {
+    const Network b = other_weight(a, weight);
+    const VerifyResult brief = verified(a, b), whole = verified(a, b, by_layers());
+    ASSERT_THAT(brief.checks, SizeIs(1)) << weight;
+    ASSERT_THAT(whole.checks, SizeIs(1)) << weight;
+    EXPECT_EQ(brief.outcome, Outcome::same) << summary(brief);
+    EXPECT_GT(brief.checks[0].error, 0) << weight;
+    EXPECT_EQ(brief.checks[0].error, whole.checks[0].error) << weight;
+    EXPECT_EQ(brief.checks[0].node, whole.checks[0].node) << weight;
+    EXPECT_EQ(brief.checks[0].sample, whole.checks[0].sample) << weight;
+    EXPECT_GT(brief.checks[0].floor, 0) << weight;
+    EXPECT_LE(brief.checks[0].floor, whole.checks[0].floor) << weight << ": of fewer draws";
+  }
+}
+
 TEST(Layers, OnRequestEveryValueIsListedWithItsErrorByDepth) {
   Network a = deep(4, 5), b = a;
   fold(b);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,9 +64,41 @@ void observe(Lowering& lowering, const Node& node, const std::vector<ValueId>& o
   }
 }
 
+/// Shows a node's results to the observer, and those of the calls that end with it.
+void show(Lowering& lowering, const ProgramNode& last, Plan& plan) {
+  if (!lowering.settings.observe) return;
+  observe(lowering, *last.node, last.outputs, plan);
+  for (const ProgramNode::Call& call : last.ended_calls) observe(lowering, *call.node, call.outputs, plan);
+}
+
+/// The step of a node that is left out.
+class NoKernel final : public Kernel {
+ public:
+  void bind(std::size_t, std::byte*) override {}
+  void run() override {}
+  [[nodiscard]] std::string implementation() const override { return "left out"; }
+};
+
+/// Memory for the outputs of a node that is left out, for an observer to write.
+void lower_left_out(Lowering& lowering, const ProgramNode& node) {
+  std::vector<Place> made;
+  for (const ValueId value : node.outputs) {
+    if (value == ValueId::none) continue;
+    const DatumInfo& info = lowering.info(value);
+    made.push_back(lowering.steps.new_place(ordered(info.type, info.dims, Order::contiguous)));
+    lowering.places.define(value, made.back());
+  }
+  if (!made.empty()) lowering.steps.emit(std::make_unique<NoKernel>(), made);
+}
+
 void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
   lowering.steps.begin(group, lowering.facts);
   lowering.places.begin(group);
+  const bool is_left_out = lowering.settings.leave_out != nullptr && (*lowering.settings.leave_out)(*group.last().node);
+  if (is_left_out) {
+    lower_left_out(lowering, group.last());
+    return show(lowering, group.last(), plan);
+  }
   const LoweringEntry* entry = lowering.settings.mode == Mode::reference ? nullptr : find_lowering(group.anchor().node->op_type());
   if (entry != nullptr && group.anchor().output(0) == ValueId::none && !entry->any_outputs) entry = nullptr;
   try {
@@ -82,10 +115,7 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
     if (std::string_view(error.what()).find(label) != std::string_view::npos) throw;
     throw Error(error.kind(), label + ": " + error.what(), error.hint());
   }
-  if (!lowering.settings.observe) return;
-  const ProgramNode& last = group.last();
-  observe(lowering, *last.node, last.outputs, plan);
-  for (const ProgramNode::Call& call : last.ended_calls) observe(lowering, *call.node, call.outputs, plan);
+  show(lowering, group.last(), plan);
 }
 
 /// Values that are read behind the plan. They live until behind the last step.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -26,6 +27,8 @@ struct LoweringSettings {
   int threads = 1;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode
   bool observe = false;                 ///< observers may write over what they are shown: no value is a view of another
+  /// Nodes that get memory for their outputs and no step that computes them; null: none.
+  const std::function<bool(const Node&)>* leave_out = nullptr;
 };
 
 /// Surroundings of the functions that lower a group: facts, decisions, places of values, and the plan to write.

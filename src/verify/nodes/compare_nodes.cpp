@@ -109,6 +109,16 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
   return layers;
 }
 
+std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult& proof,
+                                            Feeding feeding) {
+  const Suspects suspects(proof, pair.a.model->graph(), pair.b.model->graph());
+  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
+  task.grain = pair.grain;
+  task.feeding = feeding;
+  if (auto layers = compare_open_layers(task, suspects)) return std::move(*layers);
+  return compare_nodes(pair, reference, sample, &proof, feeding);
+}
+
 std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Reference& reference) {
   Side spelled;
   spelled.model = with_quantization_spelled_out(*pair.b.model, pair.a.model->graph());

@@ -23,6 +23,10 @@ using Watch = std::function<void(const Value& value, const Datum& datum)>;
 [[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
                                                      const ProofResult* proof, Feeding feeding, const Watch& watch = {});
 
+/// The same about nodes that the proof leaves open. Others may be among them.
+[[nodiscard]] std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
+                                                          const ProofResult& proof, Feeding feeding);
+
 /// What the nodes of a quantized b lose over the first samples, see QuantizationLosses.
 [[nodiscard]] std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Reference& reference);
 

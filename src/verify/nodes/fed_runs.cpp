@@ -89,7 +89,8 @@ DeciderOperand rounded_operand(const Datum& datum) {
 
 }  // namespace
 
-FedRuns::FedRuns(const LayerTask& task, Layers& layers) : task_(&task), layers_(&layers), values_(task) {}
+FedRuns::FedRuns(const LayerTask& task, Layers& layers, const Excerpt* excerpt)
+    : task_(&task), layers_(&layers), excerpt_(excerpt), values_(task) {}
 
 DataType FedRuns::type_of_floor(DataType type) const {
   return is_measured(type) && unit_roundoff(task_->grain) > unit_roundoff(type) ? task_->grain : type;
@@ -105,13 +106,14 @@ Layer* FedRuns::fed(const Value& value_of_b) {
   return layer == nullptr || !layer->reference || layer->apart ? nullptr : layer;
 }
 
-void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mode mode) const {
+void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mode mode, const LeaveOut& leave_out) const {
   if (task_->progress) task_->progress();
   ExecuteOptions options;
   options.mode = mode;
   options.threads = task_->options->threads;
   options.seed = task_->options->seed;
   options.edit_constant = std::move(edit);
+  options.leave_out = leave_out;
   options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       if (node.output(k) == nullptr) continue;
@@ -132,6 +134,28 @@ void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mod
   (void)session->run(copies);
 }
 
+void FedRuns::execute_parts(const Side& side, const Observer& observer, Edit edit, Mode mode) {
+  if (excerpt_ == nullptr) return execute(side, observer, std::move(edit), mode);
+  const auto is_left_out = [&](const Node& node) { return !excerpt_->is_part(node); };
+  const auto fill_or_observe = [&](const Value& value, const Datum& datum) {
+    is_left_out(*value.producer()) ? fill(side, value, datum) : observer(value, datum);
+  };
+  execute(side, fill_or_observe, std::move(edit), mode, is_left_out);
+}
+
+void FedRuns::fill(const Side& side, const Value& value, const Datum& datum) {
+  const bool is_a = &side == task_->a;
+  const Layer* const layer = is_a ? captured(value) : fed(value);
+  if (layer == nullptr || !excerpt_->is_used(*layer)) return;
+  const Datum reference = is_a ? spill_.read(*layer->reference) : like(reference_of(*layer, datum), datum);
+  if (!structural_difference(reference, datum).empty()) {
+    misfed_ = true;
+    return;
+  }
+  values_.feed(*layer, datum, reference);
+  if (is_a) values_.hold(*layer, datum);
+}
+
 void FedRuns::reset() {
   for (Layer& layer : layers_->all()) {
     layer.apart = layer.before_jump || layer.told_by_readers();
@@ -148,22 +172,26 @@ void FedRuns::reset() {
 
 void FedRuns::capture() {
   for (Layer& layer : layers_->all()) layer.yardstick = {};
-  execute(*task_->a, [&](const Value& value, const Datum& datum) {
+  const auto is_left_out = [&](const Node& node) { return excerpt_ != nullptr && !excerpt_->leads_to_used(node); };
+  const auto observer = [&](const Value& value, const Datum& datum) {
     values_.note_type(type_of_floor(type_of(datum)));
     Layer* const layer = layers_->of_a(value);
-    if (layer == nullptr) return;
-    layer->reference = spill_.write(datum);
+    if (layer == nullptr || is_left_out(*value.producer())) return;
+    const bool is_used = excerpt_ == nullptr || excerpt_->is_used(*layer);
+    if (!is_used && task_->feeding == Feeding::exact) return;
+    if (is_used) layer->reference = spill_.write(datum);
     layer->type = type_of(datum);
     layer->yardstick.add(datum);
     if (!layer->apart) values_.feed(*layer, datum, datum);
-  });
+  };
+  execute(*task_->a, observer, {}, Mode::as_written, is_left_out);
   reset();
 }
 
 void FedRuns::measure_floors(int first_draw, int count) {
   const WeightNoise noise(task_->a->model->graph());
   for (int draw = first_draw; draw < first_draw + count; ++draw) {
-    execute(
+    execute_parts(
         *task_->a,
         [&](const Value& value, const Datum& datum) {
           Layer* const layer = captured(value);
@@ -232,7 +260,7 @@ void FedRuns::feed_candidate(Mode mode) {
   const auto observer = [&](const Value& value, const Datum& datum) {
     if (Layer* const layer = fed(value)) compare(*layer, datum);
   };
-  execute(*task_->b, observer, {}, mode);
+  execute_parts(*task_->b, observer, {}, mode);
 }
 
 void FedRuns::widen_by_candidate(int draw) {

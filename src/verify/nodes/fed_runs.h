@@ -10,6 +10,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/nodes/excerpt.h"
 #include "verify/nodes/fed_values.h"
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
@@ -26,7 +27,8 @@ using Rounded = std::unordered_map<const Node*, std::vector<DeciderOperand>>;
 /// never more than a value at a time is held besides the running Session, and Sessions live one after the other.
 class FedRuns {
  public:
-  FedRuns(const LayerTask& task, Layers& layers);
+  /// `excerpt`: runs no other nodes than those where it may; null: all. Values outside it are then not compared.
+  FedRuns(const LayerTask& task, Layers& layers, const Excerpt* excerpt = nullptr);
 
   /// Captures a's values; every layer is as before any run of b.
   void capture();
@@ -55,6 +57,8 @@ class FedRuns {
   void visit(const Side& side, const Visitor& visitor, Edit edit = {});
   /// The element type of a value that a node made in the last such run.
   [[nodiscard]] DataType visited_type(const Value& value) const;
+  /// Whether the readers of a value got another structure than a's, as the node that makes it was left out.
+  [[nodiscard]] bool has_misfed() const noexcept { return misfed_; }
   /// Same or different, by the metrics and the floor at hand.
   void decide(Layer& layer) const;
   /// The coarser of a value's own type and what b computes in.
@@ -63,7 +67,13 @@ class FedRuns {
  private:
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
 
-  void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written) const;
+  using LeaveOut = std::function<bool(const Node& node)>;
+  /// `observer` is told of nodes that run, the values of others are filled in.
+  void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written,
+               const LeaveOut& leave_out = {}) const;
+  void execute_parts(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written);
+  /// a's value in the place of one whose node was left out.
+  void fill(const Side& side, const Value& value, const Datum& datum);
   void compare(Layer& layer, const Datum& datum);
   /// Whether b's value is a's in the same order under other dims: tools that fuse flatten in front of products and keep the name.
   [[nodiscard]] bool is_flat(const Layer& layer, const Datum& datum) const;
@@ -77,6 +87,8 @@ class FedRuns {
 
   const LayerTask* task_;
   Layers* layers_;
+  const Excerpt* excerpt_;
+  bool misfed_ = false;
   Spill spill_;
   FedValues values_;
   std::unordered_map<const Value*, DataType> visited_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -20,10 +21,12 @@
 #include "verify/error_bounds.h"
 #include "verify/feeding.h"
 #include "verify/measured_types.h"
+#include "verify/nodes/excerpt.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/masks.h"
+#include "verify/nodes/pairing.h"
 #include "verify/nodes/suspects.h"
 #include "verify/rules.h"
 
@@ -339,6 +342,29 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
     if (differs_by_chance(layer) || (layer.told_by_readers() && right_readers[i])) acquit(layer);
     const bool trusted = right_downstream[i] && layer.metrics.bound_max > 0;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
+  }
+  return results;
+}
+
+std::optional<std::vector<LayerResult>> compare_open_layers(const LayerTask& task, const Suspects& suspects) {
+  Layers layers(task.a->model->graph(), task.b->model->graph());
+  const auto known_a = values_known_by_dims(task.a->model->graph()), known_b = values_known_by_dims(task.b->model->graph());
+  for (Layer& layer : layers.all()) {
+    layer.apart = layer.before_jump;
+    layer.unseen = known_a.contains(layer.a) || known_b.contains(layer.b);
+  }
+  const std::optional<Excerpt> excerpt = Excerpt::of(layers, suspects);
+  if (!excerpt) return std::nullopt;
+  FedRuns runs(task, layers, &*excerpt);
+  runs.capture();
+  runs.measure_floors(0, rules::kFirstDraws);
+  runs.feed_candidate();
+  if (runs.has_misfed()) return std::nullopt;
+  std::vector<LayerResult> results;
+  for (const std::size_t i : excerpt->asked()) {
+    const Layer& layer = layers.all()[i];
+    if (!layer.compared || layer.differs() || layer.flat || wants_all_draws(runs, layer)) return std::nullopt;
+    place(results.emplace_back(describe(layer, task.sample)), layer, layers, false, &suspects);
   }
   return results;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "relayout/execute.h"
@@ -15,6 +16,10 @@ namespace relayout {
 /// In the order of b's nodes; what has no partner is not listed. `suspects`, if any, names the unexplained differences that each node's
 /// region holds (LayerResult::unexplained).
 [[nodiscard]] std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects);
+
+/// The same for the layers alone that `suspects` names a difference of: the nodes of neither model run that have no part in them, which
+/// costs a fraction. Nothing unless every such layer is well within the floor of the first draw: then the layers around it decide too.
+[[nodiscard]] std::optional<std::vector<LayerResult>> compare_open_layers(const LayerTask& task, const Suspects& suspects);
 
 /// The same for one model in another mode, without a judgement of who is right: every node's distance and floor. Values inside a fused
 /// step of that mode are not seen; the floor of the step is that of all its nodes, and never below the floor in front of a saturating end.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "ops/element_types.h"
@@ -60,14 +61,22 @@ bool Layers::leaks(const Layer& layer) const {
   return is_read_elsewhere(region_in_a(layer), *layer.a) || is_read_elsewhere(region_in_b(layer), *layer.b);
 }
 
-Layer* Layers::of_a(const Value& value) {
+const Layer* Layers::of_a(const Value& value) const {
   const auto found = by_a_.find(&value);
   return found == by_a_.end() ? nullptr : &layers_[found->second];
 }
 
-Layer* Layers::of_b(const Value& value) {
+const Layer* Layers::of_b(const Value& value) const {
   const auto found = by_b_.find(&value);
   return found == by_b_.end() ? nullptr : &layers_[found->second];
+}
+
+Layer* Layers::of_a(const Value& value) {
+  return const_cast<Layer*>(std::as_const(*this).of_a(value));  // NOLINT(cppcoreguidelines-pro-type-const-cast): layers_ is not const here
+}
+
+Layer* Layers::of_b(const Value& value) {
+  return const_cast<Layer*>(std::as_const(*this).of_b(value));  // NOLINT(cppcoreguidelines-pro-type-const-cast): as above
 }
 
 std::vector<std::size_t> Layers::upstream(const Layer& layer) const {

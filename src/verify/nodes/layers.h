@@ -59,6 +59,8 @@ class Layers {
   [[nodiscard]] const std::vector<Layer>& all() const noexcept { return layers_; }
   [[nodiscard]] Layer* of_a(const Value& value);
   [[nodiscard]] Layer* of_b(const Value& value);
+  [[nodiscard]] const Layer* of_a(const Value& value) const;
+  [[nodiscard]] const Layer* of_b(const Value& value) const;
   /// The layers that a layer's nodes in b read.
   [[nodiscard]] std::vector<std::size_t> upstream(const Layer& layer) const;
   /// The nodes that make a layer's value out of values that are fed, in a and in b; through values that no run has made.

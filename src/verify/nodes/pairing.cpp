@@ -490,11 +490,10 @@ std::unordered_set<const Value*> values_known_by_dims(const Graph& graph) {
 }
 
 std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends) {
-  constexpr std::size_t kMost = 64;
   std::vector<const Node*> nodes;
   std::unordered_set<const Node*> seen;
   std::vector<const Value*> pending{&value};
-  while (!pending.empty() && nodes.size() < kMost) {
+  while (!pending.empty() && nodes.size() < kLargestRegion) {
     const Value* const at = pending.back();
     pending.pop_back();
     const Node* const producer = at->producer();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,7 +27,9 @@ struct Partner {
 /// Values that depend on no input, or on the dims of inputs alone.
 [[nodiscard]] std::unordered_set<const Value*> values_known_by_dims(const Graph& graph);
 
-/// The nodes that make `value` out of values for which `ends` holds, the last one last; at most 64.
+/// Nodes of a region that are looked at.
+inline constexpr std::size_t kLargestRegion = 64;
+/// The nodes that make `value` out of values for which `ends` holds, the last one last; at most kLargestRegion.
 [[nodiscard]] std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends);
 
 }  // namespace relayout

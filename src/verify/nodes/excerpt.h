@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "relayout/graph.h"
+#include "verify/nodes/layers.h"
+#include "verify/nodes/suspects.h"
+
+namespace relayout {
+
+/// The part of two models that decides the layers which a proof leaves open: all other nodes are fed, and need not run.
+class Excerpt {
+ public:
+  /// Nothing where every layer is open, or where a layer is made of more nodes than are looked at.
+  [[nodiscard]] static std::optional<Excerpt> of(const Layers& layers, const Suspects& suspects);
+
+  /// The open layers, in order.
+  [[nodiscard]] const std::vector<std::size_t>& asked() const noexcept { return asked_; }
+  /// Whether a layer's value of a is compared or fed.
+  [[nodiscard]] bool is_used(const Layer& layer) const { return used_.contains(&layer); }
+  /// Whether a node of a leads to such a value.
+  [[nodiscard]] bool leads_to_used(const Node& node) const { return upstream_.contains(&node); }
+  /// Whether a node of either model makes an open layer of values that are fed.
+  [[nodiscard]] bool is_part(const Node& node) const { return parts_.contains(&node); }
+
+ private:
+  /// Notes the nodes that make a layer of fed values, and those values; false when there are too many.
+  bool add(const Layers& layers, const Layer& layer);
+  void add_upstream(const Value& value);
+
+  std::vector<std::size_t> asked_;
+  std::unordered_set<const Layer*> used_;
+  std::unordered_set<const Node*> upstream_, parts_;
+};
+
+}  // namespace relayout
