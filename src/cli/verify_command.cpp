@@ -345,7 +345,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   options.group("Inputs");
   options.integer(
       "--samples", "N", 1, request->options.samples,
-      "how many sets of inputs to run (default: 4; 1 where the files alone prove it, if need be but for constants within rounding)");
+      "how many sets of inputs to run (default: 4; 2 where the files prove all but constants that nearly agree, 1 where they prove all)");
   declare_input_options(options, request->inputs);
   options.text("--save-data", "DIR", request->save_data, "write inputs and outputs of A there as test_data_set_N, for --data");
   options.group("Verdict");

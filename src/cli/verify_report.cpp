@@ -255,8 +255,11 @@ std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
 
 /// Differences that the samples did not tell from rounding: a `same` that rests on the samples alone.
 std::string untold_differences(const VerifyResult& result) {
-  if (result.outcome != Outcome::same || !result.proof || result.proof->unexplained.empty()) return {};
-  const auto count = static_cast<int64_t>(result.proof->unexplained.size());
+  if (result.outcome != Outcome::same || !result.proof) return {};
+  // Differences of the interface are no rounding, and have lines of their own.
+  const auto is_of_nodes = [](const Unexplained& entry) { return entry.kind != Unexplained::Kind::interface; };
+  const int64_t count = std::ranges::count_if(result.proof->unexplained, is_of_nodes);
+  if (count == 0) return {};
   return counted(count, "unexplained difference") + (count == 1 ? " stays" : " stay") + " within rounding (--strict refuses " +
          (count == 1 ? "it" : "them") + ")";
 }

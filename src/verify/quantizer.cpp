@@ -91,11 +91,6 @@ std::vector<double> unpacked(const std::vector<double>& bytes, int64_t bits, int
   return out;
 }
 
-/// value / scale as QuantizeLinear divides tensors of a type: in f32 unless they are f64.
-double quotient(DataType type, double value, double scale) {
-  return type == DataType::float64 ? value / scale : static_cast<double>(static_cast<float>(value) / static_cast<float>(scale));
-}
-
 double nearest(const std::vector<double>& sorted, double value) {
   const auto above = std::ranges::lower_bound(sorted, value);
   if (above == sorted.begin()) return sorted.front();
@@ -137,6 +132,8 @@ std::optional<Quantizer> Quantizer::of_integers(const Node& node, Constants& con
   out.scales_ = numbers(contiguous(*scales));
   out.zeros_ = zeros ? numbers(contiguous(*zeros)) : std::vector<double>{0};
   out.set_ends(is_signed, traits(type).bits);
+  const int64_t named = node.is("QuantizeLinear") ? Attributes(node).integer("precision", 0) : 0;
+  out.division_ = named == 0 ? scales->type() : static_cast<DataType>(named);
   return out.is_sound() ? std::optional<Quantizer>(std::move(out)) : std::nullopt;
 }
 
@@ -254,9 +251,9 @@ Quantizer Quantizer::spanning(const std::vector<double>& values) {
   }
   Quantizer out;
   out.set_ends(false, 8);
-  const double scale = (largest - least) / out.highest_;
+  const double scale = quotient(out.division_, largest - least, out.highest_);
   out.scales_ = {scale > 0 && std::isfinite(scale) ? scale : 1};
-  out.zeros_ = {std::clamp(std::nearbyint(-least / out.scales_[0]), out.lowest_, out.highest_)};
+  out.zeros_ = {std::clamp(out.step(-least, out.scales_[0], 0), out.lowest_, out.highest_)};
   return out;
 }
 
@@ -272,6 +269,10 @@ bool Quantizer::for_each(const Tensor& tensor, const Visit& visit) const {
   return true;
 }
 
+double Quantizer::step(double value, double scale, double zero) const {
+  return std::nearbyint(quotient(division_, value, scale)) + zero;
+}
+
 bool Quantizer::round(const Tensor& tensor, Ends ends) const {
   if (is_dynamic_) return kRealTypes.has(tensor.type()) && spanning(numbers(tensor)).round(tensor, Ends::saturate);
   std::vector<double> values = numbers(tensor);
@@ -285,8 +286,8 @@ bool Quantizer::round(const Tensor& tensor, Ends ends) const {
       value = nearest(codes_, value / scale) * scale;
       return;
     }
-    const double step = std::nearbyint(quotient(tensor.type(), value, scale)) + zero;
-    value = ((ends == Ends::saturate ? std::clamp(step, lowest_, highest_) : step) - zero) * scale;
+    const double place = step(value, scale, zero);
+    value = ((ends == Ends::saturate ? std::clamp(place, lowest_, highest_) : place) - zero) * scale;
   });
   if (suits) store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
   return suits;
@@ -307,8 +308,8 @@ int64_t Quantizer::count_beyond(const Tensor& tensor) const {
   const std::vector<double> values = numbers(tensor);
   int64_t beyond = 0;
   for_each(tensor, [&](int64_t i, double scale, double zero) {
-    const double step = std::nearbyint(quotient(tensor.type(), values[as_size(i)], scale)) + zero;
-    beyond += step < lowest_ || step > highest_ ? 1 : 0;
+    const double place = step(values[as_size(i)], scale, zero);
+    beyond += place < lowest_ || place > highest_ ? 1 : 0;
   });
   return beyond;
 }

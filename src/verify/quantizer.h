@@ -55,12 +55,15 @@ class Quantizer {
   void set_ends(bool is_signed, int bits);
   template <class Visit>
   bool for_each(const Tensor& tensor, const Visit& visit) const;
+  /// The integer that a number becomes, before the ends.
+  [[nodiscard]] double step(double value, double scale, double zero) const;
 
   bool is_dynamic_ = false;
   std::vector<double> scales_, zeros_;  ///< one, or one for each place; of zeros also one for all
   std::vector<double> codes_;           ///< values of the integers, where they are no grid: sorted
   ScaleSharing sharing_;
   double lowest_ = 0, highest_ = 0;
+  DataType division_ = DataType::float32;  ///< the type in which numbers are divided by the scale
 };
 
 /// Of a node that reads weights as integers and makes sums or real numbers of them: how it stands for an operator on real numbers, which

@@ -58,6 +58,8 @@ inline constexpr double kMasked = -750;
 /// An unexplained constant whose elements differ by no more than this, relatively, may be rounding: one that no sample feels is no
 /// reason to doubt.
 inline constexpr double kRoundedConstant = 1e-6;
+/// Constants that differ by no more than this, relatively, nearly agree: fewer samples are run.
+inline constexpr double kNearConstant = 1e-4;
 
 /// Nodes with such a constant are fed values that deviate from the original's by so many of their standard deviations, at random.
 inline constexpr double kShake = 0.25;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -415,14 +414,13 @@ bool is_proved_but_for_constants(const Pair& pair, const ProofResult& proof, dou
   });
 }
 
-/// Samples where the proof leaves a part open. Of constants alone, samples whose nodes are compared one by one tell all: more would take
-/// the same steps again.
+/// Samples where the proof leaves a part open. Of constants that nearly agree, samples whose nodes are compared one by one tell all: more
+/// would take the same steps again. Where constants lie far apart, the loss over all samples is asked for.
 int samples_for(const Pair& pair, const ProofResult& proof) {
-  constexpr double kAny = std::numeric_limits<double>::infinity();
   if (is_proved_but_for_constants(pair, proof, rules::kRoundedConstant)) return rules::kSamplesOfProved;
   const bool is_f32 = pair.narrow == DataType::undefined && !pair.quantized;
   const bool has_nodes = is_f32 && !pair.options->outputs_only;
-  return has_nodes && is_proved_but_for_constants(pair, proof, kAny) ? rules::kLayerSamples : rules::kSamples;
+  return has_nodes && is_proved_but_for_constants(pair, proof, rules::kNearConstant) ? rules::kLayerSamples : rules::kSamples;
 }
 
 /// Samples to begin with: all files of a folder, where one is given.

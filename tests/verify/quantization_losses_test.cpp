@@ -931,19 +931,32 @@ TEST(QuantizationLosses, ARangeThatIsTooSmallIsNamedWithItsShare) {
   EXPECT_LT(loss_of_right(result, "y", 0.5), 10);
 }
 
-TEST(QuantizationLosses, StepsAreCountedByADivisionInFloat32AsOnnxDefines) {
-  // 3 / 0.0235294122 is 127.49999979 in real numbers and 127.5 in float32, which rounds to 128.
-  Network n(1);
-  n.input("x", {"1"}).output("y", {"1"});
-  rounded_to_uint8(n, "x", 0.0235294122F);
-  n.node("Identity", {"x.d"}, {"y"});
-  const auto model = Model::from_bytes(n.bytes());
-  Constants constants;
-  const auto grid = Quantizer::of(*model->graph().find("x.q")->producer(), constants);
-  ASSERT_TRUE(grid);
-  const Tensor tensor = floats({1}, {3});
-  ASSERT_TRUE(grid->round(tensor, Quantizer::Ends::open));
-  EXPECT_EQ(tensor.data<float>()[0], 128 * 0.0235294122F);
+TEST(QuantizationLosses, StepsAreCountedByADivisionInTheTypeThatOnnxDefines) {
+  // 3 / 0.0235294122 lies below 127.5 and is that in f32; 1.25 / 0.09998 lies above 12.5 and is that in f16. Half of a step goes to even.
+  struct Case {
+    DataType scale_type, precision;
+    float value, scale;
+    double step;
+  };
+  const std::vector<Case> cases = {{DataType::float32, DataType::undefined, 3, 0.0235294122F, 128},
+                                   {DataType::float16, DataType::undefined, 1.25F, 0.0999755859375F, 12},
+                                   {DataType::float16, DataType::float32, 1.25F, 0.0999755859375F, 13}};
+  for (const auto& [scale_type, precision, value, scale, step] : cases) {
+    Network n(1);
+    n.input("x", {"1"}).output("q", {"1"}, onnx::TensorProto::UINT8).floats("scale", {}, {scale});
+    if (scale_type == DataType::float16) in_half(n, {"scale"});
+    zero_point(n, "zero", onnx::TensorProto::UINT8);
+    std::vector<std::string> attributes;
+    if (precision != DataType::undefined) attributes.push_back("precision=" + std::to_string(static_cast<int>(precision)));
+    n.node("QuantizeLinear", {"x", "scale", "zero"}, {"q"}, attributes);
+    const auto model = Model::from_bytes(n.bytes());
+    Constants constants;
+    const auto grid = Quantizer::of(*model->graph().find("q")->producer(), constants);
+    ASSERT_TRUE(grid);
+    const Tensor tensor = floats({1}, {value});
+    ASSERT_TRUE(grid->round(tensor, Quantizer::Ends::open));
+    EXPECT_EQ(tensor.data<float>()[0], static_cast<float>(step * static_cast<double>(scale))) << name_of(precision);
+  }
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ TEST(Verify, V60V61RowsThatDifferAreLookedUp) {
   b.edit("table", [](auto& v) { v[16 * 2718 + 3] += 0.5F; });
   const VerifyResult result = verified(a, b);
   EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
-  EXPECT_EQ(result.samples, 2);
+  EXPECT_EQ(result.samples, 4);
 }
 
 /// A convolution behind whose Relu nothing comes: its weights show nowhere.
@@ -953,6 +953,9 @@ TEST(Verify, ConstantsThatDifferByMoreAreLookedAtOverTheSamplesOfTheirNodes) {
   Network farther = a;
   farther.edit("c1.w", [](std::vector<float>& values) { values[0] *= 1.00001F; });
   EXPECT_EQ(verified(a, farther).samples, 2);
+  Network far = a;
+  far.edit("c1.w", [](std::vector<float>& values) { values[0] *= 1.01F; });
+  EXPECT_EQ(verified(a, far).samples, 4);
   VerifyOptions by_outputs;
   by_outputs.outputs_only = true;
   EXPECT_EQ(verified(a, farther, by_outputs).samples, 4);

@@ -106,13 +106,6 @@ void round_to(DataType type, float* values, int64_t count) {
   load(type, bytes, 1, count, values);
 }
 
-/// x / scale as the type of the division has it.
-float quotient(float x, float scale, DataType precision) {
-  const float exact = x / scale;
-  if (!is_narrow(precision)) return exact;
-  return decode_small_float(precision, encode_small_float(precision, double{exact}, false));
-}
-
 /// Runs f(x, scale, zero point, count, result) over all elements: x and the result as X and Out, which are Domain or the types in
 /// memory, the parameters as Domain; an absent zero point is 0.
 template <class Domain, class X = Domain, class Out = Domain, class F>
@@ -226,18 +219,13 @@ Inferred infer_quantize_linear(const OpCall& call, InputInfos inputs) {
 void quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& out = outputs[0]->tensor;
   const DataType precision = optional_type(call, "precision").value_or(tensor_at(inputs, 1).type());
-  if (precision == DataType::float64) {
-    const auto range = range_of(out.type());
-    if (traits(out.type()).is_float) refuse(call, "8-bit floats from f64");
-    return map_quantized_one(call, inputs, out,
-                             [range](double x, double s, double z) { return saturated(std::nearbyint(x / s) + z, range); });
-  }
+  if (precision == DataType::float64 && traits(out.type()).is_float) refuse(call, "8-bit floats from f64");
   const DataType type = tensor_at(inputs, 0).type();
   if ((precision == DataType::float32 && type == DataType::float32) ||
       (is_narrow(precision) && (is_narrow(type) || type == DataType::float32))) {
     if (kShortTypes.has(out.type())) return quantize_short(call, inputs, out, precision);
   }
-  const auto divide = [precision](double x, double s) { return double{quotient(static_cast<float>(x), static_cast<float>(s), precision)}; };
+  const auto divide = [precision](double x, double s) { return quotient(precision, x, s); };
   if (!traits(out.type()).is_float) {
     const auto range = range_of(out.type());
     return map_quantized_one(call, inputs, out,

@@ -429,6 +429,13 @@ float decode_small_float(DataType type, uint16_t bits) {
   }
 }
 
+double quotient(DataType type, double x, double y) {
+  if (type == DataType::float64) return x / y;
+  const float exact = static_cast<float>(x) / static_cast<float>(y);
+  const bool is_narrow = type == DataType::float16 || type == DataType::bfloat16;
+  return double{is_narrow ? decode_small_float(type, encode_small_float(type, double{exact}, false)) : exact};
+}
+
 template <class Domain>
 void load(DataType type, const std::byte* from, int64_t stride, int64_t count, Domain* out) {
   if (stride == 1 && is_run(stride, count) && convert_run(type, from, kDomainType<Domain>, reinterpret_cast<std::byte*>(out), count))

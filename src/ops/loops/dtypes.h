@@ -77,6 +77,9 @@ void store_one(DataType type, std::byte* to, Domain value) {
 [[nodiscard]] uint16_t encode_small_float(DataType type, double value, bool saturate);
 [[nodiscard]] float decode_small_float(DataType type, uint16_t bits);
 
+/// x / y as QuantizeLinear divides in a floating-point type: in f64, in f32, or in f32 and rounded to a type of 16 bits.
+[[nodiscard]] double quotient(DataType type, double x, double y);
+
 /// The type whose memory is an array of T. uint8_t is u8 here: a bool of a file may hold any byte.
 template <class T>
 inline constexpr DataType kNativeType = [] {
