@@ -35,6 +35,18 @@ namespace {
   fail(ErrorKind::invalid, what);
 }
 
+/// The beginning of messages about a graph.
+std::string place_of(const Graph& graph) {
+  if (graph.is_function()) return "function " + quote(graph.function()->name()) + ": ";
+  if (graph.owner() != nullptr) return "graph in node " + graph.owner()->label() + ": ";
+  return "";
+}
+
+std::string source_of(const Value& value) {
+  if (value.producer() != nullptr) return "made by node " + value.producer()->label();
+  return value.is_input() ? "an input" : "an initializer";
+}
+
 /// Whether no value can be of both types.
 bool contradict(const onnx::ValueInfoProto& a, const onnx::ValueInfoProto& b) {
   if (a.type().value_case() != b.type().value_case()) return a.has_type() && b.has_type();
@@ -70,7 +82,7 @@ void share_bytes(TensorData& data, const ModelOrigin& origin, std::size_t number
 
 class Graph::Builder {
  public:
-  explicit Builder(Graph& graph) : graph_(graph), index_(*graph.index_) {}
+  explicit Builder(Graph& graph) : graph_(graph), index_(*graph.index_), order_(graph) {}
 
   void build(onnx::GraphProto& message);
   void build(onnx::FunctionProto& message);
@@ -78,15 +90,32 @@ class Graph::Builder {
   Node& insert(std::list<Node>::iterator position, onnx::NodeProto& message);
 
  private:
-  /// A value of an outer graph that a nested graph reads, and the node of that outer graph that holds the nested one.
-  struct Capture {
-    Node* reader;
-    Value* value;
+  /// The execution order of a graph's nodes, over their inputs and what graphs nested in them read of this one. Positions are Node::order_.
+  class NodeOrder {
+   public:
+    explicit NodeOrder(Graph& graph) : graph_(graph) {}
+    /// Remembers what the nested graph, and those in it, read of this graph.
+    void note_captures(Graph& nested);
+    /// Numbers the nodes as they stand; whether each stands behind all that it depends on.
+    [[nodiscard]] bool is_kept();
+    /// Depth first from the nodes in file order, so that what is in order already stays so. Throws Error{invalid} for cycles.
+    void sort();
+
+   private:
+    /// A value of this graph that a nested graph reads, and the node of this graph that holds the nested one.
+    struct Capture {
+      Node* reader;
+      Value* value;
+    };
+    void begin_edges();
+    [[nodiscard]] bool next_edge(const Node& node, Node*& source);
+    [[noreturn]] void report_cycle(const std::vector<Node*>& path, const Node& repeated) const;
+
+    Graph& graph_;
+    std::vector<Capture> captures_;
+    std::vector<std::size_t> first_, next_;  ///< by order: first capture; next edge
   };
 
-  [[nodiscard]] std::string place() const;
-  [[nodiscard]] std::string source_of(const Value& value) const;
-  void reserve(std::size_t names);
   /// The value of this name in this graph, and whether it was made by this call.
   std::pair<Value*, bool> find_or_make(const std::string& name);
   Value& define(const std::string& name, std::string_view what, const Node* node = nullptr);
@@ -103,18 +132,13 @@ class Graph::Builder {
   void nest(Node& node);
   void add_output(const std::string& name, const onnx::ValueInfoProto* info);
   void add_infos(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& infos);
-  class Dependencies;
-  void note_captures(Graph& nested);
   void order_nodes();
-  [[nodiscard]] bool is_ordered();
-  void sort();
-  [[noreturn]] void report_cycle(const std::vector<Node*>& path, const Node& repeated) const;
   void check_scopes(const Graph& nested) const;
   void check_scope(const Graph& nested, const Value& value) const;
 
   Graph& graph_;
   Index& index_;
-  std::vector<Capture> captures_;
+  NodeOrder order_;
   std::unordered_map<const Value*, const onnx::ValueInfoProto*> first_entries_;  ///< of outputs
 };
 
@@ -136,26 +160,11 @@ Node& Graph::insert_before(std::list<Node>::iterator position, const onnx::NodeP
   return Builder(*this).insert(position, *index_->loose_nodes.back());
 }
 
-std::string Graph::Builder::place() const {
-  if (graph_.is_function()) return "function " + quote(graph_.function_->name()) + ": ";
-  if (graph_.owner_ != nullptr) return "graph in node " + graph_.owner_->label() + ": ";
-  return "";
-}
-
-std::string Graph::Builder::source_of(const Value& value) const {
-  if (value.producer_ != nullptr) return "made by node " + value.producer_->label();
-  return value.is_input_ ? "an input" : "an initializer";
-}
-
-void Graph::Builder::reserve(std::size_t names) {
-  index_.by_name.reserve(names);
-}
-
 void Graph::Builder::build(onnx::GraphProto& message) {
   const ModelOrigin& origin = origin_of(*graph_.model_);
   const bool is_main = graph_.outer_ == nullptr;
   const std::size_t initializers = is_main ? origin.walk.initializer_ends.size() : as_size(message.initializer_size());
-  reserve(as_size(message.node_size() + message.input_size()) + initializers);
+  index_.by_name.reserve(as_size(message.node_size() + message.input_size()) + initializers);
   for (const auto& input : message.input()) add_input(input.name(), &input);
   is_main ? add_main_initializers(message, origin) : add_initializers(message);
   add_sparse_initializers(message);
@@ -167,7 +176,7 @@ void Graph::Builder::build(onnx::GraphProto& message) {
 }
 
 void Graph::Builder::build(onnx::FunctionProto& message) {
-  reserve(as_size(message.node_size() + message.input_size()));
+  index_.by_name.reserve(as_size(message.node_size() + message.input_size()));
   for (const std::string& input : message.input()) add_input(input, nullptr);
   add_nodes(*message.mutable_node());
   for (const std::string& output : message.output()) add_output(output, nullptr);
@@ -194,11 +203,11 @@ Value& Graph::Builder::define(const std::string& name, std::string_view what, co
 
 void Graph::Builder::report_second(const Value& first, std::string_view what, const Node* node) const {
   const std::string of = node != nullptr ? " of node " + node->label() : "";
-  invalid(place() + std::string(what) + " " + quote(first.name_) + of + " is already " + source_of(first));
+  invalid(place_of(graph_) + std::string(what) + " " + quote(first.name_) + of + " is already " + source_of(first));
 }
 
 void Graph::Builder::add_input(const std::string& name, const onnx::ValueInfoProto* info) {
-  if (name.empty()) invalid(place() + "an input has no name");
+  if (name.empty()) invalid(place_of(graph_) + "an input has no name");
   Value& value = define(name, "input");
   value.is_input_ = true;
   value.info_ = info;
@@ -244,10 +253,10 @@ void Graph::Builder::add_sparse_initializers(onnx::GraphProto& message) {
 }
 
 void Graph::Builder::add_initializer(Initializer initializer, const std::string& name) {
-  if (name.empty()) invalid(place() + "an initializer has no name");
+  if (name.empty()) invalid(place_of(graph_) + "an initializer has no name");
   const auto [value, is_new] = find_or_make(name);
   if (!is_new && !value->is_input_) report_second(*value, "initializer");
-  if (value->initializer_ != nullptr) invalid(place() + "initializer " + quote(name) + " is there twice");
+  if (value->initializer_ != nullptr) invalid(place_of(graph_) + "initializer " + quote(name) + " is there twice");
   const auto self = graph_.initializers_.insert(graph_.initializers_.end(), std::move(initializer));
   self->self = self;
   self->value = value;
@@ -293,7 +302,7 @@ void Graph::Builder::resolve_inputs(Node& node) {
     if (name.empty()) continue;
     Value* const value = graph_.find(name);
     if (value == nullptr) {
-      invalid(place() + "node " + node.label() + " reads " + quote(name) + ", which nothing makes");
+      invalid(place_of(graph_) + "node " + node.label() + " reads " + quote(name) + ", which nothing makes");
     }
     graph_.add_use(node, i, *value);
   }
@@ -303,15 +312,15 @@ void Graph::Builder::nest(Node& node) {
   for (onnx::AttributeProto& attribute : *node.message_->mutable_attribute()) {
     for_each_graph_in(attribute, [&](onnx::GraphProto& message) {
       node.subgraphs_.push_back(std::make_unique<Graph>(*graph_.model_, message, &graph_, &node));
-      note_captures(*node.subgraphs_.back());
+      order_.note_captures(*node.subgraphs_.back());
     });
   }
 }
 
 void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoProto* info) {
-  if (name.empty()) invalid(place() + "an output has no name");
+  if (name.empty()) invalid(place_of(graph_) + "an output has no name");
   Value* const value = graph_.find(name);
-  if (value == nullptr) invalid(place() + "output " + quote(name) + " is made by nothing");
+  if (value == nullptr) invalid(place_of(graph_) + "output " + quote(name) + " is made by nothing");
   ++value->output_count_;
   if (value->graph_ == &graph_) {
     value->is_own_output_ = true;
@@ -321,9 +330,9 @@ void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoPr
   }
   // A graph may hand the same value over several times, of a function ONNX's checker does not allow it.
   const auto [listed, is_first] = first_entries_.emplace(value, info);
-  if (!is_first && graph_.is_function()) invalid(place() + "output " + quote(name) + " is there twice");
+  if (!is_first && graph_.is_function()) invalid(place_of(graph_) + "output " + quote(name) + " is there twice");
   if (!is_first && graph_.outer_ == nullptr && contradict(*listed->second, *info)) {
-    invalid(place() + "output " + quote(name) + " is there twice, with types or shapes that contradict each other");
+    invalid(place_of(graph_) + "output " + quote(name) + " is there twice, with types or shapes that contradict each other");
   }
   graph_.outputs_.push_back(value);
 }
@@ -356,14 +365,20 @@ Node& Graph::Builder::insert(std::list<Node>::iterator position, onnx::NodeProto
   return node;
 }
 
-/// Remembers what the nested graph, and those in it, read of this graph; must come before this graph's order is looked at.
-void Graph::Builder::note_captures(Graph& nested) {
+void Graph::Builder::order_nodes() {
+  if (order_.is_kept()) return;
+  order_.sort();
+  log_warning(escape(graph_.model().name()) + ": " + place_of(graph_) + "nodes are not in topological order; continuing with them sorted");
+  if (!order_.is_kept()) fail(ErrorKind::defect, "sorting the nodes failed");
+}
+
+void Graph::Builder::NodeOrder::note_captures(Graph& nested) {
   for_each_capture(nested, nested, [&](Value& value) {
     if (value.graph_ == &graph_ && value.producer_ != nullptr) captures_.push_back({nested.owner_, &value});
   });
 }
 
-bool Graph::Builder::is_ordered() {
+bool Graph::Builder::NodeOrder::is_kept() {
   int64_t order = 0;
   for (Node& node : graph_.nodes_) node.order_ = order++;
   for (const Node& node : graph_.nodes_) {
@@ -375,51 +390,36 @@ bool Graph::Builder::is_ordered() {
   return std::ranges::all_of(captures_, [](const Capture& c) { return c.value->producer_->order_ < c.reader->order_; });
 }
 
-void Graph::Builder::order_nodes() {
-  if (is_ordered()) return;
-  sort();
-  log_warning(escape(graph_.model().name()) + ": " + place() + "nodes are not in topological order; continuing with them sorted");
-  if (!is_ordered()) fail(ErrorKind::defect, "sorting the nodes failed");
+/// Makes next_edge() begin with each node's first edge.
+void Graph::Builder::NodeOrder::begin_edges() {
+  std::ranges::stable_sort(captures_, {}, [](const Capture& capture) { return capture.reader->order_; });
+  const std::size_t count = graph_.nodes_.size();
+  first_.assign(count + 1, captures_.size());
+  for (std::size_t i = captures_.size(); i-- > 0;) first_[as_size(captures_[i].reader->order_)] = i;
+  for (std::size_t i = count; i-- > 0;) first_[i] = std::min(first_[i], first_[i + 1]);
+  next_.assign(count, 0);
 }
 
-/// The dependences of a node, edge by edge: its inputs, then the values that its nested graphs read. Positions are Node::order_.
-class Graph::Builder::Dependencies {
- public:
-  Dependencies(const Graph& graph, std::vector<Capture> captures) : graph_(graph), captures_(std::move(captures)) {
-    std::ranges::stable_sort(captures_, {}, [](const Capture& capture) { return capture.reader->order_; });
-    const std::size_t count = graph.nodes_.size();
-    first_.assign(count + 1, captures_.size());
-    for (std::size_t i = captures_.size(); i-- > 0;) first_[as_size(captures_[i].reader->order_)] = i;
-    for (std::size_t i = count; i-- > 0;) first_[i] = std::min(first_[i], first_[i + 1]);
-    next_.assign(count, 0);
+/// Whether `node` has another edge, of its inputs and then of the values that its nested graphs read; `source` is the node of this graph at
+/// its end, or nullptr when it is none.
+bool Graph::Builder::NodeOrder::next_edge(const Node& node, Node*& source) {
+  const auto order = as_size(node.order_);
+  const std::size_t edge = next_[order]++;
+  const std::size_t inputs = node.inputs_.size();
+  const Value* value = nullptr;
+  if (edge < inputs) {
+    value = node.inputs_[edge];
+  } else {
+    const std::size_t capture = first_[order] + (edge - inputs);
+    if (capture >= first_[order + 1]) return false;
+    value = captures_[capture].value;
   }
+  source = value != nullptr && value->graph_ == &graph_ ? value->producer_ : nullptr;
+  return true;
+}
 
-  /// Whether `node` has another edge; `source` is the node of this graph at its end, or nullptr when it is none.
-  bool next(const Node& node, Node*& source) {
-    const auto order = as_size(node.order_);
-    const std::size_t edge = next_[order]++;
-    const std::size_t inputs = node.inputs_.size();
-    const Value* value = nullptr;
-    if (edge < inputs) {
-      value = node.inputs_[edge];
-    } else {
-      const std::size_t capture = first_[order] + (edge - inputs);
-      if (capture >= first_[order + 1]) return false;
-      value = captures_[capture].value;
-    }
-    source = value != nullptr && value->graph_ == &graph_ ? value->producer_ : nullptr;
-    return true;
-  }
-
- private:
-  const Graph& graph_;
-  std::vector<Capture> captures_;
-  std::vector<std::size_t> first_, next_;  ///< by order: first capture; next edge
-};
-
-/// Depth first from the nodes in file order, so that what is in order already stays so.
-void Graph::Builder::sort() {
-  Dependencies dependencies(graph_, captures_);
+void Graph::Builder::NodeOrder::sort() {
+  begin_edges();
   enum : uint8_t { untouched, open, done };
   std::vector<uint8_t> states(graph_.nodes_.size(), untouched);
   const auto state = [&](const Node& node) -> uint8_t& { return states[as_size(node.order_)]; };
@@ -432,7 +432,7 @@ void Graph::Builder::sort() {
       Node& node = *path.back();
       state(node) = open;
       Node* source = nullptr;
-      if (!dependencies.next(node, source)) {
+      if (!next_edge(node, source)) {
         state(node) = done;
         path.pop_back();
         sorted.splice(sorted.end(), graph_.nodes_, node.self_);
@@ -446,13 +446,13 @@ void Graph::Builder::sort() {
   graph_.nodes_.swap(sorted);
 }
 
-void Graph::Builder::report_cycle(const std::vector<Node*>& path, const Node& repeated) const {
+void Graph::Builder::NodeOrder::report_cycle(const std::vector<Node*>& path, const Node& repeated) const {
   const auto begin = std::ranges::find(path, &repeated);
   const auto length = path.end() - begin;
-  if (length == 1) invalid(place() + "node " + repeated.label() + " reads its own output, which is a cycle");
+  if (length == 1) invalid(place_of(graph_) + "node " + repeated.label() + " reads its own output, which is a cycle");
   std::string names;
   for (auto at = path.end(); at != begin && path.end() - at < 3;) names += (names.empty() ? "" : " → ") + (*--at)->label();
-  invalid(place() + "nodes form a cycle: " + names + (length > 3 ? " → …" : "") + " (" + std::to_string(length) + " nodes)");
+  invalid(place_of(graph_) + "nodes form a cycle: " + names + (length > 3 ? " → …" : "") + " (" + std::to_string(length) + " nodes)");
 }
 
 /// ONNX IR, "names within a graph": a nested definition must not have the name of an outer value that is visible to it.
