@@ -157,7 +157,7 @@ class IssueListing {
     if (auto known = sides_->tensor_difference(issue.a, issue.b)) return known;
     constexpr int64_t kMostElements = int64_t{1} << 22;
     if (before.dims != after.dims || before.strings || after.strings) return std::nullopt;
-    const auto of_a = sides_->a.reals(issue.a, kMostElements), of_b = sides_->b.reals(issue.b, kMostElements);
+    const auto of_a = reals_of(sides_->a, issue.a, kMostElements), of_b = reals_of(sides_->b, issue.b, kMostElements);
     if (!of_a || !of_b) return std::nullopt;
     proof::Difference out;
     for (std::size_t i = 0; i < of_a->size(); ++i) {

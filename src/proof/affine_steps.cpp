@@ -48,7 +48,7 @@ std::optional<Step> read_batch_norm(Side& side, Ref output) {
   if (!is_inference(node, attributes)) return std::nullopt;
   std::array<std::vector<double>, 4> parameters;
   for (std::size_t i = 0; i < 4; ++i) {
-    auto values = side.reals(side.operand(output, i + 1), kMostChannels);
+    auto values = reals_of(side, side.operand(output, i + 1), kMostChannels);
     if (!values || (i > 0 && values->size() != parameters[0].size())) return std::nullopt;
     parameters[i] = std::move(*values);
   }

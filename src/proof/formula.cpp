@@ -224,7 +224,7 @@ FormulaReader::Terms FormulaReader::mean_of(Ref ref) {
   if (!node.is("ReduceMean")) return std::nullopt;
   const AttributeReader attributes(node, ref.call);
   std::vector<int64_t> axes = attributes.integers("axes");
-  if (const Ref given = side_.operand(ref, 1)) axes = side_.integers(given).value_or(std::vector<int64_t>());
+  if (const Ref given = side_.operand(ref, 1)) axes = integers_of(side_, given).value_or(std::vector<int64_t>());
   const std::string text = axes_text(shapes_, std::move(axes), side_.operand(ref, 0));
   if (text.empty() || attributes.integer("keepdims", 1) != 1 || attributes.is_open()) return std::nullopt;
   return sums_.function("ReduceMean" + text, {value_of(side_.operand(ref, 0))});
@@ -291,7 +291,7 @@ std::optional<double> FormulaReader::number(Ref ref, Ref other) {
     ref = side_.operand(ref, 0);
   }
   const auto constant = ref ? side_.constant(ref) : std::nullopt;
-  const auto values = constant ? side_.reals(ref, takes_uniform_ ? kMostUniform : 1) : std::nullopt;
+  const auto values = constant ? reals_of(side_, ref, takes_uniform_ ? kMostUniform : 1) : std::nullopt;
   if (!values || values->empty() || !fits_into(shapes_, constant->dims, other)) return std::nullopt;
   if (std::ranges::any_of(*values, [&](double value) { return value != values->front(); })) return std::nullopt;
   formula_.numbers.push_back(given);

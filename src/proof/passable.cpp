@@ -76,7 +76,7 @@ bool passes_pad(Side& side, Shapes& shapes, Ref output, const Step& step, const 
   const Node& node = *output.value->producer();
   double value = attributes.real("value", 0);
   if (node.opset() >= 11 && side.operand(output, 2)) {
-    const auto given = side.reals(side.operand(output, 2), 1);
+    const auto given = reals_of(side, side.operand(output, 2), 1);
     if (!given || given->size() != 1) return false;
     value = given->front();
   }
@@ -137,7 +137,7 @@ std::optional<std::vector<int64_t>> wanted_dims(Side& side, Shapes& shapes, Ref 
   if (node.is("Flatten")) {
     out = attributes.integer("axis", 1) == 1 ? std::vector<int64_t>{0, -1} : shapes.of(output);
   } else if (attributes.integer("allowzero", 0) == 0) {
-    out = node.opset() < 5 ? attributes.integers("shape") : side.integers(side.operand(output, 1));
+    out = node.opset() < 5 ? attributes.integers("shape") : integers_of(side, side.operand(output, 1));
   }
   return attributes.is_open() ? std::nullopt : out;
 }
@@ -241,7 +241,7 @@ std::optional<std::vector<char>> kept_axes(Side& side, Shapes& shapes, Ref outpu
   const bool is_attribute = node.opset() < 13;
   const Ref given = is_attribute ? Ref() : side.operand(output, 1);
   const auto axes = is_attribute ? std::optional(attributes.integers("axes"))
-                    : given      ? side.integers(given)
+                    : given      ? integers_of(side, given)
                                  : std::optional(std::vector<int64_t>());
   if (!axes || attributes.is_open()) return std::nullopt;
   const auto rank = static_cast<int64_t>(longer->size());

@@ -73,7 +73,7 @@ class PlaceReader {
       axes = attributes_.integers("axes");
     } else if (const Ref given = side_.operand(output_, 1)) {
       out_.operands = {1};
-      axes = side_.integers(given);
+      axes = integers_of(side_, given);
     }
     if (!axes) return false;
     const int64_t of_rank = rank() + (node_.is("Unsqueeze") ? std::ssize(*axes) : 0);
@@ -86,7 +86,7 @@ class PlaceReader {
 
   [[nodiscard]] bool axis_operand() {
     const Ref given = side_.operand(output_, 1);
-    const auto axis = given ? side_.integers(given) : std::nullopt;
+    const auto axis = given ? integers_of(side_, given) : std::nullopt;
     out_.operands = {1};
     return axis && axis->size() == 1 && add_axis(axis->front(), rank());
   }
@@ -94,7 +94,7 @@ class PlaceReader {
   /// Of each axis where it begins and ends and its step. What is written of axes whose size is not certain stays as it is.
   [[nodiscard]] bool slice() {
     const auto argument = [&](std::size_t input) {
-      return side_.operand(output_, input) ? side_.integers(side_.operand(output_, input)) : std::nullopt;
+      return side_.operand(output_, input) ? integers_of(side_, side_.operand(output_, input)) : std::nullopt;
     };
     const auto begins = argument(1), ends = argument(2);
     auto axes = argument(3), steps = argument(4);

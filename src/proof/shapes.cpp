@@ -97,9 +97,9 @@ std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const Attri
   const Node& node = *output.value->producer();
   if (node.opset() < 2) return attributes.integers("paddings");
   if (node.opset() < 11) return attributes.integers("pads");
-  auto pads = side.integers(side.operand(output, 1));
+  auto pads = integers_of(side, side.operand(output, 1));
   if (!pads || !side.operand(output, 3)) return pads;
-  const auto axes = side.integers(side.operand(output, 3));
+  const auto axes = integers_of(side, side.operand(output, 3));
   if (!axes || !dims || pads->size() != 2 * axes->size()) return std::nullopt;
   const auto rank = static_cast<int64_t>(dims->size());
   std::vector<int64_t> out(2 * dims->size(), 0);

@@ -1,78 +1,38 @@
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
-#include "model/functions.h"
-#include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/partial_dims.h"
+#include "proof/calls.h"  // IWYU pragma: export
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout::proof {
 
-/// A call that was entered, of a model-local function or of an operator with a body (ops/composed.h): what its inputs and attribute
-/// references stand for.
-struct Call {
-  const Node* node = nullptr;
-  const Graph* function = nullptr;
-  const Call* outer = nullptr;  ///< the call that `node` itself stands in
-  int depth = 1;
-};
-
-/// A value as seen from within a call; without one, function inputs and references stand for themselves.
-struct Ref {
-  const Value* value = nullptr;  ///< nullptr: an absent operand
-  const Call* call = nullptr;
-  [[nodiscard]] explicit operator bool() const noexcept { return value != nullptr; }
-  bool operator==(const Ref&) const = default;
-};
-
-struct RefHash {
-  [[nodiscard]] std::size_t operator()(const Ref& ref) const noexcept {
-    return std::hash<const void*>()(ref.value) * 31 + std::hash<const void*>()(ref.call);
-  }
-};
-
-/// A value of the first model and one of the second.
-using RefPair = std::pair<Ref, Ref>;
-struct RefPairHash {
-  [[nodiscard]] std::size_t operator()(const RefPair& pair) const noexcept {
-    return RefHash()(pair.first) * 1000003 + RefHash()(pair.second);
-  }
-};
-
 /// One of the two models, as the proof reads it.
 class Side {
  public:
   explicit Side(const Model& model);
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
 
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   /// Every node, nested graphs and functions included, in order; a node's nested graphs come right before it.
   [[nodiscard]] const std::vector<const Node*>& nodes() const noexcept { return nodes_; }
   /// Place in nodes(); of a node in an operator's body that of the operator.
   [[nodiscard]] int64_t order_of(const Node& node) const { return order_.at(&in_file(node)); }
-  /// The node itself, or the one that it is in the body of.
-  [[nodiscard]] const Node& in_file(const Node& node) const;
 
-  /// The value behind inputs of entered functions.
-  [[nodiscard]] Ref resolve(Ref ref) const;
+  // See Calls.
+  [[nodiscard]] const Node& in_file(const Node& node) const { return calls_.in_file(node); }
+  [[nodiscard]] Ref resolve(Ref ref) const { return calls_.resolve(ref); }
+  [[nodiscard]] const Graph* function_of(const Node& node) const { return calls_.function_of(node); }
+  [[nodiscard]] std::optional<Ref> entered(Ref output) { return calls_.entered(output); }
   /// Operand `index` of the node that makes `of`, resolved.
-  [[nodiscard]] Ref operand(Ref of, std::size_t index) const;
-  /// The model-local function that a node calls, or nullptr.
-  [[nodiscard]] const Graph* function_of(const Node& node) const { return functions_.called_by(node); }
-  /// Value of a call's output within the function or operator body, or nothing when `output` is none or calls are nested too deeply.
-  [[nodiscard]] std::optional<Ref> entered(Ref output);
+  [[nodiscard]] Ref operand(Ref of, std::size_t index) const { return resolve({of.value->producer()->input(index), of.call}); }
 
   /// From now on an input's default is a constant.
   void freeze(const Value& value) { frozen_.insert(&value); }
@@ -82,10 +42,6 @@ class Side {
   [[nodiscard]] std::optional<PartialContents> partial_contents(Ref ref) { return constants_.contents(*ref.value); }
   /// The same for what is constant as long as no caller or training replaces it: overridable and trained initializers too.
   [[nodiscard]] std::optional<Constant> contents(Ref ref);
-  /// Elements of a constant of a float type, widened; nothing when it is none or larger than `limit` elements.
-  [[nodiscard]] std::optional<std::vector<double>> reals(Ref ref, int64_t limit);
-  /// Elements of a constant of an integer type.
-  [[nodiscard]] std::optional<std::vector<int64_t>> integers(Ref ref);
   /// Element type of a value; undefined where it does not follow from the model.
   [[nodiscard]] DataType type_of(Ref ref);
   /// Whether `ref` is a constant whose elements lie in the file: an initializer or Constant, also behind Identity and Transpose. The
@@ -94,23 +50,20 @@ class Side {
 
  private:
   void index(const Graph& graph);
-  void index_inputs(const Graph& function);
-  /// The node as standard operators; nullptr for an operator without a body, or in a form that has none.
-  [[nodiscard]] const Graph* body_of(const Node& node);
-  [[nodiscard]] static std::optional<Constant> stored_contents(Ref ref);
 
   const Model& model_;
   Constants constants_;
+  Calls calls_;
   std::unordered_set<const Value*> frozen_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, int64_t> order_;
-  Functions functions_;
-  std::unordered_map<const Value*, std::size_t> parameters_;  ///< inputs of functions, by place
-  std::map<std::pair<const Node*, const Call*>, Call> calls_;
   std::unordered_map<Ref, DataType, RefHash> types_;
-  std::unordered_map<const Node*, FunctionInstance> bodies_;  ///< without a graph: there is none
-  std::unordered_map<const Graph*, const Node*> body_owners_;
 };
+
+/// Elements of a constant of a float type, widened; nothing when it is none or larger than `limit` elements.
+[[nodiscard]] std::optional<std::vector<double>> reals_of(Side& side, Ref ref, int64_t limit);
+/// Elements of a constant of an integer type.
+[[nodiscard]] std::optional<std::vector<int64_t>> integers_of(Side& side, Ref ref);
 
 /// Reads a node's attributes as they stand within a call.
 class AttributeReader {

@@ -61,7 +61,7 @@ class SelectionReader {
     const AttributeReader attributes(*output.value->producer(), output.call);
     if (attributes.has(attribute)) return attributes.is_open() ? std::vector<int64_t>() : attributes.integers(attribute);
     const Ref operand = side_.operand(output, input);
-    return operand ? side_.integers(operand).value_or(std::vector<int64_t>()) : std::vector<int64_t>();
+    return operand ? integers_of(side_, operand).value_or(std::vector<int64_t>()) : std::vector<int64_t>();
   }
 
   /// Axis and its number of elements, when both are certain.
@@ -75,7 +75,7 @@ class SelectionReader {
     const auto begins = argument(output, "starts", 1), ends = argument(output, "ends", 2), axes = argument(output, "axes", 3);
     const Ref steps = side_.operand(output, 4);
     if (begins.size() != 1 || ends.size() != 1 || axes.size() != 1) return std::nullopt;
-    if (steps && side_.integers(steps) != std::vector<int64_t>{1}) return std::nullopt;
+    if (steps && integers_of(side_, steps) != std::vector<int64_t>{1}) return std::nullopt;
     const auto axis = axis_of(axes[0], dims);
     if (!axis) return std::nullopt;
     const int64_t size = axis->second;
@@ -113,7 +113,7 @@ class SelectionReader {
     const auto axis = axis_of(attributes.integer("axis", 0), dims);
     const Ref index = side_.operand(output, 1);
     const auto constant = index ? side_.constant(index) : std::nullopt;
-    const auto values = constant && constant->dims.empty() ? side_.integers(index) : std::nullopt;
+    const auto values = constant && constant->dims.empty() ? integers_of(side_, index) : std::nullopt;
     if (!axis || !values || values->size() != 1 || attributes.is_open()) return std::nullopt;
     const int64_t at = values->front() < 0 ? values->front() + axis->second : values->front();
     if (at < 0 || at >= axis->second) return std::nullopt;

@@ -115,7 +115,7 @@ bool is_same_argument(Side& side_a, Ref a, Side& side_b, Ref b, const MovedArgum
     }
     const Ref operand = side.operand(output, argument.input);
     if (!operand) return {};
-    return {true, side.integers(operand)};
+    return {true, integers_of(side, operand)};
   };
   const Numbers of_a = read(side_a, a);
   return of_a == read(side_b, b) && (!of_a.is_there || of_a.values);
