@@ -21,8 +21,7 @@ namespace relayout {
 ChangeList::ChangeList(const proof::Sides& sides, const proof::Account& account) : sides_(&sides) {
   double last = -1;
   for (const Node* node : sides.a.nodes()) {
-    const Node* const partner = account.partner_of_a(*node);
-    const Node* const owner = partner != nullptr ? partner : account.folded_into(*node);
+    const Node* const owner = account.of_first(*node).successor();
     if (owner != nullptr) last = static_cast<double>(sides.b.order_of(*owner));
     order_of_a_.push_back(last + 0.5);
   }

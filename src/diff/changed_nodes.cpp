@@ -58,13 +58,14 @@ class ChangedNodes {
 
  private:
   [[nodiscard]] bool is_single_of_a(const Node& node) const {
-    return account_.has_accounted_for_first(node) && account_.partner_of_a(node) == nullptr && account_.folded_into(node) == nullptr &&
-           !account_.is_bypassed(node) && !account_.is_evaluated(node) && !account_.is_dead(node) && !taken_.contains(&node);
+    const proof::FirstNode& first = account_.of_first(node);
+    return first.is_accounted && first.partner == nullptr && first.folded_into == nullptr && !first.is_bypassed && !first.is_evaluated &&
+           !first.is_dead && !taken_.contains(&node);
   }
 
   [[nodiscard]] bool is_single_of_b(const Node& node) const {
-    return account_.has_accounted_for(node) && account_.partner_of_b(node) == nullptr && !account_.folds().contains(&node) &&
-           !taken_.contains(&node);
+    const proof::SecondNode& second = account_.of_second(node);
+    return second.is_accounted && second.partner == nullptr && !second.fold && !taken_.contains(&node);
   }
 
   /// Whether one of its constants is told to be another. A bias that is missing goes by the name of the node.

@@ -42,17 +42,16 @@ class EqualNodes {
 
   std::vector<std::pair<const Node*, const Node*>> run() {
     for (const Node* node : sides_.b.nodes()) {
-      if (is_open(sides_.b, *node, account_.has_accounted_for(*node)) && account_.partner_of_b(*node) == nullptr &&
-          !account_.folds().contains(node)) {
-        open_.insert(node);
-      }
+      const proof::SecondNode& second = account_.of_second(*node);
+      if (is_open(sides_.b, *node, second.is_accounted) && second.partner == nullptr && !second.fold) open_.insert(node);
     }
     if (open_.empty()) return {};
     std::vector<const Node*> rest;
     for (const Node* node : sides_.a.nodes()) {
-      if (account_.partner_of_a(*node) != nullptr || account_.folded_into(*node) != nullptr) continue;
-      const bool is_told = account_.is_bypassed(*node) || account_.is_dead(*node);
-      if (!account_.is_evaluated(*node) && (is_told || !is_open(sides_.a, *node, account_.has_accounted_for_first(*node)))) continue;
+      const proof::FirstNode& first = account_.of_first(*node);
+      if (first.successor() != nullptr) continue;
+      const bool is_told = first.is_bypassed || first.is_dead;
+      if (!first.is_evaluated && (is_told || !is_open(sides_.a, *node, first.is_accounted))) continue;
       if (!find_from_operands(*node)) rest.push_back(node);
     }
     // Those of constants alone are known by their readers only.
@@ -68,8 +67,7 @@ class EqualNodes {
 
   /// The node of the second model that stands for one of the first.
   [[nodiscard]] const Node* twin_of(const Node& a) const {
-    if (const Node* const partner = account_.partner_of_a(a)) return partner;
-    if (const Node* const owner = account_.folded_into(a)) return owner;
+    if (const Node* const successor = account_.of_first(a).successor()) return successor;
     const auto found = twins_.find(&a);
     return found != twins_.end() ? found->second : nullptr;
   }

@@ -63,13 +63,12 @@ class AccountListing {
   void list_nodes_of_b() {
     std::unordered_map<const Node*, std::vector<const Node*>> absorbed;
     for (const Node* node : sides_->a.nodes()) {
-      if (const Node* const owner = account_->folded_into(*node)) absorbed[owner].push_back(node);
+      if (const Node* const owner = account_->of_first(*node).folded_into) absorbed[owner].push_back(node);
     }
     for (const Node* node : sides_->b.nodes()) {
-      const auto fold = account_->folds().find(node);
-      if (fold != account_->folds().end()) {
-        list_fold(*node, absorbed[node], fold->second);
-      } else if (account_->partner_of_b(*node) == nullptr && !told_->b.contains(node)) {
+      if (const auto near = account_->of_second(*node).fold) {
+        list_fold(*node, absorbed[node], *near);
+      } else if (account_->of_second(*node).partner == nullptr && !told_->b.contains(node)) {
         list_single_of_b(*node);
       }
     }
@@ -78,7 +77,7 @@ class AccountListing {
   void list_nodes_of_a() {
     const auto paired = sides_->paired_graphs();
     for (const Node* node : sides_->a.nodes()) {
-      if (account_->partner_of_a(*node) != nullptr || account_->folded_into(*node) != nullptr || told_->a.contains(node)) continue;
+      if (account_->of_first(*node).successor() != nullptr || told_->a.contains(node)) continue;
       if (paired.contains(&top_of(node->graph()))) list_single_of_a(*node);
     }
   }
@@ -95,7 +94,7 @@ class AccountListing {
       change.b = constant->name();
       change.a = read->name();  // behind the Transpose it goes on under the old name
       const bool is_last = transpose != nullptr && is_channels_last(*transpose);
-      const bool is_recomputed = reader != nullptr && account_->folds().contains(reader);
+      const bool is_recomputed = reader != nullptr && account_->of_second(*reader).fold;
       change.text = (reader != nullptr && proof::is_linear(*reader) ? "weight " : "constant ") + quote(change.a) + " is stored " +
                     (is_last ? "channels-last" : "in another order") + (change.a == change.b ? "" : " as " + quote(change.b)) +
                     (told.contains(change.a) ? ", with other values"
@@ -106,7 +105,7 @@ class AccountListing {
 
  private:
   void list_fold(const Node& node, const std::vector<const Node*>& absorbed, double near) {
-    ModelChange& change = changes_->add_node(ChangeKind::explained, "folded", account_->partner_of_b(node), &node);
+    ModelChange& change = changes_->add_node(ChangeKind::explained, "folded", account_->of_second(node).partner, &node);
     for (const Node* each : absorbed) change.absorbed.push_back(name_in_diff(*each));
     std::string names;
     constexpr std::size_t kMostNames = 3;
@@ -119,7 +118,7 @@ class AccountListing {
 
   void list_single_of_b(const Node& node) {
     if (sides_->graph_of_first(top_of(node.graph())) == nullptr) return;  // of a function that is told with its calls
-    if (!account_->has_accounted_for(node)) {
+    if (!account_->of_second(node).is_accounted) {
       changes_->add_node(ChangeKind::added, "node-added", nullptr, &node).text += " was not there";
       return;
     }
@@ -146,13 +145,14 @@ class AccountListing {
 
   void list_single_of_a(const Node& node) {
     const Ref output = first_output(node);
-    if (account_->is_bypassed(node)) {
+    const proof::FirstNode& first = account_->of_first(node);
+    if (first.is_bypassed) {
       changes_->add_node(ChangeKind::explained, "identity", &node, nullptr).text += " is gone: it handed on what it read";
-    } else if (account_->is_evaluated(node)) {
+    } else if (first.is_evaluated) {
       changes_->add_node(ChangeKind::explained, "evaluated", &node, nullptr).text += " is gone: its result is a constant that is stored";
-    } else if (account_->is_dead(node)) {
+    } else if (first.is_dead) {
       changes_->add_node(ChangeKind::explained, "dead", &node, nullptr).text += " is gone: no output needed it";
-    } else if (!account_->has_accounted_for_first(node)) {
+    } else if (!first.is_accounted) {
       changes_->add_node(ChangeKind::removed, "node-removed", &node, nullptr).text += " is gone";
     } else if (output && sides_->a.constant(output)) {
       changes_->add_node(ChangeKind::explained, "constant", &node, nullptr).text += " is gone: the constant that it made is as it was";

@@ -83,7 +83,7 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover, co
     out.nodes.push_back({name_in_diff(of_a), name_in_diff(of_b)});
   };
   for (const Node* node : sides.b.nodes()) {
-    if (const Node* const partner = account.partner_of_b(*node)) take_pair(*partner, *node);
+    if (const Node* const partner = account.of_second(*node).partner) take_pair(*partner, *node);
   }
   for (const auto& [of_a, of_b] : equal_nodes) take_pair(*of_a, *of_b);
   for (const ModelChange& change : out.changes) {

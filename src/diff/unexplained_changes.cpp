@@ -97,7 +97,7 @@ class IssueListing {
   }
 
   [[nodiscard]] const Node* partner_of(const Issue& issue) const {
-    return issue.partner != nullptr ? issue.partner : account_->partner_of_b(*issue.node);
+    return issue.partner != nullptr ? issue.partner : account_->of_second(*issue.node).partner;
   }
 
   /// Of several attributes of a node, each has an issue of its own: the one that the text names.

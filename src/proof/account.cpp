@@ -3,8 +3,10 @@
 #include "proof/account.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -16,49 +18,89 @@
 #include "relayout/proof.h"
 
 namespace relayout::proof {
+namespace {
 
-std::vector<Claim> Account::accept(Sides& sides, Look look) {
-  for (Issue& issue : look.issues) note(std::move(issue));
-  accounted_a_.insert(look.nodes_a.begin(), look.nodes_a.end());
-  accounted_b_.insert(look.nodes_b.begin(), look.nodes_b.end());
-  accounted_a_.insert(look.bypassed.begin(), look.bypassed.end());
-  bypassed_.insert(look.bypassed.begin(), look.bypassed.end());
-  accounted_a_.insert(look.folded.begin(), look.folded.end());
-  const Node* const fold = look.fold != nullptr ? &sides.b.in_file(*look.fold) : nullptr;
-  for (const Node* node : look.folded) folded_.emplace(node, fold);
-  for (const Node* node : look.rewritten) rewritten_.insert(&sides.b.in_file(*node));
-  if (fold != nullptr) folds_.emplace(fold, look.near);
-  for (const Ref constant : look.constants_a) account_for(sides.a, constant, accounted_a_, true);
-  for (const Ref constant : look.constants_b) account_for(sides.b, constant, accounted_b_, false);
-  for (const auto& [tensor, is_permuted] : look.tensors) (is_permuted ? permuted_tensors_ : equal_tensors_).insert(tensor);
-  for (const auto& [a, b] : look.graphs) sides.pair_graphs(*a, *b);
-  for (const auto& [a, b] : look.equal_nodes) {
-    accounted_a_.insert(a);
-    accounted_b_.insert(b);
-    // A node in the body of an operator is no counterpart of one in a file.
-    if (&sides.a.in_file(*a) != a || &sides.b.in_file(*b) != b) continue;
-    const bool is_first = partners_b_.emplace(b, a).second && partners_a_.emplace(a, b).second;
-    const bool is_other = partners_b_.at(b) != a || partners_a_.at(a) != b;
-    if (look.is_exclusive && !is_first && is_other) {
-      note(issue_of_node(sides, Unexplained::Kind::node_changed, *b, false,
-                         "stands for several nodes of the other model, each of which gives values of its own"));
-    }
-  }
-  return std::move(look.claims);
-}
-
-void Account::account_for(Side& side, Ref constant, std::unordered_set<const Node*>& accounted, bool is_first) {
+/// Accounts for the nodes that make a constant, as far as they were not; returns those.
+template <class Nodes>
+std::vector<const Node*> account_for(Side& side, Ref constant, Nodes& nodes) {
+  std::vector<const Node*> makers;
   std::vector<Ref> open = {side.resolve(constant)};
   while (!open.empty()) {
     const Ref ref = open.back();
     open.pop_back();
     const Node* const node = ref ? ref.value->producer() : nullptr;
-    if (node == nullptr || !side.constant(ref) || !accounted.insert(node).second) continue;
-    if (is_first && &side.in_file(*node) == node && !node->is("Constant") && !node->is("Identity") && !node->is("Transpose"))
-      evaluated_.insert(node);
+    if (node == nullptr || !side.constant(ref) || std::exchange(nodes[node].is_accounted, true)) continue;
+    makers.push_back(node);
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       if (node->input(i) != nullptr) open.push_back(side.operand(ref, i));
     }
+  }
+  return makers;
+}
+
+/// Whether a node of the file computes a constant.
+bool is_computed(const Side& side, const Node& node) {
+  return &side.in_file(node) == &node && !node.is("Constant") && !node.is("Identity") && !node.is("Transpose");
+}
+
+template <class Record>
+const Record& find(const std::unordered_map<const Node*, Record>& nodes, const Node& node) {
+  static const Record kNone{};
+  const auto found = nodes.find(&node);
+  return found != nodes.end() ? found->second : kNone;
+}
+
+template <class Record, class Holds>
+int64_t count(const std::unordered_map<const Node*, Record>& nodes, const Holds& holds) {
+  return std::ranges::count_if(nodes, [&](const auto& entry) { return static_cast<bool>(std::invoke(holds, entry.second)); });
+}
+
+}  // namespace
+
+const FirstNode& Account::of_first(const Node& node) const {
+  return find(first_, node);
+}
+
+const SecondNode& Account::of_second(const Node& node) const {
+  return find(second_, node);
+}
+
+std::vector<Claim> Account::accept(Sides& sides, Look look) {
+  for (Issue& issue : look.issues) note(std::move(issue));
+  for (const Node* node : look.nodes_a) first_[node].is_accounted = true;
+  for (const Node* node : look.nodes_b) second_[node].is_accounted = true;
+  for (const Node* node : look.bypassed) first_[node].is_accounted = first_[node].is_bypassed = true;
+  const Node* const fold = look.fold != nullptr ? &sides.b.in_file(*look.fold) : nullptr;
+  for (const Node* node : look.folded) {
+    FirstNode& folded = first_[node];
+    folded.is_accounted = true;
+    if (folded.folded_into == nullptr) folded.folded_into = fold;
+  }
+  for (const Node* node : look.rewritten) second_[&sides.b.in_file(*node)].is_rewritten = true;
+  if (fold != nullptr && !second_[fold].fold) second_[fold].fold = look.near;
+  for (const Ref constant : look.constants_a) {
+    for (const Node* node : account_for(sides.a, constant, first_)) first_[node].is_evaluated = is_computed(sides.a, *node);
+  }
+  for (const Ref constant : look.constants_b) (void)account_for(sides.b, constant, second_);
+  for (const auto& [tensor, is_permuted] : look.tensors) (is_permuted ? permuted_tensors_ : equal_tensors_).insert(tensor);
+  for (const auto& [a, b] : look.graphs) sides.pair_graphs(*a, *b);
+  for (const auto& [a, b] : look.equal_nodes) pair_nodes(sides, *a, *b, look.is_exclusive);
+  return std::move(look.claims);
+}
+
+void Account::pair_nodes(Sides& sides, const Node& of_a, const Node& of_b, bool is_exclusive) {
+  FirstNode& first = first_[&of_a];
+  SecondNode& second = second_[&of_b];
+  first.is_accounted = second.is_accounted = true;
+  // A node in the body of an operator is no counterpart of one in a file.
+  if (&sides.a.in_file(of_a) != &of_a || &sides.b.in_file(of_b) != &of_b) return;
+  if (second.partner == nullptr) {
+    second.partner = &of_a;
+    if (first.partner == nullptr) first.partner = &of_b;
+  }
+  if (is_exclusive && (second.partner != &of_a || first.partner != &of_b)) {
+    note(issue_of_node(sides, Unexplained::Kind::node_changed, of_b, false,
+                       "stands for several nodes of the other model, each of which gives values of its own"));
   }
 }
 
@@ -72,19 +114,19 @@ ProofResult Account::result() {
   for (const Value* tensor : permuted_tensors_) equal_tensors_.erase(tensor);
   out.unreached = std::move(unreached_);
   out.proved = out.unexplained.empty();
-  out.folds = static_cast<int64_t>(folds_.size());
-  for (const auto& [fold, near] : folds_) {
-    out.near_folds += near > 0 ? 1 : 0;
-    out.near_ulp = std::max(out.near_ulp, near);
+  for (const auto& [node, second] : second_) {
+    out.near_folds += second.fold.value_or(0) > 0 ? 1 : 0;
+    out.near_ulp = std::max(out.near_ulp, second.fold.value_or(0));
   }
-  out.folded_nodes = static_cast<int64_t>(folded_.size());
-  out.rewritten = static_cast<int64_t>(rewritten_.size());
+  out.folds = count(second_, &SecondNode::fold);
+  out.folded_nodes = count(first_, &FirstNode::folded_into);
+  out.rewritten = count(second_, &SecondNode::is_rewritten);
   out.permutations = static_cast<int64_t>(permuted_tensors_.size());
   out.tensors_equal = static_cast<int64_t>(equal_tensors_.size());
-  out.nodes_equal = static_cast<int64_t>(partners_b_.size());
-  out.nodes_bypassed = static_cast<int64_t>(bypassed_.size());
-  out.nodes_evaluated = static_cast<int64_t>(evaluated_.size());
-  out.nodes_dead = static_cast<int64_t>(dead_.size());
+  out.nodes_equal = count(second_, &SecondNode::partner);
+  out.nodes_bypassed = count(first_, &FirstNode::is_bypassed);
+  out.nodes_evaluated = count(first_, &FirstNode::is_evaluated);
+  out.nodes_dead = count(first_, &FirstNode::is_dead);
   return out;
 }
 

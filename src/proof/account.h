@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,13 +15,32 @@
 
 namespace relayout::proof {
 
+/// The part of a node of the first model in the proof.
+struct FirstNode {
+  bool is_accounted = false;          ///< a claim that was looked at rests on it
+  const Node* partner = nullptr;      ///< its first counterpart
+  const Node* folded_into = nullptr;  ///< the linear operator of the second model that took it up
+  bool is_bypassed = false;           ///< the second model does without
+  bool is_evaluated = false;          ///< its result is a constant that the second model stores
+  bool is_dead = false;               ///< no output needs it
+  /// The node of the second model that does its work now, or nullptr.
+  [[nodiscard]] const Node* successor() const noexcept { return partner != nullptr ? partner : folded_into; }
+};
+
+/// The part of a node of the second model in the proof.
+struct SecondNode {
+  bool is_accounted = false;      ///< a claim that was looked at rests on it
+  const Node* partner = nullptr;  ///< its first counterpart
+  bool is_rewritten = false;      ///< it computes what other nodes of the first model do
+  std::optional<double> fold;     ///< of a linear operator whose constants were recomputed: how near they are, see Recomputed
+};
+
 /// Nodes and constants of both models that the looks at claims have accounted for, and the differences that they have not explained.
 class Account {
  public:
   /// Writes down what a look showed; returns the claims that it rests on.
   [[nodiscard]] std::vector<Claim> accept(Sides& sides, Look look);
   void note(Issue issue) { issues_.push_back(std::move(issue)); }
-  [[nodiscard]] bool has_accounted_for(const Node& node_of_b) const { return accounted_b_.contains(&node_of_b); }
   /// leftovers.cpp: nodes that no claim reached.
   void list_leftovers(const Sides& sides);
   /// Once, at the end.
@@ -29,33 +48,16 @@ class Account {
 
   // The same node by node and constant by constant, for those who show it.
   [[nodiscard]] const std::vector<Issue>& issues() const noexcept { return issues_; }
-  /// The first counterpart of a node of either model, or nullptr.
-  [[nodiscard]] const Node* partner_of_a(const Node& node) const { return find(partners_a_, node); }
-  [[nodiscard]] const Node* partner_of_b(const Node& node) const { return find(partners_b_, node); }
-  [[nodiscard]] bool has_accounted_for_first(const Node& node_of_a) const { return accounted_a_.contains(&node_of_a); }
-  [[nodiscard]] bool is_bypassed(const Node& node_of_a) const { return bypassed_.contains(&node_of_a); }
-  [[nodiscard]] bool is_evaluated(const Node& node_of_a) const { return evaluated_.contains(&node_of_a); }
-  [[nodiscard]] bool is_dead(const Node& node_of_a) const { return dead_.contains(&node_of_a); }
-  /// The linear operator of the second model that took up a node of the first, or nullptr.
-  [[nodiscard]] const Node* folded_into(const Node& node_of_a) const { return find(folded_, node_of_a); }
-  /// Linear operators of the second model whose constants were recomputed, and how near they are, see Recomputed.
-  [[nodiscard]] const std::unordered_map<const Node*, double>& folds() const noexcept { return folds_; }
+  [[nodiscard]] const FirstNode& of_first(const Node& node) const;
+  [[nodiscard]] const SecondNode& of_second(const Node& node) const;
   /// Constants of the second model that are the first's bytes in another order.
   [[nodiscard]] const std::unordered_set<const Value*>& permuted_tensors() const noexcept { return permuted_tensors_; }
 
  private:
-  using Links = std::unordered_map<const Node*, const Node*>;
-  [[nodiscard]] static const Node* find(const Links& links, const Node& node) {
-    const auto found = links.find(&node);
-    return found != links.end() ? found->second : nullptr;
-  }
-  void account_for(Side& side, Ref constant, std::unordered_set<const Node*>& accounted, bool is_first);
+  void pair_nodes(Sides& sides, const Node& of_a, const Node& of_b, bool is_exclusive);
 
-  Links partners_a_, partners_b_;  ///< first counterpart
-  std::unordered_set<const Node*> accounted_a_, accounted_b_;
-  Links folded_;  ///< of the first model → by whom
-  std::unordered_set<const Node*> bypassed_, evaluated_, dead_, rewritten_;
-  std::unordered_map<const Node*, double> folds_;  ///< and how near they are, see Recomputed
+  std::unordered_map<const Node*, FirstNode> first_;
+  std::unordered_map<const Node*, SecondNode> second_;
   std::unordered_set<const Value*> equal_tensors_, permuted_tensors_;
   std::vector<Issue> issues_;
   std::vector<std::string> unreached_;  ///< see ProofResult

@@ -73,7 +73,7 @@ void Prover::claim_nodes() {
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const Node& node = *nodes[i];
     const Graph* const graph = sides_.graph_of_first(node.graph());
-    if (account_.has_accounted_for(node) || graph == nullptr) continue;
+    if (account_.of_second(node).is_accounted || graph == nullptr) continue;
     const Node* const partner = hints_.partner ? hints_.partner(node) : nullptr;
     for (const Value* output : node.outputs()) {
       if (output == nullptr) continue;
@@ -103,9 +103,9 @@ void Prover::claim_initializers() {
 }
 
 void Account::list_leftovers(const Sides& sides) {
-  const auto is_told_with_owner = [](const Node& node, const std::unordered_set<const Node*>& accounted) {
-    return node.graph().owner() != nullptr && !accounted.contains(node.graph().owner());
-  };
+  // A node inside one that is open is told with that.
+  const auto is_open_in_a = [this](const Node* node) { return node != nullptr && !of_first(*node).is_accounted; };
+  const auto is_open_in_b = [this](const Node* node) { return node != nullptr && !of_second(*node).is_accounted; };
   // A node that a graph output needs is upstream of an issue when no claim has reached it: told of with that.
   const auto needed_by_functions = [](const Model& model) {
     std::unordered_set<const Node*> out;
@@ -115,7 +115,7 @@ void Account::list_leftovers(const Sides& sides) {
   const auto needed_in_b = needed_nodes(sides.b.model().graph());
   const auto needed_by_functions_b = needed_by_functions(sides.b.model());
   for (const Node* node : sides.b.nodes()) {
-    if (accounted_b_.contains(node) || is_told_with_owner(*node, accounted_b_)) continue;
+    if (!is_open_in_b(node) || is_open_in_b(node->graph().owner())) continue;
     if (sides.graph_of_first(top_of(node->graph())) == nullptr) continue;
     if (needed_in_b.contains(node) && !needed_by_functions_b.contains(node)) {
       if (&node->graph() == &sides.b.model().graph()) unreached_.push_back(first_output_of(*node));
@@ -127,12 +127,12 @@ void Account::list_leftovers(const Sides& sides) {
   const auto needed_in_a = needed_nodes(sides.a.model().graph());
   const auto needed_by_functions_a = needed_by_functions(sides.a.model());
   for (const Node* node : sides.a.nodes()) {
-    if (accounted_a_.contains(node) || is_told_with_owner(*node, accounted_a_) || !paired_a.contains(&top_of(node->graph()))) continue;
+    if (!is_open_in_a(node) || is_open_in_a(node->graph().owner()) || !paired_a.contains(&top_of(node->graph()))) continue;
     const bool is_needed = needed_in_a.contains(node) || needed_by_functions_a.contains(node);
     if (needed_by_functions_a.contains(node) || (!is_needed && !is_pure(sides.a, *node))) {
       note(issue_of_node(sides, Unexplained::Kind::node_removed, *node, true, "is gone"));
     } else if (!is_needed) {
-      dead_.insert(node);
+      first_[node].is_dead = true;
     }
   }
 }
