@@ -1,10 +1,9 @@
-// Runs the model that is judged, in one mode, and measures its outputs against the reference: errors over the range of each sample, the
-// bounds that the floors allow, and for exact outputs whether a choice between nearly equal numbers explains the difference.
+// Runs the model that is judged, in one mode, and measures its outputs against the reference: errors over the range of each sample, and
+// the bounds that the floors allow.
 #include "verify/candidate.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -17,8 +16,6 @@
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
-#include "relayout/graph.h"
-#include "relayout/model.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
@@ -31,9 +28,7 @@
 #include "verify/metrics.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
-#include "verify/rules.h"
 #include "verify/session.h"
-#include "verify/ties.h"
 
 namespace relayout {
 namespace {
@@ -50,13 +45,9 @@ bool contradicts(const Port& port, const Datum& value) {
   return false;
 }
 
-int64_t elements_of(const Reference& reference, std::size_t output, std::size_t sample) {
-  return std::max<int64_t>(reference.yardstick(output, sample).count(), 1);
-}
-
 }  // namespace
 
-Candidate::Candidate(const Pair& pair, const Reference& reference, Floors& floors, Mode mode)
+Candidate::Candidate(const Pair& pair, const Reference& reference, const Floors& floors, Mode mode)
     : pair_(&pair), reference_(&reference), floors_(&floors), mode_(mode), flipped_(pair.a.outputs.size()) {
   for (const Port& port : pair.a.outputs) {
     const auto found = std::ranges::find(pair.b.outputs, port.name, &Port::name);
@@ -68,32 +59,32 @@ Candidate::Candidate(const Pair& pair, const Reference& reference, Floors& floor
 void Candidate::run(std::size_t count) {
   const auto start = std::chrono::steady_clock::now();
   const std::size_t last = std::min(count, reference_->samples().size());
-  pair_->steps->expect(static_cast<int64_t>(last - next_));
+  pair_->steps->expect(static_cast<int64_t>(last - samples_));
   const auto session = pair_->open(pair_->b, pair_->execute_options(mode_));
-  for (; next_ < last && rejection_.empty(); ++next_) {
+  for (; samples_ < last && rejection_.empty(); ++samples_) {
     pair_->steps->next(mode_ == Mode::optimized ? "candidate, optimized" : "candidate");
-    const Session::Run run = session->run(reference_->inputs_of(next_));
+    const Session::Run run = session->run(reference_->inputs_of(samples_));
     if (!run.rejected.empty()) {
-      const Sample& sample = reference_->samples()[next_];
+      const Sample& sample = reference_->samples()[samples_];
       rejection_ = run.rejected + " (sample " + std::to_string(sample.number);
       for (const auto& [name, value] : sample.assignment.dims) rejection_ += ", " + escape(name) + " = " + std::to_string(value);
       rejection_ += ")";
       break;
     }
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      if (outputs_[i].place) compare(i, next_, run.outputs.at(*outputs_[i].place));
+      if (outputs_[i].place) compare(i, samples_, run.outputs.at(*outputs_[i].place));
     }
-    if (next_ == 0) look_for_renames(run.outputs);
+    if (samples_ == 0) look_for_renames(run.outputs);
   }
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void Candidate::compare(std::size_t output, std::size_t sample, const Datum& candidate) {
-  const Datum reference = reference_->value(output, sample);
+  const Datum reference = reference_->outputs().value(output, sample);
   flipped_.keep_if_flipped(output, sample, reference, candidate);
   SampleMetrics metrics = metrics_of(output, sample, reference, candidate);
   if (metrics.outcome == Outcome::different && outputs_[output].hint.empty()) {
-    outputs_[output].hint = relayout::hint(reference, candidate, metrics.bound_max * reference_->yardstick(output, sample).range());
+    outputs_[output].hint = hint(reference, candidate, metrics.bound_max * reference_->outputs().yardstick(output, sample).range());
   }
   check_declared(output, reference, candidate);
   outputs_[output].figures.push_back(std::move(metrics));
@@ -102,7 +93,7 @@ void Candidate::compare(std::size_t output, std::size_t sample, const Datum& can
 SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate) const {
   SampleMetrics metrics;
   const std::string structural = structural_difference(reference, candidate);
-  if (structural.empty()) metrics = measure(reference, candidate, reference_->yardstick(output, sample));
+  if (structural.empty()) metrics = measure(reference, candidate, reference_->outputs().yardstick(output, sample));
   metrics.sample = reference_->samples()[sample].number;
   if (!structural.empty()) {
     metrics.outcome = Outcome::different;
@@ -118,7 +109,7 @@ SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, cons
   } else if (pair_->options->rtol || pair_->options->atol) {
     metrics.beyond_tolerance = count_beyond(reference, candidate, pair_->options->rtol.value_or(0), pair_->options->atol.value_or(0));
   }
-  decide(metrics, pair_->type_of_floor(reference_->output(output).type()), floors_->of(output, sample));
+  decide(metrics, pair_->type_of_floor(reference_->outputs().summary(output).type()), floors_->of(output, sample));
   return metrics;
 }
 
@@ -130,107 +121,14 @@ void Flipped::keep_if_flipped(std::size_t output, std::size_t sample, const Datu
     outputs_[output].emplace(sample, spill_.write(candidate));
 }
 
-void Candidate::explain_flipped(std::size_t output) {
-  const Flipped::BySample flipped = flipped_.take(output);
-  const auto decider = flipped.empty() ? std::nullopt : decider_of(*pair_->a.model->graph().outputs()[output]);
-  if (!decider) return;
-  for (const auto& [s, stored] : flipped) {
-    const auto inputs = [&, sample = s] { return reference_->inputs_of(sample); };
-    const ExecuteOptions options = pair_->execute_options(Mode::as_written);
-    const auto operands = decider_operands(pair_->a, *decider, inputs, options, rules::kNoiseDraws, pair_->grain);
-    const TieVerdict verdict = explain_ties(*decider, operands, reference_->value(output, s).tensor, flipped_.read(stored));
-    SampleMetrics& metrics = outputs_[output].figures[s];
-    if (verdict.explained) {
-      metrics.outcome = Outcome::same;
-      metrics.ties = verdict.ties;
-      metrics.reason = verdict.text;
-    } else if (!verdict.text.empty()) {
-      metrics.reason += ", which no tie explains: " + verdict.text;
-    }
-  }
-}
-
-bool Candidate::is_near_bound(std::size_t output, const SampleMetrics& metrics) const {
-  const bool above = metrics.max_error > metrics.bound_max || metrics.rms_error > metrics.bound_rms;
-  const bool by_numbers = above && metrics.bound_max > 0 && metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches == 0;
-  if (metrics.outcome != Outcome::different || !by_numbers) return false;
-  const auto sample = as_size(&metrics - outputs_[output].figures.data());
-  const bool few = elements_of(*reference_, output, sample) * floors_->draws() < rules::kFirmElements;
-  const double near = few ? rules::kNearBoundOfFew : rules::kNearBound;
-  return metrics.max_error < near * metrics.bound_max && metrics.rms_error < near * metrics.bound_rms;
-}
-
-bool Candidate::is_beyond_few_floors() const {
-  const auto beyond = [](const SampleMetrics& metrics) {
-    return metrics.bound_max > 0 && (metrics.outcome == Outcome::different || !(metrics.ratio <= rules::kNearFloors));
-  };
-  return std::ranges::any_of(outputs_, [&](const Output& output) { return std::ranges::any_of(output.figures, beyond); });
-}
-
-void Candidate::decide_again() {
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    const DataType type = pair_->type_of_floor(reference_->output(i).type());
-    for (std::size_t s = 0; s < outputs_[i].figures.size(); ++s) {
-      SampleMetrics& metrics = outputs_[i].figures[s];
-      metrics.reference_run = floors_->has_reference(s);
-      if (metrics.bound_max > 0) decide(metrics, type, floors_->of(i, s));
-    }
-    const bool differs = std::ranges::find(outputs_[i].figures, Outcome::different, &SampleMetrics::outcome) != outputs_[i].figures.end();
-    if (outputs_[i].place && !differs) outputs_[i].hint.clear();
-  }
-}
-
-void Candidate::settle() {
-  if (is_beyond_few_floors() && floors_->complete()) decide_again();
-  int64_t fewest = 0;
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    for (std::size_t s = 0; s < outputs_[i].figures.size(); ++s) {
-      if (!is_near_bound(i, outputs_[i].figures[s])) continue;
-      const int64_t elements = elements_of(*reference_, i, s);
-      fewest = fewest == 0 ? elements : std::min(fewest, elements);
-    }
-  }
-  if (fewest > 0) {
-    floors_->join_reference(0, next_);
-    floors_->firm_up(fewest);
-    decide_again();
-  }
-  for (std::size_t i = 0; i < outputs_.size(); ++i) explain_flipped(i);
-  if (pair_->proved && mode_ != Mode::reference) acquit_own_rounding();
-}
-
-void Candidate::acquit_own_rounding() {
-  const auto is_near = [](const SampleMetrics& metrics) {
-    return metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches == 0 && metrics.bound_max > 0 &&
-           metrics.ratio <= rules::kReferenceFactor && metrics.rms_error <= rules::kReferenceFactor * metrics.floor_rms;
-  };
-  std::vector<SampleMetrics*> open;
-  for (Output& output : outputs_) {
-    for (SampleMetrics& metrics : output.figures) {
-      if (metrics.outcome != Outcome::different) continue;
-      if (!is_near(metrics)) return;
-      open.push_back(&metrics);
-    }
-  }
-  const auto is_small = [](const Sample& sample) { return sample.macs <= rules::kReferenceMacs; };
-  if (open.empty() || !std::ranges::all_of(reference_->samples(), is_small)) return;
-  Candidate exact(*pair_, *reference_, *floors_, Mode::reference);
-  exact.run(reference_->samples().size());
-  if (!exact.agrees_wholly()) return;
-  for (SampleMetrics* const metrics : open) {
-    metrics->outcome = Outcome::same;
-    metrics->reason.clear();
-  }
-  for (Output& output : outputs_) output.hint.clear();
-}
-
 bool Candidate::agrees_wholly() const {
-  const auto agrees = [this](const Output& output) {
+  const auto agrees = [this](const CandidateOutput& output) {
     const auto i = as_size(&output - outputs_.data());
     if (!output.place || !output.contradiction.empty()) return false;
     for (std::size_t s = 0; s < output.figures.size(); ++s) {
       const SampleMetrics& metrics = output.figures[s];
-      const bool is_finite = !is_measured(reference_->output(i).type()) || reference_->yardstick(i, s).count() == metrics.sums.elements;
+      const ReferenceOutputs& references = reference_->outputs();
+      const bool is_finite = !is_measured(references.summary(i).type()) || references.yardstick(i, s).count() == metrics.sums.elements;
       if (metrics.outcome != Outcome::same || !is_finite) return false;
     }
     return true;
@@ -240,7 +138,7 @@ bool Candidate::agrees_wholly() const {
 
 std::optional<std::size_t> Candidate::first_different() const {
   std::optional<std::size_t> first;
-  for (const Output& output : outputs_) {
+  for (const CandidateOutput& output : outputs_) {
     const auto found = std::ranges::find(output.figures, Outcome::different, &SampleMetrics::outcome);
     if (found == output.figures.end()) continue;
     const auto s = as_size(found - output.figures.begin());
@@ -261,12 +159,12 @@ void Candidate::look_for_renames(const Outputs& outputs) {
   if (outputs_.size() > kMost || outputs.size() > kMost) return;
   const std::string name_b = escape(pair_->b.name);
   const auto agree = [&](std::size_t i, const Datum& candidate) {
-    return metrics_of(i, 0, reference_->value(i, 0), candidate).outcome == Outcome::same;
+    return metrics_of(i, 0, reference_->outputs().value(i, 0), candidate).outcome == Outcome::same;
   };
   const auto differs = [&](std::size_t i) { return outputs_[i].place && outputs_[i].figures.front().outcome == Outcome::different; };
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     for (std::size_t k = 0; !outputs_[i].place && k < outputs.size() && outputs_[i].hint.empty(); ++k) {
-      const bool taken = std::ranges::find(outputs_, std::optional(k), &Output::place) != outputs_.end();
+      const bool taken = std::ranges::find(outputs_, std::optional(k), &CandidateOutput::place) != outputs_.end();
       if (taken || !agree(i, outputs[k])) continue;
       outputs_[i].hint = name_b + " has " + quote(pair_->b.outputs[k].name) + ", and its values agree under this renaming";
     }

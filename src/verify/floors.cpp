@@ -34,15 +34,15 @@ double seconds_since(Clock::time_point start) {
 }  // namespace
 
 Floors::Floors(const Pair& pair, const Reference& reference)
-    : pair_(&pair), reference_(&reference), noise_(pair.a.model->graph()), floors_(reference.output_count()) {}
+    : pair_(&pair), reference_(&reference), noise_(pair.a.model->graph()), floors_(reference.outputs().count()) {}
 
 void Floors::measure() {
   const auto start = Clock::now();
   const std::size_t first = joined_.size(), last = reference_->samples().size();
   if (first == last) return;
   for (std::size_t i = 0; i < floors_.size(); ++i) {
-    const DataType type = pair_->type_of_floor(reference_->output(i).type());
-    for (std::size_t s = first; s < last; ++s) floors_[i].push_back(least_floor(type, reference_->yardstick(i, s)));
+    const DataType type = pair_->type_of_floor(reference_->outputs().summary(i).type());
+    for (std::size_t s = first; s < last; ++s) floors_[i].push_back(least_floor(type, reference_->outputs().yardstick(i, s)));
   }
   joined_.resize(last, false);
   draws_ = std::max(draws_, rules::kFirstDraws);
@@ -104,28 +104,28 @@ void Floors::widen_by(Session& session, const Inputs& inputs, std::size_t sample
   if (!run.rejected.empty()) return;
   if (is_reference) joined_[sample] = true;
   for (std::size_t i = 0; i < floors_.size(); ++i) {
-    const Datum reference = reference_->value(i, sample);
+    const Datum reference = reference_->outputs().value(i, sample);
     // Another number of boxes or so: this run says nothing of the distance.
     if (!structural_difference(reference, run.outputs[i]).empty()) continue;
-    const Floor apart = relative(distance(reference, run.outputs[i]), reference_->yardstick(i, sample));
+    const Floor apart = relative(distance(reference, run.outputs[i]), reference_->outputs().yardstick(i, sample));
     if (is_reference) suspect(i, sample, apart);
     widen(floors_[i][sample], apart);
   }
 }
 
 void Floors::suspect(std::size_t output, std::size_t sample, const Floor& apart) {
-  const double least = rules::kReferenceMinimum * dtype_minimum(reference_->output(output).type());
+  const double least = rules::kReferenceMinimum * dtype_minimum(reference_->outputs().summary(output).type());
   if (apart.max <= std::max(rules::kReferenceFactor * floors_[output][sample].max, least)) return;
   if (suspicions_.empty() || suspicions_.back().sample != sample) suspicions_.push_back({output, sample, apart.max});
 }
 
 bool Floors::is_ill_conditioned(std::size_t output, std::size_t sample) const {
-  return relayout::is_ill_conditioned(pair_->type_of_floor(reference_->output(output).type()), floors_[output][sample]);
+  return relayout::is_ill_conditioned(pair_->type_of_floor(reference_->outputs().summary(output).type()), floors_[output][sample]);
 }
 
 bool Floors::are_healthy() const {
   for (std::size_t i = 0; i < floors_.size(); ++i) {
-    const double most = rules::kHealthyFloor * dtype_minimum(pair_->type_of_floor(reference_->output(i).type()));
+    const double most = rules::kHealthyFloor * dtype_minimum(pair_->type_of_floor(reference_->outputs().summary(i).type()));
     if (!std::ranges::all_of(floors_[i], [&](const Floor& floor) { return floor.max <= most; })) return false;
   }
   return true;

@@ -142,20 +142,22 @@ bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& can
   std::vector<std::pair<std::size_t, std::size_t>> differing;  // output, sample
   std::vector<std::size_t> samples;
   for (std::size_t s = 0; s < reference.samples().size(); ++s) {
-    for (std::size_t i = 0; i < reference.output_count(); ++i) {
-      if (s < candidate.figures(i).size() && candidate.figures(i)[s].outcome == Outcome::different) differing.emplace_back(i, s);
+    for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
+      if (s < candidate.outputs()[i].figures.size() && candidate.outputs()[i].figures[s].outcome == Outcome::different)
+        differing.emplace_back(i, s);
     }
     if (!differing.empty() && differing.back().second == s) samples.push_back(s);
   }
   const auto may_jump = [&](const auto& place) {
     const std::size_t i = place.first;
-    return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.place_of(i)]) && candidate.contradiction(i).empty();
+    return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.outputs()[i].place]) &&
+           candidate.outputs()[i].contradiction.empty();
   };
   if (differing.empty() || !std::ranges::all_of(differing, may_jump) || !are_right_alone(pair, reference, samples, result)) return false;
   for (const auto& [i, s] : differing) {
-    result.remarks.push_back(place_of(pair, reference, i, s) + ": B lies " + scientific(candidate.figures(i)[s].max_error) +
+    result.remarks.push_back(place_of(pair, reference, i, s) + ": B lies " + scientific(candidate.outputs()[i].figures[s].max_error) +
                              " of the range away" + kChoice);
-    candidate.figures(i)[s].outcome = Outcome::same;
+    candidate.outputs()[i].figures[s].outcome = Outcome::same;
   }
   for (OutputComparison& output : result.outputs) {
     output.outcome = Outcome::same;
@@ -300,9 +302,9 @@ void judge_untold(const Pair& pair, const Reference& reference, VerifyResult& re
 }
 
 void trust_nodes(const Reference& reference, VerifyResult& result) {
-  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+  for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
     OutputComparison& output = result.outputs[i];
-    if (output.outcome != Outcome::inconclusive || !reference.output(i).holds_values()) continue;
+    if (output.outcome != Outcome::inconclusive || !reference.outputs().summary(i).holds_values()) continue;
     result.remarks.push_back("output " + quote(output.name) + " shows nothing (" + output.reason +
                              "), but node by node B makes what A makes");
     output.outcome = Outcome::same;

@@ -3,19 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/verify.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
-#include "verify/judge.h"
 #include "verify/pair.h"
-#include "verify/spill.h"
-#include "verify/yardstick.h"
+#include "verify/reference_outputs.h"
+#include "verify/session.h"
+#include "verify/size_search.h"
 
 namespace relayout {
 
@@ -27,7 +25,7 @@ struct Sample {
   int64_t macs = 0;
 };
 
-/// The original run as written over samples: its outputs, put aside in a temporary file, and everything that is measured against them.
+/// The original run as written over samples: everything is measured against it.
 class Reference {
  public:
   Reference(const Pair& pair, const InputMaker& inputs);
@@ -42,45 +40,29 @@ class Reference {
   /// Valid until those of another sample are asked for: the last ones that were made are kept.
   [[nodiscard]] const Inputs& inputs_of(std::size_t sample) const;
   [[nodiscard]] const InputMaker& inputs() const noexcept { return *inputs_; }
-  /// See InputMaker.
-  [[nodiscard]] std::set<std::string> plain_integers() const { return inputs_->plain_integers(); }
-  [[nodiscard]] std::set<std::string> kept_integers() const { return inputs_->kept_integers(); }
-  [[nodiscard]] std::set<std::string> masks() const { return inputs_->masks(); }
-  [[nodiscard]] std::size_t output_count() const noexcept { return outputs_.size(); }
-  [[nodiscard]] const ReferenceOutput& output(std::size_t i) const { return outputs_[i].summary; }
-  [[nodiscard]] Datum value(std::size_t output, std::size_t sample) const { return spill_.read(outputs_[output].stored[sample]); }
-  [[nodiscard]] const Yardstick& yardstick(std::size_t output, std::size_t sample) const { return outputs_[output].yardsticks[sample]; }
+  [[nodiscard]] const ReferenceOutputs& outputs() const noexcept { return outputs_; }
 
-  /// The sizes that were tried, those included that the model refused.
+  /// The sizes that were tried, one entry a sample, those included that the model refused.
   [[nodiscard]] const std::vector<SampleInputs>& tried() const noexcept { return tried_; }
-  /// Why the model refused the first sample; empty when it did not.
-  [[nodiscard]] const std::string& rejection() const noexcept { return rejection_; }
   /// Name of an output that differed between the two runs of the first sample; empty when none did.
   [[nodiscard]] const std::string& unrepeatable() const noexcept { return unrepeatable_; }
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
 
  private:
-  struct Output {
-    ReferenceOutput summary;
-    std::vector<Spill::Stored> stored;  ///< by sample
-    std::vector<Yardstick> yardsticks;  ///< by sample
-  };
-
+  void run_next(Session& session, double deviation);
   /// Notes the first output that another run of the first sample makes otherwise.
   void compare_again(Session& session, const Outputs& first);
 
   const Pair* pair_;
   const InputMaker* inputs_;
   bool waits_to_repeat_;  ///< the second run of the first sample
-  std::vector<Output> outputs_;
+  SizeSearch sizes_;
+  ReferenceOutputs outputs_;
   std::vector<Sample> samples_;
   std::vector<SampleInputs> tried_;
   mutable Inputs made_;
   mutable std::optional<std::size_t> made_for_;  ///< the sample of `made_`
-  Spill spill_;
-  std::string rejection_, unrepeatable_;
-  int next_ = 0, attempt_ = 0;
-  bool takes_uneven_ = true;  ///< spatial sizes that halve unevenly; false once they were refused
+  std::string unrepeatable_;
   double seconds_ = 0;
 };
 

@@ -56,6 +56,7 @@
 #include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/session.h"
+#include "verify/settle.h"
 #include "verify/yardstick.h"
 
 namespace relayout {
@@ -185,16 +186,16 @@ void save_samples(const Pair& pair, const Reference& reference) {
     const Inputs& made = reference.inputs_of(s);
     std::vector<Datum> inputs, outputs;
     for (const std::string& name : input_names) inputs.push_back(made.at(name));
-    for (std::size_t i = 0; i < reference.output_count(); ++i) outputs.push_back(reference.value(i, s));
+    for (std::size_t i = 0; i < reference.outputs().count(); ++i) outputs.push_back(reference.outputs().value(i, s));
     save_data_set(pair.options->save_data, reference.samples()[s].number, inputs, outputs, input_names, output_names);
   }
 }
 
 /// The reference ran nothing: the meaning depends on where the inputs come from.
 void report_rejection(const Pair& pair, const Reference& reference, VerifyResult& result) {
-  const std::string why = escape(pair.a.name) + ": " + reference.rejection();
+  const std::string why = escape(pair.a.name) + ": " + reference.tried().front().rejected;
   if (reference.inputs().any_from_files()) fail(ErrorKind::invalid, why);
-  reference.inputs().refuse_guesses(reference.rejection());
+  reference.inputs().refuse_guesses(reference.tried().front().rejected);
   // No input can be right for dims that do not fit as the file declares them.
   const layout::Shapes shapes(pair.a.model->graph());
   if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().empty_input());
@@ -264,15 +265,15 @@ void note_masks_with_holes(const Pair& pair, const InputMaker& inputs, const Ref
   pair.steps->next("masks with holes");
   const Session::Run b = pair.open(pair.b, pair.execute_options(Mode::as_written))->run(holes);
   if (!a.rejected.empty() || !b.rejected.empty()) return;
-  for (std::size_t i = 0; i < reference.output_count(); ++i) {
-    const auto place = candidate.place_of(i);
+  for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
+    const auto place = candidate.outputs()[i].place;
     if (!place || !structural_difference(a.outputs[i], b.outputs[*place]).empty()) continue;
     Yardstick yardstick;
     yardstick.add(a.outputs[i]);
     SampleMetrics metrics = measure(a.outputs[i], b.outputs[*place], yardstick);
-    decide(metrics, pair.type_of_floor(reference.output(i).type()), floors.of(i, 0));
+    decide(metrics, pair.type_of_floor(reference.outputs().summary(i).type()), floors.of(i, 0));
     if (metrics.outcome != Outcome::different) continue;
-    result.remarks.push_back("output " + quote(reference.output(i).name()) + " differs for masks with holes, as no tokenizer makes them (" +
+    result.remarks.push_back("output " + quote(pair.a.outputs[i].name) + " differs for masks with holes, as no tokenizer makes them (" +
                              scientific(metrics.max_error) + " of the range)");
   }
 }
@@ -295,17 +296,17 @@ bool is_error_of_the_file(const SampleMetrics& optimized, const SampleMetrics& w
 }
 
 /// The candidate's figures into the result.
-void take_figures(const Pair& pair, const Reference& reference, Candidate& candidate, VerifyResult& result) {
+void take_figures(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& result) {
   const bool varied = !reference.inputs().all_from_files() && !pair.a.model->graph().inputs().empty() && reference.samples().size() > 1;
-  for (std::size_t i = 0; i < reference.output_count(); ++i) {
+  for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
     OutputComparison& output = result.outputs[i];
-    output.samples = candidate.figures(i);
-    output.hint = candidate.hint(i);
-    if (!candidate.contradiction(i).empty()) {
+    output.samples = candidate.outputs()[i].figures;
+    output.hint = candidate.outputs()[i].hint;
+    if (!candidate.outputs()[i].contradiction.empty()) {
       output.outcome = Outcome::different;
-      output.reason = candidate.contradiction(i);
+      output.reason = candidate.outputs()[i].contradiction;
     }
-    sum_up(output, reference.output(i), varied, pair.proved);
+    sum_up(output, reference.outputs().summary(i), varied, pair.proved);
   }
   if (candidate.rejection().empty()) return;
   result.outcome = Outcome::different;
@@ -320,7 +321,7 @@ std::size_t samples_of_optimized(const Reference& reference) {
 }
 
 /// Right as written, but not optimized: a defect only against a node that errs alone.
-void check_optimized(const Pair& pair, const Reference& reference, Floors& floors, Candidate& written, VerifyResult& result) {
+void check_optimized(const Pair& pair, const Reference& reference, Floors& floors, const Candidate& written, VerifyResult& result) {
   Candidate optimized(pair, reference, floors, Mode::optimized);
   optimized.run(samples_of_optimized(reference));
   result.seconds_b += optimized.seconds();
@@ -328,11 +329,11 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
     result.defect = "right as written, cannot run optimized: " + escape(pair.b.name) + ": " + optimized.rejection();
     return;
   }
-  optimized.settle();
-  for (std::size_t i = 0; i < reference.output_count(); ++i) {
-    for (std::size_t s = 0; s < optimized.figures(i).size() && result.defect.empty(); ++s) {
-      const SampleMetrics& metrics = optimized.figures(i)[s];
-      if (metrics.outcome != Outcome::different || is_error_of_the_file(metrics, written.figures(i)[s])) continue;
+  settle(pair, reference, floors, optimized);
+  for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
+    for (std::size_t s = 0; s < optimized.outputs()[i].figures.size() && result.defect.empty(); ++s) {
+      const SampleMetrics& metrics = optimized.outputs()[i].figures[s];
+      if (metrics.outcome != Outcome::different || is_error_of_the_file(metrics, written.outputs()[i].figures[s])) continue;
       const auto layer = erring_node(pair, pair.b, reference, s, Mode::optimized);
       if (!layer) {
         result.remarks.push_back(place_of(pair, reference, i, s) + ": optimized execution lies " + scientific(metrics.max_error) +
@@ -442,7 +443,7 @@ std::unique_ptr<Candidate> run_candidate(const Pair& pair, const Reference& refe
   const auto run = [&](Mode mode) {
     auto candidate = std::make_unique<Candidate>(pair, reference, floors, mode);
     candidate->run(reference.samples().size());
-    candidate->settle();
+    settle(pair, reference, floors, *candidate);
     result.seconds_b += candidate->seconds();
     return candidate;
   };
