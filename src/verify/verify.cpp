@@ -198,7 +198,7 @@ void report_rejection(const Pair& pair, const Reference& reference, VerifyResult
   reference.inputs().refuse_guesses(reference.tried().front().rejected);
   // No input can be right for dims that do not fit as the file declares them.
   const layout::Shapes shapes(pair.a.model->graph());
-  if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().empty_input());
+  if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().ports().empty_input());
   const layout::Shapes asked(pair.a.model->graph(), {pair.options->dims, pair.options->shapes});
   if (!asked.misfit().empty() && asked.assumed().empty()) fail(ErrorKind::usage, why + ", at the sizes of --dim and --shape");
   result.outcome = Outcome::inconclusive;
@@ -470,7 +470,7 @@ void execute(Pair& pair, VerifyResult& result) {
   }
   InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
 
-  if (const std::string empty = inputs.empty_input(); !empty.empty()) result.remarks.push_back(empty);
+  if (const std::string empty = inputs.ports().empty_input(); !empty.empty()) result.remarks.push_back(empty);
   for (const std::string& remark : inputs.given().remarks()) result.remarks.push_back(remark);
   const int samples = planned_samples(pair, inputs, result);
   inputs.prepare(samples);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "base/positions.h"
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -22,9 +20,9 @@
 #include "relayout/types.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/given_inputs.h"
+#include "verify/inputs/input_ports.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
-#include "verify/inputs/table_rows.h"
 
 namespace relayout {
 namespace {
@@ -50,45 +48,23 @@ InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Gr
                        const std::map<std::string, int64_t>& bound)
     : model_(escape(graph.model().name())),
       fitting_(limits.any_size ? &graph : nullptr),
-      ports_(required_inputs(graph)),
-      uses_(find_uses(graph, ports_)),
+      ports_(graph, other, limits),
       options_(options),
       bound_(bound),
-      given_(ports_, options) {
+      given_(ports_.all(), options) {
   named(model_, [this] {
     dims_.push_back(dims_of_files(0));
     check_guessable();
   });
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    uses_[i].narrow = limits.narrow;
-    const auto range = limits.ranges.find(ports_[i].name);
-    if (range != limits.ranges.end()) uses_[i].range = range->second;
-  }
-  if (other != nullptr) prefer_differing_rows(*other);
-}
-
-void InputMaker::prefer_differing_rows(const Graph& other) {
-  // Of more rows than these, any will show it.
-  constexpr std::size_t kMost = 1024;
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const Value* const there = other.find(ports_[i].name);
-    if (uses_[i].tables.empty() || there == nullptr) continue;
-    const InputUse use = use_of(*there);
-    if (use.tables.size() != uses_[i].tables.size()) continue;
-    for (std::size_t k = 0; k < use.tables.size(); ++k) {
-      const std::vector<int64_t> rows = differing_rows(*uses_[i].tables[k], *use.tables[k], kMost);
-      uses_[i].preferred.insert(uses_[i].preferred.end(), rows.begin(), rows.end());
-    }
-  }
 }
 
 FreeDims InputMaker::dims_of_files(int sample) const {
   std::map<std::string, Dims> shapes;
-  for (const Port& port : ports_) {
+  for (const Port& port : ports_.all()) {
     const auto datum = given_.find(port, sample);
     if (datum && datum->kind == Datum::Kind::tensor) shapes.emplace(port.name, datum->tensor.dims());
   }
-  return {ports_, uses_, options_, shapes, bound_, fitting_};
+  return {ports_.all(), ports_.uses(), options_, shapes, bound_, fitting_};
 }
 
 void InputMaker::prepare(int samples) {
@@ -104,46 +80,17 @@ void InputMaker::prepare(int samples) {
   }
 }
 
-std::vector<InputUse> InputMaker::find_uses(const Graph& graph, const std::vector<Port>& ports) {
-  std::vector<InputUse> uses;
-  for (const Port& port : ports) {
-    const Value* const value = graph.find(port.name);
-    uses.push_back(value == nullptr ? InputUse{} : use_of(*value));
-  }
-  return uses;
-}
-
-template <typename Wanted>
-std::set<std::string> InputMaker::inputs_of(TypeSet types, const Wanted& is_wanted) const {
-  std::set<std::string> out;
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (ports_[i].kind == Datum::Kind::tensor && types.has(ports_[i].type) && is_wanted(uses_[i].role)) out.insert(ports_[i].name);
-  }
-  return out;
-}
-
-std::set<std::string> InputMaker::plain_integers() const {
-  return inputs_of(kIntegerTypes, [](InputRole role) { return role == InputRole::number; });
-}
-
-std::set<std::string> InputMaker::kept_integers() const {
-  return inputs_of(kIntegerTypes, [](InputRole role) { return role <= InputRole::length; });
-}
-
-std::set<std::string> InputMaker::masks() const {
-  return inputs_of(kIntegerTypes | kBooleanTypes, [](InputRole role) { return role == InputRole::mask; });
-}
-
 void InputMaker::check_guessable() const {
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (given_.contains(ports_[i].name)) continue;
-    const Port& port = tensor_port(ports_[i]);
-    if (port.type == DataType::undefined) {
-      fail(ErrorKind::unsupported, "input " + quote(ports_[i].name) + " is no tensor, sequence or optional of a known type");
+  for (std::size_t i = 0; i < ports_.all().size(); ++i) {
+    const std::string& name = ports_.all()[i].name;
+    if (given_.contains(name)) continue;
+    if (tensor_port(ports_.all()[i]).type == DataType::undefined) {
+      fail(ErrorKind::unsupported, "input " + quote(name) + " is no tensor, sequence or optional of a known type");
     }
-    if (uses_[i].role != InputRole::shape) continue;
-    fail(ErrorKind::usage, "input " + quote(ports_[i].name) + " is a size or axis for " + uses_[i].consumer + ", and no guess is safe",
-         "give it from a file: --input " + shell_word(ports_[i].name + "=FILE") + ", .npy or .pb");
+    const InputUse& use = ports_.uses()[i];
+    if (use.role != InputRole::shape) continue;
+    fail(ErrorKind::usage, "input " + quote(name) + " is a size or axis for " + use.consumer + ", and no guess is safe",
+         "give it from a file: --input " + shell_word(name + "=FILE") + ", .npy or .pb");
   }
 }
 
@@ -152,50 +99,41 @@ void InputMaker::refuse_guesses(const std::string& rejection) const {
   named(model_, [&] { dims().fail_of_guesses(rejection); });
 }
 
-std::string InputMaker::empty_input() const {
-  for (const Port& port : ports_) {
-    const Port& tensor = tensor_port(port);
-    if (!tensor.has_shape || std::ranges::find(tensor.dims, 0) == tensor.dims.end()) continue;
-    return "input " + quote(port.name) + " is declared " + type_text(port) + ", which has no elements";
-  }
-  return {};
-}
-
 std::string InputMaker::input_option() const {
-  const auto made = std::ranges::find_if(ports_, [this](const Port& port) { return !given_.contains(port.name); });
-  return made == ports_.end() ? std::string() : "--input " + shell_word(made->name + "=FILE");
+  const auto made = std::ranges::find_if(ports_.all(), [this](const Port& port) { return !given_.contains(port.name); });
+  return made == ports_.all().end() ? std::string() : "--input " + shell_word(made->name + "=FILE");
 }
 
 bool InputMaker::can_be_milder() const {
-  return std::ranges::any_of(ports_, [this](const Port& port) {
+  return std::ranges::any_of(ports_.all(), [this](const Port& port) {
     const DataType type = tensor_port(port).type;
     return !given_.contains(port.name) && type != DataType::undefined && traits(type).is_float;
   });
 }
 
 bool InputMaker::makes_padding() const {
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (uses_[i].padding && !given_.contains(ports_[i].name)) return true;
+  for (std::size_t i = 0; i < ports_.all().size(); ++i) {
+    if (ports_.uses()[i].padding && !given_.contains(ports_.all()[i].name)) return true;
   }
   return false;
 }
 
 Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, double deviation) const {
   Inputs out;
-  named(model_, [&] { out = make(uses_, assignment, sample, deviation); });
+  named(model_, [&] { out = make(ports_.uses(), assignment, sample, deviation); });
   return out;
 }
 
 Inputs InputMaker::make_with_holes(const FreeDims::Assignment& assignment) const {
-  std::vector<InputUse> uses = uses_;
+  std::vector<InputUse> uses = ports_.uses();
   for (InputUse& use : uses) use.padding = false;
   return make(uses, assignment, 0, 0);
 }
 
 Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const {
   Inputs inputs;
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const Port& port = ports_[i];
+  for (std::size_t i = 0; i < ports_.all().size(); ++i) {
+    const Port& port = ports_.all()[i];
     if (auto datum = given_.find(port, sample)) {
       inputs.emplace(port.name, *std::move(datum));
       continue;

@@ -1,28 +1,19 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/loops/dtypes.h"
 #include "relayout/execute.h"
 #include "relayout/inputs.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/given_inputs.h"
+#include "verify/inputs/input_ports.h"
 #include "verify/inputs/port.h"
-#include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 
 namespace relayout {
-
-/// Limits that the model held against the graph sets to its inputs.
-struct InputLimits {
-  bool narrow = false;                  ///< see InputUse
-  std::map<std::string, Range> ranges;  ///< see InputUse, by name
-  bool any_size = false;                ///< dims of which nothing tells more take any sizes that fit the graph
-};
 
 /// Inputs for a graph: seeded, suited to their readers, or from files. Element i of an input depends on seed, input name, sample and i
 /// alone, so that nothing else shifts it; where the whole lies beyond a range, all of it is scaled into that.
@@ -34,18 +25,17 @@ class InputMaker {
              const std::map<std::string, int64_t>& bound = {});
 
   /// Whether one sample is as good as many.
-  [[nodiscard]] bool is_always_the_same() const noexcept { return ports_.empty() || (all_from_files() && given_.in_folders() == 0); }
-  [[nodiscard]] bool all_from_files() const noexcept { return !ports_.empty() && given_.size() == ports_.size(); }
+  [[nodiscard]] bool is_always_the_same() const noexcept { return ports_.all().empty() || (all_from_files() && given_.in_folders() == 0); }
+  [[nodiscard]] bool all_from_files() const noexcept { return !ports_.all().empty() && given_.size() == ports_.all().size(); }
   [[nodiscard]] bool any_from_files() const noexcept { return !given_.empty(); }
   [[nodiscard]] const GivenInputs& given() const noexcept { return given_; }
+  [[nodiscard]] const InputPorts& ports() const noexcept { return ports_; }
   /// Reads the shapes of the first `samples` files of each folder. Without it only the first sample can be made of folders whose files
   /// differ in shape. Error{usage} or Error{invalid} where they do not fit.
   void prepare(int samples);
   [[nodiscard]] const FreeDims& dims(int sample = 0) const { return dims_[as_size(sample) % dims_.size()]; }
   /// After the model has refused all attempts, the last one as `rejection` says. Error{usage} where sizes were guessed.
   void refuse_guesses(const std::string& rejection) const;
-  /// "input 'x' is declared f32[0, 3], which has no elements", or empty.
-  [[nodiscard]] std::string empty_input() const;
   /// The option that gives the contents of an input that is made up, or empty: "--input x=FILE".
   [[nodiscard]] std::string input_option() const;
   /// `deviation`: see make_values.
@@ -54,29 +44,17 @@ class InputMaker {
   [[nodiscard]] bool makes_padding() const;
   /// The first sample with masks that have holes instead.
   [[nodiscard]] Inputs make_with_holes(const FreeDims::Assignment& assignment) const;
-  /// Names of inputs of integers that nothing reads as an index, a size, a length or a mask: any number may come.
-  [[nodiscard]] std::set<std::string> plain_integers() const;
-  /// Inputs of integers that may not be any number: sizes, axes, counts, positions, ids.
-  [[nodiscard]] std::set<std::string> kept_integers() const;
-  /// Inputs that are integers or boolean and hold 0 and 1 alone: masks.
-  [[nodiscard]] std::set<std::string> masks() const;
   /// Whether floating-point values are made up, so that smaller ones can be had.
   [[nodiscard]] bool can_be_milder() const;
 
  private:
-  /// The names of tensors of these types whose role is wanted.
-  template <typename Wanted>
-  [[nodiscard]] std::set<std::string> inputs_of(TypeSet types, const Wanted& is_wanted) const;
-  static std::vector<InputUse> find_uses(const Graph& graph, const std::vector<Port>& ports);
   [[nodiscard]] FreeDims dims_of_files(int sample) const;
   [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const;
   void check_guessable() const;
-  void prefer_differing_rows(const Graph& other);
 
   std::string model_;               ///< as messages name it
   const Graph* fitting_ = nullptr;  ///< the graph that sizes are chosen for, where they are
-  std::vector<Port> ports_;
-  std::vector<InputUse> uses_;
+  InputPorts ports_;
   InputOptions options_;
   std::map<std::string, int64_t> bound_;
   GivenInputs given_;

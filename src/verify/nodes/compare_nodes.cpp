@@ -86,8 +86,8 @@ LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Referenc
   task.open = pair.open;
   task.progress = [&pair] { pair.steps->next("node by node"); };
   task.inputs = [&reference, sample] { return reference.inputs_of(sample); };
-  task.plain_integers = reference.inputs().plain_integers();
-  task.masks = reference.inputs().masks();
+  task.plain_integers = reference.inputs().ports().plain_integers();
+  task.masks = reference.inputs().ports().masks();
   task.sample = reference.samples()[sample].number;
   return task;
 }

@@ -48,8 +48,8 @@ class Trials {
  public:
   Trials(const Pair& pair, const Reference& reference, const ProofResult& proof) : changes_(pair, proof) {
     const bool is_wide = pair.narrow == DataType::undefined;
-    ValueBounds in_a(pair.a.model->graph(), reference.inputs().masks(), reference.inputs().kept_integers());
-    ValueBounds in_b(pair.b.model->graph(), reference.inputs().masks(), reference.inputs().kept_integers());
+    ValueBounds in_a(pair.a.model->graph(), reference.inputs().ports().masks(), reference.inputs().ports().kept_integers());
+    ValueBounds in_b(pair.b.model->graph(), reference.inputs().ports().masks(), reference.inputs().ports().kept_integers());
     for (const Change& change : changes_.all()) {
       add(change, in_a, in_b, is_wide);
       casts_.add(change, in_a.types(), in_b.types());
