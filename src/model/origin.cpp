@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -250,6 +251,11 @@ void write_header(const Initializer& initializer, onnx::TensorProto& out) {
 const wire::Message* ModelOrigin::record_of(const google::protobuf::Message& message) const {
   const int64_t number = marker(message, wire::kMarkerField);
   return number < 0 ? nullptr : &walk.messages[as_size(number)];
+}
+
+std::span<const wire::Item> ModelOrigin::items_of(const google::protobuf::Message& message) const {
+  const wire::Message* const record = record_of(message);
+  return record == nullptr ? std::span<const wire::Item>{} : walk.items_of(*record);
 }
 
 const wire::Elided* ModelOrigin::elided_of(const onnx::TensorProto& tensor) const {

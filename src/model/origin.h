@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -59,6 +60,8 @@ struct ModelOrigin {
   void note_elements(const onnx::ModelProto& model);
   /// The walk's record of a message; nullptr for small leaf messages and those that a pass made.
   [[nodiscard]] const wire::Message* record_of(const google::protobuf::Message& message) const;
+  /// Its fields, in the order of the file; none where there is no record.
+  [[nodiscard]] std::span<const wire::Item> items_of(const google::protobuf::Message& message) const;
   /// The payload that the skeleton leaves out of this tensor, or nullptr.
   [[nodiscard]] const wire::Elided* elided_of(const onnx::TensorProto& tensor) const;
   /// The data file at a location named in the model, opened at the first call. Error{invalid} when the location is not a relative

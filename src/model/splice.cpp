@@ -86,7 +86,7 @@ class OwnFields {
 }  // namespace
 
 Segments Splicer::model() {
-  const Items items = items_of(model_.message());
+  const Items items = origin_.items_of(model_.message());
   OwnFields own(window_, items, model_.message());
   Segments out;
   int next_function = 0;
@@ -107,11 +107,6 @@ Segments Splicer::model() {
   }
   own.put_rest(out);
   return out;
-}
-
-Splicer::Items Splicer::items_of(const google::protobuf::Message& message) const {
-  const wire::Message* const record = origin_.record_of(message);
-  return record == nullptr ? Items{} : origin_.walk.items_of(*record);
 }
 
 void Splicer::put(Segments& out, int field, const Item* item, Segments&& body) {

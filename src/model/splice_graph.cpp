@@ -71,63 +71,82 @@ struct Splicer::List {
   }
 };
 
-Splicer::List Splicer::node_list(const Graph& graph, Items items, int field, const std::vector<const onnx::NodeProto*>& originals,
-                                 Segments& out) {
+/// The repeated fields of one graph or function, whose elements are written one by one.
+class Splicer::GraphLists {
+ public:
+  GraphLists(Splicer& splicer, const Graph& graph, Items items, const OriginalElements& originals, Segments& out)
+      : splicer_(splicer), graph_(graph), items_(items), originals_(originals), out_(out) {}
+
+  [[nodiscard]] List nodes(int field) const;
+  [[nodiscard]] List value_infos(int field) const;
+  [[nodiscard]] List inputs() const;
+  [[nodiscard]] List initializers() const;
+  [[nodiscard]] List sparse_initializers() const;
+
+ private:
+  Splicer& splicer_;
+  const Graph& graph_;
+  Items items_;
+  const OriginalElements& originals_;
+  Segments& out_;
+};
+
+Splicer::List Splicer::GraphLists::nodes(int field) const {
   std::vector<const Node*> nodes;
   std::vector<const onnx::NodeProto*> messages;
-  for (const Node& node : graph.nodes()) {
+  for (const Node& node : graph_.nodes()) {
     nodes.push_back(&node);
     messages.push_back(&node.message());
   }
-  return {items, field, numbers_of(messages, originals), originals.size(),
-          [this, &out, field, nodes = std::move(nodes)](std::size_t i, const Item* item) { node(out, field, *nodes[i], item); }};
+  return {items_, field, numbers_of(messages, originals_.nodes), originals_.nodes.size(),
+          [this, field, nodes = std::move(nodes)](std::size_t i, const Item* item) { splicer_.node(out_, field, *nodes[i], item); }};
 }
 
-Splicer::List Splicer::value_info_list(const Graph& graph, Items items, int field,
-                                       const std::vector<const onnx::ValueInfoProto*>& originals, Segments& out) {
+Splicer::List Splicer::GraphLists::value_infos(int field) const {
+  const std::vector<const onnx::ValueInfoProto*>& originals = originals_.value_infos;
   std::vector<const onnx::ValueInfoProto*> live;
   for (const onnx::ValueInfoProto* info : originals) {
-    if (!graph.is_stale(*info)) live.push_back(info);
+    if (!graph_.is_stale(*info)) live.push_back(info);
   }
-  return {items, field, numbers_of(live, originals), originals.size(),
-          [this, &out, &graph, field, live](std::size_t i, const Item* item) { port(out, graph, field, *live[i], item); }};
+  return {items_, field, numbers_of(live, originals), originals.size(),
+          [this, field, live](std::size_t i, const Item* item) { splicer_.port(out_, graph_, field, *live[i], item); }};
 }
 
-Splicer::List Splicer::input_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
+Splicer::List Splicer::GraphLists::inputs() const {
+  constexpr int kField = GraphProto::kInputFieldNumber;
   std::vector<const onnx::ValueInfoProto*> infos;
-  for (const Value* value : graph.inputs()) infos.push_back(value->info());
-  return {items, GraphProto::kInputFieldNumber, numbers_of(infos, originals.inputs), originals.inputs.size(),
-          [this, &out, &graph](std::size_t i, const Item* item) {
-            port(out, graph, GraphProto::kInputFieldNumber, *graph.inputs()[i]->info(), item);
-          }};
+  for (const Value* value : graph_.inputs()) infos.push_back(value->info());
+  return {items_, kField, numbers_of(infos, originals_.inputs), originals_.inputs.size(),
+          [this](std::size_t i, const Item* item) { splicer_.port(out_, graph_, kField, *graph_.inputs()[i]->info(), item); }};
 }
 
-Splicer::List Splicer::initializer_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
+Splicer::List Splicer::GraphLists::initializers() const {
   std::vector<const Initializer*> dense;
   std::vector<const onnx::TensorProto*> messages;
-  for (const Initializer& initializer : graph.initializers()) {
+  for (const Initializer& initializer : graph_.initializers()) {
     if (initializer.sparse != nullptr) continue;
     dense.push_back(&initializer);
     messages.push_back(initializer.message);
   }
-  const bool is_main = graph.outer() == nullptr;
-  std::vector<int64_t> numbers = is_main ? numbers_of(dense, origin_.initializers) : numbers_of(messages, originals.initializers);
-  const std::size_t count = is_main ? origin_.initializers.size() : originals.initializers.size();
-  return {items, GraphProto::kInitializerFieldNumber, numbers, count,
-          [this, &out, dense, numbers](std::size_t i, const Item* item) { initializer(out, *dense[i], item, numbers[i]); }};
+  const bool is_main = graph_.outer() == nullptr;
+  const std::vector<const Initializer*>& of_main = splicer_.origin_.initializers;
+  std::vector<int64_t> numbers = is_main ? numbers_of(dense, of_main) : numbers_of(messages, originals_.initializers);
+  const std::size_t count = is_main ? of_main.size() : originals_.initializers.size();
+  return {items_, GraphProto::kInitializerFieldNumber, numbers, count,
+          [this, dense, numbers](std::size_t i, const Item* item) { splicer_.initializer(out_, *dense[i], item, numbers[i]); }};
 }
 
-Splicer::List Splicer::sparse_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out) {
+Splicer::List Splicer::GraphLists::sparse_initializers() const {
   std::vector<const Initializer*> sparse;
   std::vector<const onnx::SparseTensorProto*> messages;
-  for (const Initializer& initializer : graph.initializers()) {
+  for (const Initializer& initializer : graph_.initializers()) {
     if (initializer.sparse == nullptr) continue;
     sparse.push_back(&initializer);
     messages.push_back(initializer.sparse);
   }
-  return {items, GraphProto::kSparseInitializerFieldNumber, numbers_of(messages, originals.sparse_initializers),
-          originals.sparse_initializers.size(),
-          [this, &out, sparse = std::move(sparse)](std::size_t i, const Item* item) { sparse_initializer(out, *sparse[i], item); }};
+  return {items_, GraphProto::kSparseInitializerFieldNumber, numbers_of(messages, originals_.sparse_initializers),
+          originals_.sparse_initializers.size(),
+          [this, sparse = std::move(sparse)](std::size_t i, const Item* item) { splicer_.sparse_initializer(out_, *sparse[i], item); }};
 }
 
 Segments Splicer::graph(const Graph& graph) {
@@ -135,14 +154,15 @@ Segments Splicer::graph(const Graph& graph) {
   const auto found = origin_.elements.find(&message);
   if (found == origin_.elements.end()) return graph_anew(graph);
   const OriginalElements& originals = found->second;
-  const Items items = items_of(message);
+  const Items items = origin_.items_of(message);
   Segments out;
+  const GraphLists fields(*this, graph, items, originals, out);
   std::vector<List> lists;
-  lists.push_back(node_list(graph, items, GraphProto::kNodeFieldNumber, originals.nodes, out));
-  lists.push_back(initializer_list(graph, items, originals, out));
-  lists.push_back(sparse_list(graph, items, originals, out));
-  lists.push_back(input_list(graph, items, originals, out));
-  lists.push_back(value_info_list(graph, items, GraphProto::kValueInfoFieldNumber, originals.value_infos, out));
+  lists.push_back(fields.nodes(GraphProto::kNodeFieldNumber));
+  lists.push_back(fields.initializers());
+  lists.push_back(fields.sparse_initializers());
+  lists.push_back(fields.inputs());
+  lists.push_back(fields.value_infos(GraphProto::kValueInfoFieldNumber));
   int next_output = 0;
   for (const Item& item : items) {
     const auto list = std::ranges::find_if(lists, [&](const List& candidate) { return item.is(candidate.field); });
@@ -185,10 +205,11 @@ Segments Splicer::graph_anew(const Graph& graph) {
 Segments Splicer::function(const Graph& function) {
   const FunctionProto& message = *function.function();
   const OriginalElements& originals = origin_.elements.at(&message);
-  const Items items = items_of(message);
+  const Items items = origin_.items_of(message);
   Segments out;
-  List nodes = node_list(function, items, FunctionProto::kNodeFieldNumber, originals.nodes, out);
-  List infos = value_info_list(function, items, FunctionProto::kValueInfoFieldNumber, originals.value_infos, out);
+  const GraphLists fields(*this, function, items, originals, out);
+  List nodes = fields.nodes(FunctionProto::kNodeFieldNumber);
+  List infos = fields.value_infos(FunctionProto::kValueInfoFieldNumber);
   int next_default = 0;
   for (const Item& item : items) {
     if (item.is(nodes.field)) {
@@ -197,7 +218,7 @@ Segments Splicer::function(const Graph& function) {
       infos.at_next_item();
     } else if (item.is(FunctionProto::kAttributeProtoFieldNumber)) {
       const onnx::AttributeProto& value = message.attribute_proto(next_default++);
-      const Items inner = items_of(value);
+      const Items inner = origin_.items_of(value);
       inner.empty() ? copy(out, item)
                     : put(out, FunctionProto::kAttributeProtoFieldNumber, &item, attribute_by_items(value, inner, nullptr));
     } else {
@@ -240,7 +261,7 @@ void Splicer::initializer(Segments& out, const Initializer& initializer, const I
 
 void Splicer::sparse_initializer(Segments& out, const Initializer& initializer, const Item* item) {
   if (item != nullptr && !initializer.modified) return copy(out, *item);
-  put(out, GraphProto::kSparseInitializerFieldNumber, item, sparse(*initializer.sparse));
+  put(out, GraphProto::kSparseInitializerFieldNumber, item, tensors_.sparse(*initializer.sparse));
 }
 
 }  // namespace relayout

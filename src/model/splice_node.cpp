@@ -44,7 +44,7 @@ const TensorData* new_contents(const AttributeProto& attribute, const Node* node
 void Splicer::node(Segments& out, int field, const Node& node, const Item* item) {
   if (item == nullptr) return put(out, field, nullptr, node_anew(node));
   if (!node.modified() && !moves_) return copy(out, *item);
-  const Items items = items_of(node.message());
+  const Items items = origin_.items_of(node.message());
   if (!node.modified() && items.empty()) return copy(out, *item);
   if (!items.empty() && owns_same_fields(node.message(), items)) return put(out, field, item, node_by_items(node, items));
   // A change that was taken back leaves the original bytes.
@@ -60,7 +60,7 @@ bool Splicer::owns_same_fields(const NodeProto& message, Items items) {
   for (const Item& item : items) {
     if (item.is(NodeProto::kAttributeFieldNumber)) {
       if (attributes >= message.attribute_size()) return false;
-      const Items inner = items_of(message.attribute(attributes++));
+      const Items inner = origin_.items_of(message.attribute(attributes++));
       if (!inner.empty() && inner.front().start >= item.start && inner.back().end <= item.end) continue;
     }
     bytes += encode::item_bytes(window_, item);
@@ -83,7 +83,7 @@ Segments Splicer::node_by_items(const Node& node, Items items) {
       continue;
     }
     const AttributeProto& attribute = node.message().attribute(next++);
-    const Items inner = items_of(attribute);
+    const Items inner = origin_.items_of(attribute);
     inner.empty() ? copy(out, item) : put(out, kField, &item, attribute_by_items(attribute, inner, &node));
   }
   return out;
@@ -123,9 +123,9 @@ Segments Splicer::attribute_by_items(const AttributeProto& attribute, Items item
   };
   for (const Item& item : items) {
     if (item.is(AttributeProto::kTFieldNumber) && !tensor_in_pieces) {
-      put(out, AttributeProto::kTFieldNumber, &item, tensor_of_attribute(attribute.t(), item, new_contents(attribute, node)));
+      put(out, AttributeProto::kTFieldNumber, &item, tensors_.in_attribute(attribute.t(), item, new_contents(attribute, node)));
     } else if (item.is(AttributeProto::kTensorsFieldNumber)) {
-      put(out, AttributeProto::kTensorsFieldNumber, &item, tensor_of_attribute(attribute.tensors(next_tensor++), item, nullptr));
+      put(out, AttributeProto::kTensorsFieldNumber, &item, tensors_.in_attribute(attribute.tensors(next_tensor++), item, nullptr));
     } else if (item.is(AttributeProto::kGFieldNumber)) {
       put_graph(AttributeProto::kGFieldNumber, item, attribute.g());
     } else if (item.is(AttributeProto::kGraphsFieldNumber)) {
@@ -163,34 +163,11 @@ Segments Splicer::attribute_anew(const AttributeProto& attribute, const Node& no
   for (const auto& tensor : attribute.tensors()) put_tensor(AttributeProto::kTensorsFieldNumber, tensor, nullptr);
   for (const auto& nested : attribute.graphs()) put_graph(AttributeProto::kGraphsFieldNumber, nested);
   put_fields(AttributeProto::kGraphsFieldNumber + 1, AttributeProto::kSparseTensorFieldNumber - 1);
-  if (attribute.has_sparse_tensor()) put(out, AttributeProto::kSparseTensorFieldNumber, nullptr, sparse(attribute.sparse_tensor()));
-  for (const auto& tensor : attribute.sparse_tensors()) put(out, AttributeProto::kSparseTensorsFieldNumber, nullptr, sparse(tensor));
+  if (attribute.has_sparse_tensor())
+    put(out, AttributeProto::kSparseTensorFieldNumber, nullptr, tensors_.sparse(attribute.sparse_tensor()));
+  for (const auto& tensor : attribute.sparse_tensors())
+    put(out, AttributeProto::kSparseTensorsFieldNumber, nullptr, tensors_.sparse(tensor));
   put_fields(AttributeProto::kSparseTensorsFieldNumber + 1, encode::kLastField);
-  return out;
-}
-
-Segments Splicer::tensor_of_attribute(const onnx::TensorProto& tensor, const Item& item, const TensorData* data) {
-  const TensorState state{.message = &tensor, .data = data, .in_attribute = true};
-  const Items items = items_of(tensor);
-  if (!items.empty()) return tensors_.patched(items, state);
-  if (data != nullptr || !encode::is_same(window_, item, tensor)) return tensors_.anew(state);
-  Segments out;
-  out.copy(origin_.file, item.payload(), item.end);
-  return out;
-}
-
-Segments Splicer::sparse(const onnx::SparseTensorProto& tensor) {
-  using onnx::SparseTensorProto;
-  SparseTensorProto shell = tensor;
-  shell.clear_values();
-  shell.clear_indices();
-  Segments out;
-  const auto put_part = [&](int field, const onnx::TensorProto& part) {
-    put(out, field, nullptr, tensors_.anew({.message = &part, .in_attribute = true}));
-  };
-  if (tensor.has_values()) put_part(SparseTensorProto::kValuesFieldNumber, tensor.values());
-  if (tensor.has_indices()) put_part(SparseTensorProto::kIndicesFieldNumber, tensor.indices());
-  out.literal(encode::serialized(shell));
   return out;
 }
 

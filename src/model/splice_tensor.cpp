@@ -270,4 +270,31 @@ Segments TensorSplicer::anew(const TensorState& tensor) const {
   return out;
 }
 
+Segments TensorSplicer::in_attribute(const TensorProto& tensor, const wire::Item& item, const TensorData* data) const {
+  const TensorState state{.message = &tensor, .data = data, .in_attribute = true};
+  const std::span<const wire::Item> items = origin_.items_of(tensor);
+  if (!items.empty()) return patched(items, state);
+  if (data != nullptr || !encode::is_same(window_, item, tensor)) return anew(state);
+  Segments out;
+  out.copy(origin_.file, item.payload(), item.end);
+  return out;
+}
+
+Segments TensorSplicer::sparse(const onnx::SparseTensorProto& tensor) const {
+  using onnx::SparseTensorProto;
+  SparseTensorProto shell = tensor;
+  shell.clear_values();
+  shell.clear_indices();
+  Segments out;
+  const auto put_part = [&](uint32_t field, const TensorProto& part) {
+    Segments body = anew({.message = &part, .in_attribute = true});
+    out.literal(encode::header(field, body.size()));
+    out.append(std::move(body));
+  };
+  if (tensor.has_values()) put_part(SparseTensorProto::kValuesFieldNumber, tensor.values());
+  if (tensor.has_indices()) put_part(SparseTensorProto::kIndicesFieldNumber, tensor.indices());
+  out.literal(encode::serialized(shell));
+  return out;
+}
+
 }  // namespace relayout

@@ -26,6 +26,10 @@ class TensorSplicer {
   [[nodiscard]] Segments patched(std::span<const wire::Item> items, const TensorState& tensor) const;
   /// The whole message from scratch.
   [[nodiscard]] Segments anew(const TensorState& tensor) const;
+  /// The tensor of an attribute that stands at `item`; `data`: its new contents, or null.
+  [[nodiscard]] Segments in_attribute(const onnx::TensorProto& tensor, const wire::Item& item, const TensorData* data) const;
+  /// A sparse tensor from scratch.
+  [[nodiscard]] Segments sparse(const onnx::SparseTensorProto& tensor) const;
 
  private:
   class Patch;

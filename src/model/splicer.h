@@ -29,16 +29,11 @@ class Splicer {
   using Item = wire::Item;
   using Items = std::span<const Item>;
   struct List;
+  class GraphLists;
 
   Segments graph(const Graph& graph);
   Segments graph_anew(const Graph& graph);
   Segments function(const Graph& function);
-  List node_list(const Graph& graph, Items items, int field, const std::vector<const onnx::NodeProto*>& originals, Segments& out);
-  List value_info_list(const Graph& graph, Items items, int field, const std::vector<const onnx::ValueInfoProto*>& originals,
-                       Segments& out);
-  List input_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out);
-  List initializer_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out);
-  List sparse_list(const Graph& graph, Items items, const OriginalElements& originals, Segments& out);
 
   // One element each, in the place of `item` or as a new one (null).
   void node(Segments& out, int field, const Node& node, const Item* item);
@@ -52,10 +47,7 @@ class Splicer {
   [[nodiscard]] bool owns_same_fields(const onnx::NodeProto& message, Items items);
   Segments attribute_by_items(const onnx::AttributeProto& attribute, Items items, const Node* node);
   Segments attribute_anew(const onnx::AttributeProto& attribute, const Node& node);
-  Segments tensor_of_attribute(const onnx::TensorProto& tensor, const Item& item, const TensorData* data);
-  Segments sparse(const onnx::SparseTensorProto& tensor);
 
-  [[nodiscard]] Items items_of(const google::protobuf::Message& message) const;
   [[nodiscard]] bool touched(const Graph& graph) const { return moves_ || graph.modified(); }
   void copy(Segments& out, const Item& item) const { out.copy(origin_.file, item.start, item.end); }
   /// A message in the place of `item`, whose header it gets and whose bytes it may be, or as a new one.
