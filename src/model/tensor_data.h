@@ -52,6 +52,10 @@ class TensorData {
   [[nodiscard]] std::span<const std::shared_ptr<const Scale>> scales() const noexcept {
     return changes_ != nullptr ? std::span(changes_->scales) : std::span<const std::shared_ptr<const Scale>>();
   }
+  /// Of those, what scales() began with each time a scale was assumed.
+  [[nodiscard]] std::span<const std::shared_ptr<const Scale>> assumed() const noexcept {
+    return changes_ != nullptr ? std::span(changes_->assumed) : std::span<const std::shared_ptr<const Scale>>();
+  }
   /// Empty: identity.
   [[nodiscard]] const Dims& permutation() const noexcept { return changes_ != nullptr ? changes_->permutation : kUnmoved; }
 
@@ -91,16 +95,6 @@ class TensorData {
 
   [[nodiscard]] Changes changes() const;
   [[nodiscard]] TensorData with(DataType type, Dims dims, Changes changes) const;
-  [[nodiscard]] std::span<const std::shared_ptr<const Scale>> assumed() const noexcept {
-    return changes_ != nullptr ? std::span(changes_->assumed) : std::span<const std::shared_ptr<const Scale>>();
-  }
-  /// Dims of the source elements that make `count` rows.
-  [[nodiscard]] Dims part_dims(int64_t count) const;
-  void read_part(int64_t begin, int64_t count, std::span<std::byte> out) const;
-  void check_assumed(int64_t begin, int64_t count, std::span<const std::byte> rows) const;
-  void scale_part(int64_t begin, int64_t count, const std::byte* from, std::byte* to) const;
-  void scale_run(int64_t first_element, int64_t count, const std::byte* from, std::byte* to) const;
-  void read_packed_rows(int64_t begin, int64_t count, std::span<std::byte> out) const;
 
   DataType type_ = DataType::undefined;
   Dims dims_;
