@@ -79,12 +79,84 @@ int processors() {
 /// Which parts of which piece of work are free: one word, so that a thread that comes late cannot take a part of the next one.
 struct Ticket {
   uint64_t word = 0;
-  [[nodiscard]] static Ticket first(uint32_t generation, int count, int next) {
-    return {uint64_t{generation} << 32 | static_cast<uint64_t>(count) << 16 | static_cast<uint64_t>(next)};
-  }
+  /// Of a piece of `count` parts behind this one; its first part is the caller's.
+  [[nodiscard]] Ticket next_piece(int count) const { return {((word >> 32) + 1) << 32 | static_cast<uint64_t>(count) << 16 | 1}; }
   [[nodiscard]] int count() const { return static_cast<int>(word >> 16 & 0xffff); }
   [[nodiscard]] int next() const { return static_cast<int>(word & 0xffff); }
   [[nodiscard]] bool is_open() const { return next() < count(); }
+};
+
+/// Hands out the parts of one piece of work after another.
+class Tickets {
+ public:
+  void begin(int count) { word_.store(now().next_piece(count).word); }
+  [[nodiscard]] Ticket now() const { return {word_.load()}; }
+  bool take(int& part) {
+    Ticket ticket{word_.load(std::memory_order_acquire)};
+    while (ticket.is_open()) {
+      if (word_.compare_exchange_weak(ticket.word, ticket.word + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        part = ticket.next();
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::atomic<uint64_t> word_{0};
+};
+
+/// A count that threads wait for to change.
+class Signal {
+ public:
+  [[nodiscard]] uint32_t count() const { return count_.load(std::memory_order_acquire); }
+  void raise() {
+    count_.fetch_add(1);
+    if (sleepers_.load() > 0) wake(count_, INT_MAX);
+  }
+  /// Sleeps while the count is `count`, at most for `time` (zero: no limit). May come back early.
+  void sleep(uint32_t count, Time time) {
+    sleepers_.fetch_add(1);
+    sleep_on(count_, count, time);
+    sleepers_.fetch_sub(1);
+  }
+
+ private:
+  std::atomic<uint32_t> count_{0};
+  std::atomic<int> sleepers_{0};
+};
+
+/// Measures pieces of work of equal parts, window by window: whether other threads make them shorter.
+class PieceTimes {
+ public:
+  /// Whether pieces of work are to be run by the caller alone for now.
+  [[nodiscard]] bool is_alone() const noexcept { return watch_.is_alone(); }
+  void begin_piece(Clock::time_point now) {
+    if (is_open_ && now - last_end_ < kLongestGap) return;
+    watch_.restart();
+    is_open_ = true;
+    begin_ = now;
+    running_before_ = running_time();
+    asleep_ = Time{};
+  }
+  /// The caller slept so long, in a piece of whatever parts.
+  void add_sleep(Time time) { asleep_ += time; }
+  /// `may_be_alone`: no piece ever waited for parts that only others would run.
+  void end_piece(const TeamWatch::Piece& piece, Clock::time_point end, bool may_be_alone) {
+    last_end_ = end;
+    if (!may_be_alone) {
+      watch_ = TeamWatch();
+    } else if (watch_.note(piece)) {
+      watch_.close(end - begin_, asleep_, running_time() - running_before_);
+      is_open_ = false;
+    }
+  }
+
+ private:
+  TeamWatch watch_;
+  bool is_open_ = false;
+  Clock::time_point begin_, last_end_;
+  Time running_before_{}, asleep_{};
 };
 
 class Team {
@@ -92,7 +164,7 @@ class Team {
   Team() = default;
   ~Team() {
     stop_.store(true);
-    call();
+    calls_.raise();
     for (std::thread& helper : helpers_) helper.join();
   }
   Team(const Team&) = delete;
@@ -104,44 +176,33 @@ class Team {
   void meet();
 
  private:
-  struct Window {
-    bool is_open = false;
-    Clock::time_point begin;
-    Time running_before{}, asleep{};
+  /// The piece of work that is run; written before its tickets, read by those who took a part.
+  struct Piece {
+    PartWork work = nullptr;
+    void* context = nullptr;
+    int count = 0;
   };
 
   template <class Condition>
   bool spin(const Condition& condition) const;
-  bool take(int& part);
   void perform(int part);
-  void call();
   void help();
   void sleep(uint32_t calls);
   Time wait_for_rest();
-  void note(const TeamWatch::Piece& piece, Clock::time_point end);
-  void begin_window(Clock::time_point now);
 
   std::vector<std::thread> helpers_;
   bool patient_ = false;  ///< there are processors to spin on
-  // The piece of work that is run; written before the ticket, read by those who took a part.
-  PartWork work_ = nullptr;
-  void* context_ = nullptr;
-  int count_ = 0;
-  uint32_t generation_ = 0;
+  Piece piece_;
 
-  alignas(64) std::atomic<uint64_t> ticket_{0};
+  alignas(64) Tickets tickets_;
   alignas(64) std::atomic<uint32_t> left_{0};  ///< parts that are not finished
   std::atomic<bool> caller_sleeps_{false};
-  alignas(64) std::atomic<uint32_t> calls_{0};  ///< helpers wait for it to change
-  std::atomic<int> sleepers_{0};
+  alignas(64) Signal calls_;  ///< tells helpers that there are parts to take
   std::atomic<bool> stop_{false}, is_alone_{false}, was_rescued_{false};
-  alignas(64) std::atomic<uint32_t> met_{0}, round_{0};  ///< parts that wait in meet(); how often all have met
-  std::atomic<int> meeting_sleepers_{0};
+  alignas(64) std::atomic<uint32_t> met_{0};  ///< parts that wait in meet()
+  Signal meetings_;                           ///< at each, all parts have met
 
-  TeamWatch watch_;
-  bool may_be_alone_ = true;
-  Window window_;
-  Clock::time_point last_end_;
+  PieceTimes times_;
 };
 
 /// The teams of one thread: work inside a part of a team goes to the next one.
@@ -216,57 +277,38 @@ bool Team::spin(const Condition& condition) const {
   return false;
 }
 
-bool Team::take(int& part) {
-  Ticket ticket{ticket_.load(std::memory_order_acquire)};
-  while (ticket.is_open()) {
-    if (ticket_.compare_exchange_weak(ticket.word, ticket.word + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
-      part = ticket.next();
-      return true;
-    }
-  }
-  return false;
-}
-
 void Team::perform(int part) {
   Team* const outside = local.inside;
   local.inside = this;
   ++local.depth;
-  work_(context_, part);
+  piece_.work(piece_.context, part);
   --local.depth;
   local.inside = outside;
   if (left_.fetch_sub(1) == 1 && caller_sleeps_.load()) wake(left_, 1);
 }
 
-/// Tells helpers that there are parts to take.
-void Team::call() {
-  calls_.fetch_add(1);
-  if (sleepers_.load() > 0) wake(calls_, INT_MAX);
-}
-
 void Team::help() {
   while (true) {
-    const uint32_t calls = calls_.load();
+    const uint32_t calls = calls_.count();
     int part = 0;
-    while (take(part)) perform(part);
+    while (tickets_.take(part)) perform(part);
     if (stop_.load()) return;
-    if (!spin([&] { return calls_.load(std::memory_order_relaxed) != calls; })) sleep(calls);
+    if (!spin([&] { return calls_.count() != calls; })) sleep(calls);
   }
 }
 
 /// Until the caller calls. While it is alone, it is looked after now and then: parts of an old piece of work may be waiting for others.
 void Team::sleep(uint32_t calls) {
-  sleepers_.fetch_add(1);
-  while (calls_.load() == calls) {
+  while (calls_.count() == calls) {
     const bool looks = is_alone_.load();
-    const uint64_t before = ticket_.load();
+    const Ticket before = tickets_.now();
     const auto begin = Clock::now();
-    sleep_on(calls_, calls, looks ? Time(kOld) : Time{});
-    if (looks && Clock::now() - begin >= kOld && ticket_.load() == before && Ticket{before}.is_open()) {
+    calls_.sleep(calls, looks ? Time(kOld) : Time{});
+    if (looks && Clock::now() - begin >= kOld && tickets_.now().word == before.word && before.is_open()) {
       was_rescued_.store(true);
-      break;
+      return;
     }
   }
-  sleepers_.fetch_sub(1);
 }
 
 /// Waits for the parts that others run; how long it slept.
@@ -281,59 +323,38 @@ Time Team::wait_for_rest() {
 
 void Team::run(int count, Parts kind, PartWork work, void* context) {
   const auto begin = Clock::now();
-  if (kind == Parts::equal) begin_window(begin);
-  work_ = work;
-  context_ = context;
-  count_ = count;
+  const bool is_measured = kind == Parts::equal;
+  if (is_measured) times_.begin_piece(begin);
+  piece_ = {work, context, count};
   left_.store(static_cast<uint32_t>(count));
-  ticket_.store(Ticket::first(++generation_, count, 1).word);
-  if (kind != Parts::equal || !watch_.is_alone()) call();
+  tickets_.begin(count);
+  if (!is_measured || !times_.is_alone()) calls_.raise();
   int own_parts = 0, part = 0;
   do {
     perform(part);
     ++own_parts;
-  } while (take(part));
+  } while (tickets_.take(part));
   const auto own_end = Clock::now();
-  window_.asleep += wait_for_rest();
-  if (kind != Parts::equal) return;
+  times_.add_sleep(wait_for_rest());
+  if (!is_measured) return;
   const auto end = Clock::now();
-  note({end - begin, own_end - begin, count, own_parts}, end);
-}
-
-void Team::begin_window(Clock::time_point now) {
-  if (window_.is_open && now - last_end_ < kLongestGap) return;
-  watch_.restart();
-  window_ = {true, now, running_time(), Time{}};
-}
-
-void Team::note(const TeamWatch::Piece& piece, Clock::time_point end) {
-  last_end_ = end;
-  if (!may_be_alone_) return;
-  if (was_rescued_.load(std::memory_order_relaxed)) {
-    may_be_alone_ = false;
-    watch_ = TeamWatch();
-    is_alone_.store(false);
-    return;
-  }
-  if (!watch_.note(piece)) return;
-  watch_.close(end - window_.begin, window_.asleep, running_time() - window_.running_before);
-  window_.is_open = false;
-  if (is_alone_.exchange(watch_.is_alone()) != watch_.is_alone() && watch_.is_alone()) call();  // helpers sleep with one eye open now
+  times_.end_piece({end - begin, own_end - begin, count, own_parts}, end, !was_rescued_.load(std::memory_order_relaxed));
+  const bool is_alone = times_.is_alone();
+  if (is_alone_.load(std::memory_order_relaxed) == is_alone) return;
+  is_alone_.store(is_alone);
+  if (is_alone) calls_.raise();  // helpers sleep with one eye open now
 }
 
 void Team::meet() {
-  const uint32_t round = round_.load();
-  if (met_.fetch_add(1) + 1 == static_cast<uint32_t>(count_)) {
+  const uint32_t meetings = meetings_.count();
+  if (met_.fetch_add(1) + 1 == static_cast<uint32_t>(piece_.count)) {
     met_.store(0);
-    round_.fetch_add(1);
-    if (meeting_sleepers_.load() > 0) wake(round_, INT_MAX);
+    meetings_.raise();
     return;
   }
-  if (Ticket{ticket_.load()}.is_open()) call();
-  if (spin([&] { return round_.load(std::memory_order_acquire) != round; })) return;
-  meeting_sleepers_.fetch_add(1);
-  while (round_.load() == round) sleep_on(round_, round, {});
-  meeting_sleepers_.fetch_sub(1);
+  if (tickets_.now().is_open()) calls_.raise();
+  if (spin([&] { return meetings_.count() != meetings; })) return;
+  while (meetings_.count() == meetings) meetings_.sleep(meetings, {});
 }
 
 }  // namespace
