@@ -9,21 +9,14 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
-#include "base/text.h"
-#include "diff/text_source.h"
-#include "relayout/error.h"
+#include "diff/json_bytes.h"
 
 namespace relayout {
 namespace {
 
 constexpr std::size_t kLongestString = 65536, kLongestNumber = 512, kMostLevels = 1000;
-constexpr int kNothing = -1;  ///< behind the last byte
-
-bool is_blank(int c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+constexpr int kNothing = JsonBytes::kNothing;
 
 bool is_number_part(int c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
@@ -60,81 +53,49 @@ bool is_number(std::string_view text) {
 
 }  // namespace
 
-JsonStream::JsonStream(TextSource& source, std::string name) : source_(source), name_(std::move(name)) {
-  // A mark of byte order is no part of the document.
-  if (peek() != 0xEF) return;
-  for (const int byte : {0xEF, 0xBB, 0xBF}) {
-    if (take() != byte) refuse("not JSON");
-  }
-}
-
-void JsonStream::refuse(const std::string& what) const {
-  fail(ErrorKind::invalid, escape(name_) + ": " + what + " (at byte " + format_count(consumed_ + static_cast<int64_t>(at_)) + ")");
-}
-
-int JsonStream::peek() {
-  if (at_ == piece_.size()) {
-    consumed_ += static_cast<int64_t>(at_);
-    at_ = 0;
-    piece_ = source_.next();
-    if (piece_.empty()) return kNothing;
-  }
-  return static_cast<unsigned char>(piece_[at_]);
-}
-
-int JsonStream::take() {
-  const int c = peek();
-  if (c != kNothing) ++at_;
-  return c;
-}
-
-void JsonStream::skip_blanks() {
-  while (is_blank(peek())) ++at_;
-}
-
 JsonStream::Token JsonStream::next() {
-  skip_blanks();
+  bytes_.skip_blanks();
   if (is_done_) {
-    if (peek() != kNothing) refuse("not JSON: something follows the document");
+    if (bytes_.peek() != kNothing) bytes_.refuse("not JSON: something follows the document");
     return Token::end;
   }
   if (expects_value_) return value();
   Level& level = levels_.back();
-  if (peek() == (level.is_object ? '}' : ']')) return close();
+  if (bytes_.peek() == (level.is_object ? '}' : ']')) return close();
   if (!level.is_empty) {
-    if (take() != ',') refuse(peek() == kNothing ? "it ends early" : "not JSON: a comma is missing");
-    skip_blanks();
+    if (bytes_.take() != ',') bytes_.refuse(bytes_.peek() == kNothing ? "it ends early" : "not JSON: a comma is missing");
+    bytes_.skip_blanks();
   }
   level.is_empty = false;
   if (!level.is_object) return value();
-  if (take() != '"') refuse(peek() == kNothing ? "it ends early" : "not JSON: a key is missing");
+  if (bytes_.take() != '"') bytes_.refuse(bytes_.peek() == kNothing ? "it ends early" : "not JSON: a key is missing");
   read_string();
-  skip_blanks();
-  if (take() != ':') refuse("not JSON: a colon is missing");
+  bytes_.skip_blanks();
+  if (bytes_.take() != ':') bytes_.refuse("not JSON: a colon is missing");
   expects_value_ = true;
   return Token::key;
 }
 
 JsonStream::Token JsonStream::value() {
-  const int c = peek();
+  const int c = bytes_.peek();
   if (c == '{' || c == '[') return open(c == '{');
   expects_value_ = false;
   is_done_ = levels_.empty();
   switch (c) {
     case kNothing:
-      refuse("it ends early");
+      bytes_.refuse("it ends early");
     case '"':
-      ++at_;
+      bytes_.take();
       read_string();
       return Token::string;
     case 't':
-      read_word("true");
+      bytes_.expect("true");
       return Token::boolean;
     case 'f':
-      read_word("false");
+      bytes_.expect("false");
       return Token::boolean;
     case 'n':
-      read_word("null");
+      bytes_.expect("null");
       return Token::null;
     default:
       read_number();
@@ -143,15 +104,15 @@ JsonStream::Token JsonStream::value() {
 }
 
 JsonStream::Token JsonStream::open(bool is_object) {
-  if (levels_.size() == kMostLevels) refuse("nested more than 1,000 levels deep");
-  ++at_;
+  if (levels_.size() == kMostLevels) bytes_.refuse("nested more than 1,000 levels deep");
+  bytes_.take();
   levels_.push_back({is_object, true});
   expects_value_ = false;
   return is_object ? Token::begin_object : Token::begin_array;
 }
 
 JsonStream::Token JsonStream::close() {
-  ++at_;
+  bytes_.take();
   const bool was_object = levels_.back().is_object;
   levels_.pop_back();
   is_done_ = levels_.empty();
@@ -168,25 +129,25 @@ void JsonStream::skip_value() {
 void JsonStream::read_string() {
   text_.clear();
   while (true) {
-    const int c = take();
+    const int c = bytes_.take();
     if (c == '"') return;
-    if (c == kNothing) refuse("it ends early");
-    if (c < 0x20) refuse("not JSON: a control character in a string");
+    if (c == kNothing) bytes_.refuse("it ends early");
+    if (c < 0x20) bytes_.refuse("not JSON: a control character in a string");
     if (c == '\\') {
       read_escape();
     } else {
       text_ += static_cast<char>(c);
     }
-    if (text_.size() > kLongestString) refuse("a string of more than 64 KiB");
+    if (text_.size() > kLongestString) bytes_.refuse("a string of more than 64 KiB");
   }
 }
 
 uint32_t JsonStream::read_hex() {
   uint32_t value = 0;
   for (int i = 0; i < 4; ++i) {
-    const int c = take();
+    const int c = bytes_.take();
     const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-    if (digit < 0) refuse("not JSON: \\u without four hexadecimal digits");
+    if (digit < 0) bytes_.refuse("not JSON: \\u without four hexadecimal digits");
     value = value * 16 + static_cast<uint32_t>(digit);
   }
   return value;
@@ -211,10 +172,10 @@ void JsonStream::append(uint32_t code_point) {
 void JsonStream::read_escape() {
   constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
   constexpr uint32_t kReplacement = 0xFFFD;
-  const int c = take();
+  const int c = bytes_.take();
   if (c != 'u') {
     const std::size_t index = c == kNothing ? std::string_view::npos : kNames.find(static_cast<char>(c));
-    if (index == std::string_view::npos) refuse("not JSON: an unknown escape in a string");
+    if (index == std::string_view::npos) bytes_.refuse("not JSON: an unknown escape in a string");
     text_ += kMeant[index];
     return;
   }
@@ -222,13 +183,13 @@ void JsonStream::read_escape() {
   const auto is_high = [](uint32_t value) { return value >= 0xD800 && value < 0xDC00; };
   const auto is_low = [](uint32_t value) { return value >= 0xDC00 && value < 0xE000; };
   // A surrogate without its partner means no character.
-  while (is_high(unit) && peek() == '\\') {
-    ++at_;
-    if (peek() != 'u') {
+  while (is_high(unit) && bytes_.peek() == '\\') {
+    bytes_.take();
+    if (bytes_.peek() != 'u') {
       append(kReplacement);
       return read_escape();
     }
-    ++at_;
+    bytes_.take();
     const uint32_t low = read_hex();
     if (is_low(low)) return append(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00));
     append(kReplacement);
@@ -239,20 +200,14 @@ void JsonStream::read_escape() {
 
 void JsonStream::read_number() {
   std::string digits;
-  while (is_number_part(peek())) {
-    digits += static_cast<char>(take());
-    if (digits.size() > kLongestNumber) refuse("a number of more than 512 digits");
+  while (is_number_part(bytes_.peek())) {
+    digits += static_cast<char>(bytes_.take());
+    if (digits.size() > kLongestNumber) bytes_.refuse("a number of more than 512 digits");
   }
-  if (!is_number(digits)) refuse("not JSON");
+  if (!is_number(digits)) bytes_.refuse("not JSON");
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number_);
   if (error == std::errc::result_out_of_range) number_ = std::strtod(digits.c_str(), nullptr);  // infinite, or 0
-  if (!std::isfinite(number_)) refuse("a number beyond the range of double precision");
-}
-
-void JsonStream::read_word(std::string_view word) {
-  for (const char c : word) {
-    if (take() != static_cast<unsigned char>(c)) refuse("not JSON");
-  }
+  if (!std::isfinite(number_)) bytes_.refuse("a number beyond the range of double precision");
 }
 
 }  // namespace relayout

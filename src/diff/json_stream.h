@@ -3,9 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "diff/json_bytes.h"
 #include "diff/text_source.h"
 
 namespace relayout {
@@ -16,7 +17,7 @@ class JsonStream {
  public:
   enum class Token : uint8_t { begin_object, end_object, begin_array, end_array, key, string, number, boolean, null, end };
 
-  JsonStream(TextSource& source, std::string name);
+  JsonStream(TextSource& source, std::string name) : bytes_(source, std::move(name)) {}
 
   /// The next token. Keys come before their values; `end` behind the only value of the document.
   Token next();
@@ -32,10 +33,6 @@ class JsonStream {
   struct Level {
     bool is_object = false, is_empty = true;
   };
-  [[noreturn]] void refuse(const std::string& what) const;
-  [[nodiscard]] int peek();
-  int take();
-  void skip_blanks();
   Token value();
   Token open(bool is_object);
   Token close();
@@ -44,13 +41,8 @@ class JsonStream {
   [[nodiscard]] uint32_t read_hex();
   void append(uint32_t code_point);
   void read_number();
-  void read_word(std::string_view word);
 
-  TextSource& source_;
-  std::string name_;
-  std::string_view piece_;
-  std::size_t at_ = 0;
-  int64_t consumed_ = 0;  ///< bytes before the piece
+  JsonBytes bytes_;
   std::vector<Level> levels_;
   bool expects_value_ = true;  ///< behind a key, or at the beginning
   bool is_done_ = false;
