@@ -190,11 +190,10 @@ class Team {
   void sleep(uint32_t calls);
   Time wait_for_rest();
 
-  std::vector<std::thread> helpers_;
-  bool patient_ = false;  ///< there are processors to spin on
-  Piece piece_;
-
   alignas(64) Tickets tickets_;
+  Piece piece_;
+  std::vector<std::thread> helpers_;
+  std::atomic<bool> patient_{false};           ///< there are processors to spin on
   alignas(64) std::atomic<uint32_t> left_{0};  ///< parts that are not finished
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) Signal calls_;  ///< tells helpers that there are parts to take
@@ -246,7 +245,7 @@ Team& Local::team() {
 int Team::reserve(int wanted) {
   wanted = std::min(wanted, kMostParts);
   if (static_cast<int>(helpers_.size()) + 1 >= wanted) return wanted;
-  patient_ = processors() >= wanted;
+  patient_.store(processors() >= wanted, std::memory_order_relaxed);
   // Signals are for the threads that the program made itself; faults stay where they happen.
   sigset_t all, before;
   sigfillset(&all);
@@ -266,7 +265,7 @@ template <class Condition>
 bool Team::spin(const Condition& condition) const {
   constexpr int kLooks = 16;  // between two looks at the clock
   if (condition()) return true;
-  if (!patient_) return false;
+  if (!patient_.load(std::memory_order_relaxed)) return false;
   const auto end = Clock::now() + kPatience;
   do {
     for (int i = 0; i < kLooks; ++i) {
