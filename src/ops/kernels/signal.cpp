@@ -140,6 +140,31 @@ std::optional<Transform> transform_of(const OpCall& call, InputInfos inputs) {
   return transform;
 }
 
+struct Frames {
+  int64_t step = 0, length = 0, count = 0;
+  bool onesided = true;
+};
+
+std::optional<Frames> frames_of(const OpCall& call, InputInfos inputs) {
+  const DatumInfo& signal = tensor_info(call, inputs, 0, kRealTypes);
+  if (signal.dims.size() != 3 || signal.dims[2] < 1 || signal.dims[2] > 2) reject(call, "the signal has dims " + to_string(signal.dims));
+  const DatumInfo& step = tensor_info(call, inputs, 1, kIndexTypes);
+  const DatumInfo* window = optional_tensor_info(call, inputs, 2, kRealTypes);
+  const DatumInfo* length = optional_tensor_info(call, inputs, 3, kIndexTypes);
+  if (window != nullptr && window->dims.size() != 1) reject(call, "the window has dims " + to_string(window->dims));
+  if (step.value == nullptr || (length != nullptr && length->value == nullptr)) return std::nullopt;
+  Frames frames;
+  frames.step = integer_of(call, *step.value);
+  frames.length = length != nullptr ? integer_of(call, *length->value) : window != nullptr ? window->dims[0] : signal.dims[1];
+  frames.onesided = call.attributes.integer("onesided", 1) != 0;
+  if (frames.step < 1 || frames.length < 1 || frames.length > signal.dims[1])
+    reject(call, "frame_step or frame_length do not fit the signal");
+  if (window != nullptr && window->dims[0] != frames.length) reject(call, "window and frame_length differ");
+  if (frames.onesided && signal.dims[2] == 2) reject(call, "onesided needs a real signal");
+  frames.count = (signal.dims[1] - frames.length) / frames.step + 1;
+  return frames;
+}
+
 }  // namespace
 
 Inferred infer_dft(const OpCall& call, InputInfos inputs) {
@@ -179,35 +204,6 @@ void dft(const OpCall& call, InputData inputs, OutputData outputs) {
     write_line(out, to, out.strides()[transform.axis], out.dims()[transform.axis], line);
   });
 }
-
-namespace {
-
-struct Frames {
-  int64_t step = 0, length = 0, count = 0;
-  bool onesided = true;
-};
-
-std::optional<Frames> frames_of(const OpCall& call, InputInfos inputs) {
-  const DatumInfo& signal = tensor_info(call, inputs, 0, kRealTypes);
-  if (signal.dims.size() != 3 || signal.dims[2] < 1 || signal.dims[2] > 2) reject(call, "the signal has dims " + to_string(signal.dims));
-  const DatumInfo& step = tensor_info(call, inputs, 1, kIndexTypes);
-  const DatumInfo* window = optional_tensor_info(call, inputs, 2, kRealTypes);
-  const DatumInfo* length = optional_tensor_info(call, inputs, 3, kIndexTypes);
-  if (window != nullptr && window->dims.size() != 1) reject(call, "the window has dims " + to_string(window->dims));
-  if (step.value == nullptr || (length != nullptr && length->value == nullptr)) return std::nullopt;
-  Frames frames;
-  frames.step = integer_of(call, *step.value);
-  frames.length = length != nullptr ? integer_of(call, *length->value) : window != nullptr ? window->dims[0] : signal.dims[1];
-  frames.onesided = call.attributes.integer("onesided", 1) != 0;
-  if (frames.step < 1 || frames.length < 1 || frames.length > signal.dims[1])
-    reject(call, "frame_step or frame_length do not fit the signal");
-  if (window != nullptr && window->dims[0] != frames.length) reject(call, "window and frame_length differ");
-  if (frames.onesided && signal.dims[2] == 2) reject(call, "onesided needs a real signal");
-  frames.count = (signal.dims[1] - frames.length) / frames.step + 1;
-  return frames;
-}
-
-}  // namespace
 
 /// [batch, frames, bins, 2]: real and imaginary parts.
 Inferred infer_stft(const OpCall& call, InputInfos inputs) {

@@ -48,47 +48,24 @@ template <class T, int kBytes>
   }
 }
 
-RELAYOUT_VECTORIZE void multiply_wide(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c) {
-  multiply<double, 64>(rows, depth, a, a_stride, b, c);
-}
-
-RELAYOUT_VECTORIZE void multiply_wide(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c) {
-  multiply<uint64_t, 64>(rows, depth, a, a_stride, b, c);
-}
-
-RELAYOUT_VECTORIZE void multiply_wide(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c) {
-  multiply<uint32_t, 64>(rows, depth, a, a_stride, b, c);
-}
-
-RELAYOUT_VECTORIZE void multiply_narrow(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c) {
-  multiply<double, 32>(rows, depth, a, a_stride, b, c);
-}
-
-RELAYOUT_VECTORIZE void multiply_narrow(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c) {
-  multiply<uint64_t, 32>(rows, depth, a, a_stride, b, c);
-}
-
-RELAYOUT_VECTORIZE void multiply_narrow(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c) {
-  multiply<uint32_t, 32>(rows, depth, a, a_stride, b, c);
-}
-
+/// By vectors as wide as the processor's.
 template <class T>
-void multiply_by_width(int64_t rows, int64_t depth, const T* a, int64_t a_stride, const T* b, T* c) {
-  if (instruction_set() == InstructionSet::avx512) return multiply_wide(rows, depth, a, a_stride, b, c);
-  multiply_narrow(rows, depth, a, a_stride, b, c);
+[[gnu::always_inline]] inline void multiply_by_width(int64_t rows, int64_t depth, const T* a, int64_t a_stride, const T* b, T* c) {
+  if (instruction_set() == InstructionSet::avx512) return multiply<T, 64>(rows, depth, a, a_stride, b, c);
+  multiply<T, 32>(rows, depth, a, a_stride, b, c);
 }
 
 }  // namespace
 
-void multiply_panel(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c) {
+RELAYOUT_VECTORIZE void multiply_panel(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c) {
   multiply_by_width(rows, depth, a, a_stride, b, c);
 }
 
-void multiply_panel(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c) {
+RELAYOUT_VECTORIZE void multiply_panel(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c) {
   multiply_by_width(rows, depth, a, a_stride, b, c);
 }
 
-void multiply_panel(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c) {
+RELAYOUT_VECTORIZE void multiply_panel(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c) {
   multiply_by_width(rows, depth, a, a_stride, b, c);
 }
 
