@@ -204,130 +204,69 @@ const Value* end_of_chain(const Value& made, const Value* value) {
   return nullptr;
 }
 
-/// Pairs what names left over.
-class StructuralPairing {
+/// Values of b with their partners in a, of which each has one.
+class PairedValues {
  public:
-  StructuralPairing(const Graph& a, const Graph& b, std::unordered_map<const Value*, Partner>& partners)
-      : b_(&b),
-        partners_(&partners),
-        constants_a_(constants_of(a, Known::always)),
-        known_a_(constants_of(a, Known::by_dims)),
-        constants_b_(constants_of(b, Known::always)) {
-    for (const auto& [value, partner] : partners) taken_.insert(partner.value);
-    for (const Value* const input : b.inputs()) {
-      if (const Value* const same = a.find(input->name()); same != nullptr && same->is_input()) inputs_.emplace(input, same);
-    }
+  explicit PairedValues(std::unordered_map<const Value*, Partner> partners) : partners_(std::move(partners)) {
+    for (const auto& [value, partner] : partners_) taken_.insert(partner.value);
   }
 
-  /// Behind an operator that jumps, a rounding in front shows as a whole step: where its results are paired, so are its operands, and the
-  /// comparison can be made in front of the jump.
-  void pair_operands_of_jumps() {
-    std::vector<std::pair<const Value*, const Value*>> found;
-    for (const Node& node : b_->nodes()) {
-      const auto partner = has_trait(node, Trait::jumps) && node.output(0) != nullptr ? partners_->find(node.output(0)) : partners_->end();
-      const Node* const other = partner == partners_->end() ? nullptr : partner->second.value->producer();
-      if (other == nullptr || node.op_type() != other->op_type()) continue;
-      for (std::size_t i = 0; i < std::min(node.inputs().size(), other->inputs().size()); ++i) {
-        const Value *const mine = node.input(i), *const theirs = other->input(i);
-        if (mine == nullptr || theirs == nullptr || mine->producer() == nullptr || theirs->producer() == nullptr) continue;
-        if (!is_constant(*mine, constants_b_) && !is_constant(*theirs, constants_a_)) found.emplace_back(mine, theirs);
-      }
-    }
-    for (const auto& [mine, theirs] : found) {
-      if (!partners_->contains(mine) && taken_.insert(theirs).second) partners_->emplace(mine, Partner{theirs, true, false, true});
-    }
+  /// nullptr where a value has none.
+  [[nodiscard]] const Partner* find(const Value* of_b) const {
+    const auto found = partners_.find(of_b);
+    return found == partners_.end() ? nullptr : &found->second;
   }
+  [[nodiscard]] bool is_taken(const Value* of_a) const { return taken_.contains(of_a); }
+  /// Pairs a value of b that has no partner by structure, if the one of a is free.
+  void add(const Value* of_b, const Value* of_a, bool before_jump = false) {
+    if (taken_.insert(of_a).second) partners_.emplace(of_b, Partner{of_a, true, false, before_jump});
+  }
+  /// Gives a value of b another partner; whether that was free.
+  bool move(const Value* of_b, const Value* of_a) {
+    if (!taken_.insert(of_a).second) return false;
+    partners_.insert_or_assign(of_b, Partner{of_a, true, false, false});
+    return true;
+  }
+  void erase(const Value* of_b) { partners_.erase(of_b); }
+  [[nodiscard]] std::unordered_map<const Value*, Partner> take() { return std::move(partners_); }
 
-  /// Steps that are dequantized to one value are steps of one value: a tool that counts them from another zero point gives them new names.
-  void pair_dequantized() {
-    for (const Node& node : b_->nodes()) {
-      const auto partner = node.is("DequantizeLinear") && node.output(0) != nullptr ? partners_->find(node.output(0)) : partners_->end();
-      const Node* const other = partner == partners_->end() ? nullptr : partner->second.value->producer();
-      if (other != nullptr && other->is("DequantizeLinear")) pair_steps(node.input(0), other->input(0));
-    }
-  }
+ private:
+  std::unordered_map<const Value*, Partner> partners_;
+  Values taken_;
+};
 
-  /// A node that rounds its result itself may keep the name of the one that it was, whose result a QuantizeLinear rounds.
-  void pair_named_nodes(const Graph& a) {
-    std::unordered_map<std::string_view, const Node*> named;
-    for (const Node& node : a.nodes()) {
-      if (!node.name().empty()) named.emplace(node.name(), &node);
-    }
-    for (const Node& node : b_->nodes()) {
-      if (!has_trait(node, Trait::quantized) || node.output(0) == nullptr) continue;
-      auto found = named.find(node.name());
-      if (found == named.end()) found = named.find(node.output(0)->name());
-      const Node* const quantizer = found == named.end() ? nullptr : quantizer_of_result(*found->second);
-      if (quantizer != nullptr) pair_steps(node.output(0), quantizer->output(0));
-    }
-  }
+/// Names that a fold left behind.
+class FoldedNames {
+ public:
+  /// `known_a`: see Known::by_dims.
+  FoldedNames(const Graph& b, PairedValues& pairs, const Values& known_a, const Values& constants_b)
+      : b_(b), pairs_(pairs), known_a_(known_a), constants_b_(constants_b) {}
 
   /// A converter may leave the name of a linear operator's result behind when it folds what follows: the value is then the one behind the
   /// folded chain, which is read as it is. What was carried past other nodes on the way there (a Flatten) has no equal in a, whatever
   /// names its operands kept.
-  void move_names_past_folds() {
+  void move() {
     std::vector<std::pair<const Value*, const Value*>> moved;
     std::vector<const Value*> folded;
-    for (const Node& node : b_->nodes()) {
+    for (const Node& node : b_.nodes()) {
       for (const Value* const output : node.outputs()) {
         if (output == nullptr || !takes_up_folds(*output)) continue;
-        const auto partner = partners_->find(output);
-        if (partner == partners_->end() || partner->second.by_structure) continue;
-        const Node& maker = *partner->second.value->producer();
+        const Partner* const partner = pairs_.find(output);
+        if (partner == nullptr || partner->by_structure) continue;
+        const Node& maker = *partner->value->producer();
         if (is_affine_by_constants(maker) && maker.op_type() != node.op_type()) folded.push_back(output);
-        const Value* const end = end_of_chain(*output, partner->second.value);
-        const bool is_behind = end != nullptr && end != partner->second.value && !taken_.contains(end);
+        const Value* const end = end_of_chain(*output, partner->value);
+        const bool is_behind = end != nullptr && end != partner->value && !pairs_.is_taken(end);
         if (is_behind && !is_taken_up_behind(*output)) moved.emplace_back(output, end);
       }
     }
     for (const auto& [value, end] : moved) {
-      if (!taken_.insert(end).second) continue;
-      partners_->insert_or_assign(value, Partner{end, true, false, false});
-      folded.push_back(value);
+      if (pairs_.move(value, end)) folded.push_back(value);
     }
     for (const Value* const value : folded) drop_carriers(*value);
   }
 
-  void run() {
-    for (const Node& node : b_->nodes()) {
-      const Value* const output = node.output(0);
-      if (output == nullptr || partners_->contains(output) || constants_b_.contains(output)) continue;
-      if (const Node* const twin = find_twin(node)) pair_outputs(node, *twin);
-    }
-  }
-
-  /// From results that are paired upstream: where names are gone and operands are made in another way, as far as the same operators make
-  /// them.
-  void pair_upstream() {
-    for (auto node = b_->nodes().rbegin(); node != b_->nodes().rend(); ++node) {
-      const auto partner = node->output(0) == nullptr ? partners_->end() : partners_->find(node->output(0));
-      const Node* const other = partner == partners_->end() ? nullptr : partner->second.value->producer();
-      if (other == nullptr || !is_same_operator(*node, *other)) continue;
-      pair_operands(*node, *other);
-    }
-  }
-
  private:
-  /// Of nodes that have one operand each that varies, that one, wherever it stands.
-  void pair_operands(const Node& node, const Node& other) {
-    const Value *const mine = sole_operand(node, constants_b_), *const theirs = sole_operand(other, constants_a_);
-    if (mine != nullptr && theirs != nullptr) return pair_operand(node, mine, theirs);
-    for (std::size_t i = 0; i < std::min(node.inputs().size(), other.inputs().size()); ++i) {
-      pair_operand(node, node.input(i), other.input(i));
-    }
-  }
-
-  void pair_operand(const Node& node, const Value* of_b, const Value* of_a) {
-    const Node *const mine = maker_of(of_b, constants_b_), *const theirs = maker_of(of_a, constants_a_);
-    if (mine == nullptr || theirs == nullptr || !is_same_operator(*mine, *theirs) || has_trait(*mine, Trait::jumps)) return;
-    // Of two operands that the same operator makes, either may stand first.
-    const auto is_alike = [&](const Value* input) {
-      const Node* const maker = maker_of(input, constants_b_);
-      return maker != nullptr && is_same_operator(*maker, *mine);
-    };
-    if (std::ranges::count_if(node.inputs(), is_alike) == 1) pair_steps(of_b, of_a);
-  }
-
   /// Whether a node of a is one that a converter may fold: all operands but one are constants, or follow from dims that it knows.
   bool is_affine_by_constants(const Node& node) const { return may_be_absorbed(node) && sole_operand(node, known_a_) != nullptr; }
 
@@ -369,19 +308,117 @@ class StructuralPairing {
       pending.pop_back();
       if (node == nullptr || has_trait(*node, Trait::multiplies)) continue;
       for (const Value* const input : node->inputs()) {
-        const auto partner = input == nullptr ? partners_->end() : partners_->find(input);
-        if (partner == partners_->end() || partner->second.by_structure || constants_b_.contains(input)) continue;
-        partners_->erase(partner);
+        const Partner* const partner = input == nullptr ? nullptr : pairs_.find(input);
+        if (partner == nullptr || partner->by_structure || constants_b_.contains(input)) continue;
+        pairs_.erase(input);
         pending.push_back(input);
       }
     }
+  }
+
+  const Graph& b_;
+  PairedValues& pairs_;
+  const Values &known_a_, &constants_b_;
+};
+
+/// Pairs what names left over.
+class StructuralPairing {
+ public:
+  StructuralPairing(const Graph& a, const Graph& b, PairedValues& pairs, const Values& constants_a, const Values& constants_b)
+      : b_(b), pairs_(pairs), constants_a_(constants_a), constants_b_(constants_b) {
+    for (const Value* const input : b.inputs()) {
+      if (const Value* const same = a.find(input->name()); same != nullptr && same->is_input()) inputs_.emplace(input, same);
+    }
+  }
+
+  /// Behind an operator that jumps, a rounding in front shows as a whole step: where its results are paired, so are its operands, and the
+  /// comparison can be made in front of the jump.
+  void pair_operands_of_jumps() {
+    std::vector<std::pair<const Value*, const Value*>> found;
+    for (const Node& node : b_.nodes()) {
+      const Partner* const partner = has_trait(node, Trait::jumps) && node.output(0) != nullptr ? pairs_.find(node.output(0)) : nullptr;
+      const Node* const other = partner == nullptr ? nullptr : partner->value->producer();
+      if (other == nullptr || node.op_type() != other->op_type()) continue;
+      for (std::size_t i = 0; i < std::min(node.inputs().size(), other->inputs().size()); ++i) {
+        const Value *const mine = node.input(i), *const theirs = other->input(i);
+        if (mine == nullptr || theirs == nullptr || mine->producer() == nullptr || theirs->producer() == nullptr) continue;
+        if (!is_constant(*mine, constants_b_) && !is_constant(*theirs, constants_a_)) found.emplace_back(mine, theirs);
+      }
+    }
+    for (const auto& [mine, theirs] : found) {
+      if (pairs_.find(mine) == nullptr) pairs_.add(mine, theirs, /*before_jump=*/true);
+    }
+  }
+
+  /// Steps that are dequantized to one value are steps of one value: a tool that counts them from another zero point gives them new names.
+  void pair_dequantized() {
+    for (const Node& node : b_.nodes()) {
+      const Partner* const partner = node.is("DequantizeLinear") && node.output(0) != nullptr ? pairs_.find(node.output(0)) : nullptr;
+      const Node* const other = partner == nullptr ? nullptr : partner->value->producer();
+      if (other != nullptr && other->is("DequantizeLinear")) pair_steps(node.input(0), other->input(0));
+    }
+  }
+
+  /// A node that rounds its result itself may keep the name of the one that it was, whose result a QuantizeLinear rounds.
+  void pair_named_nodes(const Graph& a) {
+    std::unordered_map<std::string_view, const Node*> named;
+    for (const Node& node : a.nodes()) {
+      if (!node.name().empty()) named.emplace(node.name(), &node);
+    }
+    for (const Node& node : b_.nodes()) {
+      if (!has_trait(node, Trait::quantized) || node.output(0) == nullptr) continue;
+      auto found = named.find(node.name());
+      if (found == named.end()) found = named.find(node.output(0)->name());
+      const Node* const quantizer = found == named.end() ? nullptr : quantizer_of_result(*found->second);
+      if (quantizer != nullptr) pair_steps(node.output(0), quantizer->output(0));
+    }
+  }
+
+  void run() {
+    for (const Node& node : b_.nodes()) {
+      const Value* const output = node.output(0);
+      if (output == nullptr || pairs_.find(output) != nullptr || constants_b_.contains(output)) continue;
+      if (const Node* const twin = find_twin(node)) pair_outputs(node, *twin);
+    }
+  }
+
+  /// From results that are paired upstream: where names are gone and operands are made in another way, as far as the same operators make
+  /// them.
+  void pair_upstream() {
+    for (auto node = b_.nodes().rbegin(); node != b_.nodes().rend(); ++node) {
+      const Partner* const partner = node->output(0) == nullptr ? nullptr : pairs_.find(node->output(0));
+      const Node* const other = partner == nullptr ? nullptr : partner->value->producer();
+      if (other == nullptr || !is_same_operator(*node, *other)) continue;
+      pair_operands(*node, *other);
+    }
+  }
+
+ private:
+  /// Of nodes that have one operand each that varies, that one, wherever it stands.
+  void pair_operands(const Node& node, const Node& other) {
+    const Value *const mine = sole_operand(node, constants_b_), *const theirs = sole_operand(other, constants_a_);
+    if (mine != nullptr && theirs != nullptr) return pair_operand(node, mine, theirs);
+    for (std::size_t i = 0; i < std::min(node.inputs().size(), other.inputs().size()); ++i) {
+      pair_operand(node, node.input(i), other.input(i));
+    }
+  }
+
+  void pair_operand(const Node& node, const Value* of_b, const Value* of_a) {
+    const Node *const mine = maker_of(of_b, constants_b_), *const theirs = maker_of(of_a, constants_a_);
+    if (mine == nullptr || theirs == nullptr || !is_same_operator(*mine, *theirs) || has_trait(*mine, Trait::jumps)) return;
+    // Of two operands that the same operator makes, either may stand first.
+    const auto is_alike = [&](const Value* input) {
+      const Node* const maker = maker_of(input, constants_b_);
+      return maker != nullptr && is_same_operator(*maker, *mine);
+    };
+    if (std::ranges::count_if(node.inputs(), is_alike) == 1) pair_steps(of_b, of_a);
   }
 
   /// The partner of a value of b, or of the one that Casts to other types make it of.
   const Value* partner_of(const Value* value) const {
     while (value != nullptr) {
       if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
-      if (const auto found = partners_->find(value); found != partners_->end()) return found->second.value;
+      if (const Partner* const found = pairs_.find(value)) return found->value;
       const bool is_cast = value->producer() != nullptr && makes_other_type(*value->producer());
       value = is_cast ? value->producer()->input(0) : nullptr;
     }
@@ -423,8 +460,8 @@ class StructuralPairing {
 
   void pair_steps(const Value* mine, const Value* theirs) {
     if (mine == nullptr || theirs == nullptr || mine->producer() == nullptr || theirs->producer() == nullptr) return;
-    if (is_constant(*mine, constants_b_) || is_constant(*theirs, constants_a_) || partners_->contains(mine)) return;
-    if (taken_.insert(theirs).second) partners_->emplace(mine, Partner{theirs, true, false, false});
+    if (is_constant(*mine, constants_b_) || is_constant(*theirs, constants_a_)) return;
+    if (pairs_.find(mine) == nullptr) pairs_.add(mine, theirs);
   }
 
   void pair_outputs(const Node& node, const Node& twin) {
@@ -432,14 +469,14 @@ class StructuralPairing {
     for (std::size_t k = 0; k < node.outputs().size(); ++k) {
       if (node.output(k) == nullptr || twin.output(k) == nullptr) continue;
       const Value* const end = k == 0 ? end_of_chain(*node.output(k), twin.output(k)) : twin.output(k);
-      if (end != nullptr && taken_.insert(end).second) partners_->emplace(node.output(k), Partner{end, true, false, false});
+      if (end != nullptr) pairs_.add(node.output(k), end);
     }
   }
 
-  const Graph* b_;
-  std::unordered_map<const Value*, Partner>* partners_;
+  const Graph& b_;
+  PairedValues& pairs_;
+  const Values &constants_a_, &constants_b_;
   std::unordered_set<const Node*> twins_;  ///< of a, each of one node of b
-  std::unordered_set<const Value*> constants_a_, known_a_, constants_b_, taken_;
   std::unordered_map<const Value*, const Value*> inputs_;
 };
 
@@ -466,13 +503,16 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
       if (same != nullptr && is_needed(*same, needed_in_a)) partners.emplace(output, Partner{same, false, false, false});
     }
   }
-  StructuralPairing pairing(a, b, partners);
-  pairing.move_names_past_folds();
+  PairedValues pairs(std::move(partners));
+  const Values constants_a = constants_of(a, Known::always), constants_b = constants_of(b, Known::always);
+  FoldedNames(b, pairs, constants_of(a, Known::by_dims), constants_b).move();
+  StructuralPairing pairing(a, b, pairs, constants_a, constants_b);
   pairing.pair_dequantized();
   pairing.pair_named_nodes(a);
   pairing.run();
   pairing.pair_operands_of_jumps();
   pairing.pair_upstream();
+  partners = pairs.take();
   // Values that no output depends on show nothing of the results.
   std::erase_if(partners,
                 [&](const auto& pair) { return !is_needed(*pair.first, needed_in_b) || !is_needed(*pair.second.value, needed_in_a); });
