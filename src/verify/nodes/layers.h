@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/positions.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -57,6 +58,7 @@ class Layers {
 
   [[nodiscard]] std::vector<Layer>& all() noexcept { return layers_; }
   [[nodiscard]] const std::vector<Layer>& all() const noexcept { return layers_; }
+  [[nodiscard]] std::size_t place_of(const Layer& layer) const { return as_size(&layer - layers_.data()); }
   [[nodiscard]] Layer* of_a(const Value& value);
   [[nodiscard]] Layer* of_b(const Value& value);
   [[nodiscard]] const Layer* of_a(const Value& value) const;

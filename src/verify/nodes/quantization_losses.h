@@ -7,12 +7,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/positions.h"
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"
-#include "verify/nodes/constant_grids.h"
 #include "verify/nodes/fed_runs.h"
+#include "verify/nodes/known_roundings.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/node_loss.h"
 #include "verify/quantizer.h"
@@ -22,9 +21,9 @@ namespace relayout {
 
 /// What the nodes of a quantized model lose, each fed the original's values. What rounding must cost them gives the original itself, its
 /// constants and operands rounded to the grids that the quantized model has for them, as if these had no ends, and to its floating-point
-/// types where those are narrower. What its nodes make of
-/// operands that end where the grids do, b's nodes must make too: another scale than the integers were made with, or an operator that is
-/// gone, show as a difference between the two, and the ends themselves as what they cut off.
+/// types where those are narrower. What its nodes make of operands that end where the grids do, b's nodes must make too: another scale
+/// than the integers were made with, or an operator that is gone, show as a difference between the two, and the ends themselves as what
+/// they cut off.
 class QuantizationLosses {
  public:
   QuantizationLosses(const Graph& a, const Graph& b);
@@ -36,16 +35,9 @@ class QuantizationLosses {
   [[nodiscard]] std::vector<QuantizationLoss> worst_first();
 
  private:
-  /// What b rounds for some readers, and which layers are made of that.
-  void find_dynamic(const Graph& b);
-  /// A function among a layer's nodes in a, where those in b compute none at all; nullptr where there is none.
-  [[nodiscard]] const Node* missing_function(const Layer& layer);
-  [[nodiscard]] bool is_known(const Node& node, const Layer& layer);
-  /// Whether it is known what the integers stand for that a product takes in the place of its first operand.
-  [[nodiscard]] bool has_known_integers(const Node& product) const;
   /// A copy of a value as its readers get it in the run at hand.
   [[nodiscard]] Datum read_as(const Datum& datum, const NodeLoss& loss, Quantizer::Ends ends) const;
-  [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[as_size(&layer - layers_.all().data())]; }
+  [[nodiscard]] NodeLoss& loss_of(const Layer& layer) { return losses_[layers_.place_of(layer)]; }
   /// Whether a constant that a layer is made of goes beyond the ends of its grid: a single one may be most of what a channel loses.
   [[nodiscard]] bool has_cut_constant(const Layer& layer) const;
   /// Whether all that a layer is made of was fed: a value that was evaluated before the run is not.
@@ -58,13 +50,10 @@ class QuantizationLosses {
   void measure_a(FedRuns& runs, const LayerTask& task);
 
   Layers layers_;
+  KnownRoundings known_;
   Constants constants_a_, constants_b_;
-  std::vector<NodeLoss> losses_;                    ///< by layer
-  ConstantGrids grids_;                             ///< of a's constants
-  std::unordered_set<std::string> cut_constants_;   ///< of those, beyond the ends of their grids
-  std::map<std::string, Quantizer> inputs_;         ///< of a's inputs
-  std::unordered_set<std::string> dynamic_inputs_;  ///< inputs that some readers in b round by their own elements
-  std::unordered_set<const Value*> dynamic_;        ///< values of b that some readers round so
+  std::vector<NodeLoss> losses_;                   ///< by layer
+  std::unordered_set<std::string> cut_constants_;  ///< of a, beyond the ends of their grids
   Spill spill_;
   std::map<const Layer*, Spill::Stored> made_by_b_;
   /// How values are rounded in the run at hand.
