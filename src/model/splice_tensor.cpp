@@ -87,50 +87,63 @@ std::string encoded_dims(const TensorProto& message, bool packed) {
   return packed ? encode::header(TensorProto::kDimsFieldNumber, static_cast<int64_t>(numbers.size())) + numbers : numbers;
 }
 
+/// Dims, type and name of a tensor in the file, and which of them are others now.
+struct Header {
+  TensorProto original;
+  bool new_dims = false, new_type = false, new_name = false;
+  [[nodiscard]] bool is_new() const { return new_dims || new_type || new_name; }
+};
+
+Header read_header(wire::Reader& file, std::span<const wire::Item> items, const TensorProto& now) {
+  const auto wanted = [](const wire::Item& item) {
+    return item.field == TensorProto::kDimsFieldNumber || item.field == TensorProto::kDataTypeFieldNumber ||
+           item.field == TensorProto::kNameFieldNumber;
+  };
+  std::string bytes;
+  for (auto at = items.begin(); at != items.end();) {
+    if (!wanted(*at)) {
+      ++at;
+      continue;
+    }
+    // Neighbours are read at once.
+    auto last = at;
+    while (last + 1 != items.end() && wanted(*(last + 1)) && (last + 1)->start == last->end) ++last;
+    bytes += file.bytes(at->start, last->end);
+    at = last + 1;
+  }
+  Header header;
+  header.original.ParsePartialFromString(bytes);
+  header.new_dims = !std::ranges::equal(header.original.dims(), now.dims());
+  header.new_type = header.original.data_type() != now.data_type();
+  header.new_name = header.original.name() != now.name();
+  return header;
+}
+
 }  // namespace
 
 /// One tensor's items on their way to the output.
 class TensorSplicer::Patch {
  public:
   Patch(const ModelOrigin& origin, wire::Reader& window, PayloadPlaces& store, std::span<const wire::Item> items, const TensorState& tensor)
-      : origin_(origin), window_(window), store_(store), items_(items), message_(*tensor.message) {
-    read_header();
+      : origin_(origin),
+        window_(window),
+        store_(store),
+        items_(items),
+        message_(*tensor.message),
+        header_(read_header(window, items, message_)) {
     decide(tensor);
   }
 
   Segments run() {
-    if (new_dims_ && !has(TensorProto::kDimsFieldNumber)) out_.literal(encoded_dims(message_, false));
+    if (header_.new_dims && !has(TensorProto::kDimsFieldNumber)) out_.literal(encoded_dims(message_, false));
     for (const wire::Item& item : items_) put(item);
-    if (new_name_ && !has(TensorProto::kNameFieldNumber)) put_name();
-    if (new_type_ && !has(TensorProto::kDataTypeFieldNumber)) put_type();
+    if (header_.new_name && !has(TensorProto::kNameFieldNumber)) put_name();
+    if (header_.new_type && !has(TensorProto::kDataTypeFieldNumber)) put_type();
     if (payload_.place != PayloadPlaces::Place::as_is) put_payload();
     return std::move(out_);
   }
 
  private:
-  void read_header() {
-    const auto wanted = [](const wire::Item& item) {
-      return item.field == TensorProto::kDimsFieldNumber || item.field == TensorProto::kDataTypeFieldNumber ||
-             item.field == TensorProto::kNameFieldNumber;
-    };
-    std::string bytes;
-    for (auto at = items_.begin(); at != items_.end();) {
-      if (!wanted(*at)) {
-        ++at;
-        continue;
-      }
-      // Neighbours are read at once.
-      auto last = at;
-      while (last + 1 != items_.end() && wanted(*(last + 1)) && (last + 1)->start == last->end) ++last;
-      bytes += window_.bytes(at->start, last->end);
-      at = last + 1;
-    }
-    original_.ParsePartialFromString(bytes);
-    new_dims_ = !std::ranges::equal(original_.dims(), message_.dims());
-    new_type_ = original_.data_type() != message_.data_type();
-    new_name_ = original_.name() != message_.name();
-  }
-
   void decide(const TensorState& tensor) {
     external_ = is_external(message_);
     // Strings have no payload that could change or move.
@@ -143,10 +156,10 @@ class TensorSplicer::Patch {
   }
 
   [[nodiscard]] TensorData stored_data() const {
-    if (!new_dims_ && !new_type_) return tensor_data(origin_, message_);
+    if (!header_.new_dims && !header_.new_type) return tensor_data(origin_, message_);
     TensorProto stored = message_;
-    *stored.mutable_dims() = original_.dims();
-    stored.set_data_type(original_.data_type());
+    *stored.mutable_dims() = header_.original.dims();
+    stored.set_data_type(header_.original.data_type());
     return tensor_data(origin_, stored);
   }
 
@@ -162,12 +175,12 @@ class TensorSplicer::Patch {
 
   void put(const wire::Item& item) {
     const bool moves = payload_.place != PayloadPlaces::Place::as_is;
-    if (item.field == TensorProto::kDimsFieldNumber && new_dims_) {
+    if (item.field == TensorProto::kDimsFieldNumber && header_.new_dims) {
       if (!dims_done_) out_.literal(encoded_dims(message_, item.type == wire::WireType::bytes));
       dims_done_ = true;
-    } else if (new_name_ && is_last(item, TensorProto::kNameFieldNumber)) {
+    } else if (header_.new_name && is_last(item, TensorProto::kNameFieldNumber)) {
       put_name();
-    } else if (new_type_ && is_last(item, TensorProto::kDataTypeFieldNumber)) {
+    } else if (header_.new_type && is_last(item, TensorProto::kDataTypeFieldNumber)) {
       put_type();
     } else if (moves && (holds_payload(item.field) || item.field == TensorProto::kExternalDataFieldNumber)) {
       typed_field_ = item.field;
@@ -183,7 +196,7 @@ class TensorSplicer::Patch {
   /// Of a tensor that changes, the few bytes of an item become part of what is written around them.
   void copy(const wire::Item& item) {
     constexpr int64_t kFewBytes = 64;
-    const bool changes = payload_.place != PayloadPlaces::Place::as_is || new_dims_ || new_type_ || new_name_;
+    const bool changes = payload_.place != PayloadPlaces::Place::as_is || header_.is_new();
     if (!changes || item.end - item.start > kFewBytes) return out_.copy(origin_.file, item.start, item.end);
     out_.literal(window_.bytes(item.start, item.end));
   }
@@ -226,12 +239,11 @@ class TensorSplicer::Patch {
   PayloadPlaces& store_;
   std::span<const wire::Item> items_;
   const TensorProto& message_;
-  TensorProto original_;  ///< dims, type and name in the file
+  Header header_;
   Payload payload_;
   Segments out_;
   uint32_t typed_field_ = 0;
-  bool external_ = false, new_dims_ = false, new_type_ = false, new_name_ = false;
-  bool dims_done_ = false, payload_done_ = false;
+  bool external_ = false, dims_done_ = false, payload_done_ = false;
 };
 
 Segments TensorSplicer::patched(std::span<const wire::Item> items, const TensorState& tensor) const {
