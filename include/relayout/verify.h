@@ -84,25 +84,43 @@ struct Loss {
   std::optional<double> top1, top5;  ///< share of rows (see Acceptance); of outputs that look like rows of scores
 };
 
+/// The largest and the root mean square error, over range and standard deviation of one sample of a; of a constant, its magnitude takes the
+/// place of both.
+struct ErrorLimits {
+  double max = 0, rms = 0;
+};
+
+/// Elements that are not finite in one of both or in both.
+struct NonFinite {
+  int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at one place
+  int64_t infinite = 0;                        ///< ±Inf against anything else but NaN
+  int64_t infinite_a = 0;                      ///< of those: infinite in a, finite in b
+  /// Those that differ.
+  [[nodiscard]] int64_t unequal() const noexcept { return nan_a + nan_b + infinite; }
+};
+
+/// The element that differs most.
+struct WorstElement {
+  Dims at;
+  double a = 0, b = 0;
+};
+
 /// Numbers of one output over one sample.
 struct SampleMetrics {
   int sample = 0;
-  Dims dims;  ///< what the reference gave (a sequence: of its first element)
-  /// max_error: max_abs / range, rms_error: RMS / σ, both of this sample of a; of a constant, its magnitude takes the place of both.
-  double max_abs = 0, max_error = 0, rms_error = 0;
-  double floor_max = 0, floor_rms = 0, bound_max = 0, bound_rms = 0, ratio = 0;  ///< ratio: max_error / floor_max
-  bool ill_conditioned = false;                ///< the floor is so large that agreement shows little: may convict, does not acquit
-  bool least_bound = false;                    ///< bound_max is the least of the type, as kFloorFactor × floor_max is less
-  double cosine = 1, psnr = 0;                 ///< psnr: 20 · log10(range / RMS error), infinite when equal
-  std::vector<int64_t> ulp_histogram;          ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)
-  int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at one place
-  int64_t infinite_mismatches = 0;             ///< ±Inf against anything else but NaN
-  int64_t infinite_a = 0;                      ///< of those: infinite in a, finite in b
-  int64_t mismatches = 0;                      ///< of types compared exactly: elements that differ
-  int64_t ties = 0;                            ///< of those: decided by numbers that rounding may exchange, as `reason` says
-  int64_t beyond_tolerance = 0;                ///< elements beyond --rtol, --atol, where those were given
-  Dims at;                                     ///< worst element
-  double value_a = 0, value_b = 0;
+  Dims dims;                                         ///< what the reference gave (a sequence: of its first element)
+  double max_abs = 0, max_error = 0, rms_error = 0;  ///< the last two as in ErrorLimits
+  ErrorLimits floor, bound;
+  double ratio = 0;                    ///< max_error / floor.max
+  bool ill_conditioned = false;        ///< the floor is so large that agreement shows little: may convict, does not acquit
+  bool least_bound = false;            ///< bound.max is the least of the type, as kFloorFactor × floor.max is less
+  double cosine = 1, psnr = 0;         ///< psnr: 20 · log10(range / RMS error), infinite when equal
+  std::vector<int64_t> ulp_histogram;  ///< bin 0: equal; bin k: distance in [2^(k-1), 2^k)
+  NonFinite non_finite;
+  int64_t mismatches = 0;        ///< of types compared exactly: elements that differ
+  int64_t ties = 0;              ///< of those: decided by numbers that rounding may exchange, as `reason` says
+  int64_t beyond_tolerance = 0;  ///< elements beyond --rtol, --atol, where those were given
+  WorstElement worst;
   std::optional<bool> top1, top5;  ///< rows of scores: every row counts for top1 or top5 of LossSums
   LossSums sums;
   bool reference_run = false;  ///< the double-precision reference joined the floor
@@ -125,6 +143,20 @@ struct OutputComparison {
   std::vector<SampleMetrics> samples;
 };
 
+/// What the proof says of a node. Nothing where no proof is at hand.
+struct LayerProof {
+  std::vector<std::size_t> unexplained;  ///< entries of ProofResult::unexplained that change this node, or one that it replaces
+  bool unreached = false;                ///< the node, or one in its place, is of ProofResult::unreached
+  int64_t products = 0;                  ///< convolutions and matrix products that make the value together
+  std::string inside;                    ///< of a node that holds graphs: what is unexplained inside
+};
+
+/// Errors of a value with all that came before, over its range.
+struct DepthError {
+  std::optional<double> error;  ///< when b goes on from its own values
+  std::optional<double> floor;  ///< the same of a with moved weights
+};
+
 /// One value of b that a has too, made by its node out of a's values.
 struct LayerResult {
   int sample = 0;
@@ -135,22 +167,18 @@ struct LayerResult {
   std::vector<std::string> replaces;  ///< of one that differs: a's nodes that do what this one does, when they are more or others
   DataType type = DataType::undefined;
   Dims dims;
-  double error = 0, rms = 0;          ///< as in SampleMetrics, of this node alone
-  double floor = 0, floor_rms = 0;    ///< what correct evaluations of this node alone differ by
-  double bound = 0, ratio = 0;        ///< 0 where the value is equal to the bit
-  std::optional<double> depth_error;  ///< error/range of the value when b goes on from its own values
-  std::optional<double> depth_floor;  ///< the same of a with moved weights
+  double error = 0, rms = 0;    ///< as in SampleMetrics, of this node alone
+  ErrorLimits floor;            ///< what correct evaluations of this node alone differ by
+  double bound = 0, ratio = 0;  ///< 0 where the value is equal to the bit
+  DepthError depth;
   double correlation = 1;  ///< of one that differs: the smallest Pearson correlation between a's and b's values of this tensor and of its
                            ///< node's operands, with b running on its own values; of this tensor 1 where all nodes downstream
                            ///< make a's results when they are fed a's value
-  std::vector<std::size_t> unexplained;  ///< entries of ProofResult::unexplained that change this node, or one that it replaces
-  bool unreached = false;                ///< the node, or one in its place, is of ProofResult::unreached
-  int64_t products = 0;          ///< convolutions and matrix products that make the value together; counted where a proof is at hand
+  LayerProof proof;
   int64_t flips = 0;             ///< elements of a quantized or chosen result that fall to the neighbouring step by rounding upstream of it
   bool constant = false;         ///< all elements of a's value are equal: so may those of another node be
   bool other_structure = false;  ///< b's value has other dims or another type than a's: same where what reads it makes a's results of it
   bool mask = false;             ///< of one that is the same: other numbers for minus infinity, to the Softmaxes that read them
-  std::string inside;            ///< of a node that holds graphs: what is unexplained inside
   Outcome outcome = Outcome::same;
   std::string reason;
 };

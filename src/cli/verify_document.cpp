@@ -21,10 +21,10 @@ Json layer_json(const LayerResult& layer) {
   out.set("sample", layer.sample).set("node", layer.node).set("op", layer.op_type).set("tensor", layer.tensor);
   out.set("reference", layer.reference).set("by_structure", layer.by_structure).set("replaces", layer.replaces);
   out.set("dtype", name_of(layer.type)).set("shape", layer.dims).set("verdict", to_string(layer.outcome)).set("reason", layer.reason);
-  out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor).set("local_floor_rms", layer.floor_rms);
+  out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor.max).set("local_floor_rms", layer.floor.rms);
   if (!layer.inside.empty()) out.set("inside", layer.inside);
   if (!layer.finite) out.set("finite", false);
-  out.set("ratio", layer.ratio).set("bound", layer.bound).set("depth_err", layer.depth_error).set("depth_floor", layer.depth_floor);
+  out.set("ratio", layer.ratio).set("bound", layer.bound).set("depth_err", layer.depth.error).set("depth_floor", layer.depth.floor);
   return out;
 }
 
@@ -65,15 +65,16 @@ Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
   out.set("sample", metrics.sample).set("seed", seed).set("shape", metrics.dims).set("verdict", to_string(metrics.outcome));
   if (!metrics.reason.empty()) out.set("reason", metrics.reason);
   out.set("ill_conditioned", metrics.ill_conditioned);
-  out.set("err", metrics.max_error).set("rms", metrics.rms_error).set("floor", metrics.floor_max).set("floor_rms", metrics.floor_rms);
-  out.set("ratio", metrics.ratio).set("bound", metrics.bound_max).set("bound_rms", metrics.bound_rms);
+  out.set("err", metrics.max_error).set("rms", metrics.rms_error).set("floor", metrics.floor.max).set("floor_rms", metrics.floor.rms);
+  out.set("ratio", metrics.ratio).set("bound", metrics.bound.max).set("bound_rms", metrics.bound.rms);
   out.set("bound_by", bound_by(metrics.least_bound));
-  out.set("reference_run", metrics.reference_run).set("max_abs", metrics.max_abs).set("at", metrics.at);
-  out.set("a", metrics.value_a).set("b", metrics.value_b).set("cosine", metrics.cosine).set("psnr", metrics.psnr);
+  out.set("reference_run", metrics.reference_run).set("max_abs", metrics.max_abs).set("at", metrics.worst.at);
+  out.set("a", metrics.worst.a).set("b", metrics.worst.b).set("cosine", metrics.cosine).set("psnr", metrics.psnr);
   out.set("ulp", metrics.ulp_histogram).set("mismatches", metrics.mismatches).set("ties", metrics.ties);
   out.set("beyond_tolerance", metrics.beyond_tolerance);
-  out.set("nan", Json::object().set("a", metrics.nan_a).set("b", metrics.nan_b).set("both", metrics.nan_both));
-  out.set("infinite_mismatches", metrics.infinite_mismatches);
+  const NonFinite& counts = metrics.non_finite;
+  out.set("nan", Json::object().set("a", counts.nan_a).set("b", counts.nan_b).set("both", counts.nan_both));
+  out.set("infinite_mismatches", counts.infinite);
   if (metrics.top1) out.set("top1", *metrics.top1);
   if (metrics.top5) out.set("top5", *metrics.top5);
   return out;

@@ -119,12 +119,12 @@ VerdictPage::Section depth(const VerifyResult& result) {
   std::vector<SvgMark> marks;
   std::vector<std::string> names;
   for (const LayerResult& layer : result.layers) {
-    if (!layer.depth_error && !layer.depth_floor) continue;
+    if (!layer.depth.error && !layer.depth.floor) continue;
     // As in answers(): where b is quantized, no node is wrong because it differs.
     if (layer.outcome == Outcome::different && marks.empty() && result.losses.empty())
       marks.push_back({names.size(), std::string(divergence_title(result)) + ": " + layer_label(layer)});
-    error.values.push_back(layer.depth_error);
-    floor.values.push_back(layer.depth_floor);
+    error.values.push_back(layer.depth.error);
+    floor.values.push_back(layer.depth.floor);
     names.push_back(layer_label(layer));
   }
   return {"Error by depth", names.size() < 2 ? "" : svg_lines({error, floor}, marks, names, "nodes of " + result.b + " in order")};
@@ -138,9 +138,9 @@ VerdictPage::Section layers(const VerifyResult& result) {
     rows.push_back({{layer_label(layer), style},
                     std::string(name_of(layer.type)) + " " + to_string(layer.dims),
                     right(error_text(layer), style),
-                    right(scientific(layer.floor)),
-                    number(layer.depth_error),
-                    number(layer.depth_floor),
+                    right(scientific(layer.floor.max)),
+                    number(layer.depth.error),
+                    number(layer.depth.floor),
                     {layer.reason, style}});
   }
   return {"Node by node: each alone, given A's values, and in place",

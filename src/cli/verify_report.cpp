@@ -37,7 +37,7 @@ const SampleMetrics* telling_sample(const OutputComparison& output) {
 std::string floors_line(const OutputComparison& output) {
   std::string out;
   for (const SampleMetrics& metrics : output.samples) {
-    out += (out.empty() ? "  floor by sample  " : " · ") + std::to_string(metrics.sample) + ": " + scientific(metrics.floor_max);
+    out += (out.empty() ? "  floor by sample  " : " · ") + std::to_string(metrics.sample) + ": " + scientific(metrics.floor.max);
     if (metrics.ill_conditioned) out += " (ill-conditioned)";
   }
   return out;
@@ -48,7 +48,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
   const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
   const bool has_elements = telling != nullptr && !std::ranges::all_of(output.samples, is_empty);
-  const bool measured = has_elements && !is_exact(output.type) && telling->bound_max > 0;
+  const bool measured = has_elements && !is_exact(output.type) && telling->bound.max > 0;
   if (telling != nullptr && !has_elements) {
     cells.emplace_back("no elements");
   } else if (measured) {
@@ -61,8 +61,8 @@ void add_output(TextTable& table, const OutputComparison& output) {
     cells.emplace_back(ties == 0 ? "equal" : "equal but for " + counted(ties, "tie"));
   }
   if (output.outcome == Outcome::different && measured && telling->max_abs > 0) {
-    cells.emplace_back("worst " + to_string(telling->at) + ": " + significant(telling->value_b, 6) + ", was " +
-                       significant(telling->value_a, 6));
+    cells.emplace_back("worst " + to_string(telling->worst.at) + ": " + significant(telling->worst.b, 6) + ", was " +
+                       significant(telling->worst.a, 6));
   }
   table.row(std::move(cells));
   if (output.outcome != Outcome::same && !output.reason.empty()) {
@@ -112,8 +112,8 @@ std::string samples_table(const OutputComparison& output, const ReportStyle& sty
   }
   table.row(std::move(head));
   for (const SampleMetrics& metrics : output.samples) {
-    table.row({right(std::to_string(metrics.sample)), right(scientific(metrics.max_error)), right(scientific(metrics.floor_max)),
-               right(scientific(metrics.bound_max)), right(scientific(metrics.rms_error)), right(scientific(metrics.floor_rms)),
+    table.row({right(std::to_string(metrics.sample)), right(scientific(metrics.max_error)), right(scientific(metrics.floor.max)),
+               right(scientific(metrics.bound.max)), right(scientific(metrics.rms_error)), right(scientific(metrics.floor.rms)),
                right(fixed(metrics.cosine, 9)), right(std::isinf(metrics.psnr) ? "∞" : fixed(metrics.psnr, 1)),
                right(ulp_text(metrics.ulp_histogram))});
   }
@@ -200,9 +200,9 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
   out +=
       paint(divergence_title(result), Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
   const bool is_measured = first->bound > 0 && first->finite;
-  out += is_measured ? " (" + scientific(first->error) + ", floor " + scientific(first->floor) + ")" : " (" + first->reason + ")";
+  out += is_measured ? " (" + scientific(first->error) + ", floor " + scientific(first->floor.max) + ")" : " (" + first->reason + ")";
   out += "\n";
-  if (!first->inside.empty()) out += "  inside: " + first->inside + "\n";
+  if (!first->proof.inside.empty()) out += "  inside: " + first->proof.inside + "\n";
   if (!first->replaces.empty()) {
     constexpr std::size_t kMostNodes = 6;
     const std::size_t shown = style.verbose || first->replaces.size() <= kMostNodes + 1 ? first->replaces.size() : kMostNodes;
@@ -245,9 +245,9 @@ std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
     table.row({{layer_label(layer), bad ? Style::bad : Style::plain},
                std::string(name_of(layer.type)) + " " + to_string(layer.dims),
                right(error_text(layer), bad ? Style::bad : Style::plain),
-               right(scientific(layer.floor)),
-               right(number(layer.depth_error)),
-               right(number(layer.depth_floor))});
+               right(scientific(layer.floor.max)),
+               right(number(layer.depth.error)),
+               right(number(layer.depth.floor))});
     if (bad) table.line("    " + layer.reason, Style::bad);
   }
   return table.text();
@@ -310,7 +310,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   } else {
     out += losses_table(result, style);
   }
-  const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth_error.has_value(); });
+  const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth.error.has_value(); });
   if (style.layers && listed) out += layers_table(result, style);
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
   return out + verdict_line(result, allow_inconclusive, style);

@@ -25,18 +25,17 @@ namespace {
 
 constexpr const char* kNotFinite = "not finite";
 
-/// Elements of all samples that are NaN, or infinite, in one of the two only.
-struct NonFinite {
-  int64_t nan_a = 0, nan_b = 0, infinite = 0;
-  [[nodiscard]] bool has_nan() const { return nan_a + nan_b > 0; }
-};
+bool has_nan(const NonFinite& count) {
+  return count.nan_a + count.nan_b > 0;
+}
 
+/// Elements of all samples that are NaN, or infinite, in one of the two only.
 NonFinite count_non_finite(const OutputComparison& output) {
   NonFinite out;
   for (const SampleMetrics& metrics : output.samples) {
-    out.nan_a += metrics.nan_a;
-    out.nan_b += metrics.nan_b;
-    out.infinite += metrics.infinite_mismatches;
+    out.nan_a += metrics.non_finite.nan_a;
+    out.nan_b += metrics.non_finite.nan_b;
+    out.infinite += metrics.non_finite.infinite;
   }
   return out;
 }
@@ -103,18 +102,17 @@ std::string ratio_text(double ratio) {
 }
 
 bool is_finite(const OutputComparison& output) {
-  const NonFinite count = count_non_finite(output);
-  return !count.has_nan() && count.infinite == 0;
+  return count_non_finite(output).unequal() == 0;
 }
 
 std::string error_text(const OutputComparison& output) {
   const NonFinite count = count_non_finite(output);
-  return count.has_nan() ? "NaN" : count.infinite > 0 ? "∞" : scientific(output.max_error);
+  return has_nan(count) ? "NaN" : count.infinite > 0 ? "∞" : scientific(output.max_error);
 }
 
 std::string ratio_words(const OutputComparison& output) {
   const NonFinite count = count_non_finite(output);
-  if (!count.has_nan()) return count.infinite > 0 ? "infinite in one only" : "ratio " + ratio_text(output.ratio);
+  if (!has_nan(count)) return count.infinite > 0 ? "infinite in one only" : "ratio " + ratio_text(output.ratio);
   const std::string side = count.nan_b == 0 ? "A" : count.nan_a == 0 ? "B" : "one";
   return "NaN in " + side + " only";
 }

@@ -45,7 +45,7 @@ std::string inexcusable(const OutputComparison& output) {
   if (output.outcome == Outcome::different && std::ranges::none_of(output.samples, differs)) return output.reason;
   for (const SampleMetrics& metrics : output.samples) {
     const bool apart = metrics.outcome == Outcome::different && metrics.sums.elements == 0;
-    const bool lost = metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches > 0;
+    const bool lost = metrics.non_finite.unequal() > 0;
     if (apart || lost) return metrics.reason + " (sample " + std::to_string(metrics.sample) + ")";
   }
   return {};

@@ -84,7 +84,7 @@ void Candidate::compare(std::size_t output, std::size_t sample, const Datum& can
   flipped_.keep_if_flipped(output, sample, reference, candidate);
   SampleMetrics metrics = metrics_of(output, sample, reference, candidate);
   if (metrics.outcome == Outcome::different && outputs_[output].hint.empty()) {
-    outputs_[output].hint = hint(reference, candidate, metrics.bound_max * reference_->outputs().yardstick(output, sample).range());
+    outputs_[output].hint = hint(reference, candidate, metrics.bound.max * reference_->outputs().yardstick(output, sample).range());
   }
   check_declared(output, reference, candidate);
   outputs_[output].figures.push_back(std::move(metrics));
@@ -104,8 +104,8 @@ SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, cons
   // A fused Relu or Clip may turn a NaN that arises inside the node into 0 (documented; as written is the authority), and what
   // overflows between two nodes need not when they are one.
   if (mode_ == Mode::optimized) {
-    metrics.nan_a = 0;
-    metrics.infinite_mismatches -= metrics.infinite_a;
+    metrics.non_finite.nan_a = 0;
+    metrics.non_finite.infinite -= metrics.non_finite.infinite_a;
   } else if (pair_->options->rtol || pair_->options->atol) {
     metrics.beyond_tolerance = count_beyond(reference, candidate, pair_->options->rtol.value_or(0), pair_->options->atol.value_or(0));
   }

@@ -24,10 +24,10 @@ std::string non_finite_reason(const SampleMetrics& metrics) {
     return std::to_string(count) + (count == 1 ? " element is " : " elements are ") + what;
   };
   std::string where =
-      " (first " + to_string(metrics.at) + ": " + exact_number(metrics.value_b) + ", was " + exact_number(metrics.value_a) + ")";
-  if (metrics.nan_b > 0) return counted(metrics.nan_b, "NaN in B only") + where;
-  if (metrics.nan_a > 0) return counted(metrics.nan_a, "NaN in A only") + where;
-  if (metrics.infinite_mismatches > 0) return counted(metrics.infinite_mismatches, "infinite in one of both") + where;
+      " (first " + to_string(metrics.worst.at) + ": " + exact_number(metrics.worst.b) + ", was " + exact_number(metrics.worst.a) + ")";
+  if (metrics.non_finite.nan_b > 0) return counted(metrics.non_finite.nan_b, "NaN in B only") + where;
+  if (metrics.non_finite.nan_a > 0) return counted(metrics.non_finite.nan_a, "NaN in A only") + where;
+  if (metrics.non_finite.infinite > 0) return counted(metrics.non_finite.infinite, "infinite in one of both") + where;
   return {};
 }
 
@@ -63,11 +63,9 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
     return;
   }
   const double minimum = dtype_minimum(type);
-  metrics.floor_max = floor.max;
-  metrics.floor_rms = floor.rms;
+  metrics.floor = floor;
   metrics.ill_conditioned = is_ill_conditioned(type, floor);
-  metrics.bound_max = std::max(kFloorFactor * floor.max, minimum);
-  metrics.bound_rms = std::max(kFloorFactor * floor.rms, minimum);
+  metrics.bound = {std::max(kFloorFactor * floor.max, minimum), std::max(kFloorFactor * floor.rms, minimum)};
   metrics.least_bound = minimum > kFloorFactor * floor.max;
   const auto bound_text = [&](double bound) {
     return scientific(bound) +
@@ -75,11 +73,11 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
   };
   metrics.ratio = metrics.max_error == 0 ? 0 : metrics.max_error / floor.max;
   metrics.reason = non_finite_reason(metrics);
-  if (metrics.reason.empty() && !(metrics.max_error <= metrics.bound_max)) {
-    metrics.reason = "error/range " + scientific(metrics.max_error) + " is above " + bound_text(metrics.bound_max);
+  if (metrics.reason.empty() && !(metrics.max_error <= metrics.bound.max)) {
+    metrics.reason = "error/range " + scientific(metrics.max_error) + " is above " + bound_text(metrics.bound.max);
   }
-  if (metrics.reason.empty() && !(metrics.rms_error <= metrics.bound_rms)) {
-    metrics.reason = "RMS/deviation " + scientific(metrics.rms_error) + " is above " + bound_text(metrics.bound_rms);
+  if (metrics.reason.empty() && !(metrics.rms_error <= metrics.bound.rms)) {
+    metrics.reason = "RMS/deviation " + scientific(metrics.rms_error) + " is above " + bound_text(metrics.bound.rms);
   }
   if (metrics.reason.empty() && metrics.beyond_tolerance > 0) {
     metrics.reason = format_count(metrics.beyond_tolerance) + (metrics.beyond_tolerance == 1 ? " element is" : " elements are") +

@@ -7,13 +7,11 @@
 
 namespace relayout {
 
-/// Error of two correct evaluations of the original, in the units of SampleMetrics.
-struct Floor {
-  double max = 0, rms = 0;
-};
+/// Error of two correct evaluations of the original.
+using Floor = ErrorLimits;
 /// One rounding of a sample's values: no floor is below.
 [[nodiscard]] Floor least_floor(DataType type, const Yardstick& sample);
-/// A distance in the units of SampleMetrics.
+/// A distance in the units of ErrorLimits.
 [[nodiscard]] Floor relative(const Distance& apart, const Yardstick& sample);
 void widen(Floor& floor, const Floor& other);
 /// Whether a floor is so large that a sample which stays within it shows little: see rules::kIllConditioned.

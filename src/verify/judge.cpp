@@ -65,7 +65,7 @@ namespace {
 /// The sample that says most against the output: of those that differ, else of the well-conditioned ones, the one of the largest ratio.
 const SampleMetrics* telling_sample(const std::vector<SampleMetrics>& samples) {
   const auto rank = [](const SampleMetrics& metrics) {
-    return std::tuple(metrics.outcome == Outcome::different, !metrics.ill_conditioned, metrics.ratio, metrics.floor_max);
+    return std::tuple(metrics.outcome == Outcome::different, !metrics.ill_conditioned, metrics.ratio, metrics.floor.max);
   };
   const auto found = std::ranges::max_element(samples, {}, rank);
   return found == samples.end() ? nullptr : &*found;
@@ -85,8 +85,8 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
   if (telling != nullptr) {
     output.telling = as_size(telling - output.samples.data());
     output.max_error = telling->max_error;
-    output.floor = telling->floor_max;
-    output.bound = telling->bound_max;
+    output.floor = telling->floor.max;
+    output.bound = telling->bound.max;
     output.least_bound = telling->least_bound;
     output.ratio = telling->ratio;
   }

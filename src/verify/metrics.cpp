@@ -76,23 +76,22 @@ struct Sums {
 bool note_non_finite(double a, double b, SampleMetrics& metrics, Sums& sums, const Tensor& tensor, int64_t flat) {
   if (std::isfinite(a) && std::isfinite(b)) return false;
   if (std::isnan(a) && std::isnan(b)) {
-    ++metrics.nan_both;
+    ++metrics.non_finite.nan_both;
     return true;
   }
   if (a == b) return true;
+  NonFinite& counts = metrics.non_finite;
   if (std::isnan(a)) {
-    ++metrics.nan_a;
+    ++counts.nan_a;
   } else if (std::isnan(b)) {
-    ++metrics.nan_b;
+    ++counts.nan_b;
   } else {
-    ++metrics.infinite_mismatches;
-    if (std::isfinite(b)) ++metrics.infinite_a;
+    ++counts.infinite;
+    if (std::isfinite(b)) ++counts.infinite_a;
   }
   if (sums.first_non_finite) {
     sums.first_non_finite = false;
-    metrics.at = index_of(tensor.dims(), flat);
-    metrics.value_a = a;
-    metrics.value_b = b;
+    metrics.worst = {index_of(tensor.dims(), flat), a, b};
   }
   return true;
 }
@@ -108,11 +107,7 @@ void measure_tensor(const Tensor& left, const Tensor& right, SampleMetrics& metr
       const double apart = std::fabs(x - y);
       if (apart > metrics.max_abs) {
         metrics.max_abs = apart;
-        if (sums.first_non_finite) {
-          metrics.at = index_of(a.dims(), flat);
-          metrics.value_a = x;
-          metrics.value_b = y;
-        }
+        if (sums.first_non_finite) metrics.worst = {index_of(a.dims(), flat), x, y};
       }
       metrics.sums.squares_error += apart * apart;
       metrics.sums.product += x * y;
@@ -139,7 +134,7 @@ void measure_scores(const Datum& left, const Datum& right, SampleMetrics& metric
   const Dims dims = left.kind == Datum::Kind::tensor ? left.tensor.dims() : Dims{};
   // Of a picture, or for each token of a text.
   if ((dims.size() != 2 && dims.size() != 3) || dims.back() < kScoreClasses) return;
-  if (!traits(left.tensor.type()).is_float || metrics.nan_a + metrics.nan_b + metrics.nan_both > 0) return;
+  if (!traits(left.tensor.type()).is_float || metrics.non_finite.nan_a + metrics.non_finite.nan_b + metrics.non_finite.nan_both > 0) return;
   const Tensor a = contiguous(left.tensor), b = contiguous(right.tensor);
   const int64_t columns = dims.back(), rows = a.element_count() / columns, stride = element_stride(a.type());
   std::vector<double> row_a(as_size(columns)), row_b(row_a.size());
@@ -186,12 +181,12 @@ void compare_exactly(const Tensor& left, const Tensor& right, SampleMetrics& met
   for (int64_t i = 0; i < count; ++i) {
     if (elements_equal(a, b, i)) continue;
     if (metrics.mismatches++ > 0) continue;
-    metrics.at = index_of(a.dims(), i);
+    metrics.worst.at = index_of(a.dims(), i);
     if (a.type() != DataType::string) {
-      metrics.value_a = load_one<double>(a.type(), a.bytes() + i * element_stride(a.type()));
-      metrics.value_b = load_one<double>(b.type(), b.bytes() + i * element_stride(b.type()));
+      metrics.worst.a = load_one<double>(a.type(), a.bytes() + i * element_stride(a.type()));
+      metrics.worst.b = load_one<double>(b.type(), b.bytes() + i * element_stride(b.type()));
     }
-    metrics.reason = "first " + to_string(metrics.at) + ": " + exact_text(b, i) + ", was " + exact_text(a, i);
+    metrics.reason = "first " + to_string(metrics.worst.at) + ": " + exact_text(b, i) + ", was " + exact_text(a, i);
   }
 }
 

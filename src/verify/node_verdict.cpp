@@ -52,7 +52,7 @@ void convict(VerifyResult& result, const LayerResult& layer) {
   result.outcome = Outcome::different;
   result.reason =
       "node " + quote(layer.node) + " (" + escape(layer.op_type) + "): fed A's values, it gives a different result (" +
-      (layer.bound > 0 && layer.error > layer.bound ? scientific(layer.error) + ", floor " + scientific(layer.floor) : layer.reason) +
+      (layer.bound > 0 && layer.error > layer.bound ? scientific(layer.error) + ", floor " + scientific(layer.floor.max) : layer.reason) +
       "), which the outputs hide (--outputs-only judges them alone)";
 }
 
@@ -219,13 +219,13 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
   };
   std::vector<UnexplainedCheck> checks;
   for (LayerResult& layer : compare_open_nodes(pair, reference, 0, proof, Feeding::shaken)) {
-    if (std::ranges::none_of(layer.unexplained, is_about_hidden)) continue;
+    if (std::ranges::none_of(layer.proof.unexplained, is_about_hidden)) continue;
     check_unexplained(checks, {layer}, proof);
     if (!convicts(layer)) continue;
     if (result.outcome == Outcome::same) {
       result.outcome = Outcome::different;
       result.reason = "node " + quote(layer.node) + " (" + escape(layer.op_type) +
-                      "): " + proof.unexplained[layer.unexplained.front()].text + "; no sample shows it, values beside theirs do";
+                      "): " + proof.unexplained[layer.proof.unexplained.front()].text + "; no sample shows it, values beside theirs do";
     }
     result.layers.push_back(std::move(layer));
   }

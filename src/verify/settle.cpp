@@ -30,7 +30,7 @@ bool differs(const SampleMetrics& metrics) {
 }
 
 bool has_unequal_nonfinite(const SampleMetrics& metrics) {
-  return metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches > 0;
+  return metrics.non_finite.unequal() > 0;
 }
 
 class Settlement {
@@ -62,7 +62,7 @@ class Settlement {
 
 bool Settlement::is_beyond_few_floors() const {
   const auto is_beyond = [](const SampleMetrics& metrics) {
-    return metrics.bound_max > 0 && (differs(metrics) || !(metrics.ratio <= rules::kNearFloors));
+    return metrics.bound.max > 0 && (differs(metrics) || !(metrics.ratio <= rules::kNearFloors));
   };
   return std::ranges::any_of(candidate_.outputs(),
                              [&](const CandidateOutput& output) { return std::ranges::any_of(output.figures, is_beyond); });
@@ -70,11 +70,11 @@ bool Settlement::is_beyond_few_floors() const {
 
 bool Settlement::is_near_bound(std::size_t output, std::size_t sample) const {
   const SampleMetrics& metrics = candidate_.outputs()[output].figures[sample];
-  const bool above = metrics.max_error > metrics.bound_max || metrics.rms_error > metrics.bound_rms;
-  if (!differs(metrics) || !above || !(metrics.bound_max > 0) || has_unequal_nonfinite(metrics)) return false;
+  const bool above = metrics.max_error > metrics.bound.max || metrics.rms_error > metrics.bound.rms;
+  if (!differs(metrics) || !above || !(metrics.bound.max > 0) || has_unequal_nonfinite(metrics)) return false;
   const bool few = elements_of(output, sample) * floors_.draws() < rules::kFirmElements;
   const double near = few ? rules::kNearBoundOfFew : rules::kNearBound;
-  return metrics.max_error < near * metrics.bound_max && metrics.rms_error < near * metrics.bound_rms;
+  return metrics.max_error < near * metrics.bound.max && metrics.rms_error < near * metrics.bound.rms;
 }
 
 int64_t Settlement::fewest_near_bound() const {
@@ -95,7 +95,7 @@ void Settlement::decide_again() {
     for (std::size_t s = 0; s < output.figures.size(); ++s) {
       SampleMetrics& metrics = output.figures[s];
       metrics.reference_run = floors_.has_reference(s);
-      if (metrics.bound_max > 0) decide(metrics, type, floors_.of(i, s));
+      if (metrics.bound.max > 0) decide(metrics, type, floors_.of(i, s));
     }
     if (output.place && std::ranges::none_of(output.figures, differs)) output.hint.clear();
   }
@@ -139,8 +139,8 @@ void Settlement::explain_flipped(std::size_t output) {
 /// candidate's own rounding: its sums may be taken in another order than the original's.
 void Settlement::acquit_own_rounding() {
   const auto is_near = [](const SampleMetrics& metrics) {
-    return !has_unequal_nonfinite(metrics) && metrics.bound_max > 0 && metrics.ratio <= rules::kReferenceFactor &&
-           metrics.rms_error <= rules::kReferenceFactor * metrics.floor_rms;
+    return !has_unequal_nonfinite(metrics) && metrics.bound.max > 0 && metrics.ratio <= rules::kReferenceFactor &&
+           metrics.rms_error <= rules::kReferenceFactor * metrics.floor.rms;
   };
   std::vector<SampleMetrics*> open;
   for (CandidateOutput& output : candidate_.outputs()) {

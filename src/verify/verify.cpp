@@ -291,8 +291,8 @@ void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
 /// Whether an optimized run is within the bound of what the file gives as written: how far that is from the reference is not the
 /// executor's doing.
 bool is_error_of_the_file(const SampleMetrics& optimized, const SampleMetrics& written) {
-  if (optimized.nan_b > 0 || optimized.infinite_mismatches > 0 || !(optimized.bound_max > 0)) return false;
-  return optimized.max_error <= optimized.bound_max + written.max_error && optimized.rms_error <= optimized.bound_rms + written.rms_error;
+  if (optimized.non_finite.nan_b > 0 || optimized.non_finite.infinite > 0 || !(optimized.bound.max > 0)) return false;
+  return optimized.max_error <= optimized.bound.max + written.max_error && optimized.rms_error <= optimized.bound.rms + written.rms_error;
 }
 
 /// The candidate's figures into the result.
@@ -343,7 +343,7 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
       result.defect =
           escape(pair.b.name) + " is right as written, but not optimized: " + place_of(pair, reference, i, s) + ": " + metrics.reason +
           "; node " + quote(layer->node) + " (" + escape(layer->op_type) + ") alone: " +
-          (layer->bound > 0 && layer->finite ? scientific(layer->error) + ", floor " + scientific(layer->floor) : layer->reason);
+          (layer->bound > 0 && layer->finite ? scientific(layer->error) + ", floor " + scientific(layer->floor.max) : layer->reason);
     }
   }
 }
@@ -352,7 +352,7 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
 void note_nan_in_both(VerifyResult& result) {
   for (const OutputComparison& output : result.outputs) {
     int64_t both = 0, elements = 0;
-    for (const SampleMetrics& metrics : output.samples) both += metrics.nan_both, elements += metrics.sums.elements;
+    for (const SampleMetrics& metrics : output.samples) both += metrics.non_finite.nan_both, elements += metrics.sums.elements;
     if (both == 0) continue;
     result.remarks.push_back("output " + quote(output.name) + ": " + format_count(both) + " of " + format_count(elements) +
                              (both == 1 ? " elements is NaN in both" : " elements are NaN in both"));

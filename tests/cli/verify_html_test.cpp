@@ -30,14 +30,14 @@ VerifyResult wrong() {
   output.ratio = 50000;
   output.samples.resize(1);
   output.samples[0].ulp_histogram = {3, 0, 5};
-  output.samples[0].bound_max = 1e-6;
+  output.samples[0].bound.max = 1e-6;
   result.outputs.push_back(output);
   for (int i = 0; i < 3; ++i) {
     LayerResult layer;
     layer.node = "conv" + std::to_string(i);
     layer.op_type = "Conv";
-    layer.depth_error = i == 0 ? 1e-7 : 1e-2;
-    layer.depth_floor = 1e-7;
+    layer.depth.error = i == 0 ? 1e-7 : 1e-2;
+    layer.depth.floor = 1e-7;
     if (i == 1) {
       layer.outcome = Outcome::different;
       layer.reason = "error/range 1.0e-02 is above 1.0e-06";

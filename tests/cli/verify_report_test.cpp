@@ -43,8 +43,8 @@ VerifyResult same() {
   output.ratio = 1.15;
   SampleMetrics metrics;
   metrics.max_error = 9.9e-7;
-  metrics.floor_max = 8.6e-7;
-  metrics.bound_max = 4.3e-6;
+  metrics.floor.max = 8.6e-7;
+  metrics.bound.max = 4.3e-6;
   metrics.ratio = 1.15;
   metrics.psnr = std::numeric_limits<double>::infinity();
   metrics.ulp_histogram = {90, 9, 1};
@@ -66,9 +66,9 @@ VerifyResult different() {
   metrics.outcome = Outcome::different;
   metrics.max_error = 3.1e-2;
   metrics.max_abs = 0.24;
-  metrics.at = {1, 417};
-  metrics.value_a = 2.07;
-  metrics.value_b = 2.31;
+  metrics.worst.at = {1, 417};
+  metrics.worst.a = 2.07;
+  metrics.worst.b = 2.31;
   return result;
 }
 
@@ -76,7 +76,7 @@ TEST(VerifyReport, TheErrorOfWhatIsNaNOnOneSideIsNaN) {
   VerifyResult result = different();
   OutputComparison& output = result.outputs.front();
   output.max_error = 0;
-  output.samples.front().nan_b = 3;
+  output.samples.front().non_finite.nan_b = 3;
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("error/range NaN"));
   EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("error/range 0")));
 }
@@ -86,7 +86,7 @@ TEST(VerifyReport, TheErrorOfWhatIsInfiniteOnOneSideIsInfinite) {
   OutputComparison& output = result.outputs.front();
   output.max_error = 0;
   output.ratio = 0;
-  output.samples.front().infinite_mismatches = 3;
+  output.samples.front().non_finite.infinite = 3;
   EXPECT_THAT(verify_text(result, false, {}), testing::AllOf(HasSubstr("error/range ∞"), HasSubstr("infinite in one only")));
   EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("ratio 0")));
 }
@@ -98,9 +98,9 @@ TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
   layer.op_type = "Conv";
   layer.outcome = Outcome::different;
   layer.finite = false;
-  layer.floor = 1e-7;
+  layer.floor.max = 1e-7;
   layer.bound = 5e-7;
-  layer.depth_error = 0;
+  layer.depth.error = 0;
   layer.reason = "3 elements are NaN in B only";
   result.layers = {layer};
   result.proof.emplace();
@@ -379,7 +379,7 @@ TEST(VerifyReport, V73TheFirstWrongNodeIsNamed) {
   layer.op_type = "Conv";
   layer.outcome = Outcome::different;
   layer.error = 4.1e-2;
-  layer.floor = 2e-7;
+  layer.floor.max = 2e-7;
   layer.bound = 1e-6;
   layer.replaces = {"'c' (Conv)", "'n' (BatchNormalization)"};
   result.layers = {layer, layer};

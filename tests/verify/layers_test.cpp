@@ -203,9 +203,9 @@ TEST(Layers, OnRequestEveryValueIsListedWithItsErrorByDepth) {
   ASSERT_THAT(result.layers, SizeIs(10));
   for (const LayerResult& layer : result.layers) {
     EXPECT_EQ(layer.outcome, Outcome::same) << layer.tensor << ": " << layer.reason;
-    ASSERT_TRUE(layer.depth_error && layer.depth_floor) << layer.tensor;
-    EXPECT_LE(*layer.depth_error, 20 * *layer.depth_floor) << layer.tensor;
-    EXPECT_GT(layer.floor, 0) << layer.tensor;
+    ASSERT_TRUE(layer.depth.error && layer.depth.floor) << layer.tensor;
+    EXPECT_LE(*layer.depth.error, 20 * *layer.depth.floor) << layer.tensor;
+    EXPECT_GT(layer.floor.max, 0) << layer.tensor;
   }
   EXPECT_EQ(result.layers.front().tensor, "n0.y");
   EXPECT_EQ(result.layers[1].error, 0) << "a Relu of the same numbers is the same";
@@ -222,7 +222,7 @@ TEST(Layers, AnErrorThatIsNotFiniteIsTold) {
     ASSERT_THAT(result.layers, SizeIs(3));
     EXPECT_TRUE(result.layers[0].finite);
     EXPECT_FALSE(result.layers[1].finite) << other;
-    EXPECT_EQ(result.layers[1].depth_error, std::numeric_limits<double>::infinity()) << other;
+    EXPECT_EQ(result.layers[1].depth.error, std::numeric_limits<double>::infinity()) << other;
     EXPECT_TRUE(result.layers[2].finite) << "fed the values of a, it makes the same";
   }
 }
@@ -294,7 +294,7 @@ TEST(Layers, V76AnErrorInsideALoopsBodyIsNamed) {
   const VerifyResult result = verified(make(1.4F), make(1.41F));
   ASSERT_TRUE(result.unsupported_a.empty()) << summary(result);
   ASSERT_THAT(wrong_values(result), ElementsAre("l")) << summary(result);
-  EXPECT_THAT(result.layers.front().inside, HasSubstr("'by'"));
+  EXPECT_THAT(result.layers.front().proof.inside, HasSubstr("'by'"));
 }
 
 TEST(Layers, AnotherThingUnderAnOldNameIsNotWrong) {

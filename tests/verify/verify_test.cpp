@@ -869,7 +869,7 @@ TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   for (const auto& [floors, outcome] : {std::pair{3.0, Outcome::same}, {100.0, Outcome::different}}) {
     const SampleMetrics& metrics = confirmed.outputs[0].samples[0];
     ASSERT_GT(metrics.max_error, 0);
-    shift = static_cast<float>(floors * metrics.floor_max * metrics.max_abs / metrics.max_error);
+    shift = static_cast<float>(floors * metrics.floor.max * metrics.max_abs / metrics.max_error);
     const VerifyResult doubtful = verified_by_erring_executor(a, b, errors);
     EXPECT_GE(doubtful.draws, 3);
     EXPECT_EQ(doubtful.outputs[0].outcome, outcome) << summary(doubtful);
@@ -890,7 +890,7 @@ TEST(Verify, AProvedPairIsNotDifferentByItsOwnRounding) {
                       nullptr};
   const SampleMetrics metrics = verified_by_erring_executor(a, b, errors).outputs[0].samples[0];
   ASSERT_GT(metrics.max_error, 0);
-  shift = static_cast<float>(30 * metrics.floor_max * metrics.max_abs / metrics.max_error);
+  shift = static_cast<float>(30 * metrics.floor.max * metrics.max_abs / metrics.max_error);
   EXPECT_EQ(verified_by_erring_executor(a, b, errors).outputs[0].outcome, Outcome::same);
   in_double_too = true;
   EXPECT_EQ(verified_by_erring_executor(a, b, errors).outputs[0].outcome, Outcome::different);
@@ -909,7 +909,7 @@ TEST(Verify, AProvedPairWhoseNaNIsLostOptimizedIsRunAsWritten) {
   const VerifyResult result = verified_by_erring_executor(a, b, errors);
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
   EXPECT_EQ(result.defect, "");
-  EXPECT_EQ(result.outputs[0].samples[0].nan_both, 1) << "b as written has it too";
+  EXPECT_EQ(result.outputs[0].samples[0].non_finite.nan_both, 1) << "b as written has it too";
 }
 
 /// Moves all elements of a constant by one ULP.
@@ -941,7 +941,7 @@ TEST(Verify, APairThatIsProvedButForRoundingIsRunOverOneSample) {
   const SampleMetrics& metrics = result.outputs[0].samples[0];
   ASSERT_GT(metrics.max_error, 0);
   for (const auto& [floors, outcome] : {std::pair{3.0, Outcome::same}, {100.0, Outcome::different}}) {
-    shift = static_cast<float>(floors * metrics.floor_max * metrics.max_abs / metrics.max_error);
+    shift = static_cast<float>(floors * metrics.floor.max * metrics.max_abs / metrics.max_error);
     const VerifyResult doubtful = verified_by_erring_executor(a, b, errors);
     EXPECT_GE(doubtful.draws, 3);
     EXPECT_EQ(doubtful.outputs[0].outcome, outcome) << summary(doubtful);
@@ -1115,7 +1115,7 @@ TEST(Verify, V46NanAtTheSamePlacesIsCounted) {
   EXPECT_EQ(ran(n, n).outcome, Outcome::same);
   const VerifyResult result = ran(m, m);
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
-  EXPECT_EQ(result.outputs[0].samples[0].nan_both, 2);
+  EXPECT_EQ(result.outputs[0].samples[0].non_finite.nan_both, 2);
 }
 
 TEST(Verify, V47TheNodeThatMakesNanIsNamed) {
@@ -1380,7 +1380,7 @@ TEST(Verify, SameSeedSameFigures) {
   const VerifyResult one = verified(a, b), two = verified(a, b), three = verified(a, b, other);
   EXPECT_EQ(one.outputs[0].max_error, two.outputs[0].max_error);
   EXPECT_EQ(one.outputs[0].floor, two.outputs[0].floor);
-  EXPECT_NE(one.outputs[0].samples[0].value_a, three.outputs[0].samples[0].value_a);
+  EXPECT_NE(one.outputs[0].samples[0].worst.a, three.outputs[0].samples[0].worst.a);
 }
 
 }  // namespace

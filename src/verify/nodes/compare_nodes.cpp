@@ -46,8 +46,8 @@ bool may_choose(const Node& node) {
 bool errs_alone(const LayerResult& layer) {
   if (layer.bound == 0) return layer.outcome == Outcome::different;  // of another structure, or of a type that has no rounding
   const double least = rules::kAloneMinimum * dtype_minimum(layer.type);
-  return layer.error > std::max(rules::kReferenceFactor * layer.floor, least) ||
-         layer.rms > std::max(rules::kReferenceFactor * layer.floor_rms, least);
+  return layer.error > std::max(rules::kReferenceFactor * layer.floor.max, least) ||
+         layer.rms > std::max(rules::kReferenceFactor * layer.floor.rms, least);
 }
 
 /// Of a node that holds graphs (If, Loop, Scan): what the files alone say of the inside.
@@ -60,7 +60,7 @@ void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
       const bool by_value = value != nullptr && &value->graph() == nested.get();
       const auto is_it = [&](const Node& node) { return node.name() == entry.name; };
       if (entry.in_first || (!by_value && std::ranges::none_of(nested->nodes(), is_it))) continue;
-      layer.inside = entry.text;
+      layer.proof.inside = entry.text;
       return;
     }
   }
@@ -144,7 +144,7 @@ std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const
 }
 
 bool is_open(const LayerResult& layer) {
-  return !layer.unexplained.empty() || layer.unreached;
+  return !layer.proof.unexplained.empty() || layer.proof.unreached;
 }
 
 bool convicts(const LayerResult& layer) {
@@ -160,7 +160,7 @@ bool is_constant(const Unexplained& entry) noexcept {
 void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof) {
   const auto weight = [](const LayerResult& layer) { return layer.bound > 0 ? layer.error / layer.bound : layer.error; };
   for (const LayerResult& layer : layers) {
-    for (const std::size_t entry : layer.unexplained) {
+    for (const std::size_t entry : layer.proof.unexplained) {
       auto at = std::ranges::lower_bound(checks, entry, {}, &UnexplainedCheck::entry);
       if (at == checks.end() || at->entry != entry) {
         at = checks.emplace(at);
@@ -168,8 +168,8 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
       }
       const bool guilty = convicts(layer);
       at->alone =
-          at->alone && std::ranges::all_of(layer.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
-      at->together = at->together && layer.products > 1;
+          at->alone && std::ranges::all_of(layer.proof.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
+      at->together = at->together && layer.proof.products > 1;
       at->acquitted = at->acquitted || layer.other_structure || layer.mask || (layer.outcome == Outcome::different && !guilty);
       at->felt = at->felt || layer.error > 0 || !layer.reason.empty();
       const double shown = at->bound > 0 ? at->error / at->bound : at->error;
@@ -179,7 +179,7 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
       at->op_type = layer.op_type;
       at->sample = layer.sample;
       at->error = layer.error;
-      at->floor = layer.floor;
+      at->floor = layer.floor.max;
       at->bound = layer.bound;
       at->finite = layer.finite;
       at->outcome = guilty ? Outcome::different : Outcome::same;
@@ -191,7 +191,7 @@ std::set<std::string> find_vague(const std::vector<LayerResult>& layers) {
   std::set<std::string> out;
   for (const LayerResult& layer : layers) {
     // A result that is equal to the bit where rounding would be enlarged says more than one within a small floor.
-    const bool is_vague = layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, {layer.floor, layer.floor_rms}));
+    const bool is_vague = layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, layer.floor));
     if (is_open(layer) && is_vague) out.insert(layer.tensor);
   }
   return out;

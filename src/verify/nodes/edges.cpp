@@ -95,17 +95,17 @@ class OpenEdges {
   /// The open entry that a node shows by differing when it is fed an edge's numbers; empty: none.
   [[nodiscard]] std::string told_by(const LayerResult& layer, const Edge& edge) const {
     const std::string node = "node " + quote(layer.node) + " (" + escape(layer.op_type) + ")";
-    for (const std::size_t entry : layer.unexplained) {
+    for (const std::size_t entry : layer.proof.unexplained) {
       if (is_open(entry, edge)) return node + ": " + proof_.unexplained[entry].text + not_held(edge);
     }
     const Change* const change = changes_.of_b(layer.tensor);
     const Node* const changed = change == nullptr ? nullptr : find_apart(*change, edge);
     const auto is_left_open = [&](std::size_t entry) { return !is_acquitted(entry); };
-    const auto entry = std::ranges::find_if(layer.unexplained, is_left_open);
-    if (changed != nullptr && entry != layer.unexplained.end()) {
+    const auto entry = std::ranges::find_if(layer.proof.unexplained, is_left_open);
+    if (changed != nullptr && entry != layer.proof.unexplained.end()) {
       return node + ": " + proof_.unexplained[*entry].text + ", node " + changed->label() + " tells" + not_held(edge);
     }
-    if (!layer.unreached || (changed == nullptr && !is_unreached(layer.tensor, edge))) return {};
+    if (!layer.proof.unreached || (changed == nullptr && !is_unreached(layer.tensor, edge))) return {};
     return node + ": fed " + edge.numbers + ", it gives a different result" + not_held(edge);
   }
 

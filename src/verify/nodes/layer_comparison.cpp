@@ -89,14 +89,14 @@ void compare_before_jumps(FedRuns& runs, Layers& layers) {
 
 /// Whether a layer's elements are NaN or infinite in both models or in none.
 bool is_finite_alike(const Layer& layer) {
-  return layer.metrics.nan_a + layer.metrics.nan_b + layer.metrics.infinite_mismatches == 0;
+  return layer.metrics.non_finite.unequal() == 0;
 }
 
 /// Whether more draws may still make a difference rounding.
 bool is_in_doubt(const Layer& layer) {
   const SampleMetrics& metrics = layer.metrics;
   return layer.candidate && layer.differs() && is_measured(layer.type) && is_finite_alike(layer) &&
-         metrics.max_error < rules::kNearBound * metrics.bound_max && metrics.rms_error < rules::kNearBound * metrics.bound_rms;
+         metrics.max_error < rules::kNearBound * metrics.bound.max && metrics.rms_error < rules::kNearBound * metrics.bound.rms;
 }
 
 void look_closer(FedRuns& runs, Layers& layers) {
@@ -122,7 +122,7 @@ void compare_fed(FedRuns& runs, Layers& layers) {
   if (std::ranges::none_of(layers.all(), [&](const Layer& layer) { return wants_all_draws(runs, layer); })) return;
   runs.measure_floors(rules::kFirstDraws, rules::kNoiseDraws - rules::kFirstDraws);
   for (Layer& layer : layers.all()) {
-    if (!(layer.metrics.bound_max > 0)) continue;
+    if (!(layer.metrics.bound.max > 0)) continue;
     runs.decide(layer);
     if (!layer.differs()) layer.candidate.reset();
   }
@@ -253,16 +253,14 @@ LayerResult describe(const Layer& layer, int sample) {
   result.mask = layer.mask;
   result.error = layer.metrics.max_error;
   result.rms = layer.metrics.rms_error;
-  result.floor = layer.floor.max;
-  result.floor_rms = layer.floor.rms;
-  result.bound = layer.metrics.bound_max;
+  result.floor = layer.floor;
+  result.bound = layer.metrics.bound.max;
   result.ratio = layer.metrics.ratio;
   result.finite = is_finite_alike(layer);
   result.outcome = layer.metrics.outcome;
   result.reason = layer.metrics.reason;
   result.flips = layer.flips;
-  result.depth_error = layer.depth.error;
-  result.depth_floor = layer.depth.floor;
+  result.depth = layer.depth;
   return result;
 }
 
@@ -278,11 +276,11 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
   const auto region = layers.region_in_a(layer);
   if (suspects != nullptr) {
     auto nodes = layers.region_in_b(layer);
-    result.products = std::ranges::count_if(nodes, [](const Node* node) { return has_trait(*node, Trait::multiplies); });
+    result.proof.products = std::ranges::count_if(nodes, [](const Node* node) { return has_trait(*node, Trait::multiplies); });
     if (const Node* const guilty = guilty_of(nodes, *suspects)) name_node(result, *guilty);
-    result.unreached = suspects->are_unreached(nodes);
+    result.proof.unreached = suspects->are_unreached(nodes);
     nodes.insert(nodes.end(), region.begin(), region.end());
-    result.unexplained = suspects->of(nodes);
+    result.proof.unexplained = suspects->of(nodes);
   }
   if (!layer.differs()) return;
   result.correlation = trusted ? 1 : layer.correlation;
@@ -298,7 +296,7 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
 /// So few elements that three draws may agree by chance.
 bool differs_by_chance(const Layer& layer) {
   return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) && is_finite_alike(layer) &&
-         layer.metrics.max_error < rules::kNearBound * layer.metrics.bound_max;
+         layer.metrics.max_error < rules::kNearBound * layer.metrics.bound.max;
 }
 
 /// Where most elements saturate, few carry the rounding of the sums in front, and the draws may miss it: those sums' own floor counts.
@@ -340,7 +338,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
     if (!layer.compared) continue;
     // The same elements in other dims, or a mask: readers that are right decide, as they went on from b's value.
     if (differs_by_chance(layer) || (layer.told_by_readers() && right_readers[i])) acquit(layer);
-    const bool trusted = right_downstream[i] && layer.metrics.bound_max > 0;
+    const bool trusted = right_downstream[i] && layer.metrics.bound.max > 0;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }
   return results;
@@ -381,7 +379,7 @@ std::vector<LayerResult> compare_modes(const LayerTask& task, Mode mode) {
   for (Layer& layer : layers.all()) {
     if (!layer.compared) continue;
     widen_through_contraction(layer, layers);
-    if (layer.metrics.bound_max > 0) runs.decide(layer);
+    if (layer.metrics.bound.max > 0) runs.decide(layer);
     results.push_back(describe(layer, task.sample));
   }
   return results;

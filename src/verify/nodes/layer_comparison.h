@@ -14,7 +14,7 @@ namespace relayout {
 /// one. The yardstick of a node is its local floor: how far its value moves when the constants between the paired values of a move by
 /// one ULP, and the values between them that have no partner, too.
 /// In the order of b's nodes; what has no partner is not listed. `suspects`, if any, names the unexplained differences that each node's
-/// region holds (LayerResult::unexplained).
+/// region holds (LayerProof::unexplained).
 [[nodiscard]] std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects);
 
 /// The same for the layers alone that `suspects` names a difference of: the nodes of neither model run that have no part in them, which

@@ -33,9 +33,7 @@ struct Layer {
   } gain;
   double correlation = 1;  ///< when b goes on from its own values
   /// Of b's own values, with all that came before: how far they lie from a's, and a's from a's when its constants move.
-  struct Depth {
-    std::optional<double> error, floor;
-  } depth;
+  DepthError depth;
   int64_t flips = 0;
   bool compared = false;
   bool other_structure = false;  ///< b's value has other dims or another type: nothing is fed in its place, its readers tell

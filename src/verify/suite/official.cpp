@@ -90,7 +90,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
     if (out.message.empty()) out.message = metrics.reason;
     return;
   }
-  const int64_t non_finite = metrics.nan_a + metrics.nan_b + metrics.infinite_mismatches;
+  const int64_t non_finite = metrics.non_finite.unequal();
   const int64_t beyond = count_beyond(reference, result, tolerance.rtol, tolerance.atol);
   if (non_finite > 0) {
     out.exact_part = false;
@@ -103,8 +103,8 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
   }
   if (beyond == 0 || !out.message.empty()) return;
   out.message = format_count(beyond) + " of " + format_count(reference.element_count()) + " elements" + (beyond == 1 ? " is" : " are") +
-                " beyond the tolerance, error/range " + scientific(metrics.max_error) + ", worst " + to_string(metrics.at) + ": " +
-                exact_number(metrics.value_b) + ", stored " + exact_number(metrics.value_a);
+                " beyond the tolerance, error/range " + scientific(metrics.max_error) + ", worst " + to_string(metrics.worst.at) + ": " +
+                exact_number(metrics.worst.b) + ", stored " + exact_number(metrics.worst.a);
 }
 
 /// The error/range that passes by itself. 8-bit floats come from casts, which are exact.
