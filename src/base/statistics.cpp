@@ -4,6 +4,7 @@
 #include "base/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -90,19 +91,8 @@ Estimate ratio_of(const Estimate& a, const Estimate& b) noexcept {
 }
 
 std::string_view to_string(TimeClass kind) noexcept {
-  switch (kind) {
-    case TimeClass::faster:
-      return "faster";
-    case TimeClass::slower:
-      return "slower";
-    case TimeClass::same:
-      return "same";
-    case TimeClass::inconclusive:
-      return "inconclusive";
-    case TimeClass::unknown:
-      return "unknown";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"faster", "slower", "same", "inconclusive", "unknown"});
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 TimeClass judge_time(const Estimate& ratio) noexcept {
@@ -114,15 +104,8 @@ TimeClass judge_time(const Estimate& ratio) noexcept {
 }
 
 std::string_view to_string(SlowdownVerdict verdict) noexcept {
-  switch (verdict) {
-    case SlowdownVerdict::within:
-      return "within";
-    case SlowdownVerdict::slower:
-      return "slower";
-    case SlowdownVerdict::inconclusive:
-      return "inconclusive";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"within", "slower", "inconclusive"});
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept {

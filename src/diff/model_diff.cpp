@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -97,39 +98,13 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover, co
 }  // namespace
 
 std::string_view to_string(ChangeSubject subject) noexcept {
-  switch (subject) {
-    case ChangeSubject::node:
-      return "node";
-    case ChangeSubject::initializer:
-      return "initializer";
-    case ChangeSubject::input:
-      return "input";
-    case ChangeSubject::output:
-      return "output";
-    case ChangeSubject::opset:
-      return "opset";
-    case ChangeSubject::function:
-      return "function";
-    case ChangeSubject::metadata:
-      return "metadata";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"node", "initializer", "input", "output", "opset", "function", "metadata"});
+  return kNames[static_cast<std::size_t>(subject)];
 }
 
 std::string_view to_string(ChangeKind kind) noexcept {
-  switch (kind) {
-    case ChangeKind::changed:
-      return "changed";
-    case ChangeKind::added:
-      return "added";
-    case ChangeKind::removed:
-      return "removed";
-    case ChangeKind::explained:
-      return "explained";
-    case ChangeKind::renamed:
-      return "renamed";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"changed", "added", "removed", "explained", "renamed"});
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 int64_t ModelDiff::count(ChangeKind kind) const noexcept {

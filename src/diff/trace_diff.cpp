@@ -1,6 +1,8 @@
 // Two traces name by name: TraceDiff's classes on counts, and what intervals say of times.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -28,19 +30,8 @@ Estimate time_of(const TraceOperation& operation) {
 }  // namespace
 
 std::string_view to_string(CountClass kind) noexcept {
-  switch (kind) {
-    case CountClass::added:
-      return "added";
-    case CountClass::removed:
-      return "removed";
-    case CountClass::increased:
-      return "increased";
-    case CountClass::decreased:
-      return "decreased";
-    case CountClass::unchanged:
-      return "unchanged";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"added", "removed", "increased", "decreased", "unchanged"});
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<OperationDifference> diff_traces(const Trace& control, const Trace& test) {

@@ -1,5 +1,6 @@
 // The public Executor: checks the model and the inputs, then hands over to the main graph's routine.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -47,31 +48,13 @@ std::string message_of(const std::vector<Unsupported>& nodes) {
 }  // namespace
 
 std::string_view to_string(Mode mode) noexcept {
-  switch (mode) {
-    case Mode::as_written:
-      return "as-written";
-    case Mode::optimized:
-      return "optimized";
-    case Mode::reference:
-      return "reference";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"as-written", "optimized", "reference"});
+  return kNames[static_cast<std::size_t>(mode)];
 }
 
 std::string_view to_string(StepKind kind) noexcept {
-  switch (kind) {
-    case StepKind::node:
-      return "node";
-    case StepKind::view:
-      return "view";
-    case StepKind::reorder:
-      return "reorder";
-    case StepKind::pack:
-      return "pack";
-    case StepKind::inside:
-      return "inside";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"node", "view", "reorder", "pack", "inside"});
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 struct Executor::Impl {

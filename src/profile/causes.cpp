@@ -2,6 +2,7 @@
 #include "profile/causes.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -136,25 +137,9 @@ std::string key_of(const ProfileRow& row) {
 }  // namespace
 
 std::string_view to_string(Cause cause) noexcept {
-  switch (cause) {
-    case Cause::folded:
-      return "folded";
-    case Cause::fused:
-      return "fused";
-    case Cause::layout:
-      return "layout";
-    case Cause::kernel:
-      return "kernel";
-    case Cause::reorder:
-      return "reorder";
-    case Cause::removed:
-      return "removed";
-    case Cause::added:
-      return "added";
-    case Cause::unexplained:
-      return "unexplained";
-  }
-  return "";
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"folded", "fused", "layout", "kernel", "reorder", "removed", "added", "unexplained"});
+  return kNames[static_cast<std::size_t>(cause)];
 }
 
 NodeLinks links_of(const ModelDiff& diff) {

@@ -1,5 +1,6 @@
 // Rows put together: by operator, by layout, by implementation, by the scopes of the nodes' paths.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <string>
@@ -69,19 +70,8 @@ std::string full_name(const ProfileRow& row) {
 }
 
 std::string_view to_string(Grouping by) noexcept {
-  switch (by) {
-    case Grouping::node:
-      return "node";
-    case Grouping::op:
-      return "op";
-    case Grouping::layout:
-      return "layout";
-    case Grouping::implementation:
-      return "impl";
-    case Grouping::scope:
-      return "scope";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>({"node", "op", "layout", "impl", "scope"});
+  return kNames[static_cast<std::size_t>(by)];
 }
 
 std::vector<ProfileGroup> group_rows(const Profile& profile, Grouping by, std::size_t depth) {

@@ -1,6 +1,8 @@
 // The entry of the proof for users of the library: runs it and hashes the files that it is about.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,29 +37,9 @@ void list_files(const Model& model, std::vector<FileDigest>& digests, std::vecto
 }  // namespace
 
 std::string_view to_string(Unexplained::Kind kind) noexcept {
-  switch (kind) {
-    case Unexplained::Kind::interface:
-      return "interface";
-    case Unexplained::Kind::weight:
-      return "weight";
-    case Unexplained::Kind::bias:
-      return "bias";
-    case Unexplained::Kind::tensor:
-      return "tensor";
-    case Unexplained::Kind::attribute:
-      return "attribute";
-    case Unexplained::Kind::operand:
-      return "operand";
-    case Unexplained::Kind::node_added:
-      return "node-added";
-    case Unexplained::Kind::node_removed:
-      return "node-removed";
-    case Unexplained::Kind::node_changed:
-      return "node-changed";
-    case Unexplained::Kind::graph:
-      return "graph";
-  }
-  return "";
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"interface", "weight", "bias", "tensor", "attribute", "operand", "node-added", "node-removed", "node-changed", "graph"});
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 ProofResult prove(const Model& a, const Model& b, const ProofOptions& options) {
