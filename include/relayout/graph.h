@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "relayout/short_list.h"
 #include "relayout/types.h"
 
 namespace onnx {
@@ -72,7 +73,7 @@ class Value {
   /// Whether it is an output of its own graph.
   [[nodiscard]] bool is_own_output() const noexcept { return is_own_output_; }
   /// All readers, nodes of nested graphs included; the order is not specified.
-  [[nodiscard]] std::span<const Use> uses() const noexcept { return uses_; }
+  [[nodiscard]] std::span<const Use> uses() const noexcept { return {uses_.data(), uses_.size()}; }
   /// Whether a nested graph reads it, or names it as an output.
   [[nodiscard]] bool is_captured() const noexcept { return nested_readers_ > 0; }
   /// Whether a caller may replace it: an initializer that is an input too, in IR ≥ 4. (In IR 3 all initializers are inputs by rule.)
@@ -86,24 +87,26 @@ class Value {
 
  private:
   friend class Graph;
+  // By size, for large models have a million of them.
   std::string name_;
+  ShortList<Use, 1> uses_;
   Graph* graph_ = nullptr;
   Node* producer_ = nullptr;
-  int output_index_ = 0;
   Initializer* initializer_ = nullptr;
   const onnx::ValueInfoProto* info_ = nullptr;
-  bool is_input_ = false;
   std::size_t input_slot_ = 0;  ///< of the graph's inputs
+  int output_index_ = 0;
   int output_count_ = 0;
+  int nested_readers_ = 0;  ///< uses and outputs of nested graphs
+  bool is_input_ = false;
   bool is_own_output_ = false;
   bool is_in_value_info_ = false;
-  int nested_readers_ = 0;  ///< uses and outputs of nested graphs
-  std::vector<Use> uses_;
 };
 
 /// A node of a graph, an index over its message. Absent optional inputs and outputs are nullptr.
 class Node {
  public:
+  using Subgraphs = std::vector<std::unique_ptr<Graph>>;
   [[nodiscard]] const std::string& name() const noexcept;  ///< may be empty
   [[nodiscard]] const std::string& op_type() const noexcept;
   [[nodiscard]] std::string_view domain() const noexcept;  ///< "ai.onnx" is ""
@@ -112,8 +115,8 @@ class Node {
   /// For messages: 'name' (Op), or output 'x' (Op) without a name.
   [[nodiscard]] std::string label() const;
   [[nodiscard]] Graph& graph() const noexcept { return *graph_; }
-  [[nodiscard]] std::span<Value* const> inputs() const noexcept { return inputs_; }
-  [[nodiscard]] std::span<Value* const> outputs() const noexcept { return outputs_; }
+  [[nodiscard]] std::span<Value* const> inputs() const noexcept { return {inputs_.data(), inputs_.size()}; }
+  [[nodiscard]] std::span<Value* const> outputs() const noexcept { return {outputs_.data(), outputs_.size()}; }
   /// nullptr beyond the end or when absent.
   [[nodiscard]] Value* input(std::size_t index) const noexcept { return index < inputs_.size() ? inputs_[index] : nullptr; }
   [[nodiscard]] Value* output(std::size_t index) const noexcept { return index < outputs_.size() ? outputs_[index] : nullptr; }
@@ -121,7 +124,7 @@ class Node {
   /// nullptr when absent.
   [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name) const noexcept;
   /// Graphs among the attributes, in order of appearance.
-  [[nodiscard]] const std::vector<std::unique_ptr<Graph>>& subgraphs() const noexcept { return subgraphs_; }
+  [[nodiscard]] const Subgraphs& subgraphs() const noexcept;
   /// Version of its domain that the enclosing model or function imports; 0 when none.
   [[nodiscard]] int64_t opset() const noexcept;
   /// New contents of a Constant's `value` (its dims are in the message too), or nullptr: as in the message.
@@ -138,9 +141,10 @@ class Node {
   std::unique_ptr<TensorData> constant_data_;
   int64_t order_ = 0;  ///< scratch: position while building and validating
   std::list<Node>::iterator self_;
-  std::vector<Value*> inputs_, outputs_;
-  std::vector<int> use_slots_;  ///< where input i stands in its value's uses
-  std::vector<std::unique_ptr<Graph>> subgraphs_;
+  ShortList<Value*, 2> inputs_;
+  ShortList<Value*, 1> outputs_;
+  ShortList<int, 2> use_slots_;           ///< where input i stands in its value's uses
+  std::unique_ptr<Subgraphs> subgraphs_;  ///< null: none
   bool modified_ = false, erased_ = false;
 };
 

@@ -110,6 +110,11 @@ const onnx::AttributeProto* Node::attribute(std::string_view name) const noexcep
   return nullptr;
 }
 
+const Node::Subgraphs& Node::subgraphs() const noexcept {
+  static const Subgraphs kNone;
+  return subgraphs_ != nullptr ? *subgraphs_ : kNone;
+}
+
 int64_t Node::opset() const noexcept {
   return graph_->opset(domain());
 }
@@ -219,7 +224,7 @@ void Graph::drop_use(Node& node, std::size_t index) {
 
 void Graph::drop_all_uses(Node& node) {
   for (std::size_t i = 0; i < node.inputs_.size(); ++i) drop_use(node, i);
-  for (const auto& nested : node.subgraphs_) {
+  for (const auto& nested : node.subgraphs()) {
     for (Node& inner : nested->nodes_) nested->drop_all_uses(inner);
     for (Value* output : nested->outputs_) {
       --output->output_count_;
@@ -259,12 +264,13 @@ void Graph::set_input(Node& node, std::size_t index, Value* value) {
 void Graph::take_output(Node& node, std::size_t index, Value& value) {
   if (value.graph_ != node.graph_ || value.initializer_ != nullptr || value.is_input_) defect("a node cannot make " + quote(value.name_));
   if (value.producer_ == &node && value.output_index_ == static_cast<int>(index)) return;
+  if (index >= node.outputs_.size()) defect("a node has no output " + std::to_string(index));
   if (Node* const old = value.producer_) {
     old->outputs_[as_size(value.output_index_)] = nullptr;
     old->message_->set_output(value.output_index_, "");
     touch(old);
   }
-  Value* const replaced = node.outputs_.at(index);
+  Value* const replaced = node.outputs_[index];
   node.outputs_[index] = &value;
   node.message_->set_output(static_cast<int>(index), value.name_);
   value.producer_ = &node;
@@ -397,7 +403,8 @@ Value& Graph::detach(Value& value, const std::string& name) {
 }
 
 void Graph::attach(Value& source, Node& node) {
-  Value& target = *node.outputs_.at(0);
+  if (node.output(0) == nullptr) defect("attaching to a node without output");
+  Value& target = *node.outputs_[0];
   if (source.uses_.size() != 1 || source.uses_.front().node != &node || source.is_output()) {
     defect("attaching " + quote(source.name_) + ", which has other readers");
   }

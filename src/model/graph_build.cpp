@@ -311,8 +311,9 @@ void Graph::Builder::resolve_inputs(Node& node) {
 void Graph::Builder::nest(Node& node) {
   for (onnx::AttributeProto& attribute : *node.message_->mutable_attribute()) {
     for_each_graph_in(attribute, [&](onnx::GraphProto& message) {
-      node.subgraphs_.push_back(std::make_unique<Graph>(*graph_.model_, message, &graph_, &node));
-      order_.note_captures(*node.subgraphs_.back());
+      if (node.subgraphs_ == nullptr) node.subgraphs_ = std::make_unique<Node::Subgraphs>();
+      node.subgraphs_->push_back(std::make_unique<Graph>(*graph_.model_, message, &graph_, &node));
+      order_.note_captures(*node.subgraphs_->back());
     });
   }
 }

@@ -57,7 +57,7 @@ void Graph::sync() {
   std::vector<onnx::NodeProto*> nodes;
   for (Node& node : nodes_) {
     nodes.push_back(node.message_);
-    for (const auto& nested : node.subgraphs_) nested->sync();
+    for (const auto& nested : node.subgraphs()) nested->sync();
   }
   auto* const infos = is_function() ? function_->mutable_value_info() : message_->mutable_value_info();
   std::vector<onnx::ValueInfoProto*> live_infos;
@@ -157,7 +157,7 @@ void Graph::validate_node(const Node& node) const {
         value == nullptr ? name.empty() : value->name_ == name && value->producer_ == &node && value->output_index_ == static_cast<int>(i),
         "output " + quote(name) + " of node " + node.label());
   }
-  for (const auto& nested : node.subgraphs_) nested->validate();
+  for (const auto& nested : node.subgraphs()) nested->validate();
 }
 
 }  // namespace relayout
