@@ -1,6 +1,7 @@
 // Output files as lists of pieces whose sizes are known before a byte is written.
 #include "model/segments.h"
 
+#include <cstddef>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -21,6 +22,9 @@ namespace {
 /// Bytes up to which a tensor is computed at once: its bytes are fewer than what would have to be kept of it.
 constexpr int64_t kSmallTensor = 256;
 
+/// Bytes up to which neighbours are joined. Longer ones would be copied again and again while they grow.
+constexpr std::size_t kLongestLiteral = std::size_t{64} << 10;
+
 }  // namespace
 
 int64_t Segment::size() const {
@@ -29,16 +33,21 @@ int64_t Segment::size() const {
   return std::get<std::unique_ptr<TensorData>>(content)->byte_size();
 }
 
+std::string* Segments::open_literal(std::size_t more) {
+  auto* const last = list_.empty() ? nullptr : std::get_if<std::string>(&list_.back().content);
+  return last != nullptr && last->size() + more <= kLongestLiteral ? last : nullptr;
+}
+
 void Segments::literal(std::string_view bytes) {
   if (bytes.empty()) return;
   size_ += static_cast<int64_t>(bytes.size());
-  if (!list_.empty()) {
-    if (auto* last = std::get_if<std::string>(&list_.back().content)) {
-      last->append(bytes);
-      return;
-    }
+  if (std::string* const last = open_literal(bytes.size())) {
+    // Doubling would go beyond.
+    if (last->size() + bytes.size() > kLongestLiteral / 2) last->reserve(kLongestLiteral);
+    last->append(bytes);
+  } else {
+    list_.push_back({std::string(bytes)});
   }
-  list_.push_back({std::string(bytes)});
 }
 
 void Segments::copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end) {
@@ -78,7 +87,8 @@ void Segments::append(Segments&& other) {
   // Only the first piece can join what is here; the rest was joined when it was added there.
   const int64_t first_size = other.list_.front().size();
   Segment& first = other.list_.front();
-  if (const auto* literal_bytes = std::get_if<std::string>(&first.content)) {
+  const auto* const literal_bytes = std::get_if<std::string>(&first.content);
+  if (literal_bytes != nullptr && open_literal(literal_bytes->size()) != nullptr) {
     literal(*literal_bytes);
   } else if (const auto* stored = std::get_if<Bytes>(&first.content)) {
     bytes(*stored);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ struct Segment {
 /// An output file, or a part of one, as a list of pieces whose sizes are known before anything is written.
 class Segments {
  public:
+  /// Short ones join.
   void literal(std::string_view bytes);
   /// Bytes [begin, end) of a file; a range that goes on where the last one ended joins it.
   void copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end);
@@ -33,6 +35,9 @@ class Segments {
   [[nodiscard]] bool is_copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end) const;
 
  private:
+  /// The last piece, when it takes `more` bytes made here.
+  [[nodiscard]] std::string* open_literal(std::size_t more);
+
   std::vector<Segment> list_;
   int64_t size_ = 0;
 };
