@@ -1,6 +1,7 @@
 // Payload bytes in memory, or as a range of a file that is read when needed.
 #include "model/bytes.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -14,6 +15,16 @@
 #include "relayout/error.h"
 
 namespace relayout {
+namespace {
+
+/// A copy in one block with the count of its holders.
+std::shared_ptr<const std::byte> copied(std::span<const std::byte> data) {
+  const auto block = std::make_shared_for_overwrite<std::byte[]>(data.size());
+  std::ranges::copy(data, block.get());
+  return {block, block.get()};
+}
+
+}  // namespace
 
 Bytes Bytes::of_file(std::shared_ptr<const File> file, int64_t offset, int64_t length) {
   if (offset < 0 || length < 0 || length > file->size() || offset > file->size() - length) {
@@ -26,14 +37,21 @@ Bytes Bytes::of_file(std::shared_ptr<const File> file, int64_t offset, int64_t l
   return bytes;
 }
 
-Bytes Bytes::owned(std::string text) {
-  const auto* const data = reinterpret_cast<const std::byte*>(text.data());
-  return owned(std::vector<std::byte>(data, data + text.size()));
+Bytes Bytes::owned(std::string_view text) {
+  Bytes bytes;
+  bytes.length_ = static_cast<int64_t>(text.size());
+  bytes.memory_ = copied(std::as_bytes(std::span(text)));
+  return bytes;
 }
 
 Bytes Bytes::owned(std::vector<std::byte> data) {
+  constexpr std::size_t kFew = 256;  // are copied: a block less for each of many small tensors
   Bytes bytes;
   bytes.length_ = static_cast<int64_t>(data.size());
+  if (data.size() <= kFew) {
+    bytes.memory_ = copied(data);
+    return bytes;
+  }
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(data));
   bytes.memory_ = {owner, owner->data()};
   return bytes;

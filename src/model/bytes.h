@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +16,7 @@ class Bytes {
  public:
   Bytes() = default;  ///< no bytes
   [[nodiscard]] static Bytes of_file(std::shared_ptr<const File> file, int64_t offset, int64_t length);
-  [[nodiscard]] static Bytes owned(std::string bytes);
+  [[nodiscard]] static Bytes owned(std::string_view bytes);
   [[nodiscard]] static Bytes owned(std::vector<std::byte> bytes);
   /// Bytes that stay where they are as long as somebody has `holder`.
   [[nodiscard]] static Bytes held(const std::shared_ptr<const void>& holder, std::string_view bytes);
