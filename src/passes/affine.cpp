@@ -251,12 +251,11 @@ bool is_affine_operator(const Node& node) {
 const Match<AffineNode>& read_affine(const Node& node, PassContext& context) {
   const auto known = context.folds.affines.find(&node);
   if (known != context.folds.affines.end()) return *known->second;
-  // The kind of most Adds of a large model.
-  static const auto kNotApplicable = std::make_shared<const Match<AffineNode>>(NotApplicable{});
+  // The kind of most Adds of a large model: soon told again.
+  static const Match<AffineNode> kNotApplicable = NotApplicable{};
   Match<AffineNode> found = read(node, context);
-  const bool is_none = std::holds_alternative<NotApplicable>(found);
-  const auto answer = is_none ? kNotApplicable : std::make_shared<const Match<AffineNode>>(std::move(found));
-  return *context.folds.affines.emplace(&node, answer).first->second;
+  if (std::holds_alternative<NotApplicable>(found)) return kNotApplicable;
+  return *context.folds.affines.emplace(&node, std::make_shared<const Match<AffineNode>>(std::move(found))).first->second;
 }
 
 }  // namespace relayout::passes

@@ -251,7 +251,10 @@ Match<AffineFold> match_affine(const Node& node, PassContext& context) {
 void apply(AffineFold& fold, PassContext& context) {
   // All operands have been read by the matcher: one initializer may be bias, mean and shift at once.
   std::vector<Value*> freed;
-  for (const Bypass& gone : fold.path) bypass(gone, fold.is_behind, freed);
+  for (const Bypass& gone : fold.path) {
+    bypass(gone, fold.is_behind, freed);
+    context.folds.affines.erase(gone.node);
+  }
   for (Value* value : freed) release(*value, context);
   for (Absorption& part : fold.parts) apply(part, context);
 }

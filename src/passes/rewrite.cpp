@@ -2,11 +2,13 @@
 
 #include "passes/rewrite.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -52,18 +54,32 @@ class Driver {
   struct Candidate {
     static constexpr std::size_t kNoFinding = static_cast<std::size_t>(-1);
     const Node* node;
-    std::string output;                ///< by which a node without name goes: a rewrite may take it
-    std::size_t finding = kNoFinding;  ///< its place in findings_
+    std::unique_ptr<const std::string> output = nullptr;  ///< by which a node without name goes: a rewrite may take it; null for others
+    std::size_t finding = kNoFinding;                     ///< its place in findings_
     bool is_seen = false;
     [[nodiscard]] bool has_finding() const noexcept { return finding != kNoFinding; }
+  };
+
+  struct Number {
+    const Node* node;
+    std::size_t number;
   };
 
   void collect(const Graph& graph) {
     for_each_node(graph, [&](const Node& node) {
       if (!is_candidate_(node)) return;
-      numbers_.emplace(&node, candidates_.size());
-      candidates_.push_back({&node, node.name().empty() ? name_in_findings(node) : std::string()});
+      numbers_.push_back({&node, candidates_.size()});
+      std::unique_ptr<const std::string> output;
+      if (node.name().empty()) output = std::make_unique<const std::string>(name_in_findings(node));
+      candidates_.push_back({&node, std::move(output)});
     });
+    std::ranges::sort(numbers_, std::less(), &Number::node);
+  }
+
+  /// Nothing for a node that is no candidate.
+  [[nodiscard]] std::optional<std::size_t> number_of(const Node* node) const {
+    const auto found = std::ranges::lower_bound(numbers_, node, std::less(), &Number::node);
+    return found != numbers_.end() && found->node == node ? std::optional(found->number) : std::nullopt;
   }
 
   Finding& finding_of(const Candidate& candidate) { return findings_[candidate.finding]; }
@@ -73,7 +89,7 @@ class Driver {
     if (!candidate.has_finding()) {
       candidate.finding = findings_.size();
       const Node& node = *candidate.node;
-      findings_.push_back({std::string(context_.pass), node.op_type(), node.name().empty() ? candidate.output : node.name()});
+      findings_.push_back({std::string(context_.pass), node.op_type(), candidate.output ? *candidate.output : node.name()});
     }
     return finding_of(candidate);
   }
@@ -113,14 +129,14 @@ class Driver {
 
   void rewrite(const Rewritable& rewritable) {
     for (const Node* taken : rewritable.taken) {
-      const auto number = numbers_.find(taken);
-      if (number == numbers_.end()) {
+      const auto number = number_of(taken);
+      if (!number) {
         // Another pass's candidate that this one takes along.
         beside_.push_back(
             {std::string(context_.pass), taken->op_type(), name_in_findings(*taken), Verdict::done, Reason::count_, rewritable.detail});
         continue;
       }
-      Finding& finding = finding_for(candidates_[number->second]);
+      Finding& finding = finding_for(candidates_[*number]);
       finding.verdict = Verdict::done;
       finding.reason = Reason::count_;
       finding.detail = rewritable.detail;
@@ -136,12 +152,12 @@ class Driver {
     for (const Value* output : anchor.outputs()) {
       if (output == nullptr) continue;
       for (const Use& use : output->uses()) {
-        if (context_.skipped.contains(use.node)) again_.push_back(numbers_.at(use.node));
+        if (context_.skipped.contains(use.node)) again_.push_back(number_of(use.node).value());
       }
     }
     for (const Value* input : anchor.inputs()) {
-      const auto number = input != nullptr ? numbers_.find(input->producer()) : numbers_.end();
-      if (number != numbers_.end() && candidates_[number->second].is_seen) again_.push_back(number->second);
+      const auto number = input != nullptr ? number_of(input->producer()) : std::nullopt;
+      if (number && candidates_[*number].is_seen) again_.push_back(*number);
     }
   }
 
@@ -149,9 +165,9 @@ class Driver {
   const std::function<bool(const Node&)>& is_candidate_;
   const std::function<AnyMatch(const Node&)>& match_;
   std::vector<Candidate> candidates_;
-  Findings findings_;  ///< of candidates, as they come
-  Findings beside_;    ///< of others
-  std::unordered_map<const Node*, std::size_t> numbers_;
+  std::deque<Finding> findings_;   ///< of candidates, as they come
+  Findings beside_;                ///< of others
+  std::vector<Number> numbers_;    ///< of candidates_, by node
   std::deque<std::size_t> again_;  ///< finite: only a rewrite adds to it, and each rewrite settles a candidate
 };
 
