@@ -2,6 +2,7 @@
 #include "model/permute.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -60,6 +61,59 @@ Plan simplify(std::span<const int64_t> dims, std::span<const int64_t> permutatio
   return plan;
 }
 
+constexpr int64_t kTile = 4;
+
+/// transpose() of kTile rows and columns: of elements of four bytes in registers.
+template <class T>
+void transpose_tile(const T* source, int64_t source_step, T* target, int64_t target_step) {
+  if constexpr (sizeof(T) == sizeof(uint32_t)) {
+    using Row = uint32_t __attribute__((vector_size(sizeof(uint32_t) * kTile)));
+    std::array<Row, kTile> in, out;
+    for (std::size_t i = 0; i < in.size(); ++i) std::memcpy(&in[i], source + static_cast<int64_t>(i) * source_step, sizeof(Row));
+    const Row low_01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5), high_01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+    const Row low_23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5), high_23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+    out[0] = __builtin_shufflevector(low_01, low_23, 0, 1, 4, 5);
+    out[1] = __builtin_shufflevector(low_01, low_23, 2, 3, 6, 7);
+    out[2] = __builtin_shufflevector(high_01, high_23, 0, 1, 4, 5);
+    out[3] = __builtin_shufflevector(high_01, high_23, 2, 3, 6, 7);
+    for (std::size_t k = 0; k < out.size(); ++k) std::memcpy(target + static_cast<int64_t>(k) * target_step, &out[k], sizeof(Row));
+  } else {
+    for (int64_t k = 0; k < kTile; ++k) {
+      for (int64_t i = 0; i < kTile; ++i) target[k * target_step + i] = source[i * source_step + k];
+    }
+  }
+}
+
+/// Rows and columns of a matrix: [begin, end).
+struct Range {
+  int64_t begin, end;
+  [[nodiscard]] int64_t whole_tiles() const { return begin + (end - begin) / kTile * kTile; }
+};
+
+/// A block of transpose() whose streams do not collide, in tiles, the rows in the outer loop or the columns.
+template <class T>
+void transpose_block(const T* source, Range rows, int64_t source_step, T* target, Range columns, int64_t target_step, bool rows_outside) {
+  const auto tile = [&](int64_t i, int64_t k) {
+    transpose_tile(source + i * source_step + k, source_step, target + k * target_step + i, target_step);
+  };
+  const int64_t row_end = rows.whole_tiles(), column_end = columns.whole_tiles();
+  if (rows_outside) {
+    for (int64_t i = rows.begin; i < row_end; i += kTile) {
+      for (int64_t k = columns.begin; k < column_end; k += kTile) tile(i, k);
+    }
+  } else {
+    for (int64_t k = columns.begin; k < column_end; k += kTile) {
+      for (int64_t i = rows.begin; i < row_end; i += kTile) tile(i, k);
+    }
+  }
+  for (int64_t k = column_end; k < columns.end; ++k) {
+    for (int64_t i = rows.begin; i < row_end; ++i) target[k * target_step + i] = source[i * source_step + k];
+  }
+  for (int64_t i = row_end; i < rows.end; ++i) {
+    for (int64_t k = columns.begin; k < columns.end; ++k) target[k * target_step + i] = source[i * source_step + k];
+  }
+}
+
 /// target[k · target_step + i] = source[i · source_step + k] for i < rows, k < columns.
 /// Streams whose distance is a multiple of a page share cache sets and throw each other out (7 × slower), so the loop with the
 /// harmless distance gets the many streams.
@@ -75,15 +129,7 @@ void transpose(const T* source, int64_t rows, int64_t source_step, T* target, in
     const int64_t row_end = std::min(rows, row + row_block);
     for (int64_t column = 0; column < columns; column += column_block) {
       const int64_t column_end = std::min(columns, column + column_block);
-      if (rows_outside) {
-        for (int64_t i = row; i < row_end; ++i) {
-          for (int64_t k = column; k < column_end; ++k) target[k * target_step + i] = source[i * source_step + k];
-        }
-      } else {
-        for (int64_t k = column; k < column_end; ++k) {
-          for (int64_t i = row; i < row_end; ++i) target[k * target_step + i] = source[i * source_step + k];
-        }
-      }
+      transpose_block(source, {row, row_end}, source_step, target, {column, column_end}, target_step, rows_outside);
     }
   }
 }
