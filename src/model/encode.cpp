@@ -44,19 +44,9 @@ std::string header_like(wire::Reader& file, const wire::Item& item, int64_t leng
   return out;
 }
 
-void unmark(google::protobuf::Message& message) {
-  auto& unknown = *message.GetReflection()->MutableUnknownFields(&message);
-  if (unknown.empty()) return;
+void unmark(google::protobuf::UnknownFieldSet& unknown) {
   unknown.DeleteByNumber(wire::kMarkerField);
   unknown.DeleteByNumber(wire::kElidedField);
-}
-
-std::string serialized(const google::protobuf::Message& message) {
-  if (message.GetReflection()->GetUnknownFields(message).empty()) return message.SerializePartialAsString();
-  const std::unique_ptr<google::protobuf::Message> copy(message.New());
-  copy->CopyFrom(message);
-  unmark(*copy);
-  return copy->SerializePartialAsString();
 }
 
 std::string serialized_fields(const google::protobuf::Message& message, int first, int last) {
@@ -68,20 +58,17 @@ std::string serialized_fields(const google::protobuf::Message& message, int firs
   for (const auto* field : fields) {
     if (field->number() < first || field->number() > last) reflection.ClearField(copy.get(), field);
   }
-  last == kLastField ? unmark(*copy) : reflection.MutableUnknownFields(copy.get())->Clear();
+  google::protobuf::UnknownFieldSet& unknown = *reflection.MutableUnknownFields(copy.get());
+  last == kLastField ? unmark(unknown) : unknown.Clear();
   return copy->SerializePartialAsString();
 }
 
-bool is_same(wire::Reader& file, const wire::Item& item, const google::protobuf::Message& message) {
+bool parse_item(wire::Reader& file, const wire::Item& item, google::protobuf::Message& out) {
   const std::string stored = item_bytes(file, item);
-  const std::unique_ptr<google::protobuf::Message> original(message.New());
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(stored.data()) + item.header,
                                                 static_cast<int>(stored.size()) - item.header);
   stream.SetRecursionLimit(wire::kRecursionLimit);
-  if (!original->ParsePartialFromCodedStream(&stream)) return false;
-  const bool is_unmarked = message.GetReflection()->GetUnknownFields(message).empty();
-  if (is_unmarked && original->ByteSizeLong() != message.ByteSizeLong()) return false;
-  return serialized(*original) == serialized(message);
+  return out.ParsePartialFromCodedStream(&stream);
 }
 
 }  // namespace relayout::encode

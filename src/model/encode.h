@@ -1,6 +1,7 @@
 #pragma once
 
 #include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
 
 #include <cstdint>
 #include <string>
@@ -25,14 +26,34 @@ void tag(std::string& out, uint32_t field, uint32_t wire_type);
 [[nodiscard]] inline std::string item_bytes(wire::Reader& file, const wire::Item& item) {
   return file.bytes(item.start, item.end);
 }
+/// Takes the walk's marks off the unknown fields of a message.
+void unmark(google::protobuf::UnknownFieldSet& unknown);
+// By type, for protobuf's reflection takes a millisecond to come to life.
 /// Takes the walk's marks off a message (not off those inside).
-void unmark(google::protobuf::Message& message);
+template <class Message>
+void unmark(Message& message) {
+  if (!message.unknown_fields().empty()) unmark(*message.mutable_unknown_fields());
+}
 /// The message in protobuf's own encoding, without the walk's marks on it.
-[[nodiscard]] std::string serialized(const google::protobuf::Message& message);
+template <class Message>
+[[nodiscard]] std::string serialized(const Message& message) {
+  if (message.unknown_fields().empty()) return message.SerializePartialAsString();
+  Message copy = message;
+  unmark(copy);
+  return copy.SerializePartialAsString();
+}
 /// Only its fields of these numbers; with `last` = kLastField what is unknown too. For messages whose large parts are written apart.
 inline constexpr int kLastField = 536870911;
 [[nodiscard]] std::string serialized_fields(const google::protobuf::Message& message, int first, int last);
+/// False for an item whose payload is no such message.
+[[nodiscard]] bool parse_item(wire::Reader& file, const wire::Item& item, google::protobuf::Message& out);
 /// Whether the payload of a length-delimited item means what `message` says.
-[[nodiscard]] bool is_same(wire::Reader& file, const wire::Item& item, const google::protobuf::Message& message);
+template <class Message>
+[[nodiscard]] bool is_same(wire::Reader& file, const wire::Item& item, const Message& message) {
+  Message original;
+  if (!parse_item(file, item, original)) return false;
+  if (message.unknown_fields().empty() && original.ByteSizeLong() != message.ByteSizeLong()) return false;
+  return serialized(original) == serialized(message);
+}
 
 }  // namespace relayout::encode

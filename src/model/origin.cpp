@@ -186,8 +186,7 @@ Tensor load_strings(const onnx::TensorProto& tensor, Dims dims) {
   return out;
 }
 
-int64_t marker(const google::protobuf::Message& message, int number) {
-  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+int64_t marker(const google::protobuf::UnknownFieldSet& fields, int number) {
   for (int i = 0; i < fields.field_count(); ++i) {
     if (fields.field(i).number() == number) return static_cast<int64_t>(fields.field(i).varint());
   }
@@ -248,18 +247,13 @@ void write_header(const Initializer& initializer, onnx::TensorProto& out) {
   out.mutable_dims()->Assign(dims.begin(), dims.end());
 }
 
-const wire::Message* ModelOrigin::record_of(const google::protobuf::Message& message) const {
-  const int64_t number = marker(message, wire::kMarkerField);
+const wire::Message* ModelOrigin::record_with(const google::protobuf::UnknownFieldSet& fields) const {
+  const int64_t number = marker(fields, wire::kMarkerField);
   return number < 0 ? nullptr : &walk.messages[as_size(number)];
 }
 
-std::span<const wire::Item> ModelOrigin::items_of(const google::protobuf::Message& message) const {
-  const wire::Message* const record = record_of(message);
-  return record == nullptr ? std::span<const wire::Item>{} : walk.items_of(*record);
-}
-
 const wire::Elided* ModelOrigin::elided_of(const onnx::TensorProto& tensor) const {
-  const int64_t number = marker(tensor, wire::kElidedField);
+  const int64_t number = marker(tensor.unknown_fields(), wire::kElidedField);
   return number < 0 ? nullptr : &walk.elided[as_size(number)];
 }
 

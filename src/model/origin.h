@@ -15,6 +15,7 @@
 namespace google::protobuf {
 class Arena;
 class Message;
+class UnknownFieldSet;
 }  // namespace google::protobuf
 namespace onnx {
 class ModelProto;
@@ -59,9 +60,16 @@ struct ModelOrigin {
   /// Notes the elements of all graphs and functions, before anything changes them.
   void note_elements(const onnx::ModelProto& model);
   /// The walk's record of a message; nullptr for small leaf messages and those that a pass made.
-  [[nodiscard]] const wire::Message* record_of(const google::protobuf::Message& message) const;
+  template <class Message>
+  [[nodiscard]] const wire::Message* record_of(const Message& message) const {
+    return record_with(message.unknown_fields());
+  }
   /// Its fields, in the order of the file; none where there is no record.
-  [[nodiscard]] std::span<const wire::Item> items_of(const google::protobuf::Message& message) const;
+  template <class Message>
+  [[nodiscard]] std::span<const wire::Item> items_of(const Message& message) const {
+    const wire::Message* const record = record_of(message);
+    return record == nullptr ? std::span<const wire::Item>() : walk.items_of(*record);
+  }
   /// The payload that the skeleton leaves out of this tensor, or nullptr.
   [[nodiscard]] const wire::Elided* elided_of(const onnx::TensorProto& tensor) const;
   /// The data file at a location named in the model, opened at the first call. Error{invalid} when the location is not a relative
@@ -71,6 +79,8 @@ struct ModelOrigin {
   [[nodiscard]] std::unordered_map<std::string, std::shared_ptr<const File>> external_files() const;
 
  private:
+  [[nodiscard]] const wire::Message* record_with(const google::protobuf::UnknownFieldSet& fields) const;
+
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::string, std::shared_ptr<const File>> external_files_;
 };

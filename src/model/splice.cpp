@@ -35,6 +35,8 @@ class OwnFields {
     ModelProto original, current;
     original.ParsePartialFromString(bytes);
     copy_own_fields(now, current);
+    // Protobuf's reflection takes a millisecond to come to life, and most models keep their fields.
+    if (original.SerializePartialAsString() == current.SerializePartialAsString()) return;
     const auto* const descriptor = ModelProto::descriptor();
     for (int i = 0; i < descriptor->field_count(); ++i) {
       const auto* const field = descriptor->field(i);
