@@ -35,7 +35,22 @@ constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< from here on the kernel
 constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< of a tensor: written in pieces
 constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< one thread is enough
 
-using Buffer = std::vector<std::byte>;
+/// Bytes that are not set before they are used.
+class Buffer {
+ public:
+  /// Room for `size` bytes; what was in it is lost.
+  std::span<std::byte> room(std::size_t size) {
+    if (size > size_) {
+      bytes_ = std::make_unique_for_overwrite<std::byte[]>(size);
+      size_ = size;
+    }
+    return {bytes_.get(), size};
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_ = 0;
+};
 
 [[noreturn]] void fail_at(const std::string& name) {
   fail(ErrorKind::io, escape(name) + ": " + std::generic_category().message(errno));
@@ -120,18 +135,18 @@ void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
   }
 }
 
-/// The bytes of a task, at the beginning of `buffer`.
-void gather(const Segments& segments, const TaskList& tasks, const Task& task, Buffer& buffer) {
-  const auto size = as_size(task.end - task.begin);
-  if (buffer.size() < size) buffer.resize(size);
+/// The bytes of a task, in `buffer`.
+std::span<const std::byte> gather(const Segments& segments, const TaskList& tasks, const Task& task, Buffer& buffer) {
+  const std::span<std::byte> out = buffer.room(as_size(task.end - task.begin));
   int64_t at = task.begin;
   for (std::size_t i = task.segment; at < task.end; ++i) {
     const Segment& segment = segments.list()[i];
     const int64_t begin = at - tasks.start(i);
     const int64_t part = std::min(segment.size() - begin, task.end - at);
-    produce(segment, begin, std::span(buffer).subspan(as_size(at - task.begin), as_size(part)));
+    produce(segment, begin, out.subspan(as_size(at - task.begin), as_size(part)));
     at += part;
   }
+  return out;
 }
 
 class FileWriter {
@@ -163,8 +178,7 @@ class FileWriter {
     if (granule(first) >= kHugeRow) {
       write_huge_row(first, task);
     } else if (!is_kernel_copy(first) || !copy_in_kernel(std::get<Bytes>(first.content), task)) {
-      gather(segments_, tasks_, task, buffer);
-      write(buffer.data(), task.end - task.begin, task.begin);
+      write(gather(segments_, tasks_, task, buffer), task.begin);
     }
     if (options_.flush_early) ::sync_file_range(descriptor_, task.begin, task.end - task.begin, SYNC_FILE_RANGE_WRITE);
     if (options_.progress) {
@@ -173,22 +187,22 @@ class FileWriter {
     }
   }
 
-  void write_huge_row(const Segment& segment, const Task& task) const {
+  void write_huge_row(const Segment& segment, const Task& task) {
     const TensorData& data = *std::get<std::unique_ptr<TensorData>>(segment.content);
     const int64_t row = (task.begin - tasks_.start(task.segment)) / granule(segment);
     data.read_row_in_pieces(row, [&](int64_t offset, std::span<const std::byte> bytes) {
       check_interrupt();
-      write(bytes.data(), static_cast<int64_t>(bytes.size()), task.begin + offset);
+      write(bytes, task.begin + offset);
     });
   }
 
-  void write(const std::byte* data, int64_t size, int64_t offset) const {
-    while (size > 0) {
-      const ssize_t written = ::pwrite(descriptor_, data, as_size(size), offset);
+  void write(std::span<const std::byte> bytes, int64_t offset) {
+    const std::lock_guard lock(writing_);
+    while (!bytes.empty()) {
+      const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail_at(name_);
-      data += written;
-      size -= written;
+      bytes = bytes.subspan(as_size(written));
       offset += written;
     }
   }
@@ -198,6 +212,7 @@ class FileWriter {
     if (!kernel_copies_.load(std::memory_order_relaxed)) return false;
     loff_t from = source.file_offset() + task.begin - tasks_.start(task.segment);
     loff_t to = task.begin;
+    const std::lock_guard lock(writing_);
     while (to < task.end) {
       const ssize_t copied = ::copy_file_range(source.file()->descriptor(), &from, descriptor_, &to, as_size(task.end - to), 0);
       if (copied < 0 && errno == EINTR) continue;
@@ -217,6 +232,8 @@ class FileWriter {
   const std::string& name_;
   const StreamOptions& options_;
   std::mutex mutex_;
+  /// One thread writes while the others read and compute. The kernel lets in only one as well, and those that wait there spin.
+  std::mutex writing_;
   std::atomic<bool> kernel_copies_{true};
 };
 
@@ -231,17 +248,16 @@ void write_pipe(const Segments& segments, int descriptor, const std::string& nam
   Buffer buffer;
   for (const Task& task : tasks.tasks()) {
     check_interrupt();
-    gather(segments, tasks, task, buffer);
-    const auto size = as_size(task.end - task.begin);
-    for (std::size_t done = 0; done < size;) {
-      const ssize_t written = ::write(descriptor, buffer.data() + done, size - done);
+    std::span<const std::byte> rest = gather(segments, tasks, task, buffer);
+    while (!rest.empty()) {
+      const ssize_t written = ::write(descriptor, rest.data(), rest.size());
       if (written < 0 && errno == EINTR) {
         check_interrupt();
         continue;
       }
       if (written < 0 && errno == EPIPE) note_closed_pipe();
       if (written < 0) fail_at(name);
-      done += as_size(written);
+      rest = rest.subspan(as_size(written));
     }
   }
 }
