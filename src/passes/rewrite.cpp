@@ -41,10 +41,7 @@ class Driver {
       again_.pop_front();
       look_at(next);
     }
-    context_.findings.reserve(context_.findings.size() + findings_.size() + beside_.size());
-    for (const Candidate& candidate : candidates_) {
-      if (candidate.has_finding()) context_.findings.push_back(std::move(finding_of(candidate)));
-    }
+    sort_findings();
     for (Finding& finding : beside_) context_.findings.push_back(std::move(finding));
     context_.skipped.clear();
   }
@@ -55,7 +52,7 @@ class Driver {
     static constexpr std::size_t kNoFinding = static_cast<std::size_t>(-1);
     const Node* node;
     std::unique_ptr<const std::string> output = nullptr;  ///< by which a node without name goes: a rewrite may take it; null for others
-    std::size_t finding = kNoFinding;                     ///< its place in findings_
+    std::size_t finding = kNoFinding;                     ///< its place among the findings
     bool is_seen = false;
     [[nodiscard]] bool has_finding() const noexcept { return finding != kNoFinding; }
   };
@@ -82,14 +79,33 @@ class Driver {
     return found != numbers_.end() && found->node == node ? std::optional(found->number) : std::nullopt;
   }
 
-  Finding& finding_of(const Candidate& candidate) { return findings_[candidate.finding]; }
+  Finding& finding_of(const Candidate& candidate) { return context_.findings[candidate.finding]; }
+
+  /// This pass's findings, which came as their candidates were settled, into the order of candidates; in place, for there may be many.
+  void sort_findings() {
+    std::vector<std::size_t> wanted;  // which belongs at each place
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.has_finding()) wanted.push_back(candidate.finding);
+    }
+    const std::size_t first = context_.findings.size() - wanted.size();
+    const auto at = [&](std::size_t place) -> Finding& { return context_.findings[first + place]; };
+    for (std::size_t start = 0; start < wanted.size(); ++start) {
+      std::size_t place = start;
+      while (wanted[place] != first + start) {
+        const std::size_t from = std::exchange(wanted[place], first + place) - first;
+        std::swap(at(place), at(from));
+        place = from;
+      }
+      wanted[place] = first + place;
+    }
+  }
 
   /// A finding about the node, whose name and operator are still those that it had when it was collected.
   Finding& finding_for(Candidate& candidate) {
     if (!candidate.has_finding()) {
-      candidate.finding = findings_.size();
+      candidate.finding = context_.findings.size();
       const Node& node = *candidate.node;
-      findings_.push_back({std::string(context_.pass), node.op_type(), candidate.output ? *candidate.output : node.name()});
+      context_.findings.push_back({std::string(context_.pass), node.op_type(), candidate.output ? *candidate.output : node.name()});
     }
     return finding_of(candidate);
   }
@@ -165,8 +181,7 @@ class Driver {
   const std::function<bool(const Node&)>& is_candidate_;
   const std::function<AnyMatch(const Node&)>& match_;
   std::vector<Candidate> candidates_;
-  std::deque<Finding> findings_;   ///< of candidates, as they come
-  Findings beside_;                ///< of others
+  Findings beside_;              ///< of others
   std::vector<Number> numbers_;    ///< of candidates_, by node
   std::deque<std::size_t> again_;  ///< finite: only a rewrite adds to it, and each rewrite settles a candidate
 };
