@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kSmallTensor = 256;
 
 /// Bytes up to which neighbours are joined. Longer ones would be copied again and again while they grow.
-constexpr std::size_t kLongestLiteral = std::size_t{64} << 10;
+constexpr std::size_t kLongestLiteral = (std::size_t{64} << 10) - 1;  // and a zero
 
 }  // namespace
 

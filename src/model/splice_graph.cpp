@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -24,19 +25,15 @@ using onnx::GraphProto;
 /// For each element now, its number in the file or -1.
 template <class Message>
 std::vector<int64_t> numbers_of(const std::vector<const Message*>& now, const std::vector<const Message*>& originals) {
-  struct Known {
-    const Message* message;
-    int64_t number;
-  };
-  std::vector<Known> known;
-  known.reserve(originals.size());
-  for (const Message* original : originals) known.push_back({original, static_cast<int64_t>(known.size())});
-  std::ranges::sort(known, {}, &Known::message);
+  const auto original = [&](uint32_t number) { return originals[number]; };
+  std::vector<uint32_t> known(originals.size());  // numbers, by address
+  std::iota(known.begin(), known.end(), uint32_t{0});
+  std::ranges::sort(known, std::less(), original);
   std::vector<int64_t> out;
   out.reserve(now.size());
   for (const Message* message : now) {
-    const auto found = std::ranges::lower_bound(known, message, {}, &Known::message);
-    out.push_back(found == known.end() || found->message != message ? -1 : found->number);
+    const auto found = std::ranges::lower_bound(known, message, std::less(), original);
+    out.push_back(found == known.end() || originals[*found] != message ? -1 : int64_t{*found});
   }
   return out;
 }
@@ -45,14 +42,18 @@ std::vector<int64_t> numbers_of(const std::vector<const Message*>& now, const st
 
 /// A repeated field: its items in the file, its elements now, and how one is written.
 struct Splicer::List {
+  /// Writes an element in the place of `item`, which has this number, or as a new one (null).
+  using Write = std::function<void(std::size_t element, const Item* item, int64_t number)>;
+
   int field;
   std::vector<const Item*> items;
   MergeList merge;
-  std::function<void(std::size_t element, const Item* item)> write;
+  Write write;
 
   /// `numbers` of the elements now; the file has `originals`.
-  List(Items all, int number, std::vector<int64_t> numbers, std::size_t originals, std::function<void(std::size_t, const Item*)> writer)
+  List(Items all, int number, std::vector<int64_t> numbers, std::size_t originals, Write writer)
       : field(number), merge(std::move(numbers), originals), write(std::move(writer)) {
+    items.reserve(originals);
     for (const Item& item : all) {
       if (item.is(number)) items.push_back(&item);
     }
@@ -67,7 +68,7 @@ struct Splicer::List {
  private:
   void write_one(std::size_t element) {
     const int64_t number = merge.number(element);
-    write(element, number < 0 ? nullptr : items[as_size(number)]);
+    write(element, number < 0 ? nullptr : items[as_size(number)], number);
   }
 };
 
@@ -98,8 +99,9 @@ Splicer::List Splicer::GraphLists::nodes(int field) const {
     nodes.push_back(&node);
     messages.push_back(&node.message());
   }
-  return {items_, field, numbers_of(messages, originals_.nodes), originals_.nodes.size(),
-          [this, field, nodes = std::move(nodes)](std::size_t i, const Item* item) { splicer_.node(out_, field, *nodes[i], item); }};
+  return {
+      items_, field, numbers_of(messages, originals_.nodes), originals_.nodes.size(),
+      [this, field, nodes = std::move(nodes)](std::size_t i, const Item* item, int64_t) { splicer_.node(out_, field, *nodes[i], item); }};
 }
 
 Splicer::List Splicer::GraphLists::value_infos(int field) const {
@@ -109,7 +111,9 @@ Splicer::List Splicer::GraphLists::value_infos(int field) const {
     if (!graph_.is_stale(*info)) live.push_back(info);
   }
   return {items_, field, numbers_of(live, originals), originals.size(),
-          [this, field, live](std::size_t i, const Item* item) { splicer_.port(out_, graph_, field, *live[i], item); }};
+          [this, field, live = std::move(live)](std::size_t i, const Item* item, int64_t) {
+            splicer_.port(out_, graph_, field, *live[i], item);
+          }};
 }
 
 Splicer::List Splicer::GraphLists::inputs() const {
@@ -117,7 +121,7 @@ Splicer::List Splicer::GraphLists::inputs() const {
   std::vector<const onnx::ValueInfoProto*> infos;
   for (const Value* value : graph_.inputs()) infos.push_back(value->info());
   return {items_, kField, numbers_of(infos, originals_.inputs), originals_.inputs.size(),
-          [this](std::size_t i, const Item* item) { splicer_.port(out_, graph_, kField, *graph_.inputs()[i]->info(), item); }};
+          [this](std::size_t i, const Item* item, int64_t) { splicer_.port(out_, graph_, kField, *graph_.inputs()[i]->info(), item); }};
 }
 
 Splicer::List Splicer::GraphLists::initializers() const {
@@ -132,8 +136,10 @@ Splicer::List Splicer::GraphLists::initializers() const {
   const std::vector<const Initializer*>& of_main = splicer_.origin_.initializers;
   std::vector<int64_t> numbers = is_main ? numbers_of(dense, of_main) : numbers_of(messages, originals_.initializers);
   const std::size_t count = is_main ? of_main.size() : originals_.initializers.size();
-  return {items_, GraphProto::kInitializerFieldNumber, numbers, count,
-          [this, dense, numbers](std::size_t i, const Item* item) { splicer_.initializer(out_, *dense[i], item, numbers[i]); }};
+  return {items_, GraphProto::kInitializerFieldNumber, std::move(numbers), count,
+          [this, dense = std::move(dense)](std::size_t i, const Item* item, int64_t number) {
+            splicer_.initializer(out_, *dense[i], item, number);
+          }};
 }
 
 Splicer::List Splicer::GraphLists::sparse_initializers() const {
@@ -145,8 +151,9 @@ Splicer::List Splicer::GraphLists::sparse_initializers() const {
     messages.push_back(initializer.sparse);
   }
   return {items_, GraphProto::kSparseInitializerFieldNumber, numbers_of(messages, originals_.sparse_initializers),
-          originals_.sparse_initializers.size(),
-          [this, sparse = std::move(sparse)](std::size_t i, const Item* item) { splicer_.sparse_initializer(out_, *sparse[i], item); }};
+          originals_.sparse_initializers.size(), [this, sparse = std::move(sparse)](std::size_t i, const Item* item, int64_t) {
+            splicer_.sparse_initializer(out_, *sparse[i], item);
+          }};
 }
 
 Segments Splicer::graph(const Graph& graph) {

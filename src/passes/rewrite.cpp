@@ -181,7 +181,7 @@ class Driver {
   const std::function<bool(const Node&)>& is_candidate_;
   const std::function<AnyMatch(const Node&)>& match_;
   std::vector<Candidate> candidates_;
-  Findings beside_;              ///< of others
+  Findings beside_;                ///< of others
   std::vector<Number> numbers_;    ///< of candidates_, by node
   std::deque<std::size_t> again_;  ///< finite: only a rewrite adds to it, and each rewrite settles a candidate
 };

@@ -167,8 +167,8 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
         at->entry = entry;
       }
       const bool guilty = convicts(layer);
-      at->alone =
-          at->alone && std::ranges::all_of(layer.proof.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
+      at->alone = at->alone &&
+                  std::ranges::all_of(layer.proof.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
       at->together = at->together && layer.proof.products > 1;
       at->acquitted = at->acquitted || layer.other_structure || layer.mask || (layer.outcome == Outcome::different && !guilty);
       at->felt = at->felt || layer.error > 0 || !layer.reason.empty();
