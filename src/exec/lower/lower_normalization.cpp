@@ -1,4 +1,4 @@
-// Lowers LayerNormalization over the last dim.
+// Lowers LayerNormalization over the last dim, and InstanceNormalization.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -6,6 +6,7 @@
 
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/normalization_kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
@@ -58,6 +59,27 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   places.push_back(destination);
   roles.emplace_back(Argument::destination, 0);
   lowering.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
+  lowering.places.define(node.outputs[0], destination);
+  return true;
+}
+
+/// Of contiguous images.
+bool lower_instance_normalization(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const DatumInfo& x = lowering.info(node.inputs[0]);
+  if (x.type != DataType::float32 || element_count(x.dims) == 0) return false;
+  if (!is_line(lowering, node.inputs[1], x.dims[1]) || !is_line(lowering, node.inputs[2], x.dims[1])) return false;
+  const Place source = lowering.places.of(node.inputs[0]);
+  const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
+  if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
+  const Place scale = lowering.places.dense(node.inputs[1], Order::contiguous);
+  const Place shift = lowering.places.dense(node.inputs[2], Order::contiguous);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kSummedPerNanosecond);
+  const int64_t lines = x.dims[0] * x.dims[1];
+  const LineNormalizationShape shape{lines, element_count(x.dims) / lines, x.dims[1], node.call.attributes.real("epsilon", 1e-5F)};
+  const Place destination = lowering.places.can_overwrite(source) ? source : lowering.steps.new_place(desc);
+  lowering.steps.emit(make_line_normalization_kernel(shape, {lowering.settings.library, threads}), {source, scale, shift, destination},
+                      threads);
   lowering.places.define(node.outputs[0], destination);
   return true;
 }

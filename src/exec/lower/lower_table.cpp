@@ -25,6 +25,7 @@ constexpr LoweringEntry kEntries[] = {
     {"Gemm", lower_gemm},
     {"GlobalAveragePool", lower_spatial},
     {"GlobalMaxPool", lower_spatial},
+    {"InstanceNormalization", lower_instance_normalization},
     {"LSTM", lower_recurrent, true},
     {"LayerNormalization", lower_layer_normalization},
     {"LogSoftmax", lower_log_softmax},
