@@ -71,6 +71,22 @@ TEST(StepInfo, NamesWhatAStepAbsorbed) {
   for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(steps[i].macs, 0) << steps[i].node;
 }
 
+/// x · sigmoid(x) is one function, also behind another one.
+TEST(StepInfo, AGateIsPartOfItsStep) {
+  const auto model = TextModel(R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,1,1] n> {
+    a = Mul (x, n)
+    b = Sigmoid (a)
+    y = Mul (b, a)
+  })")
+                         .name_nodes()
+                         .load();
+  Executor executor(model->graph(), {});
+  (void)executor.run({{"x", ones({1, 8, 16, 16})}});
+  const auto steps = kept(executor.plan_info().steps, StepKind::node);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].op_type, "Mul + Sigmoid + Mul");
+}
+
 /// As written: bytes of operands, and of what is alive in the arena, counted by hand.
 TEST(StepInfo, CountsBytes) {
   const auto model = network().load();

@@ -1,16 +1,22 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/program.h"
 
 namespace relayout::exec {
 
-/// Nodes that become one piece of work: the first is the anchor, each next one is the only reader of its predecessor's output.
+/// Nodes that become one piece of work: the first is the anchor, each next one is the only reader of its predecessor's output, or with
+/// the node behind it the only one (see gated_stage_of).
 struct Group {
   std::vector<const ProgramNode*> nodes;
   [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
   [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
+  [[nodiscard]] bool makes(ValueId value) const {
+    return std::ranges::any_of(nodes, [&](const ProgramNode* node) { return node->output(0) == value; });
+  }
   /// Result of the group, unless the anchor stands alone and makes more.
   [[nodiscard]] ValueId output() const { return last().output(0); }
 };

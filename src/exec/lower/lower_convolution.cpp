@@ -169,21 +169,19 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
 /// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
 bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
   const ValueFacts& facts = lowering.facts;
+  std::span<const ProgramNode* const> rest = std::span(group.nodes).subspan(1);
   ValueId through = group.anchor().output(0);
-  for (std::size_t i = 1; i < group.nodes.size(); ++i) {
-    const ProgramNode& node = *group.nodes[i];
-    auto affine = i == 1 ? channel_affine_of(facts, node) : std::nullopt;
-    if (affine && affine->is_finite()) {
-      out.affine = std::move(affine);
-      out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(node.node));
-    } else {
-      auto stages = stages_of(facts, node, through);
-      if (!stages) return false;
-      out.stages.insert(out.stages.end(), stages->begin(), stages->end());
-    }
-    through = node.output(0);
+  if (!rest.empty()) out.affine = channel_affine_of(facts, *rest.front());
+  if (out.affine && out.affine->is_finite()) {
+    out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(rest.front()->node));
+    through = rest.front()->output(0);
+    rest = rest.subspan(1);
+  } else {
+    out.affine.reset();
   }
-  return true;
+  auto stages = stages_of(facts, rest, through);
+  if (stages) out.stages = std::move(*stages);
+  return stages.has_value();
 }
 
 /// Multiplies each output channel of f32 weights of any strides, in double with one rounding.

@@ -128,15 +128,9 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
 bool lower_elementwise(Lowering& lowering, const Group& group) {
   const ValueId anchor_input = through_input(lowering, group.anchor());
   if (anchor_input == ValueId::none) return lower_narrow(lowering, group);
-  const ValueFacts& facts = lowering.facts;
-  std::vector<Stage> stages;
-  ValueId through = anchor_input;
-  for (const ProgramNode* node : group.nodes) {
-    const auto here = stages_of(facts, *node, through);
-    if (!here) return false;
-    stages.insert(stages.end(), here->begin(), here->end());
-    through = node->output(0);
-  }
+  const auto read = stages_of(lowering.facts, group.nodes, anchor_input);
+  if (!read) return false;
+  const std::vector<Stage>& stages = *read;
   std::vector<ValueId> full{anchor_input};
   for (const Stage& stage : stages) {
     if (stage.value != ValueId::none && lowering.info(stage.value).dims == lowering.info(anchor_input).dims &&

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -168,13 +169,8 @@ bool are_floats(Lowering& lowering, const ProgramNode& node) {
 }
 
 std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group) {
-  std::vector<Stage> out;
-  for (std::size_t i = 1; i < group.nodes.size(); ++i) {
-    const auto stages = stages_of(lowering.facts, *group.nodes[i], group.nodes[i - 1]->output(0));
-    if (!stages) return std::nullopt;
-    out.insert(out.end(), stages->begin(), stages->end());
-  }
-  return are_own(out) ? std::optional(out) : std::nullopt;
+  auto out = stages_of(lowering.facts, std::span(group.nodes).subspan(1), group.anchor().output(0));
+  return out && are_own(*out) ? std::move(out) : std::nullopt;
 }
 
 void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages) {

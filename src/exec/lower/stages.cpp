@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -307,6 +308,36 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const Progr
   if (node.input(0) != through) return std::nullopt;
   if (const auto stage = unary(facts, node)) return std::vector<Stage>{*stage};
   return std::nullopt;
+}
+
+std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& gate, const ProgramNode& product, ValueId through) {
+  if (product.node->op_type() != "Mul" || gate.input(0) != through || product.inputs.size() != 2) return std::nullopt;
+  if (std::ranges::count(product.inputs, through) != 1 || std::ranges::count(product.inputs, gate.output(0)) != 1) return std::nullopt;
+  auto stages = stages_of(facts, gate, through);
+  if (!stages || stages->size() != 1 || !stages_of(facts, product, through)) return std::nullopt;
+  Stage& stage = stages->front();
+  if (stage.is_binary) return std::nullopt;
+  if (stage.function == Function::sigmoid) return function(Function::swish, 1);
+  if (stage.function != Function::hard_sigmoid) return std::nullopt;
+  stage.function = Function::hard_swish;
+  return stage;
+}
+
+std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes, ValueId through) {
+  std::vector<Stage> out;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto gated = i + 1 < nodes.size() ? gated_stage_of(facts, *nodes[i], *nodes[i + 1], through) : std::nullopt;
+    if (gated) {
+      out.push_back(*gated);
+      ++i;
+    } else {
+      const auto stages = stages_of(facts, *nodes[i], through);
+      if (!stages) return std::nullopt;
+      out.insert(out.end(), stages->begin(), stages->end());
+    }
+    through = nodes[i]->output(0);
+  }
+  return out;
 }
 
 }  // namespace relayout::exec

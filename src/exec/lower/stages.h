@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,12 @@ struct ChannelAffine {
 [[nodiscard]] bool may_be_stages(std::string_view op_type);
 /// The node as elementwise stages over its input value `through` (f32 to f32), or nothing.
 [[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, ValueId through);
+/// x · f(x) of `gate`, which is f, and of `product` as one function of x = `through`, or nothing.
+[[nodiscard]] std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& gate, const ProgramNode& product,
+                                                  ValueId through);
+/// Nodes of a group that follow each other as stages over `through`, or nothing.
+[[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes,
+                                                          ValueId through);
 /// The node as a function of its only input that has its type, or nothing.
 [[nodiscard]] std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node);
 /// The node as an affine per channel, or nothing.
