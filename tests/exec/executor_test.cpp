@@ -200,6 +200,21 @@ TEST(Executor, OneWeightOfAConvolutionAndATransposedOne) {
   }
 }
 
+/// A BatchNormalization goes into the bias of a convolution only where that is known.
+TEST(Executor, NormalizesConvolutionsOfComputedBias) {
+  ModelBuilder builder;
+  builder.input("x", {1, 2, 2, 2}).input("bias", {2}).constant("w", {2, 2, 1, 1}, std::vector<float>{1, 0, 0, 1});
+  builder.constant("one", {2}, std::vector<float>{1, 1}).constant("two", {2}, std::vector<float>{2, 2});
+  builder.node("Conv", {"x", "w", "bias"}, {"c"});
+  builder.node("BatchNormalization", {"c", "two", "one", "one", "one"}, {"y"}).real("epsilon", 0.0F).output("y");
+  const auto model = builder.build();
+  for (const Mode mode : kModes) {
+    const RunResult result =
+        run_in(mode, *model, {{"x", tensor_of({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}, {"bias", tensor_of({2}, {10, 20})}});
+    expect_same(values_of(result.outputs.at(0)), {21, 23, 25, 27, 49, 51, 53, 55}, std::string(to_string(mode)));
+  }
+}
+
 TEST(Executor, ShapesThatDependOnData) {
   ModelBuilder builder;
   builder.input("x", {2, 6}).input("shape", {2}, DataType::int64).constant<int64_t>("minus", {1}, {-1});

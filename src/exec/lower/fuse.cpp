@@ -127,13 +127,19 @@ class Fuser {
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == 1) {
       const auto affine = channel_affine_of(facts_, node_at(node));
-      if (affine) return affine->is_finite();
+      if (affine) return affine->is_finite() && has_known_bias(chain.front());
     }
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
     const Stage& stage = stages->front();
     return !stage.is_binary ? is_applied_by_convolution(stage, node_at(node))
                             : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
+  }
+
+  /// Whether an affine can go into the bias of a convolution, or take the place of one.
+  [[nodiscard]] bool has_known_bias(NodeId node) const {
+    const ValueId bias = node_at(node).input(2);
+    return bias == ValueId::none || small_constant(facts_, bias).has_value();
   }
 
   [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
