@@ -651,6 +651,98 @@ TEST(Exactness, FusedChains) {
   }
 }
 
+/// Convolutions of one input whose channels a Concat puts together, and what is behind it.
+class ConcatOfConvolutions {
+ public:
+  explicit ConcatOfConvolutions(Draw& draw) : draw_(draw), rank_(static_cast<std::size_t>(draw.from(1, 3))) {
+    x_ = {draw.from(1, 2), draw.from(1, 6)};
+    for (const int64_t dim : distinct(draw, rank_, 3, 7)) x_.push_back(dim);
+    give("x", x_);
+    const int64_t count = draw.from(1, 4);
+    for (int64_t i = 0; i < count; ++i) add_convolution();
+    builder_.node("Concat", parts_, {"c"}).integer("axis", draw.yes() ? 1 : -1 - static_cast<int64_t>(rank_));
+    last_ = "c";
+    if (!draw.yes(3)) add_normalization();
+    if (draw.yes()) add("Relu", {last_}, "r");
+    if (draw.yes()) add_gate();
+    if (draw.yes(4)) builder_.output(parts_.front());
+    if (draw.yes(4)) builder_.output("c");
+    builder_.node("Sub", {last_, last_}, {"zero"}).node("Add", {"zero", last_}, {"y"}).output("y");
+  }
+  [[nodiscard]] const ModelBuilder& builder() const { return builder_; }
+  [[nodiscard]] const Inputs& inputs() const { return inputs_; }
+
+ private:
+  void give(const std::string& name, const Dims& dims) {
+    builder_.input(name, dims);
+    inputs_.emplace(name, tensor_of(dims, draw_.integers(element_count(dims))));
+  }
+  /// A constant, or one time in `one_in` an input.
+  void make(const std::string& name, const Dims& dims, int64_t one_in) {
+    if (draw_.yes(one_in)) return give(name, dims);
+    builder_.constant(name, dims, draw_.integers(element_count(dims)));
+  }
+  void add(const std::string& op, const std::vector<std::string>& inputs, const std::string& output) {
+    builder_.node(op, inputs, {output});
+    last_ = output;
+  }
+
+  /// Some have the weights of the one before.
+  void add_convolution() {
+    const std::string name = "p" + std::to_string(parts_.size());
+    if (w_.empty() || !draw_.yes(3)) {
+      const bool depthwise = draw_.yes(3);
+      w_ = {depthwise ? x_[1] * draw_.from(1, 2) : draw_.from(1, 9), depthwise ? 1 : x_[1]};
+      w_.insert(w_.end(), rank_, draw_.yes() ? 1 : 3);
+      weights_ = "w" + name;
+      make(weights_, w_, 6);
+    }
+    std::vector<std::string> operands{"x", weights_};
+    if (draw_.yes()) {
+      operands.push_back("b" + name);
+      make(operands.back(), {w_[0]}, 4);
+    }
+    builder_.node("Conv", operands, {name}).integer("group", x_[1] / w_[1]).integers("pads", Dims(2 * rank_, w_.back() / 2));
+    channels_ += w_[0];
+    parts_.push_back(name);
+  }
+
+  /// Scales are powers of two.
+  void add_normalization() {
+    std::vector<float> scale(static_cast<std::size_t>(channels_));
+    for (float& value : scale) value = draw_.yes() ? 2.0F : -0.5F;
+    builder_.constant("scale", {channels_}, scale).constant("variance", {channels_}, std::vector<float>(scale.size(), 1.0F));
+    builder_.constant("mean", {channels_}, draw_.integers(channels_)).constant("bias", {channels_}, draw_.integers(channels_));
+    add("BatchNormalization", {last_, "scale", "bias", "mean", "variance"}, "n");
+    builder_.real("epsilon", 0.0F);
+  }
+
+  /// x · f(x), of integers and halves some quarters.
+  void add_gate() {
+    const std::string x = last_;
+    add("HardSigmoid", {x}, "g");
+    builder_.real("alpha", 1.0F).real("beta", 0.5F);
+    add("Mul", draw_.yes() ? std::vector<std::string>{x, "g"} : std::vector<std::string>{"g", x}, "h");
+  }
+
+  Draw& draw_;
+  std::size_t rank_;
+  Dims x_, w_;  ///< w: of the convolution added last
+  std::string weights_, last_;
+  std::vector<std::string> parts_;
+  int64_t channels_ = 0;
+  ModelBuilder builder_;
+  Inputs inputs_;
+};
+
+TEST(Exactness, WhatIsBehindAConcatOfConvolutions) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Draw draw(seed, "concat");
+    const ConcatOfConvolutions drawn(draw);
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(drawn.builder(), drawn.inputs(), seed));
+  }
+}
+
 /// The bytes of channels-last weights behind a Transpose, as this project's own files have them.
 TEST(Exactness, WeightsThroughATranspose) {
   for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -71,6 +71,28 @@ TEST(StepInfo, NamesWhatAStepAbsorbed) {
   for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(steps[i].macs, 0) << steps[i].node;
 }
 
+/// Two convolutions whose channels are put together in front of a BatchNormalization and a function.
+TEST(StepInfo, ConvolutionsTakeUpWhatIsBehindTheirConcat) {
+  ModelBuilder builder;
+  builder.input("x", {1, 8, 16, 16}).constant("n", {24}, std::vector<float>(24, 1));
+  builder.constant("v", {16, 8, 1, 1}, std::vector<float>(128, 1)).constant("w", {8, 1, 3, 3}, std::vector<float>(72, 1));
+  builder.node("Conv", {"x", "v"}, {"a"});
+  builder.node("Conv", {"x", "w"}, {"b"}).integers("pads", {1, 1, 1, 1}).integer("group", 8);
+  builder.node("Concat", {"a", "b"}, {"c"}).integer("axis", 1);
+  builder.node("BatchNormalization", {"c", "n", "n", "n", "n"}, {"d"}).node("Relu", {"d"}, {"y"}).output("y");
+  const auto model = builder.build();
+  Executor executor(model->graph(), channels_last());
+  (void)executor.run({{"x", ones({1, 8, 16, 16})}});
+  const auto steps = kept(executor.plan_info().steps, StepKind::node);
+  ASSERT_EQ(steps.size(), 3U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(steps[i].op_type, "Conv + BatchNormalization + Relu");
+    EXPECT_THAT(steps[i].absorbed, ElementsAre("BatchNormalization_4", "Relu_5"));
+  }
+  EXPECT_EQ(steps[2].op_type, "Concat");
+  EXPECT_THAT(steps[2].absorbed, ElementsAre());
+}
+
 /// x · sigmoid(x) is one function, also behind another one.
 TEST(StepInfo, AGateIsPartOfItsStep) {
   const auto model = TextModel(R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,1,1] n> {

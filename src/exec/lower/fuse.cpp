@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "exec/ids.h"
 #include "exec/kernels/elementwise_kernel.h"
 #include "exec/layout_guide.h"
@@ -19,6 +23,7 @@
 #include "exec/program.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
@@ -42,6 +47,12 @@ class Fuser {
   }
 
   std::vector<Group> run() {
+    for (const NodeId node : nodes_) {
+      if (is_convolution(node)) convolutions_[node_at(node).output(0)] = node;
+    }
+    for (const NodeId node : nodes_) {
+      if (is_concat(node)) divide(node);
+    }
     // Of several convolutions that end in one Add, the last takes it: the results of the others are there by then.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
       const std::string& op = node_at(*node).node->op_type();
@@ -57,7 +68,8 @@ class Fuser {
     std::ranges::sort(chains_, {}, [](const std::vector<NodeId>& chain) { return chain.back(); });
     std::vector<Group> out;
     for (const std::vector<NodeId>& chain : chains_) {
-      Group& group = out.emplace_back();
+      const auto part = parts_.find(chain.front());
+      Group& group = out.emplace_back(part == parts_.end() ? Group{} : part->second);
       for (const NodeId node : chain) group.nodes.push_back(&node_at(node));
     }
     return out;
@@ -92,7 +104,8 @@ class Fuser {
   /// Whether a node's result has the dims of what it reads and lies as the group's do.
   [[nodiscard]] bool keeps(NodeId node, NodeId anchor, ValueId through) const {
     return node_at(node).output(0) != ValueId::none && dims(node_at(node).output(0)) == dims(through) &&
-           guide_.is_ordered(node).value_or(false) == guide_.is_ordered(anchor).value_or(false);
+           guide_.is_ordered(node).value_or(false) == guide_.is_ordered(anchor).value_or(false) &&
+           (!is_concat(anchor) || guide_.made(node, 0) == guide_.made(anchor, 0));
   }
 
   /// Takes a function and the product of its result with its argument, the two readers of the chain's end. Behind a convolution the
@@ -104,12 +117,66 @@ class Fuser {
     if (!runs_[gate] || taken_[gate] || !keeps(gate, chain.front(), through) || !keeps(product, chain.front(), through)) return false;
     if (only_reader(node_at(gate).output(0)) != product) return false;
     const auto stage = gated_stage_of(facts_, node_at(gate), node_at(product), through);
-    if (!stage || (is_convolution(chain.front()) && stage->function != Function::hard_swish)) return false;
+    const bool is_applied_by_library = is_convolution(chain.front()) || is_concat(chain.front());
+    if (!stage || (is_applied_by_library && stage->function != Function::hard_swish)) return false;
     take(chain, gate);
     take(chain, product);
     return true;
   }
 
+  /// Gives what is behind a Concat of convolutions, channel by channel, to the convolutions: it goes into their weights, or is done while
+  /// they write.
+  void divide(NodeId concat) {
+    const std::vector<NodeId> parts = parts_of(concat);
+    if (parts.empty()) return;
+    std::vector<NodeId> chain{concat};
+    taken_[concat] = true;
+    while (take_behind(chain)) {
+    }
+    if (chain.size() == 1) {
+      taken_[concat] = false;
+      return;
+    }
+    std::vector<const ProgramNode*> behind;
+    for (const NodeId node : std::span(chain).subspan(1)) behind.push_back(&node_at(node));
+    int64_t channel = 0;
+    for (const NodeId part : parts) {
+      parts_[part] = {{}, behind, channel};
+      channel += element_at(dims(node_at(part).output(0)), 1);
+    }
+    parts_[concat].in_parts = true;
+    chains_.push_back(std::move(chain));
+  }
+
+  /// The convolutions whose channels a Concat puts together and that it is the only reader of; none where it is of anything else.
+  [[nodiscard]] std::vector<NodeId> parts_of(NodeId concat) const {
+    const ProgramNode& node = node_at(concat);
+    std::vector<NodeId> out;
+    if (node.output(0) == ValueId::none || element_count(dims(node.output(0))) == 0) return out;
+    const int64_t axis = node.call.attributes.integer("axis", 1), rank = std::ssize(dims(node.output(0)));
+    if ((axis < 0 ? axis + rank : axis) != 1) return out;
+    for (const ValueId input : node.inputs) {
+      const auto found = convolutions_.find(input);
+      if (found == convolutions_.end() || only_reader(input) != concat || element_count(dims(input)) == 0 || !has_known_bias(found->second))
+        return {};
+      out.push_back(found->second);
+    }
+    return out;
+  }
+
+  /// Takes the next node behind a Concat of convolutions, or two, that is done as well with each operand.
+  bool take_behind(std::vector<NodeId>& chain) {
+    const ValueId through = node_at(chain.back()).output(0);
+    const NodeId next = only_reader(through);
+    if (next == NodeId::none) return take_gate(chain, through);
+    if (!keeps(next, chain.front(), through) || !follows_convolution(chain, next, through)) return false;
+    const bool is_affine = chain.size() == 1 && channel_affine_of(facts_, node_at(next)).has_value();
+    if (!is_affine && stages_of(facts_, node_at(next), through)->front().is_binary) return false;
+    take(chain, next);
+    return true;
+  }
+
+  [[nodiscard]] bool is_concat(NodeId node) const { return node_at(node).node->op_type() == "Concat"; }
   [[nodiscard]] bool is_convolution(NodeId node) const {
     const std::string& op = node_at(node).node->op_type();
     return op == "Conv" || op == "ConvTranspose";
@@ -127,7 +194,7 @@ class Fuser {
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == 1) {
       const auto affine = channel_affine_of(facts_, node_at(node));
-      if (affine) return affine->is_finite() && has_known_bias(chain.front());
+      if (affine) return affine->is_finite() && (is_concat(chain.front()) || has_known_bias(chain.front()));
     }
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
@@ -173,6 +240,8 @@ class Fuser {
   const LayoutGuide& guide_;
   IdVector<NodeId, bool> runs_, taken_;
   std::vector<std::vector<NodeId>> chains_;
+  std::unordered_map<ValueId, NodeId> convolutions_;  ///< by their results
+  std::unordered_map<NodeId, Group> parts_;           ///< what groups are besides their nodes, by anchor
 };
 
 }  // namespace

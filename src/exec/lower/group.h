@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "exec/ids.h"
@@ -12,6 +13,11 @@ namespace relayout::exec {
 /// the node behind it the only one (see gated_stage_of).
 struct Group {
   std::vector<const ProgramNode*> nodes;
+  /// Nodes behind a Concat of channels, which this group computes for its own channels, those from `first_channel` on. What it then makes
+  /// of its last node's output is what the last of these would have made.
+  std::vector<const ProgramNode*> behind = {};
+  int64_t first_channel = 0;
+  bool in_parts = false;  ///< a Concat whose further nodes the groups of its operands compute
   [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
   [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
   [[nodiscard]] bool makes(ValueId value) const {

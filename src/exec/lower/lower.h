@@ -34,6 +34,9 @@ bool lower_transpose(Lowering& lowering, const Group& group);
 bool lower_blocks(Lowering& lowering, const Group& group);
 bool lower_tile(Lowering& lowering, const Group& group);
 
+/// The nodes behind a Concat that a group computes for its own channels, in place: of a convolution that its operator's own kernel
+/// computed.
+void lower_part(Lowering& lowering, const Group& group);
 /// A node's output is elements that are there already: seen as `view` where the plan lets them lie so (true), else copied.
 bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view);
 /// A tensor under larger dims, numpy's way: strides 0 where it repeats.

@@ -37,13 +37,18 @@
 namespace relayout::exec {
 namespace {
 
+/// What a group does with the result of its convolution: an affine, which goes into the weights, and stages behind it.
+struct ConvolutionRest {
+  std::optional<ChannelAffine> affine;
+  std::string affine_key;
+  std::vector<Stage> stages;
+};
+
 /// A Conv or ConvTranspose and what a group adds to it.
 struct ConvolutionGroup {
   const ProgramNode* node = nullptr;
-  Convolution spec;                     ///< without descs' strides and post-ops
-  std::optional<ChannelAffine> affine;  ///< goes into weights and bias
-  std::string affine_key;
-  std::vector<Stage> stages;  ///< go behind
+  Convolution spec;  ///< without descs' strides and post-ops
+  ConvolutionRest rest;
 };
 
 Convolution plain_spec(Lowering& lowering, const ProgramNode& node) {
@@ -97,10 +102,40 @@ bool is_product(Lowering& lowering, const Convolution& spec, const ProgramNode& 
   return !spec.transposed && spec.groups == 1 && std::equal(x.begin() + 1, x.end(), w.begin() + 1) && element_count(y) == y[0] * y[1];
 }
 
+std::optional<ConvolutionRest> rest_of_convolution(Lowering& lowering, const Group& group) {
+  ConvolutionRest out;
+  const ProgramNode& convolution = group.anchor();
+  const bool is_part = !group.behind.empty();
+  std::span<const ProgramNode* const> rest = is_part ? std::span(group.behind) : std::span(group.nodes).subspan(1);
+  ValueId through = is_part ? rest.front()->input(0) : convolution.output(0);
+  auto affine = rest.empty() ? std::nullopt : channel_affine_of(lowering.facts, *rest.front());
+  if (affine && affine->is_finite()) {
+    const auto channels = as_size(element_at(lowering.info(convolution.output(0)).dims, 1));
+    out.affine = is_part ? affine->part(as_size(group.first_channel), channels) : std::move(affine);
+    out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(rest.front()->node)) + ":" + std::to_string(group.first_channel);
+    through = rest.front()->output(0);
+    rest = rest.subspan(1);
+  }
+  auto stages = stages_of(lowering.facts, rest, through);
+  if (!stages) return std::nullopt;
+  out.stages = std::move(*stages);
+  return out;
+}
+
+/// All that the group does with the result, as stages that the chain kernel computes; else nothing.
+std::optional<std::vector<Stage>> stages_behind(Lowering& lowering, const Group& group) {
+  const auto rest = rest_of_convolution(lowering, group);
+  if (!rest) return std::nullopt;
+  std::vector<Stage> out;
+  if (rest->affine) out = rest->affine->stages(lowering.info(group.anchor().output(0)).dims.size());
+  out.insert(out.end(), rest->stages.begin(), rest->stages.end());
+  return are_own(out) ? std::optional(std::move(out)) : std::nullopt;
+}
+
 /// Such a convolution as the matrix product that it is, which the library has faster kernels for.
 bool lower_product(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  const auto stages = rest_of(lowering, group);
+  const auto stages = stages_behind(lowering, group);
   if (!stages) return false;
   const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
   const int64_t depth = element_count(w) / w[0];
@@ -141,7 +176,7 @@ Stage add_per_channel(const std::vector<double>& values, std::size_t rank) {
 /// Such a convolution as the product of its weights with the windows as columns.
 bool lower_columns(Lowering& lowering, const Group& group, const Convolution& spec) {
   const ProgramNode& node = group.anchor();
-  auto stages = rest_of(lowering, group);
+  auto stages = stages_behind(lowering, group);
   if (!stages) return false;
   const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
   const Place source = lowering.places.of(node.inputs[0]);
@@ -164,24 +199,6 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
   }
   finish(lowering, group, destination, *stages);
   return true;
-}
-
-/// Splits the rest of the group: BatchNormalization into the weights, everything else behind.
-bool read_group(Lowering& lowering, const Group& group, ConvolutionGroup& out) {
-  const ValueFacts& facts = lowering.facts;
-  std::span<const ProgramNode* const> rest = std::span(group.nodes).subspan(1);
-  ValueId through = group.anchor().output(0);
-  if (!rest.empty()) out.affine = channel_affine_of(facts, *rest.front());
-  if (out.affine && out.affine->is_finite()) {
-    out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(rest.front()->node));
-    through = rest.front()->output(0);
-    rest = rest.subspan(1);
-  } else {
-    out.affine.reset();
-  }
-  auto stages = stages_of(facts, rest, through);
-  if (stages) out.stages = std::move(*stages);
-  return stages.has_value();
 }
 
 /// Multiplies each output channel of f32 weights of any strides, in double with one rounding.
@@ -219,9 +236,9 @@ Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const Weig
   KnownConstant& constant = *lowering.constant(group.node->inputs[1]);
   const auto make = [&](std::byte* target) {
     Tensor weights = lowering.store().read(constant);
-    if (group.affine) {
+    if (group.rest.affine) {
       weights = writable(std::move(weights), constant);
-      scale_weights(weights, group.spec, group.affine->scale);
+      scale_weights(weights, group.spec, group.rest.affine->scale);
     }
     lowering.library().set_threads(lowering.settings.threads);
     format.pack(weights.desc(), weights.bytes(), target);
@@ -229,21 +246,21 @@ Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const Weig
   lowering.steps.count_packed(format.bytes());
   // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
   const std::string kind = group.spec.transposed ? "transposed" : "";
-  const std::string key = lowering.store().key_of(constant) + group.affine_key + kind + format.key();
+  const std::string key = lowering.store().key_of(constant) + group.rest.affine_key + kind + format.key();
   return lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
 }
 
 /// The bias with the affine in it; nothing when there is none.
 std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group) {
   const ValueId value = group.node->input(2);
-  if (!group.affine) return value == ValueId::none ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
+  if (!group.rest.affine) return value == ValueId::none ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
   const ValueFacts& facts = lowering.facts;
   const auto before = small_constant(facts, value);
-  const auto channels = static_cast<int64_t>(group.affine->scale.size());
+  const auto channels = static_cast<int64_t>(group.rest.affine->scale.size());
   Tensor bias(DataType::float32, {channels});
-  for (std::size_t i = 0; i < group.affine->scale.size(); ++i) {
-    const double shifted = (before ? (*before)[i] : 0.0) - group.affine->mean[i];
-    bias.data<float>()[i] = static_cast<float>(shifted * group.affine->scale[i] + group.affine->bias[i]);
+  for (std::size_t i = 0; i < group.rest.affine->scale.size(); ++i) {
+    const double shifted = (before ? (*before)[i] : 0.0) - group.rest.affine->mean[i];
+    bias.data<float>()[i] = static_cast<float>(shifted * group.rest.affine->scale[i] + group.rest.affine->bias[i]);
   }
   return lowering.steps.fixed_place(bias);
 }
@@ -405,12 +422,12 @@ class ConvolutionLowering {
   /// one element are products of their operands as they lie, but with post-ops both are copied. A pass of their own is faster.
   [[nodiscard]] bool applies_slowly(const Primitive& primitive, Order order) const {
     const bool copies = order == Order::contiguous && is_point() && primitive.implementation().find("ncsp") != std::string::npos;
-    return (copies || primitive.implementation().find("gemm") != std::string::npos) && are_own(parts_.stages);
+    return (copies || primitive.implementation().find("gemm") != std::string::npos) && are_own(parts_.rest.stages);
   }
 
   bool emit_with_post_ops(const Place& source, Order order) {
-    if (parts_.stages.empty() || order != outer_order()) return false;
-    const PostOps post = make_post_ops(lowering_, parts_.stages, source, order);
+    if (parts_.rest.stages.empty() || order != outer_order()) return false;
+    const PostOps post = make_post_ops(lowering_, parts_.rest.stages, source, order);
     lowering_.steps.use_threads(nanoseconds_of(macs_));
     MadePrimitive made = make(source, order, post.ops);
     if (!made.primitive || applies_slowly(*made.primitive, order)) return false;
@@ -422,7 +439,7 @@ class ConvolutionLowering {
 
   /// The convolution alone, and stages as a pass of their own.
   bool emit_bare(const Place& source, Order order) {
-    if (!are_own(parts_.stages)) return false;
+    if (!are_own(parts_.rest.stages)) return false;
     lowering_.steps.use_threads(nanoseconds_of(macs_));
     MadePrimitive made = make(source, order, {});
     if (!made.primitive) return false;
@@ -433,7 +450,7 @@ class ConvolutionLowering {
       lowering_.steps.copy(destination, outside, StepKind::inside);
       destination = outside;
     }
-    if (!parts_.stages.empty()) emit_stages(lowering_, destination, destination, parts_.stages);
+    if (!parts_.rest.stages.empty()) emit_stages(lowering_, destination, destination, parts_.rest.stages);
     lowering_.places.define(group_.output(), destination);
     return true;
   }
@@ -473,8 +490,16 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
   if (!transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
   if (is_product(lowering, parts.spec, node) && lower_product(lowering, group)) return true;
   if (has_shallow_windows(lowering, parts.spec, node) && lower_columns(lowering, group, parts.spec)) return true;
-  if (!read_group(lowering, group, parts)) return false;
+  auto rest = rest_of_convolution(lowering, group);
+  if (!rest) return false;
+  parts.rest = std::move(*rest);
   return ConvolutionLowering(lowering, group, std::move(parts)).run();
+}
+
+void lower_part(Lowering& lowering, const Group& group) {
+  const ValueId value = group.output();
+  const Place place = lowering.places.of(value);
+  emit_stages(lowering, place, place, *stages_behind(lowering, group));
 }
 
 }  // namespace relayout::exec

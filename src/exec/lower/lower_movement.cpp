@@ -59,6 +59,7 @@ bool lies_channels_last(const TensorDesc& desc) {
 
 }  // namespace
 
+/// Operands of a group in parts are parts of its last node's result already.
 bool lower_concat(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& result = lowering.info(node.outputs[0]);
@@ -80,7 +81,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   auto kernel = std::make_unique<ConcatKernel>(sources, destination.desc, as_size(axis), Team{lowering.settings.library, threads});
   places.push_back(destination);
   lowering.steps.emit(std::move(kernel), places, threads);
-  lowering.places.define(node.outputs[0], destination);
+  lowering.places.define(group.output(), destination);
   return true;
 }
 

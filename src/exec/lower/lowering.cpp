@@ -19,6 +19,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/group.h"
+#include "exec/lower/lower.h"
 #include "exec/lower/order.h"
 #include "exec/lower/places.h"
 #include "exec/lower/read_counts.h"
@@ -109,13 +110,14 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
         return;
       }
       lower_own(lowering, group.anchor());
+      if (!group.behind.empty()) lower_part(lowering, group);
     }
   } catch (const Error& error) {
     const std::string label = group.anchor().node->label();
     if (std::string_view(error.what()).find(label) != std::string_view::npos) throw;
     throw Error(error.kind(), label + ": " + error.what(), error.hint());
   }
-  show(lowering, group.last(), plan);
+  if (group.behind.empty()) show(lowering, group.last(), plan);
 }
 
 /// Values that are read behind the plan. They live until behind the last step.

@@ -232,6 +232,19 @@ bool ChannelAffine::is_finite() const {
   return all(mean) && all(scale) && all(bias);
 }
 
+ChannelAffine ChannelAffine::part(std::size_t first, std::size_t count) const {
+  const auto cut = [&](const std::vector<double>& values) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  return {cut(mean), cut(scale), cut(bias)};
+}
+
+std::vector<Stage> ChannelAffine::stages(std::size_t rank) const {
+  return {binary(BinaryFunction::subtract, along_channels(mean, rank)), binary(BinaryFunction::multiply, along_channels(scale, rank)),
+          binary(BinaryFunction::add, along_channels(bias, rank))};
+}
+
 std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value) {
   if (value == ValueId::none) return std::nullopt;
   KnownConstant* const known = facts.state(value).constant.get();
@@ -294,10 +307,7 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const Progr
   if (node.output(0) == ValueId::none || !is_float(facts, through) || !is_float(facts, node.output(0))) return std::nullopt;
   if (const auto affine = channel_affine_of(facts, node)) {
     if (node.inputs[0] != through) return std::nullopt;
-    const std::size_t rank = facts.state(through).info->dims.size();
-    return std::vector<Stage>{binary(BinaryFunction::subtract, along_channels(affine->mean, rank)),
-                              binary(BinaryFunction::multiply, along_channels(affine->scale, rank)),
-                              binary(BinaryFunction::add, along_channels(affine->bias, rank))};
+    return affine->stages(facts.state(through).info->dims.size());
   }
   auto stages = pairwise(node, through);
   if (const auto stage = power(facts, node, through)) stages.push_back(*stage);

@@ -24,6 +24,10 @@ struct Stage : ElementFunction {
 struct ChannelAffine {
   std::vector<double> mean, scale, bias;  ///< y = (x − mean) · scale + bias
   [[nodiscard]] bool is_finite() const;
+  /// Of `count` channels from `first` on.
+  [[nodiscard]] ChannelAffine part(std::size_t first, std::size_t count) const;
+  /// As functions over dims of this rank, the second of which is that of channels.
+  [[nodiscard]] std::vector<Stage> stages(std::size_t rank) const;
 };
 
 /// Contents of a constant of at most 65,536 elements as doubles; nothing when the value is absent, not constant, larger, or of a type

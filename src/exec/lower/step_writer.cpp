@@ -113,9 +113,12 @@ int StepWriter::use_threads(double nanoseconds) {
 
 void StepWriter::begin(const Group& group, const ValueFacts& facts) {
   about_ = {};
-  for (const ProgramNode* part : group.nodes) {
+  std::vector<const ProgramNode*> parts{&group.anchor()};
+  if (!group.in_parts) parts.insert(parts.end(), group.nodes.begin() + 1, group.nodes.end());
+  parts.insert(parts.end(), group.behind.begin(), group.behind.end());
+  for (const ProgramNode* part : parts) {
     const Node& node = *part->node;
-    if (part == group.nodes.front()) {
+    if (part == parts.front()) {
       about_.node = name_of(node);
       about_.callers = callers_of(*part);
     } else {
