@@ -56,6 +56,7 @@ enum class Function : uint8_t {
   tangent,
   square,
   cube,
+  erf_gate,  ///< beta · x · (1 + erf(alpha · x))
 };
 
 enum class BinaryFunction : uint8_t { add, subtract, multiply, divide, minimum, maximum, power };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +73,57 @@ TEST(NotANumber, SurvivesFunctions) {
     for (const Mode mode : kModes) {
       const RunResult result = run_in(mode, *model, {{"x", tensor_of({2, 3}, inputs)}});
       expect_same(values_of(result.outputs[0]), one.wanted, std::string(one.op) + " " + std::string(to_string(mode)));
+    }
+  }
+}
+
+/// y = 0.5 · gated · (one + erf(x / 2)), node by node as exporters write GELU.
+struct WrittenGelu {
+  float one = 1;
+  bool multiplies = false;   ///< by 1 / 2 in place of a division, and the other way around behind it
+  bool gates_other = false;  ///< another value than x
+};
+
+std::unique_ptr<Model> model_of(const WrittenGelu& gelu, const Dims& dims) {
+  using Names = std::vector<std::string>;
+  ModelBuilder builder;
+  builder.input("x", dims).input("z", dims).constant("inner", {}, std::vector<float>{gelu.multiplies ? 0.5F : 2.0F});
+  builder.constant("one", {1}, std::vector<float>{gelu.one}).constant("outer", {}, std::vector<float>{0.5F});
+  builder.node(gelu.multiplies ? "Mul" : "Div", {"x", "inner"}, {"a"}).node("Erf", {"a"}, {"b"}).node("Add", {"b", "one"}, {"c"});
+  builder.node("Mul", gelu.multiplies ? Names{"c", "x"} : Names{gelu.gates_other ? "z" : "x", "c"}, {"d"});
+  builder.node("Mul", {"d", "outer"}, {"y"}).output("y");
+  return builder.build();
+}
+
+void expect_gelu(const WrittenGelu& gelu, const std::vector<float>& x, const std::vector<float>& got) {
+  ASSERT_EQ(got.size(), x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double gated = gelu.gates_other ? 2 : double{x[i]}, wanted = 0.5 * gated * (double{gelu.one} + std::erf(double{x[i]} / 2));
+    if (std::isnan(wanted)) {
+      EXPECT_TRUE(std::isnan(got[i])) << "of " << x[i] << " is " << got[i];
+    } else if (std::isinf(wanted)) {
+      EXPECT_EQ(got[i], wanted) << "of " << x[i];
+    } else {
+      EXPECT_NEAR(got[i], wanted, 4e-7 * std::abs(gated)) << "of " << x[i];
+    }
+  }
+}
+
+/// GELU is one function of its operand; a sum with another number than 1 or a product with another value is something else.
+TEST(WrittenGelu, IsItsFormula) {
+  std::vector<float> x{kNaN, -kInfinity, kInfinity, 0, 1e30F, -1e30F};
+  for (int i = -3000; i <= 3000; ++i) x.push_back(static_cast<float>(i) / 300);
+  const Dims dims{1, static_cast<int64_t>(x.size())};
+  const Inputs inputs{{"x", tensor_of(dims, x)}, {"z", tensor_of(dims, std::vector<float>(x.size(), 2.0F))}};
+  for (const WrittenGelu& gelu : {WrittenGelu{}, {.multiplies = true}, {.one = 3}, {.gates_other = true}}) {
+    const auto model = model_of(gelu, dims);
+    for (const Mode mode : kModes) {
+      const RunResult result = run_in(mode, *model, inputs);
+      SCOPED_TRACE(to_string(mode));
+      ASSERT_NO_FATAL_FAILURE(expect_gelu(gelu, x, values_of(result.outputs.at(0))));
+      if (mode != Mode::optimized || gelu.one != 1 || gelu.gates_other) continue;
+      ASSERT_EQ(result.info.steps.size(), 1U);
+      EXPECT_EQ(result.info.steps[0].bytes, 8 * std::ssize(x));  // x and the result, no numbers
     }
   }
 }

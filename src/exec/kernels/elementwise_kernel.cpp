@@ -90,6 +90,8 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       return map(out, in, count, [](float x) { return exponential(x); });
     case Function::erf:
       return map(out, in, count, [](float x) { return error_function(x); });
+    case Function::erf_gate:
+      return map(out, in, count, [=](float x) { return beta * (x * (1.0F + error_function(alpha * x))); });
     case Function::gelu_erf:
       return map(out, in, count, [](float x) { return 0.5F * x * error_complement(x * -0.707106781186547524F); });
     case Function::gelu_tanh:  // x/2 · (1 + tanh u) = x / (1 + e^(−2u))

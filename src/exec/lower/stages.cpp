@@ -333,7 +333,39 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   return stage;
 }
 
+namespace {
+
+/// The other argument of a function of two, if it is one known number.
+std::optional<double> number_in(const ValueFacts& facts, const Stage& stage, BinaryFunction wanted) {
+  if (!stage.is_binary || stage.binary != wanted || stage.value == ValueId::none) return std::nullopt;
+  const auto values = small_constant(facts, stage.value);
+  return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
+}
+
+/// Factor of a product with a number, or of a quotient by one.
+std::optional<double> factor_of(const ValueFacts& facts, const Stage& stage) {
+  if (const auto factor = number_in(facts, stage, BinaryFunction::multiply)) return factor;
+  const auto divisor = stage.reversed ? std::nullopt : number_in(facts, stage, BinaryFunction::divide);
+  return divisor && *divisor != 0 ? std::optional(1 / *divisor) : std::nullopt;
+}
+
+/// Makes one function of factor · x · (1 + erf(x · factor)), GELU as it is written out, where the stages over x = `through` begin so.
+void join_erf_gate(const ValueFacts& facts, std::vector<Stage>& stages, ValueId through) {
+  constexpr std::size_t kLength = 5;
+  if (stages.size() < kLength || stages[1].is_binary || stages[1].function != Function::erf) return;
+  if (number_in(facts, stages[2], BinaryFunction::add) != 1.0) return;
+  const Stage& product = stages[3];
+  if (!product.is_binary || product.binary != BinaryFunction::multiply || product.value != through) return;
+  const auto inner = factor_of(facts, stages[0]), outer = factor_of(facts, stages[4]);
+  if (!inner || !outer) return;
+  stages.erase(stages.begin() + 1, stages.begin() + kLength);
+  stages.front() = function(Function::erf_gate, static_cast<float>(*inner), static_cast<float>(*outer));
+}
+
+}  // namespace
+
 std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes, ValueId through) {
+  const ValueId first = through;
   std::vector<Stage> out;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto gated = i + 1 < nodes.size() ? gated_stage_of(facts, *nodes[i], *nodes[i + 1], through) : std::nullopt;
@@ -347,6 +379,7 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
     }
     through = nodes[i]->output(0);
   }
+  join_erf_gate(facts, out, first);
   return out;
 }
 

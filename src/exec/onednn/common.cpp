@@ -75,6 +75,7 @@ dnnl::algorithm algorithm_of(Function function) {
     case Function::tangent:
     case Function::square:
     case Function::cube:
+    case Function::erf_gate:
       return undef;
     case Function::gelu_erf:
       return eltwise_gelu_erf;
