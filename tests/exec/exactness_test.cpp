@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -488,6 +489,50 @@ TEST(Exactness, ElementwiseWithBroadcasting) {
     if (draw.yes()) builder.output("t");
     const Inputs inputs{{"a", tensor_of(a, draw.integers(element_count(a)))}, {"b", tensor_of(b, draw.integers(element_count(b)))}};
     ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, inputs, seed));
+  }
+}
+
+/// (x − c) · s + b and what is like it, of operands of any dims and from either side.
+void add_affine_chain(Draw& draw, const Dims& whole, ModelBuilder& builder) {
+  using Names = std::vector<std::string>;
+  std::string last = "x";
+  for (const std::string op : {"Sub", "Mul", "Add", "Relu", "Mul", "Add"}) {
+    if (draw.yes(5)) continue;
+    const std::string name = last + op[0], constant = name + "c";
+    if (op == "Relu") {
+      builder.node(op, {last}, {name});
+    } else {
+      Dims dims = whole;
+      for (int64_t& dim : dims) dim = draw.yes() ? 1 : dim;
+      builder.constant(constant, dims, draw.integers(element_count(dims)));
+      builder.node(op, draw.yes(4) ? Names{constant, last} : Names{last, draw.yes(6) ? "x" : constant}, {name});
+    }
+    last = name;
+  }
+  builder.node("Identity", {last}, {"y"}).output("y");
+}
+
+/// Runs of a chain that are one function; some numbers are none.
+TEST(Exactness, AffineChains) {
+  constexpr float kSpecial[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                -std::numeric_limits<float>::infinity()};
+  for (uint64_t seed = 0; seed < 800; ++seed) {
+    Draw draw(seed, "affine");
+    const Dims whole = distinct(draw, static_cast<std::size_t>(draw.from(1, 4)), 1, 40);
+    std::vector<float> x = draw.integers(element_count(whole));
+    if (draw.yes(4)) x[static_cast<std::size_t>(draw.from(0, std::ssize(x) - 1))] = kSpecial[draw.from(0, 2)];
+    ModelBuilder builder(13);
+    builder.input("x", whole);
+    add_affine_chain(draw, whole, builder);
+    const auto model = builder.build();
+    const Inputs inputs{{"x", tensor_of(whole, x)}};
+    const std::vector<float> wanted = values_of(run_in(Mode::reference, *model, inputs).outputs.at(0));
+    const std::vector<float> got = values_of(run_in(Mode::optimized, *model, inputs).outputs.at(0));
+    ASSERT_EQ(got.size(), wanted.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      ASSERT_TRUE(got[i] == wanted[i] || (std::isnan(got[i]) && std::isnan(wanted[i])))
+          << "seed " << seed << ": " << got[i] << ", " << wanted[i];
+    }
   }
 }
 

@@ -203,11 +203,44 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
   }
 }
 
+/// Operand of a function of two: one number for all elements (step 0), or one for each.
+struct Operand {
+  const float* data = nullptr;
+  int64_t step = 0;
+};
+
+/// out = (in − center) · scale + shift, then no less than 0 if `rectifies`; without a center there is nothing to subtract.
+struct Affine {
+  Operand center, scale, shift;
+  bool rectifies = false;
+  [[nodiscard]] bool is_even() const { return scale.step == shift.step && (center.data == nullptr || center.step == scale.step); }
+};
+
+template <class F>
+[[gnu::always_inline]] inline void map_affine(const Affine& affine, float* out, const float* in, int64_t count, const F& finish) {
+  const float *const center = affine.center.data, *const scale = affine.scale.data, *const shift = affine.shift.data;
+  if (scale == nullptr || shift == nullptr) return;
+  if (affine.scale.step == 0) {
+    const float from = center == nullptr ? 0.0F : *center, factor = *scale, addend = *shift;
+    for (int64_t i = 0; i < count; ++i) out[i] = finish((in[i] - from) * factor + addend);
+  } else if (center == nullptr) {
+    for (int64_t i = 0; i < count; ++i) out[i] = finish(in[i] * scale[i] + shift[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = finish((in[i] - center[i]) * scale[i] + shift[i]);
+  }
+}
+
+RELAYOUT_VECTORIZE void apply_affine(const Affine& affine, float* out, const float* in, int64_t count) {
+  if (affine.rectifies) return map_affine(affine, out, in, count, [](float x) { return x < 0 ? 0.0F : x; });
+  map_affine(affine, out, in, count, [](float x) { return x; });
+}
+
 /// Loops over [outer…][rows][columns], columns innermost; a chunk is a number of whole rows, or a part of one.
 class ElementwiseKernel : public Kernel {
  public:
   ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team)
       : stages_(std::move(stages)), team_(team), count_(element_count(destination.dims)) {
+    for (std::size_t i = 0; i < stages_.size(); ++i) affines_.push_back(affine_run(i));
     std::vector<Dims> strides;
     strides.reserve(operands.size() + 1);
     for (const TensorDesc& operand : operands) strides.push_back(operand.strides);
@@ -316,22 +349,67 @@ class ElementwiseKernel : public Kernel {
         sources[i] = goes_on(i) ? data_[i] + base[i] + row * columns_ : joined[i].data();
         if (!goes_on(i) && !repeats(i)) join(i, base[i], row, rows, joined[i].data());
       }
-      const float* in = sources[0];
       float* const out = const_cast<float*>(sources[destination()]);
-      for (const ElementwiseStage& stage : stages_) {
-        if (stage.is_binary) {
-          apply_binary(stage, out, in, sources[stage.operand + 1], 1, count);
-        } else {
-          apply_function(stage, out, in, count);
+      run_stages(out, sources[0], count, [&](const ElementwiseStage& stage) { return Operand{sources[stage.operand + 1], 1}; });
+    }
+  }
+
+  /// The chain over a run of at most kChunk elements; operand(stage) is a binary stage's.
+  template <class OperandOf>
+  void run_stages(float* out, const float* in, int64_t count, const OperandOf& operand) const {
+    for (std::size_t i = 0; i < stages_.size(); in = out) {
+      if (affines_[i].stages > 0) {
+        const Affine affine = affine_at(i, operand);
+        if (affine.is_even()) {
+          apply_affine(affine, out, in, count);
+          i += affines_[i].stages;
+          continue;
         }
-        in = out;
+      }
+      const ElementwiseStage& stage = stages_[i++];
+      if (stage.is_binary) {
+        const Operand other = operand(stage);
+        apply_binary(stage, out, in, other.data, other.step, count);
+      } else {
+        apply_function(stage, out, in, count);
       }
     }
   }
 
+  /// How many stages from one on are an affine that is applied at once; 0: none.
+  struct AffineRun {
+    std::size_t stages = 0;
+    bool centers = false, rectifies = false;
+  };
+
+  [[nodiscard]] AffineRun affine_run(std::size_t at) const {
+    const auto is = [&](std::size_t i, BinaryFunction function) {
+      return i < stages_.size() && stages_[i].is_binary && stages_[i].binary == function;
+    };
+    AffineRun out;
+    out.centers = is(at, BinaryFunction::subtract) && !stages_[at].reversed;
+    const std::size_t scale = at + (out.centers ? 1 : 0);
+    if (!is(scale, BinaryFunction::multiply) || !is(scale + 1, BinaryFunction::add)) return {};
+    const std::size_t end = scale + 2;
+    out.rectifies = end < stages_.size() && !stages_[end].is_binary && stages_[end].function == Function::relu && stages_[end].alpha == 0;
+    out.stages = end - at + (out.rectifies ? 1 : 0);
+    return out;
+  }
+
+  template <class OperandOf>
+  [[nodiscard]] Affine affine_at(std::size_t at, const OperandOf& operand) const {
+    Affine out;
+    out.rectifies = affines_[at].rectifies;
+    if (affines_[at].centers) out.center = operand(stages_[at++]);
+    out.scale = operand(stages_[at]);
+    out.shift = operand(stages_[at + 1]);
+    return out;
+  }
+
   /// One run of at most kChunk elements at any strides.
   void run_chunk(const int64_t* offsets, int64_t count) {
-    std::array<float, kChunk> buffer, gathered;
+    std::array<float, kChunk> buffer;
+    std::array<float, kChunk> gathered[kMostElementwiseOperands];
     const std::size_t out = destination();
     float* const target = data_[out] + offsets[out];
     const bool direct = column_stride(out) == 1;
@@ -341,21 +419,15 @@ class ElementwiseKernel : public Kernel {
       for (int64_t i = 0; i < count; ++i) element_at(buffer, i) = in[i * column_stride(0)];
       in = buffer.data();
     }
-    for (const ElementwiseStage& stage : stages_) {
-      if (stage.is_binary) {
-        const std::size_t which = stage.operand + 1;
-        const float* operand = data_[which] + offsets[which];
-        const int64_t stride = column_stride(which);
-        if (stride != 0 && stride != 1) {
-          for (int64_t i = 0; i < count; ++i) element_at(gathered, i) = operand[i * stride];
-          operand = gathered.data();
-        }
-        apply_binary(stage, work, in, operand, stride == 0 ? 0 : 1, count);
-      } else {
-        apply_function(stage, work, in, count);
-      }
-      in = work;
-    }
+    run_stages(work, in, count, [&](const ElementwiseStage& stage) {
+      const std::size_t which = stage.operand + 1;
+      const float* const operand = data_[which] + offsets[which];
+      const int64_t stride = column_stride(which);
+      if (stride == 0 || stride == 1) return Operand{operand, stride};
+      float* const dense = gathered[stage.operand].data();
+      for (int64_t i = 0; i < count; ++i) dense[i] = operand[i * stride];
+      return Operand{dense, 1};
+    });
     if (!direct) {
       for (int64_t i = 0; i < count; ++i) target[i * column_stride(out)] = element_at(buffer, i);
     }
@@ -363,6 +435,7 @@ class ElementwiseKernel : public Kernel {
 
   Loops loops_;
   std::vector<ElementwiseStage> stages_;
+  std::vector<AffineRun> affines_;  ///< by the stage that each begins with
   std::vector<float*> data_;
   Team team_;
   int64_t count_ = 0, rows_ = 1, columns_ = 1, rows_per_chunk_ = 1;
