@@ -47,7 +47,7 @@ class LineNormalizationKernel : public Kernel {
   LineNormalizationKernel(const LineNormalizationShape& shape, Team team)
       : shape_(shape), team_(team), terms_(as_size((shape.length + kPiece - 1) / kPiece)) {}
 
-  void bind(std::size_t operand, std::byte* data) override { element_at(data_, operand) = reinterpret_cast<float*>(data); }
+  void bind(std::size_t operand, std::byte* data) override { data_[operand] = reinterpret_cast<float*>(data); }
   [[nodiscard]] std::string implementation() const override { return "own"; }
 
   void run() override {

@@ -23,7 +23,6 @@
 #include "exec/program.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {

@@ -15,7 +15,6 @@
 #include "exec/lower/order.h"
 #include "exec/lower/stages.h"
 #include "exec/lower/step_rates.h"
-#include "exec/lower/value_facts.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "relayout/tensor.h"
