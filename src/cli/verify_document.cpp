@@ -22,7 +22,7 @@ Json layer_json(const LayerResult& layer) {
   out.set("reference", layer.reference).set("by_structure", layer.by_structure).set("replaces", layer.replaces);
   out.set("dtype", name_of(layer.type)).set("shape", layer.dims).set("verdict", to_string(layer.outcome)).set("reason", layer.reason);
   out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor.max).set("local_floor_rms", layer.floor.rms);
-  if (!layer.inside.empty()) out.set("inside", layer.inside);
+  if (!layer.proof.inside.empty()) out.set("inside", layer.proof.inside);
   if (!layer.finite) out.set("finite", false);
   out.set("ratio", layer.ratio).set("bound", layer.bound).set("depth_err", layer.depth.error).set("depth_floor", layer.depth.floor);
   return out;
