@@ -3,10 +3,9 @@
 #include "proof/account.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -43,27 +42,7 @@ bool is_computed(const Side& side, const Node& node) {
   return &side.in_file(node) == &node && !node.is("Constant") && !node.is("Identity") && !node.is("Transpose");
 }
 
-template <class Record>
-const Record& find(const std::unordered_map<const Node*, Record>& nodes, const Node& node) {
-  static const Record kNone{};
-  const auto found = nodes.find(&node);
-  return found != nodes.end() ? found->second : kNone;
-}
-
-template <class Record, class Holds>
-int64_t count(const std::unordered_map<const Node*, Record>& nodes, const Holds& holds) {
-  return std::ranges::count_if(nodes, [&](const auto& entry) { return static_cast<bool>(std::invoke(holds, entry.second)); });
-}
-
 }  // namespace
-
-const FirstNode& Account::of_first(const Node& node) const {
-  return find(first_, node);
-}
-
-const SecondNode& Account::of_second(const Node& node) const {
-  return find(second_, node);
-}
 
 std::vector<Claim> Account::accept(Sides& sides, Look look) {
   for (Issue& issue : look.issues) note(std::move(issue));
@@ -115,18 +94,20 @@ ProofResult Account::result() {
   out.unreached = std::move(unreached_);
   out.proved = out.unexplained.empty();
   for (const auto& [node, second] : second_) {
+    out.folds += second.fold ? 1 : 0;
     out.near_folds += second.fold.value_or(0) > 0 ? 1 : 0;
     out.near_ulp = std::max(out.near_ulp, second.fold.value_or(0));
+    out.rewritten += second.is_rewritten ? 1 : 0;
+    out.nodes_equal += second.partner != nullptr ? 1 : 0;
   }
-  out.folds = count(second_, &SecondNode::fold);
-  out.folded_nodes = count(first_, &FirstNode::folded_into);
-  out.rewritten = count(second_, &SecondNode::is_rewritten);
+  for (const auto& [node, first] : first_) {
+    out.folded_nodes += first.folded_into != nullptr ? 1 : 0;
+    out.nodes_bypassed += first.is_bypassed ? 1 : 0;
+    out.nodes_evaluated += first.is_evaluated ? 1 : 0;
+    out.nodes_dead += first.is_dead ? 1 : 0;
+  }
   out.permutations = static_cast<int64_t>(permuted_tensors_.size());
   out.tensors_equal = static_cast<int64_t>(equal_tensors_.size());
-  out.nodes_equal = count(second_, &SecondNode::partner);
-  out.nodes_bypassed = count(first_, &FirstNode::is_bypassed);
-  out.nodes_evaluated = count(first_, &FirstNode::is_evaluated);
-  out.nodes_dead = count(first_, &FirstNode::is_dead);
   return out;
 }
 

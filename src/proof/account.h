@@ -48,12 +48,18 @@ class Account {
 
   // The same node by node and constant by constant, for those who show it.
   [[nodiscard]] const std::vector<Issue>& issues() const noexcept { return issues_; }
-  [[nodiscard]] const FirstNode& of_first(const Node& node) const;
-  [[nodiscard]] const SecondNode& of_second(const Node& node) const;
+  [[nodiscard]] const FirstNode& of_first(const Node& node) const { return find(first_, node); }
+  [[nodiscard]] const SecondNode& of_second(const Node& node) const { return find(second_, node); }
   /// Constants of the second model that are the first's bytes in another order.
   [[nodiscard]] const std::unordered_set<const Value*>& permuted_tensors() const noexcept { return permuted_tensors_; }
 
  private:
+  template <class Record>
+  static const Record& find(const std::unordered_map<const Node*, Record>& nodes, const Node& node) {
+    static const Record kNone{};
+    const auto found = nodes.find(&node);
+    return found != nodes.end() ? found->second : kNone;
+  }
   void pair_nodes(Sides& sides, const Node& of_a, const Node& of_b, bool is_exclusive);
 
   std::unordered_map<const Node*, FirstNode> first_;

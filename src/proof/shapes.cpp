@@ -11,7 +11,7 @@
 
 #include "base/positions.h"
 #include "model/attributes.h"
-#include "ops/op.h"
+#include "ops/op_call.h"
 #include "ops/partial_dims.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
