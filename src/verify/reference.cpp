@@ -1,22 +1,42 @@
-// Runs the original as written, each node one step: the candidate, the noise floors and the explanations are all measured against it.
+// Runs the original as written, each node one step, and keeps its outputs on disk: the candidate, the noise floors and the explanations
+// are all measured against them, and no two models need to be in memory at once.
 #include "verify/reference.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/datum.h"
 #include "relayout/execute.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 #include "verify/data_structure.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
+#include "verify/inputs/port.h"
+#include "verify/judge.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/session.h"
 
 namespace relayout {
 namespace {
+
+/// Two values are the nature of what is cast from bool or one-hot, not a sign of saturation.
+bool may_saturate(const Value& output) {
+  constexpr int kMaxSteps = 32;
+  const Node* node = output.producer();
+  for (int step = 0; node != nullptr && step < kMaxSteps; ++step) {
+    const Traits traits = traits_of(*node);
+    if (traits.has(Trait::casts) || node->is("OneHot") || node->is("EyeLike") || node->is("Sign")) return false;
+    node = traits.has(Trait::permutes) && node->input(0) != nullptr ? node->input(0)->producer() : nullptr;
+  }
+  return true;
+}
 
 /// Samples of sizes that differ.
 int all_samples(const Pair& pair, const InputMaker& inputs) {
@@ -25,6 +45,40 @@ int all_samples(const Pair& pair, const InputMaker& inputs) {
 }
 
 }  // namespace
+
+ReferenceOutputs::ReferenceOutputs(const Side& original) {
+  const auto values = original.model->graph().outputs();
+  const bool is_fixed = original.model->graph().inputs().empty();
+  for (std::size_t i = 0; i < original.outputs.size(); ++i) {
+    const Port& port = original.outputs[i];
+    const bool is_empty = port.kind == Datum::Kind::tensor && port.has_shape && std::ranges::find(port.dims, 0) != port.dims.end();
+    all_.push_back({ReferenceOutput(port.name, {may_saturate(*values[i]), is_empty, is_fixed}), {}, {}});
+  }
+}
+
+void ReferenceOutputs::add(const Outputs& outputs) {
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    all_[i].summary.add(outputs[i]);
+    all_[i].yardsticks.emplace_back().add(outputs[i]);
+    all_[i].stored.push_back(spill_.write(outputs[i]));
+  }
+}
+
+FreeDims::Assignment SizeSearch::find(const FreeDims& dims, int sample, const Trial& runs) {
+  FreeDims::Assignment sizes;
+  bool found = false;
+  const auto offer = [&](bool uneven) {
+    sizes = dims.assign({sample, samples_, attempt_, uneven});
+    found = runs(sizes);
+  };
+  do {
+    offer(takes_uneven_);
+    if (!found && takes_uneven_ && sample % 2 == 1) offer(takes_uneven_ = false);
+  } while (!found && !has_found_ && ++attempt_ < dims.attempts());
+  if (!found && !has_found_) attempt_ = 0;
+  has_found_ = has_found_ || found;
+  return sizes;
+}
 
 Reference::Reference(const Pair& pair, const InputMaker& inputs)
     : pair_(&pair),

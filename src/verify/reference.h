@@ -2,18 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/verify.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
+#include "verify/judge.h"
 #include "verify/pair.h"
-#include "verify/reference_outputs.h"
 #include "verify/session.h"
-#include "verify/size_search.h"
+#include "verify/spill.h"
+#include "verify/yardstick.h"
 
 namespace relayout {
 
@@ -23,6 +26,46 @@ struct Sample {
   double deviation = 0;  ///< standard deviation of its floating-point inputs; 0: the usual kinds of values
   FreeDims::Assignment assignment;
   int64_t macs = 0;
+};
+
+/// The original's outputs over the samples that it ran, put aside in a temporary file, and the facts about them.
+class ReferenceOutputs {
+ public:
+  explicit ReferenceOutputs(const Side& original);
+
+  /// The outputs of the next sample.
+  void add(const Outputs& outputs);
+  [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
+  [[nodiscard]] const ReferenceOutput& summary(std::size_t output) const { return all_[output].summary; }
+  [[nodiscard]] Datum value(std::size_t output, std::size_t sample) const { return spill_.read(all_[output].stored[sample]); }
+  [[nodiscard]] const Yardstick& yardstick(std::size_t output, std::size_t sample) const { return all_[output].yardsticks[sample]; }
+
+ private:
+  struct Output {
+    ReferenceOutput summary;
+    std::vector<Spill::Stored> stored;  ///< by sample
+    std::vector<Yardstick> yardsticks;  ///< by sample
+  };
+  std::vector<Output> all_;
+  Spill spill_;
+};
+
+/// Sizes for the free dims of each sample, found by trial: the attempt that the first runnable sample takes counts for all that follow.
+class SizeSearch {
+ public:
+  /// Whether the model runs with these sizes.
+  using Trial = std::function<bool(const FreeDims::Assignment& sizes)>;
+
+  /// `samples`: how many sizes are to be told apart, see FreeDims::Place.
+  explicit SizeSearch(int samples) : samples_(samples) {}
+  /// The sizes that were tried last for a sample with these dims: the ones that the model takes, if there are any.
+  [[nodiscard]] FreeDims::Assignment find(const FreeDims& dims, int sample, const Trial& runs);
+
+ private:
+  int samples_;
+  int attempt_ = 0;
+  bool has_found_ = false;
+  bool takes_uneven_ = true;  ///< spatial sizes that halve unevenly; false once they were refused
 };
 
 /// The original run as written over samples: everything is measured against it.

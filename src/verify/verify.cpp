@@ -56,7 +56,6 @@
 #include "verify/reference.h"
 #include "verify/rules.h"
 #include "verify/session.h"
-#include "verify/settle.h"
 #include "verify/yardstick.h"
 
 namespace relayout {
