@@ -10,14 +10,23 @@
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"
+#include "verify/nodes/constant_grids.h"
 #include "verify/nodes/fed_runs.h"
-#include "verify/nodes/known_roundings.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/node_loss.h"
 #include "verify/quantizer.h"
 #include "verify/spill.h"
 
 namespace relayout {
+
+/// The roundings of a quantized model b, as far as its graph and the original's tell of them before anything runs.
+struct KnownRoundings {
+  std::vector<NodeLoss> losses;                    ///< by layer: its grid, and whether all that it is made of is rounded in a known way
+  ConstantGrids constants;                         ///< of a's constants
+  std::map<std::string, Quantizer> inputs;         ///< of a's inputs, by name
+  std::unordered_set<const Value*> dynamic;        ///< values of b that some readers round by their own elements
+  std::unordered_set<std::string> dynamic_inputs;  ///< those of them that are inputs
+};
 
 /// What the nodes of a quantized model lose, each fed the original's values. What rounding must cost them gives the original itself, its
 /// constants and operands rounded to the grids that the quantized model has for them, as if these had no ends, and to its floating-point
