@@ -1,4 +1,4 @@
-// Contents of a tensor as bytes, factors and a permutation: what comes of scaling, permuting and converting them.
+// Contents of a tensor as bytes, factors and a permutation: computed in pieces, rounded once.
 #include "model/tensor_data.h"
 
 #include <algorithm>
@@ -13,17 +13,77 @@
 #include "base/positions.h"
 #include "model/bytes.h"
 #include "model/float_elements.h"
+#include "model/permute.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
 namespace {
+
+using Buffer = std::unique_ptr<std::byte[]>;
 
 /// Bytes of a row that is always read whole.
 constexpr int64_t kLargestAssumedRow = int64_t{1} << 20;
 
 [[noreturn]] void fail_defect(const std::string& what) {
   fail(ErrorKind::defect, "tensor data: " + what);
+}
+
+Buffer make_buffer(int64_t size) {
+  return std::make_unique_for_overwrite<std::byte[]>(as_size(size));
+}
+
+std::span<std::byte> view(const Buffer& buffer, int64_t size) {
+  return {buffer.get(), as_size(size)};
+}
+
+int64_t product(std::span<const int64_t> dims) {
+  int64_t out = 1;
+  for (const int64_t dim : dims) out *= dim;
+  return out;
+}
+
+/// Elements of `bits` < 8 one to a byte, the first from the low bits.
+void unpack(std::span<const std::byte> packed, int bits, std::span<std::byte> out) {
+  const auto per_byte = as_size(8 / bits);
+  const auto mask = static_cast<unsigned>((1 << bits) - 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto shift = i % per_byte * as_size(bits);
+    out[i] = static_cast<std::byte>(std::to_integer<unsigned>(packed[i / per_byte]) >> shift & mask);
+  }
+}
+
+void pack(std::span<const std::byte> elements, int bits, std::span<std::byte> out) {
+  const auto per_byte = as_size(8 / bits);
+  std::ranges::fill(out, std::byte{0});
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    out[i / per_byte] |= elements[i] << (i % per_byte * as_size(bits));
+  }
+}
+
+void extend_signs(std::span<std::byte> elements, int bits) {
+  const auto sign = static_cast<unsigned>(1 << (bits - 1));
+  for (std::byte& element : elements) {
+    const auto value = std::to_integer<unsigned>(element);
+    element = static_cast<std::byte>((value ^ sign) - sign);
+  }
+}
+
+/// A permutation that keeps dim 0 and lets two groups of dims behind it change places.
+struct Exchange {
+  int64_t leading, trailing;  ///< elements of the groups, in source order
+};
+
+std::optional<Exchange> as_exchange(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
+  if (permutation.size() < 3 || permutation[0] != 0) return std::nullopt;
+  const auto rank = static_cast<int64_t>(permutation.size());
+  const int64_t split = permutation[1];
+  for (int64_t i = 1; i < rank; ++i) {
+    const int64_t expected = i <= rank - split ? split + i - 1 : i - (rank - split);
+    if (permutation[as_size(i)] != expected) return std::nullopt;
+  }
+  return Exchange{product(dims.subspan(1, as_size(split - 1))), product(dims.subspan(as_size(split)))};
 }
 
 Dims permuted_dims(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
@@ -155,6 +215,191 @@ TensorData TensorData::permuted(std::span<const int64_t> permutation) const {
       changed.permutation.empty() ? Dims(permutation.begin(), permutation.end()) : permuted_dims(changed.permutation, permutation);
   if (std::ranges::is_sorted(changed.permutation)) changed.permutation.clear();
   return with(type_, permuted_dims(dims_, permutation), std::move(changed));
+}
+
+namespace {
+
+/// The source's axis whose indices are the rows.
+std::size_t row_axis(const TensorData& data) {
+  return data.permutation().empty() ? 0 : as_size(data.permutation()[0]);
+}
+
+/// Dims of the source elements that make `count` rows.
+Dims part_dims(const TensorData& data, int64_t count) {
+  Dims dims = data.source_dims();
+  if (!dims.empty()) dims[row_axis(data)] = count;
+  return dims;
+}
+
+void read_part(const TensorData& data, int64_t begin, int64_t count, std::span<std::byte> out) {
+  const std::size_t axis = row_axis(data);
+  const std::span<const int64_t> dims = data.source_dims();
+  const int64_t inner =
+      dims.empty() ? data.source().size() : product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(data.source_type()));
+  const auto run = as_size(inner * count);
+  int64_t offset = begin * inner;
+  while (!out.empty()) {
+    data.source().read(offset, out.first(run));
+    out = out.subspan(run);
+    if (!dims.empty()) offset += inner * dims[axis];
+  }
+}
+
+void check_assumed(const TensorData& data, int64_t begin, int64_t count, std::span<const std::byte> rows) {
+  // With another dim first there are no whole rows to look at.
+  if (row_axis(data) != 0) throw OutOfRange();
+  const std::size_t row = rows.size() / as_size(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const double largest = largest_magnitude(data.source_type(), rows.subspan(as_size(i) * row, row));
+    for (const auto& scale : data.assumed()) {
+      ChannelRange range;
+      range.note(largest, scale->at(begin + i, 0));
+      if (range.overflows(data.source_type()) || range.vanishes(data.source_type())) throw OutOfRange();
+    }
+  }
+}
+
+void scale_run(const TensorData& data, int64_t first_element, int64_t count, const std::byte* from, std::byte* to) {
+  if (data.scales().empty() && data.type() == data.source_type()) return;
+  const std::span<const int64_t> dims = data.source_dims();
+  // Elements from one index of the axis to the next; of an axis along which nothing varies: all.
+  const int64_t all = product(dims);
+  const auto step = [&](int64_t size, std::size_t axis) { return size != 1 ? product(dims.subspan(axis + 1)) : all; };
+  struct Steps {
+    const Scale& scale;
+    int64_t row, column;
+  };
+  std::vector<Steps> steps;
+  int64_t run = all;
+  for (const auto& scale : data.scales()) {
+    steps.push_back({*scale, step(scale->rows, scale->row_axis), step(scale->columns, scale->column_axis)});
+    run = std::min({run, steps.back().row, steps.back().column});
+  }
+  for (int64_t done = 0; done < count;) {
+    const int64_t at = first_element + done;
+    const int64_t length = std::min(count - done, run - at % run);
+    double factor = 1;
+    for (const auto& [scale, row, column] : steps) factor *= scale.at(at / row % scale.rows, at / column % scale.columns);
+    // A factor of one leaves the bits as they are, signaling NaNs included.
+    if (factor != 1.0 || data.type() != data.source_type()) {
+      multiply(data.source_type(), from + done * static_cast<int64_t>(memory_size(data.source_type())), data.type(),
+               to + done * static_cast<int64_t>(memory_size(data.type())), length, factor);
+    }
+    done += length;
+  }
+}
+
+void scale_part(const TensorData& data, int64_t begin, int64_t count, const std::byte* from, std::byte* to) {
+  if (data.scales().empty() && data.type() == data.source_type()) return;
+  const std::span<const int64_t> dims = data.source_dims();
+  if (dims.empty()) return scale_run(data, 0, 1, from, to);
+  const std::size_t axis = row_axis(data);
+  const int64_t inner = product(dims.subspan(axis + 1));
+  const int64_t run = inner * count, runs = element_count(part_dims(data, count)) / std::max<int64_t>(run, 1);
+  for (int64_t i = 0; i < runs; ++i) {
+    scale_run(data, (i * dims[axis] + begin) * inner, run, from, to);
+    from += run * static_cast<int64_t>(memory_size(data.source_type()));
+    to += run * static_cast<int64_t>(memory_size(data.type()));
+  }
+}
+
+void read_packed_rows(const TensorData& data, int64_t begin, int64_t count, std::span<std::byte> out) {
+  const int64_t elements = element_count(data.dims());
+  const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];
+  const int64_t row = elements / rows;
+  const int bits = traits(data.type()).bits;
+  const bool rows_are_bytes = row * bits % 8 == 0 && row_axis(data) == 0;
+  const bool whole = count == rows;
+  if (!whole && !rows_are_bytes) fail_defect("rows of " + std::string(name_of(data.type())) + " that are not whole bytes");
+  if (static_cast<int64_t>(out.size()) != packed_byte_size(data.type(), row * count)) fail_defect("a buffer that does not fit the rows");
+  const int64_t offset = row * bits / 8 * begin;
+  if (data.permutation().empty()) return data.source().read(offset, out);
+  const Buffer packed = make_buffer(static_cast<int64_t>(out.size()));
+  data.source().read(offset, view(packed, static_cast<int64_t>(out.size())));
+  const Buffer source = make_buffer(row * count);
+  const Buffer target = make_buffer(row * count);
+  unpack(view(packed, static_cast<int64_t>(out.size())), bits, view(source, row * count));
+  permute(1, source.get(), part_dims(data, count), data.permutation(), target.get());
+  pack(view(target, row * count), bits, out);
+}
+
+}  // namespace
+
+void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> out) const {
+  const int64_t rows = dims_.empty() ? 1 : dims_[0];
+  if (begin < 0 || count < 0 || count > rows || begin > rows - count) fail_defect("rows out of range");
+  if (count == 0 || source_.size() == 0) return;
+  if (traits(type_).bits < 8) return read_packed_rows(*this, begin, count, out);
+  const int64_t size = byte_size() / rows * count;
+  if (static_cast<int64_t>(out.size()) != size) fail_defect("a buffer that does not fit the rows");
+  // Read, scaled and converted, permuted: each step into `out` when it is the last, and in place where it may be.
+  const int64_t source_size = source_.size() / rows * count;
+  const bool converts = type_ != source_type(), permutes = !permutation().empty();
+  const Buffer read = make_buffer(converts || permutes ? source_size : 0);
+  std::byte* const source = converts || permutes ? read.get() : out.data();
+  read_part(*this, begin, count, {source, as_size(source_size)});
+  if (!assumed().empty()) check_assumed(*this, begin, count, {source, as_size(source_size)});
+  const Buffer computed = make_buffer(converts && permutes ? size : 0);
+  std::byte* const target = !permutes ? out.data() : converts ? computed.get() : source;
+  scale_part(*this, begin, count, source, target);
+  if (permutes) permute(memory_size(type_), target, part_dims(*this, count), permutation(), out.data());
+}
+
+void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
+  if (!assumed().empty()) throw OutOfRange();
+  constexpr int64_t kPiece = int64_t{4} << 20;
+  const int64_t rows = dims_.empty() ? 1 : dims_[0];
+  const int64_t row_size = byte_size() / rows;
+  const std::optional<Exchange> exchange = permutation().empty() ? std::nullopt : as_exchange(source_dims(), permutation());
+  if (traits(type_).bits < 8 || (!permutation().empty() && !exchange)) {
+    const Buffer buffer = make_buffer(row_size);
+    read_rows(row, 1, view(buffer, row_size));
+    return sink(0, view(buffer, row_size));
+  }
+  const auto size = static_cast<int64_t>(memory_size(type_)), source_size = static_cast<int64_t>(memory_size(source_type()));
+  const int64_t elements = row_size / size;
+  // Without a permutation the row is one column of elements, read in any portions.
+  const int64_t leading = exchange ? exchange->leading : elements;
+  const int64_t trailing = exchange ? exchange->trailing : 1;
+  const int64_t portion = std::clamp<int64_t>(kPiece / (trailing * source_size), 1, leading);
+  const bool converts = type_ != source_type();
+  const Buffer source = make_buffer(portion * trailing * source_size);
+  const Buffer computed = make_buffer(converts ? portion * trailing * size : 0);
+  const Buffer target = make_buffer(exchange ? portion * trailing * size : 0);
+  std::byte* const scaled = converts ? computed.get() : source.get();
+  for (int64_t at = 0; at < leading; at += portion) {
+    const int64_t count = std::min(portion, leading - at);
+    const int64_t first = row * elements + at * trailing;
+    source_.read(first * source_size, view(source, count * trailing * source_size));
+    scale_run(*this, first, count * trailing, source.get(), scaled);
+    if (!exchange) {
+      sink(at * size, {scaled, as_size(count * size)});
+      continue;
+    }
+    permute(memory_size(type_), scaled, Dims{count, trailing}, Dims{1, 0}, target.get());
+    for (int64_t k = 0; k < trailing; ++k) {
+      sink((k * leading + at) * size, view(target, (k + 1) * count * size).subspan(as_size(k * count * size)));
+    }
+  }
+}
+
+Tensor TensorData::load() const {
+  Tensor tensor(type_, dims_);
+  const int64_t count = element_count(dims_);
+  if (count == 0) return tensor;
+  const int64_t rows = dims_.empty() ? 1 : dims_[0];
+  const int bits = traits(type_).bits;
+  const int64_t size = count * static_cast<int64_t>(memory_size(type_));
+  const std::span<std::byte> memory(tensor.bytes(), as_size(size));
+  if (bits >= 8) {
+    read_rows(0, rows, memory);
+    return tensor;
+  }
+  const Buffer packed = make_buffer(source_.size());
+  read_rows(0, rows, view(packed, source_.size()));
+  unpack(view(packed, source_.size()), bits, memory);
+  if (type_ == DataType::int4 || type_ == DataType::int2) extend_signs(memory, bits);
+  return tensor;
 }
 
 }  // namespace relayout
