@@ -78,11 +78,69 @@ class Splicer::GraphLists {
   GraphLists(Splicer& splicer, const Graph& graph, Items items, const OriginalElements& originals, Segments& out)
       : splicer_(splicer), graph_(graph), items_(items), originals_(originals), out_(out) {}
 
-  [[nodiscard]] List nodes(int field) const;
-  [[nodiscard]] List value_infos(int field) const;
-  [[nodiscard]] List inputs() const;
-  [[nodiscard]] List initializers() const;
-  [[nodiscard]] List sparse_initializers() const;
+  List nodes(int field) const {
+    std::vector<const Node*> nodes;
+    std::vector<const onnx::NodeProto*> messages;
+    for (const Node& node : graph_.nodes()) {
+      nodes.push_back(&node);
+      messages.push_back(&node.message());
+    }
+    return {
+        items_, field, numbers_of(messages, originals_.nodes), originals_.nodes.size(),
+        [this, field, nodes = std::move(nodes)](std::size_t i, const Item* item, int64_t) { splicer_.node(out_, field, *nodes[i], item); }};
+  }
+
+  List value_infos(int field) const {
+    const std::vector<const onnx::ValueInfoProto*>& originals = originals_.value_infos;
+    std::vector<const onnx::ValueInfoProto*> live;
+    for (const onnx::ValueInfoProto* info : originals) {
+      if (!graph_.is_stale(*info)) live.push_back(info);
+    }
+    return {items_, field, numbers_of(live, originals), originals.size(),
+            [this, field, live = std::move(live)](std::size_t i, const Item* item, int64_t) {
+              splicer_.port(out_, graph_, field, *live[i], item);
+            }};
+  }
+
+  List inputs() const {
+    constexpr int kField = GraphProto::kInputFieldNumber;
+    std::vector<const onnx::ValueInfoProto*> infos;
+    for (const Value* value : graph_.inputs()) infos.push_back(value->info());
+    return {items_, kField, numbers_of(infos, originals_.inputs), originals_.inputs.size(),
+            [this](std::size_t i, const Item* item, int64_t) { splicer_.port(out_, graph_, kField, *graph_.inputs()[i]->info(), item); }};
+  }
+
+  List initializers() const {
+    std::vector<const Initializer*> dense;
+    std::vector<const onnx::TensorProto*> messages;
+    for (const Initializer& initializer : graph_.initializers()) {
+      if (initializer.sparse != nullptr) continue;
+      dense.push_back(&initializer);
+      messages.push_back(initializer.message);
+    }
+    const bool is_main = graph_.outer() == nullptr;
+    const std::vector<const Initializer*>& of_main = splicer_.origin_.initializers;
+    std::vector<int64_t> numbers = is_main ? numbers_of(dense, of_main) : numbers_of(messages, originals_.initializers);
+    const std::size_t count = is_main ? of_main.size() : originals_.initializers.size();
+    return {items_, GraphProto::kInitializerFieldNumber, std::move(numbers), count,
+            [this, dense = std::move(dense)](std::size_t i, const Item* item, int64_t number) {
+              splicer_.initializer(out_, *dense[i], item, number);
+            }};
+  }
+
+  List sparse_initializers() const {
+    std::vector<const Initializer*> sparse;
+    std::vector<const onnx::SparseTensorProto*> messages;
+    for (const Initializer& initializer : graph_.initializers()) {
+      if (initializer.sparse == nullptr) continue;
+      sparse.push_back(&initializer);
+      messages.push_back(initializer.sparse);
+    }
+    return {items_, GraphProto::kSparseInitializerFieldNumber, numbers_of(messages, originals_.sparse_initializers),
+            originals_.sparse_initializers.size(), [this, sparse = std::move(sparse)](std::size_t i, const Item* item, int64_t) {
+              splicer_.sparse_initializer(out_, *sparse[i], item);
+            }};
+  }
 
  private:
   Splicer& splicer_;
@@ -91,70 +149,6 @@ class Splicer::GraphLists {
   const OriginalElements& originals_;
   Segments& out_;
 };
-
-Splicer::List Splicer::GraphLists::nodes(int field) const {
-  std::vector<const Node*> nodes;
-  std::vector<const onnx::NodeProto*> messages;
-  for (const Node& node : graph_.nodes()) {
-    nodes.push_back(&node);
-    messages.push_back(&node.message());
-  }
-  return {
-      items_, field, numbers_of(messages, originals_.nodes), originals_.nodes.size(),
-      [this, field, nodes = std::move(nodes)](std::size_t i, const Item* item, int64_t) { splicer_.node(out_, field, *nodes[i], item); }};
-}
-
-Splicer::List Splicer::GraphLists::value_infos(int field) const {
-  const std::vector<const onnx::ValueInfoProto*>& originals = originals_.value_infos;
-  std::vector<const onnx::ValueInfoProto*> live;
-  for (const onnx::ValueInfoProto* info : originals) {
-    if (!graph_.is_stale(*info)) live.push_back(info);
-  }
-  return {items_, field, numbers_of(live, originals), originals.size(),
-          [this, field, live = std::move(live)](std::size_t i, const Item* item, int64_t) {
-            splicer_.port(out_, graph_, field, *live[i], item);
-          }};
-}
-
-Splicer::List Splicer::GraphLists::inputs() const {
-  constexpr int kField = GraphProto::kInputFieldNumber;
-  std::vector<const onnx::ValueInfoProto*> infos;
-  for (const Value* value : graph_.inputs()) infos.push_back(value->info());
-  return {items_, kField, numbers_of(infos, originals_.inputs), originals_.inputs.size(),
-          [this](std::size_t i, const Item* item, int64_t) { splicer_.port(out_, graph_, kField, *graph_.inputs()[i]->info(), item); }};
-}
-
-Splicer::List Splicer::GraphLists::initializers() const {
-  std::vector<const Initializer*> dense;
-  std::vector<const onnx::TensorProto*> messages;
-  for (const Initializer& initializer : graph_.initializers()) {
-    if (initializer.sparse != nullptr) continue;
-    dense.push_back(&initializer);
-    messages.push_back(initializer.message);
-  }
-  const bool is_main = graph_.outer() == nullptr;
-  const std::vector<const Initializer*>& of_main = splicer_.origin_.initializers;
-  std::vector<int64_t> numbers = is_main ? numbers_of(dense, of_main) : numbers_of(messages, originals_.initializers);
-  const std::size_t count = is_main ? of_main.size() : originals_.initializers.size();
-  return {items_, GraphProto::kInitializerFieldNumber, std::move(numbers), count,
-          [this, dense = std::move(dense)](std::size_t i, const Item* item, int64_t number) {
-            splicer_.initializer(out_, *dense[i], item, number);
-          }};
-}
-
-Splicer::List Splicer::GraphLists::sparse_initializers() const {
-  std::vector<const Initializer*> sparse;
-  std::vector<const onnx::SparseTensorProto*> messages;
-  for (const Initializer& initializer : graph_.initializers()) {
-    if (initializer.sparse == nullptr) continue;
-    sparse.push_back(&initializer);
-    messages.push_back(initializer.sparse);
-  }
-  return {items_, GraphProto::kSparseInitializerFieldNumber, numbers_of(messages, originals_.sparse_initializers),
-          originals_.sparse_initializers.size(), [this, sparse = std::move(sparse)](std::size_t i, const Item* item, int64_t) {
-            splicer_.sparse_initializer(out_, *sparse[i], item);
-          }};
-}
 
 Segments Splicer::graph(const Graph& graph) {
   const GraphProto& message = *graph.message();
