@@ -57,6 +57,14 @@ TEST(Permute, AllOrdersOfFiveDimsWithOnes) {
   } while (std::ranges::next_permutation(permutation).found);
 }
 
+TEST(Permute, SizesAroundTheTiles) {
+  for (int64_t rows = 1; rows <= 21; ++rows) {
+    for (int64_t columns = 1; columns <= 9; ++columns) {
+      for (const std::size_t size : {2U, 4U}) check(size, {3, rows, columns}, {0, 2, 1});
+    }
+  }
+}
+
 TEST(Permute, SizesAroundTheBlocks) {
   for (const int64_t rows : {1, 15, 16, 17, 63, 64, 65, 130}) {
     for (const int64_t columns : {1, 2, 9, 63, 64, 65, 129}) check(4, {2, rows, columns}, {0, 2, 1});
