@@ -20,7 +20,7 @@ set(never_cli model ops layout passes proof exec profile verify diff convert ins
 
 # The room at home behind each public header.
 set(headers_base error version estimate)
-set(headers_model types tensor datum model graph findings data_file save_options)
+set(headers_model types tensor datum model graph short_list findings data_file save_options)
 set(headers_layout layout)
 set(headers_proof proof)
 set(headers_passes pass_options)
