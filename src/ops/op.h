@@ -57,6 +57,14 @@ struct Op {
 [[nodiscard]] inline Arithmetic arithmetic_of(const Node& node) {
   return traits_of(node).arithmetic();
 }
+[[nodiscard]] inline Predicate predicate_of(const Node& node) {
+  return traits_of(node).predicate();
+}
+/// Whether a node hands on numbers within limits that it is given, or the larger or smaller of several: Clip, Max and Min; not Relu, which
+/// is given none.
+[[nodiscard]] bool limits(const Node& node);
+/// Whether a node hands on the elements of input 0 along other axes and does no more: Transpose, Reshape, Flatten, Squeeze, Unsqueeze.
+[[nodiscard]] bool only_moves_axes(const Node& node);
 /// The whole table of the default domain, by name.
 [[nodiscard]] std::span<const Op> op_table();
 

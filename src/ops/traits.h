@@ -4,47 +4,102 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 namespace relayout {
 
 /// A fact about an operator that follows from its definition and holds for every version of it. "The result" is its first output.
-enum class Trait : uint32_t {
-  same_dims = 1U << 0U,      ///< the result has the dims of input 0
-  broadcasts = 1U << 1U,     ///< the result has the dims of all inputs, broadcast as in numpy (before opset 7: of input 0)
-  same_type = 1U << 2U,      ///< the result has the element type of input 0 (of sequences: their tensors have)
-  makes_boolean = 1U << 3U,  ///< the result is of type bool
-  makes_int64 = 1U << 4U,    ///< the result is of type int64: indices, counts, dims
-  keeps_order = 1U << 5U,    ///< the result has the elements of input 0 in the same row-major order
-  permutes = 1U << 6U,       ///< the result has each element of input 0 exactly once
-  casts = 1U << 7U,          ///< element i of the result is element i of input 0, converted to another type
-  one_is_itself = 1U << 8U,  ///< any number of inputs; with a single one the result is that input
-  affine = 1U << 9U,         ///< x → a·x + b for one operand x when the others are constants
-  multiplies = 1U << 10U,    ///< adds up products of the elements of two operands
-  random = 1U << 11U,        ///< draws numbers
-  quantizes = 1U << 12U,     ///< converts to or from quantized numbers
-  quantized = 1U << 13U,     ///< computes with quantized numbers
-  jumps = 1U << 14U,         ///< a result may change by much where an operand changes by rounding: steps, choices (not: indices of MaxPool)
-  chooses = 1U << 15U,       ///< jumps, and computes before it decides: of equal operands two correct evaluations may decide differently
-  costly = 1U << 16U,        ///< takes far longer than reading its operands and writing its results: products, searches, interpolation
-  control_flow = 1U << 17U,  ///< runs nested graphs; has no kernel
-  elementwise = 1U << 18U,   ///< element i of the result is computed of the elements at its place, for every i in the same way
-  exact = 1U << 19U,         ///< nothing is rounded: each element of the results is an element of the operands, its negative, or given
-  contracts = 1U << 20U,     ///< of one operand; results are no further apart than the elements that they are computed of, by default
-  linear = 1U << 21U,        ///< takes up affines: linear in input 0 and in input 1, one of which is a weight, by channels; a bias is added
-  identity = 1U << 22U,      ///< the result is input 0 (of Dropout: where it does not train)
-  clips = 1U << 23U,         ///< the result is input 0 with what lies beyond a range set to its ends; an end may be infinite
-  averages = 1U << 24U,      ///< each element of the result is a mean of elements of one channel of input 0
-  normalizes = 1U << 25U,    ///< divides deviations from a mean of the data by their spread, and scales and shifts by operands
-  transposed = 1U << 26U,    ///< a convolution that adds each element of input 0 to many of the result: its weight is [I, O/groups, k…]
-  post_op = 1U << 27U,       ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which makes infinity of NaN
+enum class Trait : uint64_t {
+  same_dims = 1ULL << 0U,      ///< the result has the dims of input 0
+  broadcasts = 1ULL << 1U,     ///< the result has the dims of all inputs, broadcast as in numpy (before opset 7: of input 0)
+  same_type = 1ULL << 2U,      ///< the result has the element type of input 0 (of sequences: their tensors have)
+  makes_boolean = 1ULL << 3U,  ///< the result is of type bool
+  makes_int64 = 1ULL << 4U,    ///< the result is of type int64: indices, counts, dims
+  keeps_order = 1ULL << 5U,    ///< the result has the elements of input 0 in the same row-major order
+  permutes = 1ULL << 6U,       ///< the result has each element of input 0 exactly once
+  casts = 1ULL << 7U,          ///< element i of the result is element i of input 0, converted to another type
+  one_is_itself = 1ULL << 8U,  ///< any number of inputs; with a single one the result is that input
+  affine = 1ULL << 9U,         ///< x → a·x + b for one operand x when the others are constants
+  multiplies = 1ULL << 10U,    ///< adds up products of the elements of two operands
+  random = 1ULL << 11U,        ///< draws numbers
+  quantizes = 1ULL << 12U,     ///< converts to or from quantized numbers
+  quantized = 1ULL << 13U,     ///< computes with quantized numbers
+  jumps = 1ULL << 14U,    ///< a result may change by much where an operand changes by rounding: steps, choices (not: indices of MaxPool)
+  chooses = 1ULL << 15U,  ///< jumps, and computes before it decides: of equal operands two correct evaluations may decide differently
+  costly = 1ULL << 16U,   ///< takes far longer than reading its operands and writing its results: products, searches, interpolation
+  control_flow = 1ULL << 17U,  ///< runs nested graphs; has no kernel
+  elementwise = 1ULL << 18U,   ///< element i of the result is computed of the elements at its place, for every i in the same way
+  exact = 1ULL << 19U,         ///< nothing is rounded: each element of the results is an element of the operands, its negative, or given
+  contracts = 1ULL << 20U,     ///< of one operand; results are no further apart than the elements that they are computed of, by default
+  linear = 1ULL << 21U,      ///< takes up affines: linear in input 0 and in input 1, one of which is a weight, by channels; a bias is added
+  identity = 1ULL << 22U,    ///< the result is input 0 (of Dropout: where it does not train)
+  clips = 1ULL << 23U,       ///< the result is input 0 with what lies beyond a range set to its ends; an end may be infinite
+  averages = 1ULL << 24U,    ///< each element of the result is a mean of elements of one channel of input 0
+  normalizes = 1ULL << 25U,  ///< divides deviations from a mean of the data by their spread, and scales and shifts by operands
+  transposed = 1ULL << 26U,  ///< a convolution that adds each element of input 0 to many of the result: its weight is [I, O/groups, k…]
+  post_op = 1ULL << 27U,     ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which makes infinity of NaN
                              ///< there, and not Gelu, which makes NaN of infinity
-  dense = 1U << 28U,         ///< the executor's kernel for f32 is oneDNN's, or made like it: it takes input 0 without gaps only
-  piecewise = 1U << 29U,     ///< the definition has a rule of its own for some numbers: a limit, a kink, a comparison, the end of a domain
-                             ///< or of a type; numbers that are all subject to one rule show nothing of the others
+  dense = 1ULL << 28U,       ///< the executor's kernel for f32 is oneDNN's, or made like it: it takes input 0 without gaps only
+  piecewise = 1ULL << 29U,   ///< the definition has a rule of its own for some numbers (ops/cuts.h): a limit, a kink, a comparison, the end
+                             ///< of a domain or of a type; numbers that are all subject to one rule show nothing of the others
+  pools = 1ULL << 30U,       ///< each element of the result is made of elements of one channel of input 0: of a window, or of all
+  homogeneous = 1ULL << 31U,  ///< elementwise, of one operand: a·x gives a times what x gives, for every a ≥ 0
+  searches = 1ULL << 32U,     ///< finds the largest or smallest of several numbers; which of equal ones it takes is defined
+  tests = 1ULL << 33U,        ///< tells NaN or infinities from all other numbers
+  indexes = 1ULL << 34U,      ///< input 1 holds positions within input 0: along its axis, or, without one, in each row a position for each
+                              ///< axis behind the first `batch_dims`
 };
 
 /// The function of the elements of an operator's operands, which are broadcast. Of any number of operands, all in one row.
 enum class Arithmetic : uint8_t { none, add, subtract, multiply, divide, minimum, maximum, mean, negate };
+
+/// What is true of the elements at one place of an operator's operands where its result is: of two numbers, or of one or two conditions
+/// (of conditions, `equal` is equivalence).
+enum class Predicate : uint8_t {
+  none,
+  equal,
+  less,
+  less_or_equal,
+  greater,
+  greater_or_equal,
+  logical_and,
+  logical_or,
+  logical_xor,
+  logical_not
+};
+
+/// Whether two numbers are compared.
+[[nodiscard]] constexpr bool compares(Predicate predicate) noexcept {
+  return predicate >= Predicate::equal && predicate <= Predicate::greater_or_equal;
+}
+
+/// The predicate that is true of exchanged operands where this one is of the given ones: itself for those that are symmetric. None of
+/// `logical_not`, which has one operand.
+[[nodiscard]] constexpr Predicate mirrored(Predicate predicate) noexcept {
+  switch (predicate) {
+    case Predicate::less:
+      return Predicate::greater;
+    case Predicate::less_or_equal:
+      return Predicate::greater_or_equal;
+    case Predicate::greater:
+      return Predicate::less;
+    case Predicate::greater_or_equal:
+      return Predicate::less_or_equal;
+    case Predicate::logical_not:
+      return Predicate::none;
+    default:
+      return predicate;
+  }
+}
+
+/// How an operator names the axes of input 0 (of Unsqueeze: of the result) that it works along. An attribute that is left out has the
+/// default of the operator's schema.
+enum class Along : uint8_t {
+  none,          ///< it does not; or also otherwise: Compress and Unique go through all elements without an axis
+  axis,          ///< by attribute `axis`
+  axis_operand,  ///< by the only element of input 1
+  axes,          ///< by attribute `axes`, in some versions input 1; their order is of no account
+};
 
 /// The use that an operator makes of one of its inputs.
 enum class Reads : uint8_t { elements, dims, type };
@@ -53,10 +108,12 @@ enum class Reads : uint8_t { elements, dims, type };
 /// states what it is.
 class Traits {
  public:
-  constexpr Traits(Trait one) noexcept : flags_(static_cast<uint32_t>(one)) {}   // NOLINT(google-explicit-constructor): one is a set
+  constexpr Traits(Trait one) noexcept : flags_(static_cast<uint64_t>(one)) {}   // NOLINT(google-explicit-constructor): one is a set
   constexpr Traits(Arithmetic arithmetic) noexcept : arithmetic_(arithmetic) {}  // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Predicate predicate) noexcept : predicate_(predicate) {}      // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Along along) noexcept : along_(along) {}                      // NOLINT(google-explicit-constructor): as above
   /// Of an operator that none of the traits describes.
-  [[nodiscard]] static constexpr Traits none() noexcept { return Traits(0U); }
+  [[nodiscard]] static constexpr Traits none() noexcept { return Traits(uint64_t{0}); }
   /// Each element of the results is an element of input `input` (or of another input that this is said of) or a fill value, and which one
   /// does not depend on their contents. Of Dropout: of its first result, where it does not train.
   [[nodiscard]] static constexpr Traits moves(std::size_t input) noexcept { return none().with(&Traits::moved_, 1U << input); }
@@ -74,8 +131,10 @@ class Traits {
     return none().with(&Traits::convolution_weight_, 1U << input);
   }
 
-  [[nodiscard]] constexpr bool has(Trait trait) const noexcept { return (flags_ & static_cast<uint32_t>(trait)) != 0; }
+  [[nodiscard]] constexpr bool has(Trait trait) const noexcept { return (flags_ & static_cast<uint64_t>(trait)) != 0; }
   [[nodiscard]] constexpr Arithmetic arithmetic() const noexcept { return arithmetic_; }
+  [[nodiscard]] constexpr Predicate predicate() const noexcept { return predicate_; }
+  [[nodiscard]] constexpr Along along() const noexcept { return along_; }
   [[nodiscard]] constexpr bool moves_input(std::size_t input) const noexcept { return contains(moved_, input); }
   [[nodiscard]] constexpr bool is_taken_exactly(std::size_t input) const noexcept { return contains(exactly_, input); }
   [[nodiscard]] constexpr Reads reads(std::size_t input) const noexcept {
@@ -95,11 +154,13 @@ class Traits {
     a.exactly_ |= b.exactly_;
     a.convolution_weight_ |= b.convolution_weight_;
     if (b.arithmetic_ != Arithmetic::none) a.arithmetic_ = b.arithmetic_;
+    if (b.predicate_ != Predicate::none) a.predicate_ = b.predicate_;
+    if (b.along_ != Along::none) a.along_ = b.along_;
     return a;
   }
 
  private:
-  constexpr explicit Traits(uint32_t flags) noexcept : flags_(flags) {}
+  constexpr explicit Traits(uint64_t flags) noexcept : flags_(flags) {}
   [[nodiscard]] constexpr Traits with(uint32_t Traits::* inputs, uint32_t bits) const noexcept {
     Traits out = *this;
     out.*inputs |= bits;
@@ -108,12 +169,17 @@ class Traits {
   /// The last bit stands for all further inputs.
   static constexpr bool contains(uint32_t inputs, std::size_t input) noexcept { return ((inputs >> (input < 31 ? input : 31)) & 1U) != 0; }
 
-  uint32_t flags_ = 0;
+  uint64_t flags_ = 0;
   uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, exactly_ = 0, convolution_weight_ = 0;
   Arithmetic arithmetic_ = Arithmetic::none;
+  Predicate predicate_ = Predicate::none;
+  Along along_ = Along::none;
 };
 
-[[nodiscard]] constexpr Traits operator|(Trait a, Trait b) noexcept {
+/// Of a trait and another one, or a fact of another kind.
+template <class Fact>
+  requires std::is_enum_v<Fact> && std::is_convertible_v<Fact, Traits>
+[[nodiscard]] constexpr Traits operator|(Trait a, Fact b) noexcept {
   return Traits(a) | Traits(b);
 }
 

@@ -90,6 +90,19 @@ TEST(Traits, OfNodesNeedTheDefaultDomain) {
   EXPECT_EQ(random, (std::vector<bool>{true, false, false, false}));
 }
 
+TEST(Traits, LimitsAreGivenAndAxesAloneAreMoved) {
+  const auto names = [](bool (*is_so)(const Node&)) {
+    Names out;
+    for (const OpCase& op_case : op_cases()) {
+      const auto model = model_of(op_case);
+      if (is_so(model->graph().nodes().front())) out.insert(op_case.op);
+    }
+    return out;
+  };
+  EXPECT_EQ(names(limits), (Names{"Clip", "Max", "Min"}));
+  EXPECT_EQ(names(only_moves_axes), (Names{"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}));
+}
+
 // --- ONNX's schemas ----------------------------------------------------------------------------------------------------------------
 
 /// All versions of the default domain's operators, by name.
@@ -544,6 +557,116 @@ TEST(Traits, ArithmeticIsWhatTheKernelsCompute) {
   EXPECT_EQ(stated, computed);
 }
 
+TEST(Traits, PredicatesAreWhatTheKernelsCompute) {
+  using Function = bool (*)(double, double);
+  const std::map<Predicate, Function> functions{
+      {Predicate::equal, [](double x, double y) { return x == y; }},
+      {Predicate::less, [](double x, double y) { return x < y; }},
+      {Predicate::less_or_equal, [](double x, double y) { return x <= y; }},
+      {Predicate::greater, [](double x, double y) { return x > y; }},
+      {Predicate::greater_or_equal, [](double x, double y) { return x >= y; }},
+      {Predicate::logical_and, [](double x, double y) { return x != 0 && y != 0; }},
+      {Predicate::logical_or, [](double x, double y) { return x != 0 || y != 0; }},
+      {Predicate::logical_xor, [](double x, double y) { return (x != 0) != (y != 0); }},
+      {Predicate::logical_not, [](double x, double) { return x == 0; }},
+  };
+  std::map<std::string_view, Predicate> computed, stated;
+  for (const Op& op : op_table()) {
+    if (op.traits.predicate() != Predicate::none) stated[op.name] = op.traits.predicate();
+    if (!op.traits.has(Trait::elementwise) || !op.traits.has(Trait::makes_boolean)) continue;
+    for (const auto& [type, operands] : {std::pair{DataType::float32, 2}, {DataType::boolean, 2}, {DataType::boolean, 1}}) {
+      const std::vector<double> x{0, 1, 0, 1}, y{0, 0, 1, 1};
+      std::vector<Datum> data{tensor_of_values(type, {4}, x), tensor_of_values(type, {4}, y)};
+      data.erase(data.begin() + operands, data.end());
+      std::vector<double> result;
+      try {
+        result = numbers_of(run_one(std::string(op.name), data));
+      } catch (const Error&) {
+        continue;
+      }
+      for (const auto& [predicate, function] : functions) {
+        const bool is_logical = predicate >= Predicate::logical_and;
+        if (is_logical != (type == DataType::boolean) || (predicate == Predicate::logical_not) != (operands == 1)) continue;
+        bool holds = true;
+        for (std::size_t k = 0; k < x.size(); ++k) holds = holds && (result[k] != 0) == function(x[k], y[k]);
+        if (holds) computed[op.name] = predicate;
+      }
+    }
+  }
+  EXPECT_EQ(stated, computed);
+  for (const auto& [predicate, function] : functions) {
+    if (predicate == Predicate::logical_not) continue;
+    for (const double x : {0, 1}) {
+      for (const double y : {0, 1}) EXPECT_EQ(functions.at(mirrored(predicate))(y, x), function(x, y));
+    }
+  }
+}
+
+/// The result of one operand on a line, as on_line() has it, times `factor`; nothing where the operator takes none such.
+std::optional<std::vector<double>> of_scaled_line(const Op& op, double factor) {
+  std::vector<double> x = on_line("Identity", 1);
+  for (double& number : x) number *= factor;
+  // Without ends a Clip is an identity.
+  const bool is_clip = op.name == "Clip";
+  try {
+    return numbers_of(run_one(is_clip ? "Clip <min = -3.0, max = 5.0>" : std::string(op.name),
+                              {tensor_of_values(DataType::float32, {std::ssize(x)}, x)}, is_clip ? 6 : kReviewedOpset));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+TEST(Traits, FactorsPassWhatIsHomogeneous) {
+  Names homogeneous;
+  for (const Op& op : op_table()) {
+    if (!op.traits.has(Trait::elementwise) || op.traits.has(Trait::one_is_itself) || op.traits.has(Trait::makes_boolean)) continue;
+    const auto plain = of_scaled_line(op, 1);
+    bool holds = plain && plain->size() == on_line("Identity", 1).size();
+    for (const double factor : {0.0, 0.5, 0.25, 2.0}) {
+      const auto scaled = holds ? of_scaled_line(op, factor) : std::nullopt;
+      for (std::size_t k = 0; scaled && k < plain->size(); ++k) holds = holds && (*scaled)[k] == factor * (*plain)[k];
+    }
+    if (holds) homogeneous.insert(op.name);
+  }
+  EXPECT_EQ(with(Trait::homogeneous), homogeneous);
+}
+
+TEST(Traits, TestsAreFalseOfAllNumbers) {
+  Names tests;
+  for (const Op& op : op_table()) {
+    if (!op.traits.has(Trait::makes_boolean)) continue;
+    const auto found = of_scaled_line(op, 1);
+    if (found && std::ranges::all_of(*found, [](double truth) { return truth == 0; })) tests.insert(op.name);
+  }
+  EXPECT_EQ(with(Trait::tests), tests);
+}
+
+TEST(Traits, SearchesFindTheSameInNumbersOfTheSameOrder) {
+  // Rising, and so that neither signs nor zeros stay.
+  const auto moved = [](const Tensor& tensor) {
+    std::vector<double> numbers = numbers_of(tensor);
+    for (double& number : numbers) number = 2 * (is_float32(tensor) ? std::cbrt(number) : number) + 3;
+    return tensor_of_values(tensor.type(), tensor.dims(), numbers);
+  };
+  std::map<std::string_view, bool> found;
+  for (const OpCase& op_case : op_cases()) {
+    std::vector<Tensor> data = data_of(op_case);
+    const Traits traits = find_op(op_case.op)->traits;
+    if (!traits.has(Trait::jumps) || data.empty() || !(is_float32(data[0]) || data[0].type() == DataType::int32)) continue;
+    const std::vector<Datum> before = run_on(op_case, data);
+    data[0] = moved(data[0]);
+    const Datum after = run_on(op_case, data).back();
+    if (before.back().kind != Datum::Kind::tensor || before.back().tensor.type() == DataType::string) continue;
+    bool& all = found.try_emplace(op_case.op, true).first->second;
+    all = all && before.back().tensor.dims() == after.tensor.dims() && numbers_of(before.back().tensor) == numbers_of(after.tensor);
+  }
+  Names searching;
+  for (const auto& [name, all] : found) {
+    if (all) searching.insert(name);
+  }
+  EXPECT_EQ(without(searching, {"Unique"}), with(Trait::searches));  // which finds equal numbers, none the largest
+}
+
 TEST(Traits, WhatClipsIsMonotonicAndDoesNothingTwice) {
   const std::vector<double> x = on_line("Identity", 1);
   Names clipping;
@@ -575,6 +698,43 @@ TEST(Traits, AveragesLieBetweenElementsAndAreAffine) {
     if (all) found.insert(name);
   }
   EXPECT_EQ(with(Trait::averages), found);
+}
+
+/// How the newest version of an operator names axes, by the names of its schema.
+Along along_by_schema(const onnx::OpSchema& schema) {
+  const auto is_input = [&](const std::string& name) { return schema.inputs().size() > 1 && schema.inputs()[1].GetName() == name; };
+  if (schema.attributes().contains("axis")) return Along::axis;
+  if (is_input("axis")) return Along::axis_operand;
+  return schema.attributes().contains("axes") || is_input("axes") ? Along::axes : Along::none;
+}
+
+TEST(Traits, AxesAreNamedByTheSchemas) {
+  // OneHot: of the result. ConcatFromSequence: of no tensor. Compress, Unique: of none where it is left out. The others: axes in the order
+  // of what is given for each.
+  const Names others{"OneHot", "ConcatFromSequence", "Compress", "Unique", "CenterCropPad", "Resize"};
+  for (const auto& [name, versions] : schemas()) {
+    const auto newest = std::ranges::max_element(versions, {}, [](const onnx::OpSchema& schema) { return schema.since_version(); });
+    EXPECT_EQ(find_op(name)->traits.along(), others.contains(name) ? Along::none : along_by_schema(*newest)) << name;
+    const bool has_indices = newest->inputs().size() > 1 && newest->inputs()[1].GetName() == "indices";
+    EXPECT_EQ(find_op(name)->traits.has(Trait::indexes), has_indices) << name;
+  }
+  // An attribute that may be left out has a default.
+  for (const auto& [name, versions] : schemas()) {
+    if (find_op(name)->traits.along() != Along::axis) continue;
+    for (const onnx::OpSchema& schema : versions) {
+      const auto axis = schema.attributes().find("axis");
+      if (axis == schema.attributes().end() || axis->second.required) continue;
+      const bool is_told_in_words = schema.since_version() == 1 && (name == "Concat" || name == "Split");
+      EXPECT_TRUE(axis->second.default_value.has_i() || is_told_in_words) << name << "-" << schema.since_version();
+    }
+  }
+}
+
+TEST(Traits, PoolsHaveAKernelOrAreGlobal) {
+  const Names pools = names_by_schema([](const onnx::OpSchema& schema) {
+    return schema.inputs().size() == 1 && (schema.attributes().contains("kernel_shape") || schema.Name().starts_with("Global"));
+  });
+  EXPECT_EQ(with(Trait::pools), pools);
 }
 
 TEST(Traits, NormalizationsHaveAScaleAShiftAndAnEpsilon) {
