@@ -1,25 +1,16 @@
 #pragma once
 
-#include <cstddef>
-#include <limits>
 #include <set>
 #include <string>
 #include <unordered_map>
 
+#include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/op_signature.h"
 #include "relayout/graph.h"
-#include "relayout/types.h"
 
 namespace relayout {
-
-/// Numbers between which all elements of a value lie, whatever the inputs hold.
-struct Bounds {
-  double lowest = -std::numeric_limits<double>::infinity();
-  double highest = std::numeric_limits<double>::infinity();
-  bool operator==(const Bounds&) const = default;
-};
 
 /// Bounds of values as the definitions of operators give them: nothing behind a Sigmoid is below 0. NaN aside.
 class ValueBounds {
@@ -33,13 +24,6 @@ class ValueBounds {
  private:
   [[nodiscard]] Bounds find(const Value& value);
   [[nodiscard]] Bounds of_input(const Value& value) const;
-  [[nodiscard]] Bounds of_result(const Node& node);
-  [[nodiscard]] Bounds of_clip(const Node& node);
-  [[nodiscard]] Bounds of_steps(const Node& node);
-  [[nodiscard]] Bounds of_others(const Node& node);
-  [[nodiscard]] Bounds of_arithmetic(const Node& node);
-  [[nodiscard]] Bounds of_moved(const Node& node);
-  [[nodiscard]] Bounds operand(const Node& node, std::size_t index);
 
   OpSignatures signatures_;
   ElementTypes types_;
@@ -48,8 +32,5 @@ class ValueBounds {
   std::unordered_map<const Value*, Bounds> known_;
   int depth_ = 0;
 };
-
-/// The bounds of the numbers that a type holds; of floating-point types, infinite.
-[[nodiscard]] Bounds bounds_of_type(DataType type);
 
 }  // namespace relayout

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "ops/bounds.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -16,7 +17,6 @@
 #include "relayout/types.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
-#include "verify/nodes/bounds.h"
 #include "verify/nodes/changes.h"
 
 namespace relayout {

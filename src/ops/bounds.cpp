@@ -1,0 +1,237 @@
+// Bounds of results by the definitions of operators: intervals of numbers, from the intervals of their operands.
+#include "ops/bounds.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+#include "model/attributes.h"
+#include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// No more elements are added up.
+constexpr double kMostAdded = 0x1p20;
+
+/// Operators whose results lie between two numbers whatever they read.
+struct Range {
+  std::string_view op;
+  Bounds bounds;
+};
+constexpr auto kRanges = std::to_array<Range>({
+    {"Abs", {0, kInfinity}},
+    {"Acosh", {0, kInfinity}},
+    {"Cos", {-1, 1}},
+    {"Cosh", {1, kInfinity}},
+    {"Erf", {-1, 1}},
+    {"Exp", {0, kInfinity}},
+    {"Gelu", {-0.2, kInfinity}},
+    {"HardSigmoid", {0, 1}},
+    {"HardSwish", {-0.375, kInfinity}},
+    {"Hardmax", {0, 1}},
+    {"LogSoftmax", {-kInfinity, 0}},
+    {"Mish", {-0.31, kInfinity}},
+    {"ReduceL1", {0, kInfinity}},
+    {"ReduceL2", {0, kInfinity}},
+    {"ReduceSumSquare", {0, kInfinity}},
+    {"Sigmoid", {0, 1}},
+    {"Sign", {-1, 1}},
+    {"Sin", {-1, 1}},
+    {"Softmax", {0, 1}},
+    {"Softplus", {0, kInfinity}},
+    {"Softsign", {-1, 1}},
+    {"Sqrt", {0, kInfinity}},
+    {"Tanh", {-1, 1}},
+});
+
+/// Results are means, or the largest or smallest, of elements of the first operand.
+constexpr auto kChoosing = std::to_array<std::string_view>({"ReduceMax", "ReduceMean", "ReduceMin", "TopK"});
+
+Bounds join(Bounds a, Bounds b) {
+  return {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest)};
+}
+
+/// 0 · ∞ is 0 here: the bound of a product that is always 0.
+Bounds product(Bounds a, Bounds b) {
+  Bounds out{kInfinity, -kInfinity};
+  for (const double x : {a.lowest, a.highest}) {
+    for (const double y : {b.lowest, b.highest}) {
+      const double found = x == 0 || y == 0 ? 0 : x * y;
+      out = join(out, {found, found});
+    }
+  }
+  return out;
+}
+
+Bounds reciprocal(Bounds a) {
+  if (a.lowest >= 0) return {a.highest == kInfinity ? 0 : 1 / a.highest, a.lowest > 0 ? 1 / a.lowest : kInfinity};
+  return {};
+}
+
+/// Whether a node subtracts the largest of the numbers that it subtracts from.
+bool subtracts_largest(const Node& sub) {
+  const Node* const largest = sub.input(1) == nullptr ? nullptr : sub.input(1)->producer();
+  return largest != nullptr && largest->is("ReduceMax") && largest->input(0) == sub.input(0);
+}
+
+/// Reads the bounds of one node's first result.
+class ResultReader {
+ public:
+  ResultReader(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of)
+      : node_(node), types_(types), bounds_of_(bounds_of) {}
+
+  [[nodiscard]] Bounds read() const {
+    const Traits traits = traits_of(node_);
+    if (traits.has(Trait::makes_boolean)) return {0, 1};
+    if (traits.has(Trait::makes_int64)) return {-kMostSize, kMostSize};
+    if (node_.is("Clip")) return of_clip();
+    if (node_.is("DequantizeLinear")) return of_steps();
+    if (traits.has(Trait::clips)) return {std::max(0.0, operand(0).lowest), std::max(0.0, operand(0).highest)};
+    if (traits.has(Trait::pools) && (traits.has(Trait::averages) || traits.has(Trait::exact))) return of_pool();
+    if (traits.has(Trait::casts)) return of_cast();
+    const bool hands_on = traits.has(Trait::identity) || std::ranges::find(kChoosing, std::string_view(node_.op_type())) != kChoosing.end();
+    if (hands_on) return operand(0);
+    if (traits.moves_input(0) || traits.moves_input(1)) return of_moved(traits);
+    const auto fixed = std::ranges::find(kRanges, std::string_view(node_.op_type()), &Range::op);
+    return fixed != kRanges.end() ? fixed->bounds : of_arithmetic();
+  }
+
+ private:
+  [[nodiscard]] Bounds operand(std::size_t index) const {
+    return node_.input(index) == nullptr ? Bounds{} : bounds_of_(*node_.input(index));
+  }
+
+  [[nodiscard]] Bounds of_clip() const {
+    const Attributes attributes(node_);
+    constexpr float kEnd = std::numeric_limits<float>::infinity();
+    const auto limit = [&](std::size_t index, std::string_view name, float otherwise) {
+      if (node_.opset() < 11) return Bounds{attributes.real(name, otherwise), attributes.real(name, otherwise)};
+      return node_.input(index) != nullptr ? operand(index) : Bounds{otherwise, otherwise};
+    };
+    const double low = limit(1, "min", -kEnd).lowest, high = limit(2, "max", kEnd).highest;
+    const Bounds given = operand(0);
+    return {std::min(std::max(given.lowest, low), high), std::max(std::min(given.highest, high), low)};
+  }
+
+  /// Conditions are whether numbers are other than 0; of integers, fractions are cut off.
+  [[nodiscard]] Bounds of_cast() const {
+    const Bounds given = operand(0);
+    const DataType to = node_.output(0) == nullptr ? DataType::undefined : types_.of(*node_.output(0));
+    if (to == DataType::boolean) return {given.lowest > 0 || given.highest < 0 ? 1.0 : 0.0, 1};
+    return kIntegerTypes.has(to) ? Bounds{std::trunc(given.lowest), std::trunc(given.highest)} : given;
+  }
+
+  /// Means, or the largest, of windows. Where the zeros beyond the borders count, they are elements too.
+  [[nodiscard]] Bounds of_pool() const {
+    const bool counts_zeros = Attributes(node_).integer("count_include_pad", 0) != 0;
+    return counts_zeros ? join(operand(0), {0, 0}) : operand(0);
+  }
+
+  /// Steps are of the zero point's type, whatever makes them.
+  [[nodiscard]] Bounds of_steps() const {
+    const Bounds zero = node_.input(2) == nullptr ? Bounds{0, 0} : operand(2);
+    const DataType type = node_.input(2) == nullptr ? DataType::undefined : types_.of(*node_.input(2));
+    const Bounds steps = meet(operand(0), bounds_of_type(type));
+    return product({steps.lowest - zero.highest, steps.highest - zero.lowest}, operand(1));
+  }
+
+  /// Elements come from the operands that are moved, or are 0 where nothing else fills them.
+  [[nodiscard]] Bounds of_moved(const Traits& traits) const {
+    const bool may_fill = node_.is("Pad") || node_.is("Trilu") || node_.is("MaxUnpool") || node_.is("CenterCropPad") || node_.is("Scatter");
+    Bounds out = may_fill ? Bounds{0, 0} : Bounds{kInfinity, -kInfinity};
+    for (std::size_t i = 0; i < node_.inputs().size(); ++i) {
+      if (node_.input(i) != nullptr && traits.moves_input(i)) out = join(out, operand(i));
+    }
+    const bool by_attribute = node_.is("Pad") && Attributes(node_).real("value").has_value();
+    return out.lowest > out.highest || by_attribute ? Bounds{} : out;
+  }
+
+  template <class Combine>
+  [[nodiscard]] Bounds fold(const Combine& combine) const {
+    Bounds out = operand(0);
+    for (std::size_t i = 1; i < node_.inputs().size(); ++i) out = combine(out, operand(i));
+    return out;
+  }
+
+  [[nodiscard]] Bounds of_arithmetic() const {
+    const Bounds first = operand(0), second = operand(1);
+    switch (arithmetic_of(node_)) {
+      case Arithmetic::add:
+        return fold([](Bounds a, Bounds b) { return Bounds{a.lowest + b.lowest, a.highest + b.highest}; });
+      case Arithmetic::mean:
+        return fold(join);
+      case Arithmetic::subtract:
+        return subtracts_largest(node_) ? Bounds{-kInfinity, 0} : Bounds{first.lowest - second.highest, first.highest - second.lowest};
+      case Arithmetic::multiply:
+        return node_.input(0) == node_.input(1) ? Bounds{0, kInfinity} : product(first, second);
+      case Arithmetic::divide:
+        return product(first, reciprocal(second));
+      case Arithmetic::maximum:
+        return fold([](Bounds a, Bounds b) { return Bounds{std::max(a.lowest, b.lowest), std::max(a.highest, b.highest)}; });
+      case Arithmetic::minimum:
+        return fold([](Bounds a, Bounds b) { return Bounds{std::min(a.lowest, b.lowest), std::min(a.highest, b.highest)}; });
+      case Arithmetic::negate:
+        return {-first.highest, -first.lowest};
+      case Arithmetic::none:
+        break;
+    }
+    return of_others(first, second);
+  }
+
+  [[nodiscard]] Bounds of_others(Bounds first, Bounds second) const {
+    if (node_.is("Pow")) {
+      const bool is_even = second.lowest == second.highest && std::fmod(second.lowest, 2) == 0;
+      return is_even || first.lowest >= 0 ? Bounds{0, kInfinity} : Bounds{};
+    }
+    if (node_.is("Reciprocal")) return reciprocal(first);
+    if (node_.is("ReduceSum") || node_.is("CumSum"))
+      return {std::min(0.0, kMostAdded * first.lowest), std::max(0.0, kMostAdded * first.highest)};
+    if (node_.is("ReduceProd")) return {first.lowest >= 0 ? 0 : -kInfinity, kInfinity};
+    if (node_.is("Floor") || node_.is("Ceil") || node_.is("Round")) return {std::floor(first.lowest), std::ceil(first.highest)};
+    if (node_.is("Log") && first.highest <= 1) return {-kInfinity, 0};
+    if (node_.is("Swish")) return of_swish();
+    return {};
+  }
+
+  /// x · sigmoid(α · x) is u · sigmoid(u) divided by α, where u = α · x.
+  [[nodiscard]] Bounds of_swish() const {
+    const double alpha = Attributes(node_).real("alpha", 1);
+    return alpha == 0 ? Bounds{} : product({-0.28, kInfinity}, {1 / alpha, 1 / alpha});
+  }
+
+  const Node& node_;
+  const ElementTypes& types_;
+  const BoundsOf& bounds_of_;
+};
+
+}  // namespace
+
+Bounds bounds_of_type(DataType type) {
+  if (type == DataType::boolean) return {0, 1};
+  if (!kIntegerTypes.has(type)) return {};
+  const int bits = traits(type).bits;
+  if (kUnsignedTypes.has(type)) return {0, std::ldexp(1.0, bits) - 1};
+  return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+}
+
+Bounds meet(Bounds a, Bounds b) {
+  return {std::max(a.lowest, b.lowest), std::min(a.highest, b.highest)};
+}
+
+Bounds bounds_of_result(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of) {
+  const Bounds of_type = node.output(0) == nullptr ? Bounds{} : bounds_of_type(types.of(*node.output(0)));
+  const Bounds found = node.domain().empty() ? meet(ResultReader(node, types, bounds_of).read(), of_type) : of_type;
+  return found.lowest <= found.highest ? found : of_type;  // all beyond the ends of the type: others come back into it
+}
+
+}  // namespace relayout
