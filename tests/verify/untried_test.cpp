@@ -61,6 +61,10 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"a guard of a norm", kImage,
              "{ n = ReduceL2<keepdims = 1>(x)\n g = Constant<value_float = 1e-12>()\n m = Max(n, g)\n y = Div(x, m) }",
              "{ n = ReduceL2<keepdims = 1>(x)\n y = Div(x, n) }"},
+        Pair{"a number that a sum comes to beyond the end of its type", "(int32[N, 12] x) => (int32[N, 12] y) ",
+             "<int32 k = {2000000000}, int32 t = {-10}, int32 z = {0}> { m = Max(x, k)\n s = Add(m, m)\n e = Equal(s, t)\n"
+             "  y = Where(e, z, s) }",
+             "<int32 k = {2000000000}> { m = Max(x, k)\n y = Add(m, m) }"},
         Pair{"a sum in 32 bits", "(int32[N, 12] x) => (int64[1] y) ",
              "{ s = ReduceSum<keepdims = 0>(x)\n c = Cast<to = 7>(s)\n o = Constant<value_ints = [1]>()\n y = Reshape(c, o) }",
              "{ c = Cast<to = 7>(x)\n s = ReduceSum<keepdims = 0>(c)\n o = Constant<value_ints = [1]>()\n y = Reshape(s, o) }"},
@@ -112,6 +116,21 @@ INSTANTIATE_TEST_SUITE_P(
              "{ s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>()\n"
              "  y = Resize<mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\">(x, , s) }"},
         Pair{"an absolute value by hand", kImage, "{ y = Abs(x) }", "{ n = Neg(x)\n y = Max(x, n) }"}));
+
+TEST(UntriedModels, ALimitThatASwishReachesByItsAlpha) {
+  // x · sigmoid(x / 50) is -13.9 where x is -64, and -1.2 where it is -3.
+  const Folder folder;
+  const std::string head = "<ir_version: 10, opset_import: [\"\" : 24]>\ng (float[N, 12] x) => (float[N, 12] y) ";
+  const std::string swish = "{ s = Swish<alpha = 0.02>(x)\n l = Constant<value_float = ";
+  VerifyOptions options;
+  options.threads = 1;
+  const auto outcome = [&](const std::string& limit) {
+    const std::string a = folder.write("a.onnxtxt", head + swish + limit + ">()\n y = Max(s, l) }\n");
+    return verify(a, folder.write("b.onnxtxt", head + "{ y = Swish<alpha = 0.02>(x) }\n"), options).outcome;
+  };
+  EXPECT_EQ(outcome("-13.0"), Outcome::inconclusive);
+  EXPECT_EQ(outcome("-14.5"), Outcome::same);
+}
 
 TEST(UntriedModels, InputsThatCallersMayReplaceAreReadByBoth) {
   const std::string interface = "(float[N, 4] x, float[4] k) => (float[N, 4] y) <float[4] k = {1, 2, 3, 4}, float[4] c = {1, 2, 3, 4}> ";
