@@ -24,15 +24,8 @@
 namespace relayout {
 namespace {
 
-/// Attributes that matter for some numbers alone: large states, labels that are left out.
-struct DataAttribute {
-  std::string_view op, name;
-};
-constexpr auto kDataAttributes = std::to_array<DataAttribute>({{"GRU", "clip"},
-                                                               {"LSTM", "clip"},
-                                                               {"NegativeLogLikelihoodLoss", "ignore_index"},
-                                                               {"RNN", "clip"},
-                                                               {"SoftmaxCrossEntropyLoss", "ignore_index"}});
+/// Attributes that matter for some numbers alone: of recurrent operators, large states; of losses, labels that are left out.
+constexpr auto kDataAttributes = std::to_array<std::string_view>({"clip", "ignore_index"});
 
 /// Whether two nodes have another attribute of a name.
 bool is_other(const Node& a, const Node& b, std::string_view name) {
@@ -82,7 +75,7 @@ bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b)
   if (a.op_type() != b.op_type() || a.domain() != b.domain()) return false;
   if (has_trait(a, Trait::normalizes) && is_other(a, b, "epsilon")) return true;
   if (a.is("Resize") && is_other(a, b, "coordinate_transformation_mode")) return has_free_sides(graph) && may_part_by_sides(a, b);
-  return std::ranges::any_of(kDataAttributes, [&](const DataAttribute& known) { return a.is(known.op) && is_other(a, b, known.name); });
+  return a.domain().empty() && std::ranges::any_of(kDataAttributes, [&](std::string_view name) { return is_other(a, b, name); });
 }
 
 }  // namespace relayout

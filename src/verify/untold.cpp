@@ -117,11 +117,6 @@ std::vector<Sizes> sizes_that_fit(const Pair& pair, const Reference& reference) 
 /// The decision of a node at some sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
 enum class Decision : uint8_t { unknown, no, yes };
 
-/// Whether a node hands on numbers within a limit, or the larger or smaller of several.
-bool is_limit(const Node& node) {
-  return node.is("Clip") || node.is("Max") || node.is("Min");
-}
-
 /// Whether the limit of known integers, which follow from sizes, is another one than the first operand that is no constant.
 Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
   const auto contents_of = [&](const Value* value) -> std::optional<std::vector<int64_t>> {
@@ -143,7 +138,7 @@ Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
 
 Decision decision_of(const Node& node, layout::Shapes& shapes) {
   // A limit may be the reason why what follows does not fit.
-  if (is_limit(node)) return decision_of_limit(node, shapes);
+  if (limits(node)) return decision_of_limit(node, shapes);
   if (!shapes.misfit().empty()) return Decision::unknown;
   if (node.is("If")) {
     const auto condition = node.input(0) == nullptr ? std::nullopt : shapes.known(*node.input(0));
@@ -165,7 +160,7 @@ struct Decider {
 bool is_read_by_slices(const Value& limit) {
   return !limit.is_output() && std::ranges::all_of(limit.uses(), [](const Use& use) {
     if (use.node->is("Slice")) return use.index > 0;
-    const bool hands_on = has_trait(*use.node, Trait::keeps_order) || use.node->is("Concat") || use.node->is("Cast");
+    const bool hands_on = has_trait(*use.node, Trait::keeps_order) || use.node->is("Concat") || has_trait(*use.node, Trait::casts);
     return hands_on && use.node->output(0) != nullptr && is_read_by_slices(*use.node->output(0));
   });
 }
@@ -181,7 +176,7 @@ class Deciding {
     const auto needed = needed_nodes(graph_);
     for (const Node& node : graph_.nodes()) {
       if (!needed.contains(&node)) continue;
-      if (!node.is("If") && !node.is("Slice") && !is_limit(node)) continue;
+      if (!node.is("If") && !node.is("Slice") && !limits(node)) continue;
       const Told told = differs_at(node);
       const bool by_data = !told.by_sizes && node.is("If") && has_unentered_graph(pair_, side_, reference_, node);
       if (by_data || told.at) out.push_back({&node, told.at});
@@ -241,7 +236,7 @@ class Decisions {
   [[nodiscard]] const Decider* first_alone(const std::vector<Decider>& deciders, std::vector<Decider> others) {
     for (const Decider& decider : deciders) {
       const auto is_it = [&](const Decider& other) {
-        const bool is_like = other.node->op_type() == decider.node->op_type() || (is_limit(*other.node) && is_limit(*decider.node));
+        const bool is_like = other.node->op_type() == decider.node->op_type() || (limits(*other.node) && limits(*decider.node));
         return is_like && other.sizes == decider.sizes;
       };
       const auto found = std::ranges::find_if(others, is_it);
@@ -254,7 +249,7 @@ class Decisions {
   /// Whether a limit changes nothing at its sizes that the Slices which read it do not do alone: every value that both models have then has
   /// the same dims in both.
   [[nodiscard]] bool is_done_by_slices(const Decider& decider) {
-    if (!is_limit(*decider.node) || !decider.sizes || !is_read_by_slices(*decider.node->output(0))) return false;
+    if (!limits(*decider.node) || !decider.sizes || !is_read_by_slices(*decider.node->output(0))) return false;
     layout::Shapes &a = a_.at(*decider.sizes), &b = b_.at(*decider.sizes);
     const auto has_same_dims = [&](const Node& node) {
       return std::ranges::all_of(node.outputs(), [&](const Value* value) {

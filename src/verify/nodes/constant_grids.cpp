@@ -162,7 +162,8 @@ void ConstantGrids::pair_operand(const Value* operand, const Value* constant) {
 
 const Node* ConstantGrids::pair_bias(const Node& gemm, const Node& product, const std::vector<const Node*>& rest) {
   const auto adds = [&](const Node* node) {
-    return node->is("Add") && (node->input(0) == product.output(0) || node->input(1) == product.output(0));
+    return arithmetic_of(*node) == Arithmetic::add && node->inputs().size() == 2 &&
+           (node->input(0) == product.output(0) || node->input(1) == product.output(0));
   };
   const auto sum = std::ranges::find_if(rest, adds);
   if (sum == rest.end()) return nullptr;

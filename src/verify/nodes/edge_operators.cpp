@@ -2,9 +2,7 @@
 #include "verify/nodes/edge_operators.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -15,16 +13,6 @@
 namespace relayout {
 namespace {
 
-constexpr auto kSearches = std::to_array<std::string_view>({"ArgMax", "ArgMin", "Hardmax", "TopK"});
-constexpr auto kTests = std::to_array<std::string_view>({"IsInf", "IsNaN"});
-constexpr auto kLimits = std::to_array<std::string_view>({"Clip", "Max", "Min"});
-constexpr auto kComparisons = std::to_array<std::string_view>({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"});
-
-template <std::size_t kCount>
-bool is_one_of(const Node& node, const std::array<std::string_view, kCount>& op_types) {
-  return node.domain().empty() && std::ranges::find(op_types, std::string_view(node.op_type())) != op_types.end();
-}
-
 /// Whether a condition is made by a test, or by a comparison of one of the values that a Where chooses from.
 bool tests_its_choice(const Node& where) {
   constexpr std::size_t kMostNodes = 16;
@@ -34,9 +22,9 @@ bool tests_its_choice(const Node& where) {
     const Node* const node = open.back() == nullptr ? nullptr : open.back()->producer();
     open.pop_back();
     if (node == nullptr || !seen.insert(node).second) continue;
-    if (is_one_of(*node, kTests)) return true;
+    if (has_trait(*node, Trait::tests)) return true;
     const auto is_chosen = [&](const Value* input) { return input != nullptr && (input == where.input(1) || input == where.input(2)); };
-    if (is_one_of(*node, kComparisons) && std::ranges::any_of(node->inputs(), is_chosen)) return true;
+    if (compares(predicate_of(*node)) && std::ranges::any_of(node->inputs(), is_chosen)) return true;
     if (has_trait(*node, Trait::makes_boolean)) open.insert(open.end(), node->inputs().begin(), node->inputs().end());
   }
   return false;
@@ -45,15 +33,15 @@ bool tests_its_choice(const Node& where) {
 }  // namespace
 
 bool is_search(const Node& node) {
-  return is_one_of(node, kSearches);
+  return has_trait(node, Trait::searches);
 }
 
 bool may_treat_apart(const Node& node) {
-  return is_one_of(node, kLimits) || is_one_of(node, kComparisons) || (treats_apart(node) && !is_search(node));
+  return limits(node) || compares(predicate_of(node)) || (treats_apart(node) && !is_search(node));
 }
 
 bool treats_apart(const Node& node) {
-  return is_search(node) || is_one_of(node, kTests) || (node.is("Where") && tests_its_choice(node));
+  return is_search(node) || has_trait(node, Trait::tests) || (node.is("Where") && tests_its_choice(node));
 }
 
 bool follows_test(const Node& node) {
@@ -66,7 +54,7 @@ bool follows_test(const Node& node) {
         made = made == nullptr ? input->producer() : made;
     }
     if (made == nullptr) return false;
-    if (is_one_of(*made, kTests)) return true;
+    if (has_trait(*made, Trait::tests)) return true;
     const bool sums_up = made->is("ReduceMax") || made->is("ReduceMin") || made->is("ReduceSum");
     if (!sums_up && !has_trait(*made, Trait::casts) && !has_trait(*made, Trait::makes_boolean) && !traits_of(*made).moves_input(0))
       return false;
