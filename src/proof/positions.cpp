@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/nodes.h"
@@ -27,11 +29,6 @@ namespace {
 constexpr int64_t kMostIndices = 1 << 16;
 /// Stands in front of a number that is as it is written: the size that it counts within is not certain.
 constexpr int64_t kAsWritten = INT64_MIN;
-
-/// Operators whose attribute `axis` counts the axes of their first operand.
-constexpr auto kWithAxis =
-    std::to_array<std::string_view>({"ArgMax", "ArgMin", "Concat", "Flatten", "Gather", "GatherElements", "Hardmax", "LayerNormalization",
-                                     "LogSoftmax", "ScatterElements", "Softmax", "Split", "TopK"});
 
 /// The places that a node names, in one form however it was written.
 struct Places {
@@ -51,14 +48,17 @@ class PlaceReader {
   /// Nothing where nothing is said of places, or the dims that they count within are not certain.
   [[nodiscard]] std::optional<Places> read() {
     if (!dims_ || !node_.domain().empty()) return std::nullopt;
-    const bool is_known = node_.is("Slice") ? slice() : takes_axes() ? axes() : node_.is("CumSum") ? axis_operand() : axis_and_indices();
+    const Along along = traits_of(node_).along();
+    const bool is_known = node_.is("Slice")              ? slice()
+                          : along == Along::axes         ? axes()
+                          : along == Along::axis_operand ? axis_operand()
+                                                         : axis_and_indices();
     if (!is_known || attributes_.is_open() || (out_.operands.empty() && out_.attribute.empty())) return std::nullopt;
     return std::move(out_);
   }
 
  private:
   [[nodiscard]] int64_t rank() const { return std::ssize(*dims_); }
-  [[nodiscard]] bool takes_axes() const { return node_.is("Squeeze") || node_.is("Unsqueeze") || node_.op_type().starts_with("Reduce"); }
   /// Adds an axis counted from the first.
   [[nodiscard]] bool add_axis(int64_t axis, int64_t of_rank) {
     if (axis < -of_rank || axis > of_rank) return false;  // Flatten goes up to the rank
@@ -126,19 +126,18 @@ class PlaceReader {
 
   [[nodiscard]] bool axis_and_indices() {
     int64_t axis = 0;
-    if (std::ranges::find(kWithAxis, std::string_view(node_.op_type())) != kWithAxis.end()) {
+    const bool has_axis = traits_of(node_).along() == Along::axis;
+    if (has_axis) {
       const AttributeDefault known = attribute_default(node_, "axis");
-      const int64_t absent = known.value != nullptr ? known.value->i() : 0;
-      if (!add_axis(attributes_.integer("axis", absent), rank())) return false;
+      if (!attributes_.has("axis") && known.value == nullptr) return false;
+      if (!add_axis(attributes_.integer("axis", known.value != nullptr ? known.value->i() : 0), rank())) return false;
       out_.attribute = "axis";
       axis = out_.numbers.front();
     }
-    const bool is_by_axis = node_.is("Gather") || node_.is("GatherElements") || node_.is("ScatterElements");
-    const bool is_by_rows = node_.is("GatherND") || node_.is("ScatterND");
-    if (!is_by_axis && !is_by_rows) return !out_.attribute.empty();
+    if (!has_trait(node_, Trait::indexes)) return has_axis;
     // Indices that are computed, or count within a dim that is not certain, are compared as operands; then the axis alone is read here.
     const std::size_t axes = out_.numbers.size();
-    if (add_indices(axis, is_by_rows)) {
+    if (add_indices(axis, !has_axis)) {
       out_.operands = {1};
     } else {
       out_.numbers.resize(axes);

@@ -71,8 +71,13 @@ TEST(ProofOfPositions, ElementsThatAreWrittenAtThem) {
 }
 
 TEST(ProofOfPositions, AxesCountedFromTheEnd) {
-  const std::vector<std::string> nodes = {"ArgMax <axis = @> (x)", "Softmax <axis = @> (x)", "Concat <axis = @> (x, x)",
-                                          "Flatten <axis = @> (x)", "ReduceMax <axes = [@]> (x)"};
+  const std::vector<std::string> nodes = {"ArgMax <axis = @> (x)",
+                                          "Softmax <axis = @> (x)",
+                                          "Concat <axis = @> (x, x)",
+                                          "Flatten <axis = @> (x)",
+                                          "ReduceMax <axes = [@]> (x)",
+                                          "LpNormalization <axis = @> (x)",
+                                          "MeanVarianceNormalization <axes = [@]> (x)"};
   const auto with = [](std::string node, const std::string& axis) {
     node.replace(node.find('@'), 1, axis);
     return node.starts_with("ArgMax") ? Example("g (float[4,5,6] x) => (y) { a = " + node + " y = Abs (a) }") : positioned(node);
@@ -86,7 +91,19 @@ TEST(ProofOfPositions, AxesCountedFromTheEnd) {
   // Of what is unsqueezed, axes are counted in the result.
   EXPECT_TRUE(are_proved("Unsqueeze (x, i)", {{{1}, {3}}}, {{{1}, {-1}}}));
   EXPECT_FALSE(are_proved("Unsqueeze (x, i)", {{{1}, {2}}}, {{{1}, {-1}}}));
-  EXPECT_TRUE(are_proved("CumSum (x, i)", {{{}, {2}}}, {{{}, {-1}}}));
+  for (const std::string node : {"CumSum (x, i)", "CumProd (x, i)"}) {
+    EXPECT_TRUE(are_proved(node, {{{}, {2}}}, {{{}, {-1}}})) << node;
+    EXPECT_FALSE(are_proved(node, {{{}, {1}}}, {{{}, {-1}}})) << node;
+  }
+  // The schema of the first Concat has no default; its text says 1.
+  const auto joined = [](const std::string& node) { return Example("g (float[4,5,6] x) => (y) { a = " + node + " y = Relu (a) }", 3); };
+  EXPECT_FALSE(prove(joined("Concat (x, x)"), joined("Concat <axis = 0> (x, x)")).proved);
+  // Without an axis all elements are gone through: that is no axis 0.
+  const std::string all = "Compress (x, c)", first = "Compress <axis = 0> (x, c)";
+  const auto compressed = [](const std::string& node) {
+    return Example("g (float[4,5,6] x, bool[4] c) => (y) { a = " + node + " y = Relu (a) }");
+  };
+  EXPECT_FALSE(prove(compressed(all), compressed(first)).proved);
 }
 
 TEST(ProofOfPositions, PartsThatBeginAndEndCountedFromTheEnd) {
