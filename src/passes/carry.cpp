@@ -3,12 +3,10 @@
 #include "passes/carry.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -132,7 +130,7 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
   Reshaping out{std::move(*before), std::move(*after), {}};
   out.is_kept.assign(out.after.size(), 0);
   const Attributes attributes(node);
-  if (node.is("Flatten")) {
+  if (traits_of(node).along() == Along::axis) {  // a Flatten
     const int64_t axis = attributes.integer("axis", 1);
     if (axis == 1 || axis + static_cast<int64_t>(out.before.size()) == 1) out.is_kept[0] = 1;
     return out;
@@ -251,7 +249,7 @@ std::optional<Skip> through_average(const Node& node, AffineNode& affine, bool /
     const int64_t at = from_front(*affine.axis, dims ? static_cast<int64_t>(dims->size()) : -1);
     if (at != 0 && at != 1) return Skip{Reason::channel_axis_moved, node.label()};
   }
-  if (node.is("GlobalAveragePool") || !affine.affine->shifts() || is_mean(Attributes(node))) return std::nullopt;
+  if (!affine.affine->shifts() || is_mean(Attributes(node))) return std::nullopt;
   return Skip{Reason::pads_with_shift, node.label()};
 }
 
@@ -269,36 +267,26 @@ std::optional<Skip> with_axis(const Node& node, AffineNode& affine, bool is_up, 
   return std::nullopt;
 }
 
-/// An operator that affines may pass, and how one of them becomes one of the node's other side; or why it does not.
-struct Carrier {
-  std::string_view op_type;
-  std::optional<Skip> (*carry)(const Node& node, AffineNode& affine, bool is_up, PassContext& context);
-};
-constexpr auto kCarriers = std::to_array<Carrier>({
-    {"AveragePool", through_average},
-    {"Flatten", with_axis<reshaped>},
-    {"GlobalAveragePool", through_average},
-    {"Pad", through_pad},
-    {"Reshape", with_axis<reshaped>},
-    {"Squeeze", with_axis<squeezed>},
-    {"Transpose", with_axis<transposed>},
-    {"Unsqueeze", with_axis<squeezed>},
-});
-static_assert(std::ranges::is_sorted(kCarriers, {}, &Carrier::op_type));
+/// How an affine becomes one of the node's other side; or why it does not.
+using Carrier = std::optional<Skip> (*)(const Node& node, AffineNode& affine, bool is_up, PassContext& context);
 
 /// nullptr for an operator that no affine passes.
-const Carrier* carrier_of(const Node& node) {
+Carrier carrier_of(const Node& node) {
   if (!node.domain().empty() || node.input(0) == nullptr || node.output(0) == nullptr) return nullptr;
-  const auto* const found = std::ranges::lower_bound(kCarriers, std::string_view(node.op_type()), {}, &Carrier::op_type);
-  return found != kCarriers.end() && found->op_type == node.op_type() ? found : nullptr;
+  const Traits traits = traits_of(node);
+  if (traits.has(Trait::averages)) return through_average;
+  if (node.is("Pad")) return through_pad;
+  if (!only_moves_axes(node)) return nullptr;
+  if (!traits.has(Trait::keeps_order)) return with_axis<transposed>;
+  return traits.along() == Along::axes ? with_axis<squeezed> : with_axis<reshaped>;
 }
 
 std::optional<Skip> carry(const Node& node, std::vector<AffineNode>& affines, bool is_up, PassContext& context) {
   if (passes_through(node, context)) return std::nullopt;
-  const Carrier* const carrier = carrier_of(node);
+  const Carrier carrier = carrier_of(node);
   if (carrier == nullptr || Attributes(node).has_reference()) return Skip{reason_between(node), node.label()};
   for (AffineNode& affine : affines) {
-    if (auto skip = carrier->carry(node, affine, is_up, context)) return skip;
+    if (auto skip = carrier(node, affine, is_up, context)) return skip;
   }
   return std::nullopt;
 }
@@ -306,8 +294,8 @@ std::optional<Skip> carry(const Node& node, std::vector<AffineNode>& affines, bo
 }  // namespace
 
 bool passes_through(const Node& node, PassContext& context) {
-  if (node.is("Identity")) return node.input(0) != nullptr && node.output(0) != nullptr;
-  if (!node.is("Dropout") || node.input(0) == nullptr || node.output(0) == nullptr) return false;
+  if (!has_trait(node, Trait::identity) || node.input(0) == nullptr || node.output(0) == nullptr) return false;
+  if (!node.is("Dropout")) return true;
   const Attributes attributes(node);
   if (attributes.has_reference()) return false;
   const int64_t opset = node.opset();

@@ -3,15 +3,16 @@
 #include "proof/passable.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "ops/axis.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/affine_steps.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
@@ -21,20 +22,15 @@
 namespace relayout::proof {
 namespace {
 
-constexpr auto kPassable = std::to_array<std::string_view>({
-    "AveragePool",
-    "Flatten",
-    "GlobalAveragePool",
-    "LeakyRelu",
-    "MaxPool",
-    "Pad",
-    "Relu",
-    "Reshape",
-    "Squeeze",
-    "Transpose",
-    "Unsqueeze",
-});
-static_assert(std::ranges::is_sorted(kPassable));
+/// Functions of one element that a factor passes, other than those that are affines themselves.
+bool passes_factors(const Traits& traits) {
+  return traits.has(Trait::homogeneous) && !traits.has(Trait::affine) && !traits.has(Trait::identity);
+}
+
+/// Whether the largest of each window is the result.
+bool is_maximum(const Traits& traits) {
+  return traits.has(Trait::pools) && traits.has(Trait::exact);
+}
 
 bool has_no_shift(const Step& step) {
   return std::ranges::all_of(step.lanes, [](const Lane& lane) { return lane.shift == 0; });
@@ -58,8 +54,8 @@ bool is_leading(const Step& step, const std::optional<Dims>& dims) {
 /// Whether every element of the average is a mean of elements, so that a shift of all is a shift of the mean.
 bool is_mean(const AttributeReader& attributes) {
   if (attributes.integer("count_include_pad", 0) == 0) return true;
-  return is_zero(attributes.integers("pads")) && attributes.text("auto_pad", "NOTSET") == "NOTSET" &&
-         attributes.integer("ceil_mode", 0) == 0;
+  const std::string padding = attributes.text("auto_pad", "NOTSET");
+  return is_zero(attributes.integers("pads")) && (padding == "NOTSET" || padding == "VALID") && attributes.integer("ceil_mode", 0) == 0;
 }
 
 bool passes_pad(Side& side, Shapes& shapes, Ref output, const Step& step, const AttributeReader& attributes) {
@@ -90,10 +86,10 @@ bool passes_in_place(Side& side, Shapes& shapes, Ref output, const Step& step) {
   const Node& node = *output.value->producer();
   const AttributeReader attributes(node, output.call);
   bool passes = false;
-  if (node.is("Relu") || node.is("LeakyRelu")) passes = keeps_order(step) && has_no_shift(step);
-  if (node.is("GlobalAveragePool")) passes = is_leading(step, shapes.of(output));
-  if (node.is("AveragePool")) passes = is_leading(step, shapes.of(output)) && (has_no_shift(step) || is_mean(attributes));
-  if (node.is("MaxPool")) passes = is_leading(step, shapes.of(output)) && keeps_order(step) && node.output(1) == nullptr;
+  const Traits traits = traits_of(node);
+  if (passes_factors(traits)) passes = keeps_order(step) && has_no_shift(step);
+  if (traits.has(Trait::averages)) passes = is_leading(step, shapes.of(output)) && (has_no_shift(step) || is_mean(attributes));
+  if (is_maximum(traits)) passes = is_leading(step, shapes.of(output)) && keeps_order(step) && node.output(1) == nullptr;
   if (node.is("Pad")) passes = passes_pad(side, shapes, output, step, attributes);
   return passes && !attributes.is_open();
 }
@@ -282,38 +278,36 @@ bool pass_squeeze(Side& side, Shapes& shapes, Ref output, bool is_pull, Step& st
   return step.axis.index >= 0;
 }
 
-bool moves_axes(const Node& node) {
-  return node.is("Transpose") || node.is("Reshape") || node.is("Flatten") || node.is("Squeeze") || node.is("Unsqueeze");
-}
-
 }  // namespace
 
 bool is_passable(const Node& node) {
-  return node.domain().empty() && std::ranges::binary_search(kPassable, std::string_view(node.op_type())) && node.input(0) != nullptr;
+  if (!node.domain().empty() || node.input(0) == nullptr) return false;
+  const Traits traits = traits_of(node);
+  return only_moves_axes(node) || traits.has(Trait::averages) || is_maximum(traits) || passes_factors(traits) || node.is("Pad");
 }
 
 bool pull(Side& side, Shapes& shapes, Ref output, Step& step) {
   const Node& node = *output.value->producer();
   if (output.value->output_index() != 0) return false;
-  if (!moves_axes(node)) return passes_in_place(side, shapes, output, step);
+  if (!only_moves_axes(node)) return passes_in_place(side, shapes, output, step);
   // A constant of more dims than the result would make it grow; below, ranks differ and cannot tell.
   const auto dims = shapes.of(output);
   if (step.constant_rank > 0 && (!dims || static_cast<int64_t>(dims->size()) < step.constant_rank)) return false;
   step.constant_rank = 0;
   if (step.lanes.size() == 1) return true;
-  if (node.is("Transpose")) return pull_transpose(shapes, output, step);
-  if (node.is("Squeeze") || node.is("Unsqueeze")) return pass_squeeze(side, shapes, output, true, step);
+  if (!has_trait(node, Trait::keeps_order)) return pull_transpose(shapes, output, step);
+  if (traits_of(node).along() == Along::axes) return pass_squeeze(side, shapes, output, true, step);
   return pull_reshape(side, shapes, output, step) || move_through_reshape(shapes, output, side.operand(output, 0), step);
 }
 
 bool push(Side& side, Shapes& shapes, Ref output, int64_t channels, Step& step) {
   const Node& node = *output.value->producer();
   if (output.value->output_index() != 0) return false;
-  if (!moves_axes(node)) return passes_in_place(side, shapes, output, step);
+  if (!only_moves_axes(node)) return passes_in_place(side, shapes, output, step);
   step.constant_rank = 0;  // growth is judged where the step stands
   if (step.lanes.size() == 1) return true;
-  if (node.is("Transpose")) return push_transpose(shapes, output, step);
-  if (node.is("Squeeze") || node.is("Unsqueeze")) return pass_squeeze(side, shapes, output, false, step);
+  if (!has_trait(node, Trait::keeps_order)) return push_transpose(shapes, output, step);
+  if (traits_of(node).along() == Along::axes) return pass_squeeze(side, shapes, output, false, step);
   const Step before = step;
   if (push_reshape(side, shapes, output, channels, step)) return true;
   step = before;

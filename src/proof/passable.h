@@ -8,7 +8,7 @@
 namespace relayout::proof {
 
 /// Operators that an affine of their result may pass, so that it becomes one of their first operand, and the other way round:
-/// Transpose, Reshape, Flatten, Squeeze, Unsqueeze, Pad, pools, Relu.
+/// what only moves axes, Pad, means and maxima of windows, and what a factor passes (Relu).
 [[nodiscard]] bool is_passable(const Node& node);
 
 /// Turns a step on `output` of a passable node into the same step on its first operand; false when

@@ -168,6 +168,13 @@ TEST(ProofThrough, F92ReluF93MaxPool) {
   Between negative("d = MaxPool <kernel_shape = [2, 2]> (c)");
   negative.bn.scale[2] = -1;
   EXPECT_FALSE(negative.proof().proved);
+  // What a factor passes is the operators' own: |a·x| is a·|x|; the largest of all is the largest of a window.
+  EXPECT_TRUE(is_proved(Between("d = Abs (c)").no_shift().proof()));
+  EXPECT_FALSE(Between("d = Abs (c)").proof().proved);
+  EXPECT_TRUE(is_proved(Between("d = GlobalMaxPool (c)").proof()));
+  negative.between = "d = GlobalMaxPool (c)";
+  EXPECT_FALSE(negative.proof().proved);
+  EXPECT_FALSE(Between("d = LpPool <kernel_shape = [2, 2]> (c)").proof().proved);
 }
 
 TEST(ProofThrough, F94AveragePool) {
@@ -176,6 +183,9 @@ TEST(ProofThrough, F94AveragePool) {
   const std::string padded = "d = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1> (c)";
   EXPECT_FALSE(Between(padded).proof().proved);
   EXPECT_TRUE(is_proved(Between(padded).no_shift().proof()));
+  // Whole windows alone: nothing beyond the borders is counted.
+  EXPECT_TRUE(is_proved(Between("d = AveragePool <kernel_shape = [3, 3], auto_pad = \"VALID\", count_include_pad = 1> (c)").proof()));
+  EXPECT_FALSE(Between("d = AveragePool <kernel_shape = [3, 3], auto_pad = \"SAME_UPPER\", count_include_pad = 1> (c)").proof().proved);
 }
 
 TEST(ProofThrough, F95Pad) {
