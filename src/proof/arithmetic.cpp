@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "base/numbers.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/float_types.h"
@@ -120,8 +122,10 @@ bool have_like_operands(Sides& sides, const Claim& claim) {
 
 bool examine_reordered(Sides& sides, const Claim& claim, Look& look) {
   const Node& node = *claim.b.value->producer();
-  const bool is_arithmetic = node.is("Add") || node.is("Mul");
-  const bool is_boolean = node.is("And") || node.is("Or") || node.is("Xor") || node.is("Equal");
+  const Arithmetic arithmetic = arithmetic_of(node);
+  const bool is_arithmetic = arithmetic == Arithmetic::add || arithmetic == Arithmetic::multiply;
+  const Predicate predicate = predicate_of(node);
+  const bool is_boolean = predicate != Predicate::none && predicate == mirrored(predicate);
   if ((!is_arithmetic && !is_boolean) || have_like_operands(sides, claim)) return false;
   return is_arithmetic ? examine_arithmetic(sides, claim, true, look) : examine_booleans(sides, claim, look);
 }

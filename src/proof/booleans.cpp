@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/nodes.h"
@@ -61,13 +63,20 @@ class ExpressionReader {
     if (const auto known = constant(ref)) return *known ? ~Truth{0} : Truth{0};
     const Node& node = *ref.value->producer();
     const auto operand = [&](std::size_t i) { return truth_of(side_.operand(ref, i), operands); };
-    if (node.is("Not")) return ~operand(0);
-    if (node.is("And")) return operand(0) & operand(1);
-    if (node.is("Or")) return operand(0) | operand(1);
-    if (node.is("Xor")) return operand(0) ^ operand(1);
-    if (node.is("Equal")) return ~(operand(0) ^ operand(1));
-    if (node.is("Where")) return (operand(0) & operand(1)) | (~operand(0) & operand(2));
-    return operand(0);
+    switch (predicate_of(node)) {
+      case Predicate::logical_not:
+        return ~operand(0);
+      case Predicate::logical_and:
+        return operand(0) & operand(1);
+      case Predicate::logical_or:
+        return operand(0) | operand(1);
+      case Predicate::logical_xor:
+        return operand(0) ^ operand(1);
+      case Predicate::equal:
+        return ~(operand(0) ^ operand(1));
+      default:
+        return node.is("Where") ? (operand(0) & operand(1)) | (~operand(0) & operand(2)) : operand(0);
+    }
   }
 
   /// A single boolean without dims: with some, it may give the result its own.
@@ -81,8 +90,9 @@ class ExpressionReader {
     const Node* const node = ref.value->producer();
     // Before opset 7 operands were broadcast by attributes.
     if (node == nullptr || !node->domain().empty() || node->opset() < 7 || ref.value->output_index() != 0) return false;
-    if (node->is("Not") || node->is("And") || node->is("Or") || node->is("Xor") || is_identity(side_, ref)) return true;
-    if (!node->is("Equal") && !node->is("Where")) return false;
+    const Predicate predicate = predicate_of(*node);
+    if (predicate >= Predicate::logical_and || is_identity(side_, ref)) return true;
+    if (predicate != Predicate::equal && !node->is("Where")) return false;
     const Ref last = side_.operand(ref, 1);
     return last && side_.type_of(last) == DataType::boolean;
   }

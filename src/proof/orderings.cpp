@@ -1,15 +1,15 @@
 // Limits and comparisons in other operators: the same where they let the same numbers through, or ask the same question.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/side.h"
@@ -59,7 +59,8 @@ class LimitReader {
     std::size_t limited = 0;
     if (node->is("Relu")) ends = {0, kInfinity};
     if (node->is("Clip")) ends = ends_of_clip(out.operand, *node);
-    if (node->is("Max") || node->is("Min")) ends = ends_of_choice(out.operand, *node, limited);
+    if (arithmetic_of(*node) == Arithmetic::maximum || arithmetic_of(*node) == Arithmetic::minimum)
+      ends = ends_of_choice(out.operand, *node, limited);
     if (!ends || !(ends->first <= ends->second)) return {};
     // The nodes downstream limit whatever comes through this one.
     out.lowest = std::clamp(ends->first, out.lowest, out.highest);
@@ -89,7 +90,7 @@ class LimitReader {
       const auto known = number(side_.operand(made, i));
       if (!known) continue;
       limited = 1 - i;
-      return node.is("Max") ? std::pair{*known, kInfinity} : std::pair{-kInfinity, *known};
+      return arithmetic_of(node) == Arithmetic::maximum ? std::pair{*known, kInfinity} : std::pair{-kInfinity, *known};
     }
     return std::nullopt;
   }
@@ -110,10 +111,6 @@ class LimitReader {
   Side& side_;
   std::vector<Ref> constants_;  ///< of the node at hand
 };
-
-/// Comparisons, and those that ask the same with exchanged operands.
-constexpr auto kTurned = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"Greater", "Less"}, {"GreaterOrEqual", "LessOrEqual"}, {"Less", "Greater"}, {"LessOrEqual", "GreaterOrEqual"}});
 
 /// Comparisons broadcast by attributes before this version.
 constexpr int kComparing = 7;
@@ -141,8 +138,8 @@ bool have_one_type(Sides& sides, Ref a, Ref b) {
   const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
   const auto is_known = [](const Node* node) { return node != nullptr && node->domain().empty() && node->opset() >= kComparing; };
   if (!is_known(a) || !is_known(b)) return false;
-  const auto turned = std::ranges::find(kTurned, std::string_view(a->op_type()), &std::pair<std::string_view, std::string_view>::first);
-  if (turned == kTurned.end() || b->op_type() != turned->second) return false;
+  const Predicate asked = predicate_of(*a);
+  if (!compares(asked) || asked == Predicate::equal || predicate_of(*b) != mirrored(asked)) return false;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, 1 - i);
     if (!of_a || !of_b || !have_one_type(sides, of_a, of_b)) return false;
