@@ -219,7 +219,6 @@ struct Affine {
 template <class F>
 [[gnu::always_inline]] inline void map_affine(const Affine& affine, float* out, const float* in, int64_t count, const F& finish) {
   const float *const center = affine.center.data, *const scale = affine.scale.data, *const shift = affine.shift.data;
-  if (scale == nullptr || shift == nullptr) return;
   if (affine.scale.step == 0) {
     const float from = center == nullptr ? 0.0F : *center, factor = *scale, addend = *shift;
     for (int64_t i = 0; i < count; ++i) out[i] = finish((in[i] - from) * factor + addend);

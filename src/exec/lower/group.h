@@ -1,10 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "exec/ids.h"
 #include "exec/program.h"
 
 namespace relayout::exec {
@@ -20,9 +18,6 @@ struct Group {
   bool in_parts = false;  ///< a Concat whose further nodes the groups of its operands compute
   [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
   [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
-  [[nodiscard]] bool makes(ValueId value) const {
-    return std::ranges::any_of(nodes, [&](const ProgramNode* node) { return node->output(0) == value; });
-  }
   /// Result of the group, unless the anchor stands alone and makes more.
   [[nodiscard]] ValueId output() const { return last().output(0); }
 };
