@@ -516,19 +516,22 @@ TEST(Executor, ResultsOfAnotherTypeThanTheFileDeclaresAreRefused) {
 }
 
 /// Linear in the number of nodes: quadratic steps anywhere would take minutes.
+/// Of short chains of functions, and of one.
 TEST(Executor, HundredThousandNodes) {
-  ModelBuilder builder;
-  builder.input("x", {2, 3});
-  std::string last = "x";
-  for (int i = 0; i < kMany; ++i) {
-    const std::string next = "v" + std::to_string(i);
-    builder.node(i % 3 == 0 ? "Relu" : i % 3 == 1 ? "Sigmoid" : "Identity", {last}, {next});
-    last = next;
+  for (const char* const third : {"Identity", "Tanh"}) {
+    ModelBuilder builder;
+    builder.input("x", {2, 3});
+    std::string last = "x";
+    for (int i = 0; i < kMany; ++i) {
+      const std::string next = "v" + std::to_string(i);
+      builder.node(i % 3 == 0 ? "Relu" : i % 3 == 1 ? "Sigmoid" : third, {last}, {next});
+      last = next;
+    }
+    builder.output(last);
+    const auto model = builder.build();
+    for (const Mode mode : kModes)
+      EXPECT_EQ(run_in(mode, *model, {{"x", tensor_of({2, 3}, {1, 2, 3, 4, 5, 6})}}).outputs[0].dims(), (Dims{2, 3}));
   }
-  builder.output(last);
-  const auto model = builder.build();
-  for (const Mode mode : kModes)
-    EXPECT_EQ(run_in(mode, *model, {{"x", tensor_of({2, 3}, {1, 2, 3, 4, 5, 6})}}).outputs[0].dims(), (Dims{2, 3}));
 }
 
 TEST(Executor, OutputsThatAreInputsAndConstants) {

@@ -81,8 +81,9 @@ class Fuser {
   [[nodiscard]] const Dims& dims(ValueId value) const { return facts_.state(value).info->dims; }
 
   void grow(NodeId anchor, Follows follows) {
-    std::vector<NodeId> chain{anchor};
-    taken_[anchor] = true;
+    std::vector<NodeId> chain;
+    chain_operands_ = 0;
+    take(chain, anchor);
     while (true) {
       const ValueId through = node_at(chain.back()).output(0);
       const NodeId next = only_reader(through);
@@ -98,6 +99,7 @@ class Fuser {
   void take(std::vector<NodeId>& chain, NodeId node) {
     chain.push_back(node);
     taken_[node] = true;
+    chain_operands_ += most_operands(node);
   }
 
   /// Whether a node's result has the dims of what it reads and lies as the group's do.
@@ -208,12 +210,10 @@ class Fuser {
     return bias == ValueId::none || small_constant(facts_, bias).has_value();
   }
 
-  [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
+  [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& /*chain*/, NodeId node, ValueId through) const {
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages) return false;
-    std::size_t operands = most_operands(node);
-    for (const NodeId before : chain) operands += most_operands(before);
-    return operands <= kMostElementwiseOperands;
+    return chain_operands_ + most_operands(node) <= kMostElementwiseOperands;
   }
 
   /// Of the stages that a node comes to.
@@ -239,6 +239,7 @@ class Fuser {
   const LayoutGuide& guide_;
   IdVector<NodeId, bool> runs_, taken_;
   std::vector<std::vector<NodeId>> chains_;
+  std::size_t chain_operands_ = 0;                    ///< that stages of the chain which grows may have
   std::unordered_map<ValueId, NodeId> convolutions_;  ///< by their results
   std::unordered_map<NodeId, Group> parts_;           ///< what groups are besides their nodes, by anchor
 };
