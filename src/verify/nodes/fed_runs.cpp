@@ -96,17 +96,8 @@ DataType FedRuns::type_of_floor(DataType type) const {
   return is_measured(type) && unit_roundoff(task_->grain) > unit_roundoff(type) ? task_->grain : type;
 }
 
-Layer* FedRuns::captured(const Value& value_of_a) {
-  Layer* const layer = layers_->of_a(value_of_a);
-  return layer == nullptr || !layer->reference ? nullptr : layer;
-}
-
-Layer* FedRuns::fed(const Value& value_of_b) {
-  Layer* const layer = layers_->of_b(value_of_b);
-  return layer == nullptr || !layer->reference || layer->apart ? nullptr : layer;
-}
-
-void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mode mode, const LeaveOut& leave_out) const {
+void FedRuns::execute(const Side& side, const Observer& observer, Edit edit, Mode mode,
+                      const std::function<bool(const Node&)>& leave_out) const {
   if (task_->progress) task_->progress();
   ExecuteOptions options;
   options.mode = mode;
@@ -145,7 +136,7 @@ void FedRuns::execute_parts(const Side& side, const Observer& observer, Edit edi
 
 void FedRuns::fill(const Side& side, const Value& value, const Datum& datum) {
   const bool is_a = &side == task_->a;
-  const Layer* const layer = is_a ? captured(value) : fed(value);
+  const Layer* const layer = is_a ? layers_->captured(value) : layers_->fed(value);
   if (layer == nullptr || !excerpt_->is_used(*layer)) return;
   const Datum reference = is_a ? spill_.read(*layer->reference) : like(reference_of(*layer, datum), datum);
   if (!structural_difference(reference, datum).empty()) {
@@ -194,7 +185,7 @@ void FedRuns::measure_floors(int first_draw, int count) {
     execute_parts(
         *task_->a,
         [&](const Value& value, const Datum& datum) {
-          Layer* const layer = captured(value);
+          Layer* const layer = layers_->captured(value);
           if (layer == nullptr) return values_.move(value, datum, draw);
           const Datum reference = spill_.read(*layer->reference);
           if (!structural_difference(reference, datum).empty()) return;
@@ -258,14 +249,14 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
 
 void FedRuns::feed_candidate(Mode mode) {
   const auto observer = [&](const Value& value, const Datum& datum) {
-    if (Layer* const layer = fed(value)) compare(*layer, datum);
+    if (Layer* const layer = layers_->fed(value)) compare(*layer, datum);
   };
   execute_parts(*task_->b, observer, {}, mode);
 }
 
 void FedRuns::widen_by_candidate(int draw) {
   execute(*task_->b, [&](const Value& value, const Datum& datum) {
-    Layer* const layer = fed(value);
+    Layer* const layer = layers_->fed(value);
     if (layer == nullptr) return values_.move(value, datum, draw);
     const Datum reference = like(reference_of(*layer, datum), datum);
     if (!structural_difference(reference, datum).empty()) return;
@@ -354,28 +345,24 @@ void FedRuns::explain_steps() {
   }
 }
 
-void FedRuns::visit(const Side& side, const Visitor& visitor, Edit edit) {
+std::unordered_map<const Value*, DataType> FedRuns::visit(const Side& side, const Visitor& visitor, Edit edit) {
   const bool is_a = &side == task_->a;
-  visited_.clear();
+  std::unordered_map<const Value*, DataType> types;
   const auto observer = [&](const Value& value, const Datum& datum) {
-    visited_[&value] = type_of(datum);
-    const Layer* const layer = is_a ? captured(value) : fed(value);
+    types[&value] = type_of(datum);
+    const Layer* const layer = is_a ? layers_->captured(value) : layers_->fed(value);
     if (layer == nullptr || layer->apart || !is_measured(layer->type)) return;
     const Datum reference = is_a ? spill_.read(*layer->reference) : reference_of(*layer, datum);
     const auto [x, y] = comparable(reference, datum);
     if (structural_difference(x, y).empty()) visitor(*layer, reference, datum);
   };
   execute(side, observer, std::move(edit));
-}
-
-DataType FedRuns::visited_type(const Value& value) const {
-  const auto found = visited_.find(&value);
-  return found == visited_.end() ? DataType::undefined : found->second;
+  return types;
 }
 
 void FedRuns::run_unfed(bool by_depth) {
   execute(*task_->b, [&](const Value& value, const Datum& datum) {
-    Layer* const layer = fed(value);
+    Layer* const layer = layers_->fed(value);
     if (layer == nullptr) return;
     const auto [reference, candidate] = comparable(reference_of(*layer, datum), datum);
     layer->depth.error = error_of(*layer, reference, candidate);
@@ -386,7 +373,7 @@ void FedRuns::run_unfed(bool by_depth) {
   execute(
       *task_->a,
       [&](const Value& value, const Datum& datum) {
-        Layer* const layer = captured(value);
+        Layer* const layer = layers_->captured(value);
         if (layer == nullptr) return;
         layer->depth.floor = std::max(error_of(*layer, spill_.read(*layer->reference), datum).value_or(0), layer->floor.max);
       },

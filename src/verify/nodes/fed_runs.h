@@ -54,9 +54,8 @@ class FedRuns {
   /// What the visitor leaves in `datum` is what readers get.
   using Visitor = std::function<void(const Layer& layer, const Datum& reference, const Datum& datum)>;
   using Edit = std::function<void(const std::string&, Tensor&)>;
-  void visit(const Side& side, const Visitor& visitor, Edit edit = {});
-  /// The element type of a value that a node made in the last such run.
-  [[nodiscard]] DataType visited_type(const Value& value) const;
+  /// Returns the element types of all values.
+  std::unordered_map<const Value*, DataType> visit(const Side& side, const Visitor& visitor, Edit edit = {});
   /// Whether the readers of a value got another structure than a's, as the node that makes it was left out.
   [[nodiscard]] bool has_misfed() const noexcept { return misfed_; }
   /// Same or different, by the metrics and the floor at hand.
@@ -67,10 +66,9 @@ class FedRuns {
  private:
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
 
-  using LeaveOut = std::function<bool(const Node& node)>;
   /// `observer` is told of nodes that run, the values of others are filled in.
   void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written,
-               const LeaveOut& leave_out = {}) const;
+               const std::function<bool(const Node&)>& leave_out = {}) const;
   void execute_parts(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written);
   /// a's value in the place of one whose node was left out.
   void fill(const Side& side, const Value& value, const Datum& datum);
@@ -79,9 +77,6 @@ class FedRuns {
   [[nodiscard]] bool is_flat(const Layer& layer, const Datum& datum) const;
   /// a's value of a layer, as b holds it; `made`: what b makes.
   [[nodiscard]] Datum reference_of(const Layer& layer, const Datum& made) const;
-  /// Layers of values whose a's value is captured; of b those that are fed.
-  [[nodiscard]] Layer* captured(const Value& value_of_a);
-  [[nodiscard]] Layer* fed(const Value& value_of_b);
   /// What quantizers of one side round, each fed a's values; and once more in draws, that far may rounding move it.
   [[nodiscard]] Rounded capture_rounded(const Side& side, const std::vector<const Node*>& quantizers) const;
 
@@ -91,7 +86,6 @@ class FedRuns {
   bool misfed_ = false;
   Spill spill_;
   FedValues values_;
-  std::unordered_map<const Value*, DataType> visited_;
 };
 
 }  // namespace relayout

@@ -79,6 +79,16 @@ Layer* Layers::of_b(const Value& value) {
   return const_cast<Layer*>(std::as_const(*this).of_b(value));  // NOLINT(cppcoreguidelines-pro-type-const-cast): as above
 }
 
+Layer* Layers::captured(const Value& value_of_a) {
+  Layer* const layer = of_a(value_of_a);
+  return layer == nullptr || !layer->reference ? nullptr : layer;
+}
+
+Layer* Layers::fed(const Value& value_of_b) {
+  Layer* const layer = of_b(value_of_b);
+  return layer == nullptr || !layer->reference || layer->apart ? nullptr : layer;
+}
+
 std::vector<std::size_t> Layers::upstream(const Layer& layer) const {
   std::vector<std::size_t> out;
   for (const Node* const part : region_in_b(layer)) {

@@ -61,6 +61,9 @@ class Layers {
   [[nodiscard]] Layer* of_b(const Value& value);
   [[nodiscard]] const Layer* of_a(const Value& value) const;
   [[nodiscard]] const Layer* of_b(const Value& value) const;
+  /// The layer of a value of a that a run has captured, or of a value of b in the place of which a captured one is fed; nullptr: none.
+  [[nodiscard]] Layer* captured(const Value& value_of_a);
+  [[nodiscard]] Layer* fed(const Value& value_of_b);
   /// The layers that a layer's nodes in b read.
   [[nodiscard]] std::vector<std::size_t> upstream(const Layer& layer) const;
   /// The nodes that make a layer's value out of values that are fed, in a and in b; through values that no run has made.

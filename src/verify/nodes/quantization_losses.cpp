@@ -297,7 +297,7 @@ void QuantizationLosses::add(LayerTask task) {
 }
 
 void QuantizationLosses::measure_b(FedRuns& runs, const LayerTask& task) {
-  runs.visit(*task.b, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
+  const auto types = runs.visit(*task.b, [this](const Layer& layer, const Datum& reference, const Datum& datum) {
     NodeLoss& loss = loss_of(layer);
     const auto [right, wide] = comparable(reference, datum);
     const Datum made = rounded(wide, loss.grid, Quantizer::Ends::saturate);
@@ -307,13 +307,13 @@ void QuantizationLosses::measure_b(FedRuns& runs, const LayerTask& task) {
     // What reads dequantized numbers gets steps; where a QuantizeLinear follows, they stay as they are.
     overwrite(datum, rounded(right, loss.grid, Quantizer::Ends::saturate));
   });
-  note_types(runs);
+  note_types(types);
 }
 
-void QuantizationLosses::note_types(const FedRuns& runs) {
+void QuantizationLosses::note_types(const std::unordered_map<const Value*, DataType>& types) {
   const auto coarser = [&](DataType type, const Value* value) {
-    const DataType other = value == nullptr ? DataType::undefined : runs.visited_type(*value);
-    return unit_roundoff(other) > unit_roundoff(type) ? other : type;
+    const auto found = types.find(value);
+    return found != types.end() && unit_roundoff(found->second) > unit_roundoff(type) ? found->second : type;
   };
   for (const Layer& layer : layers_.all()) {
     NodeLoss& loss = loss_of(layer);

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -55,7 +56,7 @@ class QuantizationLosses {
   [[nodiscard]] bool is_equal_unseen(const Layer& layer);
   void measure_b(FedRuns& runs, const LayerTask& task);
   /// Notes the types that values have in b's run.
-  void note_types(const FedRuns& runs);
+  void note_types(const std::unordered_map<const Value*, DataType>& types);
   void measure_a(FedRuns& runs, const LayerTask& task);
 
   Layers layers_;
