@@ -23,56 +23,33 @@
 namespace relayout {
 namespace {
 
-enum class Form : uint8_t { integer, real, text, integers };
+/// Attributes that this tool reads, by their form, which is one in all operators that have them.
+constexpr auto kIntegers =
+    std::to_array<std::string_view>({"axis", "broadcast", "group", "is_test", "spatial", "training_mode", "transA", "transB"});
+constexpr auto kReals = std::to_array<std::string_view>({"alpha", "beta", "epsilon", "momentum"});
+constexpr auto kTexts = std::to_array<std::string_view>({"auto_pad"});
+constexpr auto kLists = std::to_array<std::string_view>(
+    {"consumed_inputs", "dilations", "kernel_shape", "output_padding", "output_shape", "pads", "perm", "strides"});
 
-struct AttributeForm {
-  std::string_view name;
-  Form form;
-};
-
-/// Operand counts over all opsets, and the attributes that this tool reads.
+/// Operand counts over all opsets; of a convolution, which operands are its weight and, where its type is known, its bias.
 struct Operator {
   std::string_view name;
   std::size_t least_inputs, most_inputs, most_outputs;
-  std::span<const AttributeForm> attributes;
+  std::size_t weight = 0, bias = 0;
 };
-
-using enum Form;
-constexpr auto kConvolution = std::to_array<AttributeForm>({{"auto_pad", text},
-                                                            {"dilations", integers},
-                                                            {"group", integer},
-                                                            {"kernel_shape", integers},
-                                                            {"pads", integers},
-                                                            {"strides", integers},
-                                                            {"output_padding", integers},
-                                                            {"output_shape", integers}});
-constexpr auto kBatchNormalization = std::to_array<AttributeForm>({{"epsilon", real},
-                                                                   {"momentum", real},
-                                                                   {"spatial", integer},
-                                                                   {"training_mode", integer},
-                                                                   {"is_test", integer},
-                                                                   {"consumed_inputs", integers}});
-constexpr auto kGemm =
-    std::to_array<AttributeForm>({{"alpha", real}, {"beta", real}, {"transA", integer}, {"transB", integer}, {"broadcast", integer}});
-constexpr auto kBroadcast = std::to_array<AttributeForm>({{"axis", integer}, {"broadcast", integer}});
-constexpr auto kTranspose = std::to_array<AttributeForm>({{"perm", integers}});
-constexpr std::span<const AttributeForm> kNone;
-
-constexpr auto kOperators = std::to_array<Operator>({
-    {"Add", 2, 2, 1, kBroadcast},
-    {"BatchNormalization", 5, 5, 5, kBatchNormalization},
-    {"Conv", 2, 3, 1, kConvolution},
-    {"ConvInteger", 2, 4, 1, kConvolution},
-    {"ConvTranspose", 2, 3, 1, kConvolution},
-    {"Div", 2, 2, 1, kBroadcast},
-    {"Gemm", 2, 3, 1, kGemm},
-    {"Identity", 1, 1, 1, kNone},
-    {"MatMul", 2, 2, 1, kNone},
-    {"Mul", 2, 2, 1, kBroadcast},
-    {"QLinearConv", 8, 9, 1, kConvolution},
-    {"Sub", 2, 2, 1, kBroadcast},
-    {"Transpose", 1, 1, 1, kTranspose},
-});
+constexpr auto kOperators = std::to_array<Operator>({{"Add", 2, 2, 1},
+                                                     {"BatchNormalization", 5, 5, 5},
+                                                     {"Conv", 2, 3, 1, 1, 2},
+                                                     {"ConvInteger", 2, 4, 1, 1},
+                                                     {"ConvTranspose", 2, 3, 1, 1, 2},
+                                                     {"Div", 2, 2, 1},
+                                                     {"Gemm", 2, 3, 1},
+                                                     {"Identity", 1, 1, 1},
+                                                     {"MatMul", 2, 2, 1},
+                                                     {"Mul", 2, 2, 1},
+                                                     {"QLinearConv", 8, 9, 1, 3, 8},
+                                                     {"Sub", 2, 2, 1},
+                                                     {"Transpose", 1, 1, 1}});
 
 /// The largest rank of a convolution weight that any runtime is built for.
 constexpr std::size_t kLargestRank = 12;
@@ -99,24 +76,12 @@ void check_operands(const Node& node, const Operator& known) {
   }
 }
 
-void check_attributes(const Node& node, const Operator& known) {
+void check_attributes(const Node& node) {
   const Attributes attributes(node);
-  for (const AttributeForm& attribute : known.attributes) {
-    switch (attribute.form) {
-      case Form::integer:
-        (void)attributes.integer(attribute.name);
-        break;
-      case Form::real:
-        (void)attributes.real(attribute.name);
-        break;
-      case Form::text:
-        (void)attributes.text(attribute.name, "");
-        break;
-      case Form::integers:
-        (void)attributes.integers(attribute.name);
-        break;
-    }
-  }
+  for (const std::string_view name : kIntegers) (void)attributes.integer(name);
+  for (const std::string_view name : kReals) (void)attributes.real(name);
+  for (const std::string_view name : kTexts) (void)attributes.text(name, "");
+  for (const std::string_view name : kLists) (void)attributes.integers(name);
 }
 
 /// Type and dims of a stored operand; refers to where they are stored.
@@ -194,11 +159,12 @@ std::optional<int64_t> channels_of(const Value* value) {
   return transposed ? of_all_groups(*producer, weight->dims[1], Attributes(*producer).integer("group", 1)) : weight->dims[0];
 }
 
-void check_convolution(const Node& node, std::size_t weight_index, std::optional<std::size_t> bias_index, bool transposed) {
+void check_convolution(const Node& node, const Operator& known) {
+  const bool transposed = node.is("ConvTranspose");
   const Attributes attributes(node);
   const int64_t group = attributes.integer("group", 1);
   if (group <= 0) invalid(node, "group " + std::to_string(group));
-  const std::optional<Stored> weight = stored(node.input(weight_index));
+  const std::optional<Stored> weight = stored(node.input(known.weight));
   if (!weight) return;
   if (weight->dims.size() < 3 || weight->dims.size() > kLargestRank) {
     invalid(node, describe("weight", *weight) + " has rank " + std::to_string(weight->dims.size()));
@@ -211,7 +177,7 @@ void check_convolution(const Node& node, std::size_t weight_index, std::optional
                       " with group " + std::to_string(group) + " reads " + std::to_string(channels_read));
   }
   check_kernel(node, attributes, *weight);
-  const std::optional<Stored> bias = bias_index ? stored(node.input(*bias_index)) : std::nullopt;
+  const std::optional<Stored> bias = known.bias > 0 ? stored(node.input(known.bias)) : std::nullopt;
   if (!bias) return;
   check_vector(node, "bias", *bias, transposed ? of_all_groups(node, weight->dims[1], group) : weight->dims[0]);
   const bool quantized = node.op_type() == "QLinearConv";
@@ -250,11 +216,8 @@ void check_operator(const Node& node) {
   check_operands(node, *known);
   const Attributes attributes(node);
   if (attributes.has_reference()) return;  // known only where the function is called
-  check_attributes(node, *known);
-  if (node.op_type() == "Conv") check_convolution(node, 1, 2, false);
-  if (node.op_type() == "ConvTranspose") check_convolution(node, 1, 2, true);
-  if (node.op_type() == "ConvInteger") check_convolution(node, 1, std::nullopt, false);
-  if (node.op_type() == "QLinearConv") check_convolution(node, 3, 8, false);
+  check_attributes(node);
+  if (known->weight > 0) check_convolution(node, *known);
   if (node.op_type() == "BatchNormalization") check_batch_normalization(node);
 }
 
