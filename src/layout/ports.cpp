@@ -281,30 +281,21 @@ struct Entry {
   Rule rule;
 };
 
-/// Operators whose rule is more than their class in the op table, sorted by name.
+/// Operators whose rule is more than what the op table says of them, sorted by name.
 constexpr auto kEntries = std::to_array<Entry>({
     {"ArgMax", reduce},
     {"ArgMin", reduce},
-    {"AveragePool", first_to_first},
     {"BatchNormalization", batch_normalization},
-    {"Cast", first_to_first},
-    {"CastLike", first_to_first},
     {"Conv", convolution},
     {"ConvInteger", convolution},
     {"ConvTranspose", convolution},
-    {"CumProd", first_to_first},
-    {"CumSum", first_to_first},
     {"DepthToSpace", first_to_first},
     {"DequantizeLinear", dequantize},
     {"Dropout", dropout},
     {"DynamicQuantizeLinear", first_to_first},
     {"Expand", first_to_first},
-    {"Flatten", reshape},
     {"FusedConv", fused_convolution},
     {"Gather", gather},
-    {"GlobalAveragePool", first_to_first},
-    {"GlobalLpPool", first_to_first},
-    {"GlobalMaxPool", first_to_first},
     {"GroupNormalization", first_to_first},
     {"Hardmax", softmax},
     {"Identity", first_to_first},
@@ -313,24 +304,12 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"LayerNormalization", layer_normalization},
     {"LogSoftmax", softmax},
     {"LpNormalization", first_to_first},
-    {"LpPool", first_to_first},
     {"MaxPool", max_pool},
     {"MeanVarianceNormalization", first_to_first},
     {"Pad", first_to_first},
     {"QLinearConv", convolution},
     {"QuantizeLinear", dequantize},
     {"RMSNormalization", layer_normalization},
-    {"ReduceL1", reduce},
-    {"ReduceL2", reduce},
-    {"ReduceLogSum", reduce},
-    {"ReduceLogSumExp", reduce},
-    {"ReduceMax", reduce},
-    {"ReduceMean", reduce},
-    {"ReduceMin", reduce},
-    {"ReduceProd", reduce},
-    {"ReduceSum", reduce},
-    {"ReduceSumSquare", reduce},
-    {"Reshape", reshape},
     {"Resize", resize},
     {"ReverseSequence", first_to_first},
     {"SequenceAt", sequence_at},
@@ -338,10 +317,8 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"Softmax", softmax},
     {"SpaceToDepth", first_to_first},
     {"Split", share_by_rank},
-    {"Squeeze", reshape},
     {"Tile", first_to_first},
     {"Transpose", transpose},
-    {"Unsqueeze", reshape},
     {"Upsample", resize},
 });
 static_assert(std::ranges::is_sorted(kEntries, {}, &Entry::op_type));
@@ -351,6 +328,10 @@ Rule rule_of(const Op& op) {
   if (!op.domain.empty() && op.layout == LayoutRule::barrier) return nullptr;
   const auto* const entry = std::ranges::lower_bound(kEntries, op.name, {}, &Entry::op_type);
   if (entry != kEntries.end() && entry->op_type == op.name) return entry->rule;
+  const Traits& traits = op.traits;
+  if (op.layout == LayoutRule::view && traits.has(Trait::keeps_order)) return reshape;
+  if (op.layout == LayoutRule::axis_mapped && traits.along() == Along::axes) return reduce;
+  if (traits.has(Trait::pools) || traits.has(Trait::casts) || traits.along() == Along::axis_operand) return first_to_first;
   if (op.layout == LayoutRule::agnostic) return elementwise;
   if (op.layout == LayoutRule::axis_mapped) return share_by_rank;
   return nullptr;
