@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -76,20 +77,9 @@ enum class Predicate : uint8_t {
 /// The predicate that is true of exchanged operands where this one is of the given ones: itself for those that are symmetric. None of
 /// `logical_not`, which has one operand.
 [[nodiscard]] constexpr Predicate mirrored(Predicate predicate) noexcept {
-  switch (predicate) {
-    case Predicate::less:
-      return Predicate::greater;
-    case Predicate::less_or_equal:
-      return Predicate::greater_or_equal;
-    case Predicate::greater:
-      return Predicate::less;
-    case Predicate::greater_or_equal:
-      return Predicate::less_or_equal;
-    case Predicate::logical_not:
-      return Predicate::none;
-    default:
-      return predicate;
-  }
+  using enum Predicate;
+  constexpr std::array kMirrored{none, equal, greater, greater_or_equal, less, less_or_equal, logical_and, logical_or, logical_xor, none};
+  return kMirrored[static_cast<std::size_t>(predicate)];
 }
 
 /// How an operator names the axes of input 0 (of Unsqueeze: of the result) that it works along. An attribute that is left out has the

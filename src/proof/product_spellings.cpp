@@ -4,11 +4,11 @@
 #include "proof/product_spellings.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 #include <utility>
 
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "proof/linear.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
@@ -17,8 +17,6 @@
 
 namespace relayout::proof {
 namespace {
-
-constexpr auto kReshaping = std::to_array<std::string_view>({"Flatten", "Reshape", "Squeeze", "Unsqueeze"});
 
 /// A Gemm without the means that MatMul does not have, as a MatMul of matrices.
 std::optional<Linear> product_of(Linear gemm) {
@@ -42,8 +40,7 @@ std::optional<Linear> product_of(Linear gemm) {
 }  // namespace
 
 bool is_reshaping(const Node& node) {
-  return node.domain().empty() && std::ranges::find(kReshaping, std::string_view(node.op_type())) != kReshaping.end() &&
-         node.input(0) != nullptr;
+  return node.input(0) != nullptr && only_moves_axes(node) && has_trait(node, Trait::keeps_order);
 }
 
 std::optional<Dims> certain_dims(Shapes& shapes, Ref ref) {

@@ -36,11 +36,6 @@
 namespace relayout {
 namespace {
 
-/// Of two numbers, or of anything that may be equal.
-bool is_comparison(const Node& node) {
-  return has_trait(node, Trait::makes_boolean) && has_trait(node, Trait::jumps);
-}
-
 /// To steps of a scale that is an operand.
 bool is_quantizer(const Node& node) {
   return has_trait(node, Trait::quantizes) && has_trait(node, Trait::jumps) && node.input(1) != nullptr;
@@ -204,7 +199,7 @@ class Explanation {
 bool is_decider(const Node& node) {
   if (!node.domain().empty()) return false;
   return node.is("ArgMax") || node.is("ArgMin") || node.is("TopK") || node.is("NonMaxSuppression") || is_quantizer(node) ||
-         is_comparison(node);
+         compares(predicate_of(node));
 }
 
 bool may_be_float(const Value* value) {
