@@ -310,6 +310,17 @@ TEST(Inputs, PositionsCountedAlongAMaskLeaveItAMask) {
   }
 }
 
+TEST(Inputs, RolesFollowFromWhatOperatorsAre) {
+  for (const std::string op : {"AveragePool<kernel_shape = [2, 2]>", "GlobalLpPool", "GlobalMaxPool"}) {
+    const auto pool = parse("g (int32[1, 3, 8, 8] x) => (float y) { c = Cast<to = 1>(x) y = " + op + "(c) }");
+    EXPECT_GT(std::ranges::max(integers_of(input(*pool, "x", 0))), 200) << op;
+  }
+  for (const std::string op : {"CumSum", "CumProd"}) {
+    const auto sum = parse("g (float[4, 5] x, int64[1] axis) => (float[4, 5] y) { y = " + op + "(x, axis) }");
+    for (int sample = 0; sample < 4; ++sample) EXPECT_THAT(integers_of(input(*sum, "axis", sample)), Each(0)) << op;
+  }
+}
+
 TEST(Inputs, BytesAreBytes) {
   const auto model = parse("g (uint8[2, 8, 8] x) => (float[2, 8, 8] y) { y = Cast<to = 1>(x) }");
   EXPECT_GT(std::ranges::max(integers_of(input(*model, "x", 0))), 200);

@@ -31,7 +31,8 @@
 namespace relayout {
 namespace {
 
-/// "Input `first` of `op`, or any from `first` to `last`, has this role."
+/// "Input `first` of `op`, or any from `first` to `last`, has this role." Without axes, indices and the images of pools and convolutions,
+/// which the op table tells.
 struct Rule {
   std::string_view op;
   int first, last;
@@ -47,8 +48,6 @@ constexpr auto kRules = std::to_array<Rule>({
     {"Slice", 1, 4, InputRole::shape},
     {"Split", 1, 1, InputRole::shape},
     {"SplitToSequence", 1, 1, InputRole::shape},
-    {"Squeeze", 1, 1, InputRole::shape},
-    {"Unsqueeze", 1, 1, InputRole::shape},
     {"Pad", 1, 1, InputRole::shape},
     {"Pad", 3, 3, InputRole::shape},
     {"TopK", 1, 1, InputRole::shape},
@@ -66,17 +65,6 @@ constexpr auto kRules = std::to_array<Rule>({
     {"HannWindow", 0, 0, InputRole::shape},
     {"HammingWindow", 0, 0, InputRole::shape},
     {"BlackmanWindow", 0, 0, InputRole::shape},
-    {"ReduceSum", 1, 1, InputRole::shape},
-    {"ReduceMean", 1, 1, InputRole::shape},
-    {"ReduceMax", 1, 1, InputRole::shape},
-    {"ReduceMin", 1, 1, InputRole::shape},
-    {"ReduceProd", 1, 1, InputRole::shape},
-    {"ReduceL1", 1, 1, InputRole::shape},
-    {"ReduceL2", 1, 1, InputRole::shape},
-    {"ReduceLogSum", 1, 1, InputRole::shape},
-    {"ReduceLogSumExp", 1, 1, InputRole::shape},
-    {"ReduceSumSquare", 1, 1, InputRole::shape},
-    {"CumSum", 1, 1, InputRole::zero},
     {"SequenceAt", 1, 1, InputRole::zero},
     {"SequenceErase", 1, 1, InputRole::zero},
     {"SequenceInsert", 2, 2, InputRole::zero},
@@ -85,12 +73,6 @@ constexpr auto kRules = std::to_array<Rule>({
     {"Loop", 1, 1, InputRole::condition},
     {"If", 0, 0, InputRole::condition},
     {"Dropout", 2, 2, InputRole::condition},
-    {"Gather", 1, 1, InputRole::ids},
-    {"GatherElements", 1, 1, InputRole::ids},
-    {"GatherND", 1, 1, InputRole::ids},
-    {"ScatterElements", 1, 1, InputRole::ids},
-    {"Scatter", 1, 1, InputRole::ids},
-    {"ScatterND", 1, 1, InputRole::ids},
     {"OneHot", 0, 0, InputRole::ids},
     {"RoiAlign", 2, 2, InputRole::ids},
     {"BitShift", 1, 1, InputRole::ids},
@@ -120,20 +102,11 @@ constexpr auto kRules = std::to_array<Rule>({
     {"Reciprocal", 0, 0, InputRole::nonzero},
     {"QuantizeLinear", 1, 1, InputRole::scale},
     {"DequantizeLinear", 1, 1, InputRole::scale},
-    {"Conv", 0, 0, InputRole::image},
-    {"ConvTranspose", 0, 0, InputRole::image},
-    {"ConvInteger", 0, 0, InputRole::image},
-    {"QLinearConv", 0, 0, InputRole::image},
     {"DeformConv", 0, 0, InputRole::image},
     {"BatchNormalization", 0, 0, InputRole::image},
     {"InstanceNormalization", 0, 0, InputRole::image},
     {"GroupNormalization", 0, 0, InputRole::image},
     {"LRN", 0, 0, InputRole::image},
-    {"MaxPool", 0, 0, InputRole::image},
-    {"AveragePool", 0, 0, InputRole::image},
-    {"LpPool", 0, 0, InputRole::image},
-    {"GlobalAveragePool", 0, 0, InputRole::image},
-    {"GlobalMaxPool", 0, 0, InputRole::image},
     {"Resize", 0, 0, InputRole::image},
     {"Upsample", 0, 0, InputRole::image},
     {"GridSample", 0, 0, InputRole::image},
@@ -147,10 +120,16 @@ constexpr auto kArithmetic =
 /// Readers that tell a mask from a number, when an integer was cast before.
 constexpr auto kMaskReaders = std::to_array<std::string_view>({"Mul", "Where", "Sub", "And", "Or", "Not", "Xor"});
 
-const Rule* find_rule(std::string_view op, int index) {
+/// By what the operator is, else by the rules; nothing for an input that any number will do for.
+std::optional<InputRole> role_of(const Node& node, int index) {
+  const Traits traits = traits_of(node);
+  if (index == 1 && traits.along() == Along::axes) return InputRole::shape;
+  if (index == 1 && traits.along() == Along::axis_operand) return InputRole::zero;
+  if (index == 1 && traits.has(Trait::indexes)) return InputRole::ids;
+  if (index == 0 && (traits.has(Trait::pools) || traits.convolution_weight())) return InputRole::image;
   const auto found =
-      std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.op == op && index >= rule.first && index <= rule.last; });
-  return found == kRules.end() ? nullptr : &*found;
+      std::ranges::find_if(kRules, [&](const Rule& rule) { return node.is(rule.op) && index >= rule.first && index <= rule.last; });
+  return found == kRules.end() ? std::nullopt : std::optional(found->role);
 }
 
 /// The numbers that a value stands for in the same dims: of quantized ones, or of another type.
@@ -291,8 +270,8 @@ class Search {
   void read(const Node& node, int index, const Path& path) {
     if (enter(node, index, path)) return;
     if (node.domain().empty()) {
-      const Rule* const rule = find_rule(node.op_type(), index);
-      if (rule != nullptr && !is_whole_power(node)) note(node, rule->role, path);
+      const std::optional<InputRole> role = role_of(node, index);
+      if (role && !is_whole_power(node)) note(node, *role, path);
       note_demands(node, index, path);
       note_bytes(node, index);
       if (path.cast && is_integer() && reads_as_mask(node, index, path)) note(node, InputRole::mask, path);
