@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <string_view>
 
 #include "base/numbers.h"
 #include "ops/op.h"

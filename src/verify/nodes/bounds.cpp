@@ -13,7 +13,6 @@
 #include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
-#include "relayout/types.h"
 
 namespace relayout {
 
