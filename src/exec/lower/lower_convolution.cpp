@@ -265,10 +265,6 @@ std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group
   return lowering.steps.fixed_place(bias);
 }
 
-double nanoseconds_of(int64_t macs) {
-  return static_cast<double>(macs) / step_rates::kMacsPerNanosecond;
-}
-
 /// Stages as post-ops over a destination of this order; the residual that the destination takes the place of, if any.
 struct PostOps {
   std::vector<PostOp> ops;
@@ -320,14 +316,14 @@ class ConvolutionLowering {
     if (!parts_.spec.transposed && parts_.spec.groups == x[1] && w[0] / x[1] <= kMostRepeated) repeats_ = w[0] / x[1];
     if (repeats_ > 1) parts_.spec.groups = w[0];
     // Small ops run on one thread; the primitive is made for as many as it will run on.
-    threads_ = lowering.steps.use_threads(nanoseconds_of(macs_));
+    threads_ = lowering.steps.use_threads(nanoseconds());
   }
 
   bool run() {
     const Order order = computed_order();
     const Place source = operand(order);
     bias_ = make_bias(lowering_, parts_);
-    lowering_.steps.use_threads(nanoseconds_of(macs_));
+    lowering_.steps.use_threads(nanoseconds());
     if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
       if (!emit_bare(operand(other), other)) return false;
@@ -336,6 +332,12 @@ class ConvolutionLowering {
   }
 
  private:
+  /// On one thread.
+  [[nodiscard]] double nanoseconds() const {
+    const bool is_depthwise = parts_.spec.groups > 1 && parts_.spec.groups == lowering_.info(parts_.node->inputs[1]).dims[0];
+    return static_cast<double>(macs_) / (is_depthwise ? step_rates::kDepthwiseMacsPerNanosecond : step_rates::kMacsPerNanosecond);
+  }
+
   /// The layout of operand and result.
   [[nodiscard]] Order outer_order() const {
     if (!lowering_.optimized()) return Order::contiguous;
@@ -428,7 +430,7 @@ class ConvolutionLowering {
   bool emit_with_post_ops(const Place& source, Order order) {
     if (parts_.rest.stages.empty() || order != outer_order()) return false;
     const PostOps post = make_post_ops(lowering_, parts_.rest.stages, source, order);
-    lowering_.steps.use_threads(nanoseconds_of(macs_));
+    lowering_.steps.use_threads(nanoseconds());
     MadePrimitive made = make(source, order, post.ops);
     if (!made.primitive || applies_slowly(*made.primitive, order)) return false;
     const Place destination = post.residual ? *post.residual : lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
@@ -440,7 +442,7 @@ class ConvolutionLowering {
   /// The convolution alone, and stages as a pass of their own.
   bool emit_bare(const Place& source, Order order) {
     if (!are_own(parts_.rest.stages)) return false;
-    lowering_.steps.use_threads(nanoseconds_of(macs_));
+    lowering_.steps.use_threads(nanoseconds());
     MadePrimitive made = make(source, order, {});
     if (!made.primitive) return false;
     Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));

@@ -7,11 +7,13 @@
 /// Zen 5 with oneDNN 3.7.2, 2026-11-22.
 namespace relayout::step_rates {
 
-/// Steps that take less on one thread stay there. Calling a thread that looks for work costs 1 µs, a sleeping one 5 to 20
-/// (mobilenet_v3_small with two threads over one: 0.80 at 50 µs, 0.61 at 25, 0.5 to 0.95 at 12; Zen 5, 2026-11-22).
-inline constexpr double kTeamNanoseconds = 25'000;
+/// Steps that take less on one thread stay there. Calling a thread that looks for work costs 1 µs, a sleeping one 5 to 20. Two threads over
+/// one at 25 and at 12 µs: mobilenetv4_conv_small_050 0.72, 0.58, repghostnet_050 0.84, 0.71, mobilenet_v3_small 0.67, 0.61; with another
+/// process beside at most 1.02 at 12 µs (Zen 5, 2026-11-25).
+inline constexpr double kTeamNanoseconds = 12'000;
 
 inline constexpr double kMacsPerNanosecond = 40;           ///< f32 convolutions and products (31 to 105 with AVX2)
+inline constexpr double kDepthwiseMacsPerNanosecond = 13;  ///< of one channel per group (13 with AVX2, 12 to 48 with AVX-512)
 inline constexpr double kIntegerMacsPerNanosecond = 100;   ///< 8-bit ones
 inline constexpr double kRecurrentMacsPerNanosecond = 10;  ///< products of one step of a recurrence, read from memory
 inline constexpr double kStreamedBytesPerNanosecond = 10;  ///< tensors read or written from one end to the other
