@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -25,9 +26,11 @@
 #include "verify/data_structure.h"
 #include "verify/distance.h"
 #include "verify/error_bounds.h"
+#include "verify/feeding.h"
 #include "verify/measured_types.h"
 #include "verify/metrics.h"
 #include "verify/nodes/datum_pair.h"
+#include "verify/nodes/excerpt.h"
 #include "verify/nodes/fed_values.h"
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
