@@ -143,7 +143,7 @@ struct OutputComparison {
   std::vector<SampleMetrics> samples;
 };
 
-/// What the proof says of a node. Nothing where no proof is at hand.
+/// The findings of the proof on a node; empty without a proof.
 struct LayerProof {
   std::vector<std::size_t> unexplained;  ///< entries of ProofResult::unexplained that change this node, or one that it replaces
   bool unreached = false;                ///< the node, or one in its place, is of ProofResult::unreached

@@ -41,7 +41,7 @@ enum class Trait : uint64_t {
   post_op = 1ULL << 27U,     ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which makes infinity of NaN
                              ///< there, and not Gelu, which makes NaN of infinity
   dense = 1ULL << 28U,       ///< the executor's kernel for f32 is oneDNN's, or made like it: it takes input 0 without gaps only
-  piecewise = 1ULL << 29U,   ///< the definition has a rule of its own for some numbers (ops/cuts.h): a limit, a kink, a comparison, the end
+  piecewise = 1ULL << 29U,   ///< the definition has a rule of its own for some numbers: a limit, a kink, a comparison, the end
                              ///< of a domain or of a type; numbers that are all subject to one rule show nothing of the others
   pools = 1ULL << 30U,       ///< each element of the result is made of elements of one channel of input 0: of a window, or of all
   homogeneous = 1ULL << 31U,  ///< elementwise, of one operand: a·x gives a times what x gives, for every a ≥ 0
@@ -54,7 +54,7 @@ enum class Trait : uint64_t {
 /// The function of the elements of an operator's operands, which are broadcast. Of any number of operands, all in one row.
 enum class Arithmetic : uint8_t { none, add, subtract, multiply, divide, minimum, maximum, mean, negate };
 
-/// What is true of the elements at one place of an operator's operands where its result is: of two numbers, or of one or two conditions
+/// The condition on the elements at one place of an operator's operands where its result is: of two numbers, or of one or two conditions
 /// (of conditions, `equal` is equivalence).
 enum class Predicate : uint8_t {
   none,

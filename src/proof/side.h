@@ -50,7 +50,7 @@ struct RefPairHash {
   }
 };
 
-/// The calls of one model that the proof looks into: of model-local functions, and of operators with a body (ops/composed.h).
+/// The calls of one model that the proof looks into: of model-local functions, and of operators with a body.
 class Calls {
  public:
   Calls(const Model& model, Constants& constants);

@@ -168,7 +168,7 @@ TEST(ProofThrough, F92ReluF93MaxPool) {
   Between negative("d = MaxPool <kernel_shape = [2, 2]> (c)");
   negative.bn.scale[2] = -1;
   EXPECT_FALSE(negative.proof().proved);
-  // What a factor passes is the operators' own: |a·x| is a·|x|; the largest of all is the largest of a window.
+  // Operators that let a factor pass, by their formulas: |a·x| is a·|x|; the largest of all is the largest of a window.
   EXPECT_TRUE(is_proved(Between("d = Abs (c)").no_shift().proof()));
   EXPECT_FALSE(Between("d = Abs (c)").proof().proved);
   EXPECT_TRUE(is_proved(Between("d = GlobalMaxPool (c)").proof()));

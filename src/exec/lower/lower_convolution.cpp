@@ -37,7 +37,7 @@
 namespace relayout::exec {
 namespace {
 
-/// What a group does with the result of its convolution: an affine, which goes into the weights, and stages behind it.
+/// The work of a group on the result of its convolution: an affine, which goes into the weights, and stages behind it.
 struct ConvolutionRest {
   std::optional<ChannelAffine> affine;
   std::string affine_key;
@@ -499,9 +499,10 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
 }
 
 void lower_part(Lowering& lowering, const Group& group) {
-  const ValueId value = group.output();
-  const Place place = lowering.places.of(value);
-  emit_stages(lowering, place, place, *stages_behind(lowering, group));
+  const auto stages = stages_behind(lowering, group);
+  if (!stages) fail(ErrorKind::defect, group.anchor().node->label() + ": what follows its Concat cannot be computed in its part");
+  const Place place = lowering.places.of(group.output());
+  emit_stages(lowering, place, place, *stages);
 }
 
 }  // namespace relayout::exec

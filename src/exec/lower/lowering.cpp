@@ -95,8 +95,7 @@ void lower_left_out(Lowering& lowering, const ProgramNode& node) {
 void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
   lowering.steps.begin(group, lowering.facts);
   lowering.places.begin(group);
-  const bool is_left_out = lowering.settings.leave_out != nullptr && (*lowering.settings.leave_out)(*group.last().node);
-  if (is_left_out) {
+  if (lowering.settings.leave_out != nullptr && (*lowering.settings.leave_out)(*group.last().node)) {
     lower_left_out(lowering, group.last());
     return show(lowering, group.last(), plan);
   }

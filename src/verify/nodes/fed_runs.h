@@ -65,7 +65,6 @@ class FedRuns {
 
  private:
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
-
   /// `observer` is told of nodes that run, the values of others are filled in.
   void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written,
                const std::function<bool(const Node&)>& leave_out = {}) const;

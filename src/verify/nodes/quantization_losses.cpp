@@ -188,7 +188,7 @@ class RoundingsReader {
     return is_spelled ? nullptr : *function;
   }
 
-  /// What b rounds for some readers, and which layers are made of that.
+  /// Values that b rounds for some readers, and the layers that are made of them.
   void find_dynamic(const Graph& b) {
     for (const Node& node : b.nodes()) {
       if (const Value* const value = rounded_by(layers_, node)) known_.dynamic.insert(value);
