@@ -166,11 +166,12 @@ void FedRuns::reset() {
 
 void FedRuns::capture() {
   for (Layer& layer : layers_->all()) layer.yardstick = {};
-  const auto is_left_out = [&](const Node& node) { return excerpt_ != nullptr && !excerpt_->leads_to_used(node); };
+  std::function<bool(const Node&)> is_left_out;
+  if (excerpt_ != nullptr) is_left_out = [&](const Node& node) { return !excerpt_->leads_to_used(node); };
   const auto observer = [&](const Value& value, const Datum& datum) {
     values_.note_type(type_of_floor(type_of(datum)));
     Layer* const layer = layers_->of_a(value);
-    if (layer == nullptr || is_left_out(*value.producer())) return;
+    if (layer == nullptr || (is_left_out && is_left_out(*value.producer()))) return;
     const bool is_used = excerpt_ == nullptr || excerpt_->is_used(*layer);
     if (!is_used && task_->feeding == Feeding::exact) return;
     if (is_used) layer->reference = spill_.write(datum);
