@@ -30,6 +30,7 @@
 #include "ops/kernels/window.h"
 #include "ops/loops/loops.h"
 #include "ops/traits.h"
+#include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
