@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -53,6 +54,7 @@ struct Initializer {
   onnx::SparseTensorProto* sparse = nullptr;  ///< null for dense ones
   std::unique_ptr<TensorData> data;           ///< null for strings and sparse initializers
   bool modified = false;                      ///< name, dims or data differ from the file
+  int file_index = -1;                        ///< among those of its kind in its graph as the file has it; -1: a pass made it
   std::list<Initializer>::iterator self;      ///< of its graph
   /// The elements; nothing for strings and sparse initializers. Error{io} or Error{invalid} when they cannot be read.
   [[nodiscard]] Tensor load() const;
@@ -103,11 +105,11 @@ class Value {
   bool is_in_value_info_ = false;
 };
 
-/// A node of a graph, an index over its message. Absent optional inputs and outputs are nullptr.
+/// A node of a graph: its name and operands, and the message with the rest. Absent optional inputs and outputs are nullptr.
 class Node {
  public:
   using Subgraphs = std::vector<std::unique_ptr<Graph>>;
-  [[nodiscard]] const std::string& name() const noexcept;  ///< may be empty
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  ///< may be empty
   [[nodiscard]] const std::string& op_type() const noexcept;
   [[nodiscard]] std::string_view domain() const noexcept;  ///< "ai.onnx" is ""
   /// Whether it is this operator of the default domain.
@@ -120,7 +122,11 @@ class Node {
   /// nullptr beyond the end or when absent.
   [[nodiscard]] Value* input(std::size_t index) const noexcept { return index < inputs_.size() ? inputs_[index] : nullptr; }
   [[nodiscard]] Value* output(std::size_t index) const noexcept { return index < outputs_.size() ? outputs_[index] : nullptr; }
+  /// Operator, attributes and annotations; nodes that agree in them may share one. Name, inputs and outputs are right in it only after
+  /// Graph::sync().
   [[nodiscard]] const onnx::NodeProto& message() const noexcept { return *message_; }
+  /// The message with name, inputs and outputs as they are now.
+  [[nodiscard]] onnx::NodeProto whole_message() const;
   /// nullptr when absent.
   [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name) const noexcept;
   /// Graphs among the attributes, in order of appearance.
@@ -131,11 +137,14 @@ class Node {
   [[nodiscard]] const TensorData* constant_data() const noexcept { return constant_data_.get(); }
   /// Differs from the file (nested graphs included).
   [[nodiscard]] bool modified() const noexcept { return modified_; }
+  /// Its place among the nodes of its graph as the file has them; -1 for one that a pass made.
+  [[nodiscard]] int file_index() const noexcept { return file_index_; }
   /// Was erased; the object stays until the graph goes, so that pointers to it can be asked this.
   [[nodiscard]] bool erased() const noexcept { return erased_; }
 
  private:
   friend class Graph;
+  std::string name_;
   onnx::NodeProto* message_ = nullptr;
   Graph* graph_ = nullptr;
   std::unique_ptr<TensorData> constant_data_;
@@ -145,11 +154,14 @@ class Node {
   ShortList<Value*, 1> outputs_;
   ShortList<int, 2> use_slots_;           ///< where input i stands in its value's uses
   std::unique_ptr<Subgraphs> subgraphs_;  ///< null: none
+  int file_index_ = -1;
   bool modified_ = false, erased_ = false;
+  bool shares_message_ = false;  ///< with other nodes: a change needs a copy
 };
 
 /// An index over a GraphProto or FunctionProto: nodes in execution order, values by name, producers and uses, nested graphs with
-/// captured values resolved to the outer Value. Mutators keep index and node messages in step; everything is linear in what it touches.
+/// captured values resolved to the outer Value. Mutators change the index, sync() brings the messages in step with it; everything is linear
+/// in what it touches.
 class Graph {
  public:
   /// Main graph of a model, or a nested one. Throws Error{invalid} for dangling inputs, duplicate definitions, cycles; restores
@@ -218,7 +230,7 @@ class Graph {
   void permute_declared(Value& value, std::span<const int64_t> permutation);
   /// The declared element types of values by name, of this graph's inputs, outputs and value_info as far as they are declared tensors.
   void declare_types(const std::unordered_map<std::string, DataType>& types);
-  /// Node attributes may be edited through this; the node counts as modified.
+  /// Operator, attributes and annotations of a node may be edited through this, not its name and operands; the node counts as modified.
   [[nodiscard]] onnx::NodeProto& edit(Node& node);
 
   /// Whether nodes, initializers, inputs or value_infos differ from the file (nested graphs included).
@@ -227,10 +239,13 @@ class Graph {
   [[nodiscard]] bool is_modified(const onnx::ValueInfoProto& entry) const noexcept;
   /// Whether this entry of value_info is stale because a pass took its value away.
   [[nodiscard]] bool is_stale(const onnx::ValueInfoProto& info) const noexcept;
-  /// Rebuilds the repeated fields of the message from the index (for printing and for the ONNX library); payloads stay where they are.
+  /// Rebuilds the repeated fields of the message and the operands of its nodes from the index (for printing and for the ONNX library);
+  /// payloads stay where they are.
   void sync();
-  /// Throws Error{defect} when index and messages disagree: uses ↔ producers, order, names, initializer sizes.
+  /// Throws Error{defect} when the index or its messages disagree: uses ↔ producers, order, names, initializer sizes.
   void validate() const;
+  /// Calls `visit` with the names of all nodes and values that this graph has or had, those of nested graphs left out.
+  void visit_names(const std::function<void(std::string_view)>& visit) const;
 
  private:
   struct Index;

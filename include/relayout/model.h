@@ -54,7 +54,8 @@ class Model {
   [[nodiscard]] int64_t opset(std::string_view domain) const noexcept;
   /// Bytes of the model file and its external data.
   [[nodiscard]] int64_t file_size() const noexcept;
-  /// The messages. Repeated node, initializer, value_info, input, output fields are kept in step only after Graph::sync().
+  /// The messages. Repeated node, initializer, value_info, input and output fields are in step with the graphs, and complete, only after
+  /// Graph::sync().
   [[nodiscard]] onnx::ModelProto& message() noexcept;
   [[nodiscard]] const onnx::ModelProto& message() const noexcept;
   /// A name that no value, initializer or node of the model has (subgraphs and functions included): `base`, or base + "_2", "_3" …

@@ -18,6 +18,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/graph_index.h"
+#include "model/origin.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
@@ -78,10 +79,6 @@ Tensor Initializer::load() const {
 
 // Node
 
-const std::string& Node::name() const noexcept {
-  return message_->name();
-}
-
 const std::string& Node::op_type() const noexcept {
   return message_->op_type();
 }
@@ -97,10 +94,16 @@ bool Node::is(std::string_view op_type) const noexcept {
 std::string Node::label() const {
   const std::string op = " (" + escape(op_type()) + ")";
   if (!name().empty()) return quote(name()) + op;
-  for (const std::string& output : message_->output()) {
-    if (!output.empty()) return "output " + quote(output) + op;
+  for (const Value* const output : outputs_) {
+    if (output != nullptr) return "output " + quote(output->name()) + op;
   }
   return "a node without name and outputs" + op;
+}
+
+onnx::NodeProto Node::whole_message() const {
+  onnx::NodeProto out = *message_;
+  write_operands(*this, out);
+  return out;
 }
 
 const onnx::AttributeProto* Node::attribute(std::string_view name) const noexcept {
@@ -147,6 +150,13 @@ Value* Graph::find(std::string_view name) const noexcept {
     if (Value* const found = graph->index_->by_name.find(name)) return found;
   }
   return nullptr;
+}
+
+void Graph::visit_names(const std::function<void(std::string_view)>& visit) const {
+  for (const std::list<Node>* const nodes : {&nodes_, &std::as_const(index_->erased_nodes)}) {
+    for (const Node& node : *nodes) visit(node.name_);
+  }
+  for (const Value& value : index_->values) visit(value.name_);
 }
 
 bool Graph::modified() const noexcept {
@@ -243,20 +253,16 @@ void Graph::drop_input_entry(Value& value) {
 // Graph: mutators
 
 void Graph::set_input(Node& node, std::size_t index, Value* value) {
-  onnx::NodeProto& message = *node.message_;
   while (value != nullptr && node.inputs_.size() <= index) {
     node.inputs_.push_back(nullptr);
     node.use_slots_.push_back(0);
-    message.add_input();
   }
   if (index >= node.inputs_.size()) return;
   drop_use(node, index);
   if (value != nullptr) add_use(node, index, *value);
-  message.set_input(static_cast<int>(index), value != nullptr ? value->name_ : std::string());
   while (!node.inputs_.empty() && node.inputs_.back() == nullptr) {
     node.inputs_.pop_back();
     node.use_slots_.pop_back();
-    message.mutable_input()->RemoveLast();
   }
   node.graph_->touch(&node);
 }
@@ -267,12 +273,10 @@ void Graph::take_output(Node& node, std::size_t index, Value& value) {
   if (index >= node.outputs_.size()) defect("a node has no output " + std::to_string(index));
   if (Node* const old = value.producer_) {
     old->outputs_[as_size(value.output_index_)] = nullptr;
-    old->message_->set_output(value.output_index_, "");
     touch(old);
   }
   Value* const replaced = node.outputs_[index];
   node.outputs_[index] = &value;
-  node.message_->set_output(static_cast<int>(index), value.name_);
   value.producer_ = &node;
   value.output_index_ = static_cast<int>(index);
   if (replaced != nullptr) remove_value(*replaced);
@@ -285,7 +289,6 @@ void Graph::replace_uses(Value& from, Value& to) {
     Node& node = *use.node;
     const auto index = as_size(use.index);
     add_use(node, index, to);
-    node.message_->set_input(use.index, to.name_);
     node.graph_->touch(&node);
     if (node.graph_ != from.graph_) --from.nested_readers_;
   }
@@ -355,13 +358,12 @@ void Graph::set_data(Initializer& initializer, TensorData data) {
 }
 
 void Graph::set_constant(Node& constant, TensorData data) {
-  for (onnx::AttributeProto& attribute : *constant.message_->mutable_attribute()) {
+  for (onnx::AttributeProto& attribute : *edit(constant).mutable_attribute()) {
     if (attribute.name() != "value") continue;
     set_dims(*attribute.mutable_t(), data.dims());
     attribute.mutable_t()->set_data_type(static_cast<int>(data.type()));
   }
   constant.constant_data_ = std::make_unique<TensorData>(std::move(data));
-  touch(&constant);
 }
 
 void Graph::move_source(Value& from, Value& to) {
@@ -369,7 +371,6 @@ void Graph::move_source(Value& from, Value& to) {
     to.producer_ = producer;
     to.output_index_ = from.output_index_;
     producer->outputs_[as_size(from.output_index_)] = &to;
-    producer->message_->set_output(from.output_index_, to.name_);
     from.producer_ = nullptr;
     touch(producer);
     return;
@@ -409,7 +410,6 @@ void Graph::attach(Value& source, Node& node) {
     defect("attaching " + quote(source.name_) + ", which has other readers");
   }
   node.outputs_[0] = nullptr;
-  node.message_->set_output(0, "");
   target.producer_ = nullptr;
   target.output_index_ = 0;
   erase(node);
@@ -478,10 +478,7 @@ void Graph::rename(Value& value, const std::string& name) {
   release_name(value);
   value.info_ = declared;
   bind_name(value, name);
-  if (value.producer_ != nullptr) {
-    value.producer_->message_->set_output(value.output_index_, name);
-    touch(value.producer_);
-  }
+  if (value.producer_ != nullptr) touch(value.producer_);
   if (Initializer* const initializer = value.initializer_) {
     initializer->modified = true;
     if (initializer->message != nullptr) initializer->message->set_name(name);
@@ -493,14 +490,14 @@ void Graph::rename(Value& value, const std::string& name) {
     entry.set_name(name);
     index_->modified_entries.insert(&entry);
   }
-  for (const Use& use : value.uses_) {
-    use.node->message_->set_input(use.index, name);
-    use.node->graph_->touch(use.node);
-  }
+  for (const Use& use : value.uses_) use.node->graph_->touch(use.node);
 }
 
 onnx::NodeProto& Graph::edit(Node& node) {
   touch(&node);
+  if (std::exchange(node.shares_message_, false)) {
+    node.message_ = index_->loose_nodes.emplace_back(std::make_unique<onnx::NodeProto>(*node.message_)).get();
+  }
   return *node.message_;
 }
 

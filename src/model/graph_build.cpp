@@ -21,6 +21,7 @@
 #include "model/graph_index.h"
 #include "model/message_walk.h"
 #include "model/origin.h"
+#include "model/plain_node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "model/wire.h"
@@ -78,6 +79,40 @@ void share_bytes(TensorData& data, const ModelOrigin& origin, std::size_t number
   data = TensorData(data.type(), data.dims(), Bytes::held(origin.initializer_bytes, bytes.substr(at, own.size())));
 }
 
+/// Calls `visit` for each node of the main graph, in the order of the file: whether it is recorded, and its bytes, none of a recorded one.
+template <class Visit>
+void for_each_main_node(const wire::Walk& walk, const Visit& visit) {
+  std::size_t begin = 0;
+  for (const wire::MainNode& node : walk.main_nodes) {
+    visit(node.is_recorded, std::string_view(walk.nodes).substr(begin, node.end - begin));
+    begin = node.end;
+  }
+}
+
+/// The messages of the main graph's nodes. Most nodes agree in all but their name and operands with one before them, and share its message.
+class MessagesOfMain {
+ public:
+  MessagesOfMain(onnx::GraphProto& graph, const ModelOrigin& origin) : graph_(&graph), origin_(&origin) {}
+
+  /// Of the next node that is recorded.
+  onnx::NodeProto& next_recorded() { return *graph_->mutable_node(next_++); }
+  /// Of all nodes with these bytes.
+  onnx::NodeProto& of(std::string_view bytes) {
+    onnx::NodeProto*& message = known_[std::string(bytes)];
+    if (message == nullptr) {
+      message = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(graph_->GetArena());
+      origin_->parse(bytes, *message);
+    }
+    return *message;
+  }
+
+ private:
+  onnx::GraphProto* graph_;
+  const ModelOrigin* origin_;
+  std::unordered_map<std::string, onnx::NodeProto*> known_;
+  int next_ = 0;
+};
+
 }  // namespace
 
 class Graph::Builder {
@@ -117,8 +152,8 @@ class Graph::Builder {
   };
 
   /// The value of this name in this graph, and whether it was made by this call.
-  std::pair<Value*, bool> find_or_make(const std::string& name);
-  Value& define(const std::string& name, std::string_view what, const Node* node = nullptr);
+  std::pair<Value*, bool> find_or_make(std::string_view name);
+  Value& define(std::string_view name, std::string_view what, Node* node = nullptr);
   [[noreturn]] void report_second(const Value& first, std::string_view what, const Node* node = nullptr) const;
   void add_input(const std::string& name, const onnx::ValueInfoProto* info);
   void add_initializers(onnx::GraphProto& message);
@@ -126,9 +161,12 @@ class Graph::Builder {
   void add_sparse_initializers(onnx::GraphProto& message);
   void add_initializer(Initializer initializer, const std::string& name);
   void add_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& messages);
+  void add_main_nodes(onnx::GraphProto& message, const ModelOrigin& origin);
   Node& add_node(std::list<Node>::iterator position, onnx::NodeProto& message);
   void define_outputs(Node& node);
+  void define_output(Node& node, std::string_view name);
   void resolve_inputs(Node& node);
+  void resolve_input(Node& node, std::size_t index, std::string_view name);
   void nest(Node& node);
   void add_output(const std::string& name, const onnx::ValueInfoProto* info);
   void add_infos(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& infos);
@@ -164,11 +202,12 @@ void Graph::Builder::build(onnx::GraphProto& message) {
   const ModelOrigin& origin = origin_of(*graph_.model_);
   const bool is_main = graph_.outer_ == nullptr;
   const std::size_t initializers = is_main ? origin.walk.initializer_ends.size() : as_size(message.initializer_size());
-  index_.by_name.reserve(as_size(message.node_size() + message.input_size()) + initializers);
+  const std::size_t nodes = is_main ? origin.walk.main_nodes.size() : as_size(message.node_size());
+  index_.by_name.reserve(nodes + as_size(message.input_size()) + initializers);
   for (const auto& input : message.input()) add_input(input.name(), &input);
   is_main ? add_main_initializers(message, origin) : add_initializers(message);
   add_sparse_initializers(message);
-  add_nodes(*message.mutable_node());
+  is_main ? add_main_nodes(message, origin) : add_nodes(*message.mutable_node());
   for (const auto& output : message.output()) add_output(output.name(), &output);
   add_infos(message.value_info());
   order_nodes();
@@ -185,7 +224,7 @@ void Graph::Builder::build(onnx::FunctionProto& message) {
   check_scopes(graph_);
 }
 
-std::pair<Value*, bool> Graph::Builder::find_or_make(const std::string& name) {
+std::pair<Value*, bool> Graph::Builder::find_or_make(std::string_view name) {
   Value& value = index_.values.emplace_back();
   value.graph_ = &graph_;
   value.name_ = name;
@@ -195,10 +234,11 @@ std::pair<Value*, bool> Graph::Builder::find_or_make(const std::string& name) {
   return {known, false};
 }
 
-Value& Graph::Builder::define(const std::string& name, std::string_view what, const Node* node) {
+Value& Graph::Builder::define(std::string_view name, std::string_view what, Node* node) {
   const auto [value, is_new] = find_or_make(name);
-  if (!is_new) report_second(*value, what, node);
-  return *value;
+  if (is_new) return *value;
+  if (node != nullptr) node->outputs_.push_back(value);  // a node without a name is called by its first output
+  report_second(*value, what, node);
 }
 
 void Graph::Builder::report_second(const Value& first, std::string_view what, const Node* node) const {
@@ -216,9 +256,11 @@ void Graph::Builder::add_input(const std::string& name, const onnx::ValueInfoPro
 }
 
 void Graph::Builder::add_initializers(onnx::GraphProto& message) {
+  int next = 0;
   for (onnx::TensorProto& tensor : *message.mutable_initializer()) {
     Initializer initializer;
     initializer.message = &tensor;
+    initializer.file_index = next++;
     if (tensor.data_type() != onnx::TensorProto::STRING) {
       initializer.data = std::make_unique<TensorData>(tensor_data(*graph_.model_, tensor));
     }
@@ -232,6 +274,7 @@ void Graph::Builder::add_main_initializers(onnx::GraphProto& message, const Mode
   for (std::size_t i = 0; i < origin.walk.initializer_ends.size(); ++i) {
     origin.read_initializer(i, tensor);
     Initializer initializer;
+    initializer.file_index = static_cast<int>(i);
     if (!is_plain(tensor)) {
       initializer.message = message.add_initializer();
       *initializer.message = tensor;
@@ -245,8 +288,10 @@ void Graph::Builder::add_main_initializers(onnx::GraphProto& message, const Mode
 }
 
 void Graph::Builder::add_sparse_initializers(onnx::GraphProto& message) {
+  int next = 0;
   for (onnx::SparseTensorProto& tensor : *message.mutable_sparse_initializer()) {
     Initializer initializer;
+    initializer.file_index = next++;
     initializer.sparse = &tensor;
     add_initializer(std::move(initializer), tensor.values().name());
   }
@@ -264,11 +309,43 @@ void Graph::Builder::add_initializer(Initializer initializer, const std::string&
 }
 
 void Graph::Builder::add_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& messages) {
-  for (onnx::NodeProto& message : messages) define_outputs(add_node(graph_.nodes_.end(), message));
+  int next = 0;
+  for (onnx::NodeProto& message : messages) {
+    Node& node = add_node(graph_.nodes_.end(), message);
+    node.file_index_ = next++;
+    define_outputs(node);
+  }
   for (Node& node : graph_.nodes_) {
     resolve_inputs(node);
     nest(node);
   }
+}
+
+/// Inputs are found when all outputs are known; until then the walk's bytes have their names.
+void Graph::Builder::add_main_nodes(onnx::GraphProto& message, const ModelOrigin& origin) {
+  MessagesOfMain messages(message, origin);
+  PlainNode plain;
+  for_each_main_node(origin.walk, [&](bool is_recorded, std::string_view bytes) {
+    const bool is_plain = !is_recorded && plain.read(bytes);
+    Node& node = add_node(graph_.nodes_.end(), is_recorded ? messages.next_recorded() : messages.of(is_plain ? plain.rest : bytes));
+    node.shares_message_ = !is_recorded;
+    node.file_index_ = static_cast<int>(graph_.nodes_.size()) - 1;
+    if (!is_plain) return define_outputs(node);
+    node.name_ = plain.name;
+    node.outputs_.reserve(plain.outputs.size());
+    for (const std::string_view name : plain.outputs) define_output(node, name);
+  });
+  auto next = graph_.nodes_.begin();
+  for_each_main_node(origin.walk, [&](bool is_recorded, std::string_view bytes) {
+    Node& node = *next++;
+    if (is_recorded || !plain.read(bytes)) {
+      resolve_inputs(node);
+      return nest(node);
+    }
+    node.inputs_.assign(plain.inputs.size(), nullptr);
+    node.use_slots_.assign(plain.inputs.size(), 0);
+    for (std::size_t i = 0; i < plain.inputs.size(); ++i) resolve_input(node, i, plain.inputs[i]);
+  });
 }
 
 Node& Graph::Builder::add_node(std::list<Node>::iterator position, onnx::NodeProto& message) {
@@ -276,36 +353,39 @@ Node& Graph::Builder::add_node(std::list<Node>::iterator position, onnx::NodePro
   self->self_ = self;
   self->message_ = &message;
   self->graph_ = &graph_;
+  self->name_ = message.name();
   return *self;
 }
 
 void Graph::Builder::define_outputs(Node& node) {
   node.outputs_.reserve(as_size(node.message_->output_size()));
-  for (const std::string& name : node.message_->output()) {
-    if (name.empty()) {
-      node.outputs_.push_back(nullptr);
-      continue;
-    }
-    Value& value = define(name, "output", &node);
-    value.producer_ = &node;
-    value.output_index_ = static_cast<int>(node.outputs_.size());
-    node.outputs_.push_back(&value);
+  for (const std::string& name : node.message_->output()) define_output(node, name);
+}
+
+void Graph::Builder::define_output(Node& node, std::string_view name) {
+  Value* value = nullptr;
+  if (!name.empty()) {
+    value = &define(name, "output", &node);
+    value->producer_ = &node;
+    value->output_index_ = static_cast<int>(node.outputs_.size());
   }
+  node.outputs_.push_back(value);
 }
 
 void Graph::Builder::resolve_inputs(Node& node) {
   const auto count = as_size(node.message_->input_size());
   node.inputs_.assign(count, nullptr);
   node.use_slots_.assign(count, 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string& name = node.message_->input(static_cast<int>(i));
-    if (name.empty()) continue;
-    Value* const value = graph_.find(name);
-    if (value == nullptr) {
-      invalid(place_of(graph_) + "node " + node.label() + " reads " + quote(name) + ", which nothing makes");
-    }
-    graph_.add_use(node, i, *value);
+  for (std::size_t i = 0; i < count; ++i) resolve_input(node, i, node.message_->input(static_cast<int>(i)));
+}
+
+void Graph::Builder::resolve_input(Node& node, std::size_t index, std::string_view name) {
+  if (name.empty()) return;
+  Value* const value = graph_.find(name);
+  if (value == nullptr) {
+    invalid(place_of(graph_) + "node " + node.label() + " reads " + quote(name) + ", which nothing makes");
   }
+  graph_.add_use(node, index, *value);
 }
 
 void Graph::Builder::nest(Node& node) {

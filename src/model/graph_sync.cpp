@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/positions.h"
@@ -56,6 +56,10 @@ void expect(bool holds, const std::string& what) {
 void Graph::sync() {
   std::vector<onnx::NodeProto*> nodes;
   for (Node& node : nodes_) {
+    if (std::exchange(node.shares_message_, false)) {
+      node.message_ = index_->loose_nodes.emplace_back(std::make_unique<onnx::NodeProto>(*node.message_)).get();
+    }
+    write_operands(node, *node.message_);
     nodes.push_back(node.message_);
     for (const auto& nested : node.subgraphs()) nested->sync();
   }
@@ -71,8 +75,6 @@ void Graph::sync() {
   std::vector<onnx::TensorProto*> tensors;
   std::vector<onnx::SparseTensorProto*> sparse_tensors;
   const ModelOrigin& origin = origin_of(*model_);
-  std::unordered_map<const Initializer*, std::size_t> numbers;  // in the file
-  for (const Initializer* const initializer : origin.initializers) numbers.emplace(initializer, numbers.size());
   for (Initializer& initializer : initializers_) {
     if (initializer.sparse != nullptr) {
       sparse_tensors.push_back(initializer.sparse);
@@ -80,8 +82,7 @@ void Graph::sync() {
     }
     if (initializer.message == nullptr) {
       initializer.message = index_->loose_tensors.emplace_back(std::make_unique<onnx::TensorProto>()).get();
-      const auto number = numbers.find(&initializer);
-      if (number != numbers.end()) origin.read_initializer(number->second, *initializer.message);
+      if (initializer.file_index >= 0) origin.read_initializer(as_size(initializer.file_index), *initializer.message);
       write_header(initializer, *initializer.message);
     }
     tensors.push_back(initializer.message);
@@ -142,20 +143,14 @@ void Graph::validate_value(const Value& value) const {
 }
 
 void Graph::validate_node(const Node& node) const {
-  const onnx::NodeProto& message = *node.message_;
   expect(!node.erased_ && node.graph_ == this, "erased node " + node.label());
-  expect(static_cast<int>(node.inputs_.size()) == message.input_size() && static_cast<int>(node.outputs_.size()) == message.output_size(),
-         "operands of node " + node.label());
-  for (std::size_t i = 0; i < node.inputs_.size(); ++i) {
-    const std::string& name = message.input(static_cast<int>(i));
-    expect(node.inputs_[i] == (name.empty() ? nullptr : find(name)), "input " + quote(name) + " of node " + node.label());
+  for (const Value* const value : node.inputs_) {
+    expect(value == nullptr || find(value->name_) == value, "an input of node " + node.label());
   }
   for (std::size_t i = 0; i < node.outputs_.size(); ++i) {
-    const std::string& name = message.output(static_cast<int>(i));
     const Value* const value = node.outputs_[i];
-    expect(
-        value == nullptr ? name.empty() : value->name_ == name && value->producer_ == &node && value->output_index_ == static_cast<int>(i),
-        "output " + quote(name) + " of node " + node.label());
+    expect(value == nullptr || (value->producer_ == &node && value->output_index_ == static_cast<int>(i)),
+           "output " + std::to_string(i) + " of node " + node.label());
   }
   for (const auto& nested : node.subgraphs()) nested->validate();
 }

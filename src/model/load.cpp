@@ -113,9 +113,7 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, s
   impl.origin.file = std::move(binary);
   impl.message = read_messages(impl.origin, *impl.arena);
   impl.graph = std::make_unique<Graph>(*model, *impl.message->mutable_graph(), nullptr, nullptr);
-  for (const Initializer& initializer : impl.graph->initializers()) {
-    if (initializer.sparse == nullptr) impl.origin.initializers.push_back(&initializer);
-  }
+  std::string().swap(impl.origin.walk.nodes);
   for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
     impl.functions.push_back(std::make_unique<Graph>(*model, function));
   }

@@ -52,10 +52,10 @@ void collect(const onnx::NodeProto& node, Names& names) {
   }
 }
 
-void collect(const onnx::ModelProto& model, const ModelOrigin& origin, Names& names) {
-  names.reserve(2 * (as_size(model.graph().node_size()) + origin.initializers.size()));
+void collect(const onnx::ModelProto& model, const Graph& main, Names& names) {
+  names.reserve(2 * (main.nodes().size() + main.initializers().size()));
+  main.visit_names([&](std::string_view name) { names.insert(hash(name)); });
   collect(model.graph(), names);
-  for (const Initializer* const initializer : origin.initializers) names.insert(hash(initializer->value->name()));
   for (const auto& function : model.functions()) {
     for (const auto* formals : {&function.input(), &function.output()}) {
       for (const auto& formal : *formals) names.insert(hash(formal));
@@ -130,7 +130,7 @@ int64_t Model::file_size() const noexcept {
 }
 
 std::string Model::unique_name(std::string_view base) {
-  if (impl_->names.empty()) collect(*impl_->message, impl_->origin, impl_->names);
+  if (impl_->names.empty()) collect(*impl_->message, *impl_->graph, impl_->names);
   std::string name(base);
   if (impl_->names.insert(hash(name))) return name;
   int64_t& number = impl_->next_number.try_emplace(name, 2).first->second;

@@ -199,7 +199,7 @@ void ModelOrigin::note_elements(const onnx::ModelProto& model) {
   std::vector<const onnx::GraphProto*> open{&model.graph()};
   const auto note_nodes = [&](const auto& nodes, OriginalElements& out) {
     for (const onnx::NodeProto& node : nodes) {
-      out.nodes.push_back(&node);
+      ++out.nodes;
       for (const onnx::AttributeProto& attribute : node.attribute()) {
         for_each_graph_in(attribute, [&](const onnx::GraphProto& nested) { open.push_back(&nested); });
       }
@@ -218,11 +218,14 @@ void ModelOrigin::note_elements(const onnx::ModelProto& model) {
     open.pop_back();
     OriginalElements& out = elements[&graph];
     note_nodes(graph.node(), out);
-    note(graph.initializer(), out.initializers);
-    note(graph.sparse_initializer(), out.sparse_initializers);
+    out.initializers = as_size(graph.initializer_size());
+    out.sparse_initializers = as_size(graph.sparse_initializer_size());
     note(graph.input(), out.inputs);
     note(graph.value_info(), out.value_infos);
   }
+  OriginalElements& of_main = elements.at(&model.graph());
+  of_main.nodes = walk.main_nodes.size();
+  of_main.initializers = walk.initializer_ends.size();
 }
 
 std::string_view ModelOrigin::bytes_of_initializer(std::size_t number) const {
@@ -230,8 +233,8 @@ std::string_view ModelOrigin::bytes_of_initializer(std::size_t number) const {
   return std::string_view(*initializer_bytes).substr(begin, walk.initializer_ends[number] - begin);
 }
 
-void ModelOrigin::read_initializer(std::size_t number, onnx::TensorProto& out) const {
-  const std::string_view bytes = bytes_of_initializer(number);
+template <class Message>
+void ModelOrigin::parse(std::string_view bytes, Message& out) const {
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(wire::kRecursionLimit);
   if (!out.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
@@ -239,12 +242,29 @@ void ModelOrigin::read_initializer(std::size_t number, onnx::TensorProto& out) c
     refuse_malformed(*this);
   }
 }
+template void ModelOrigin::parse(std::string_view bytes, onnx::NodeProto& out) const;
+
+void ModelOrigin::read_initializer(std::size_t number, onnx::TensorProto& out) const {
+  parse(bytes_of_initializer(number), out);
+}
 
 void write_header(const Initializer& initializer, onnx::TensorProto& out) {
   const Dims& dims = initializer.data->dims();
   out.set_name(initializer.value->name());
   out.set_data_type(static_cast<int>(initializer.data->type()));
   out.mutable_dims()->Assign(dims.begin(), dims.end());
+}
+
+void write_operands(const Node& node, onnx::NodeProto& out) {
+  const auto write = [](std::span<Value* const> values, auto& names) {
+    names.Clear();
+    names.Reserve(static_cast<int>(values.size()));
+    for (const Value* const value : values) value != nullptr ? *names.Add() = value->name() : *names.Add();
+  };
+  // A name that is there and empty stays there.
+  if (!node.name().empty()) out.set_name(node.name());
+  write(node.inputs(), *out.mutable_input());
+  write(node.outputs(), *out.mutable_output());
 }
 
 const wire::Message* ModelOrigin::record_with(const google::protobuf::UnknownFieldSet& fields) const {

@@ -28,14 +28,12 @@ class ValueInfoProto;
 namespace relayout {
 
 class Model;
-
+class Node;
 struct Initializer;
 
 /// The elements of a graph's or function's repeated fields as the file has them: element i stands in its i-th item of that field.
 struct OriginalElements {
-  std::vector<const onnx::NodeProto*> nodes;
-  std::vector<const onnx::TensorProto*> initializers;  ///< of nested graphs
-  std::vector<const onnx::SparseTensorProto*> sparse_initializers;
+  std::size_t nodes = 0, initializers = 0, sparse_initializers = 0;  ///< their numbers: nodes and initializers know their places
   std::vector<const onnx::ValueInfoProto*> inputs, value_infos;
 };
 
@@ -43,19 +41,21 @@ struct OriginalElements {
 struct ModelOrigin {
   std::shared_ptr<const File> file;    ///< the model file; of a text model its binary form in memory
   std::shared_ptr<const File> source;  ///< what was opened: the same, or the text
-  wire::Walk walk;                     ///< its skeleton and initializers are empty after parsing
+  wire::Walk walk;                     ///< its skeleton, initializers and nodes are empty after loading
   std::filesystem::path directory;     ///< external locations are relative to it
   /// The memory of the file's messages; their payloads stay in the file.
   std::shared_ptr<const google::protobuf::Arena> arena;
 
   std::unordered_map<const google::protobuf::Message*, OriginalElements> elements;  ///< by GraphProto and FunctionProto
 
-  /// The dense initializers of the main graph as the file has them, and the bytes of their messages. Few have a message of their own.
-  std::vector<const Initializer*> initializers;
+  /// The bytes of the messages of the main graph's dense initializers. Few have a message of their own.
   std::shared_ptr<const std::string> initializer_bytes;
   [[nodiscard]] std::string_view bytes_of_initializer(std::size_t number) const;
   /// Its message as the file has it, without an elided payload.
   void read_initializer(std::size_t number, onnx::TensorProto& out) const;
+  /// Bytes that the walk kept of a message. What protobuf cannot parse is refused as the file that it is of.
+  template <class Message>
+  void parse(std::string_view bytes, Message& out) const;
 
   /// Notes the elements of all graphs and functions, before anything changes them.
   void note_elements(const onnx::ModelProto& model);
@@ -87,6 +87,8 @@ struct ModelOrigin {
 
 /// Name, type and dims of an initializer as they are now.
 void write_header(const Initializer& initializer, onnx::TensorProto& out);
+/// Name, inputs and outputs of a node as they are now.
+void write_operands(const Node& node, onnx::NodeProto& out);
 
 /// The origin of everything in a model: the pieces that saving splices.
 [[nodiscard]] const ModelOrigin& origin_of(const Model& model) noexcept;

@@ -80,13 +80,13 @@ class Splicer::GraphLists {
 
   List nodes(int field) const {
     std::vector<const Node*> nodes;
-    std::vector<const onnx::NodeProto*> messages;
+    std::vector<int64_t> numbers;
     for (const Node& node : graph_.nodes()) {
       nodes.push_back(&node);
-      messages.push_back(&node.message());
+      numbers.push_back(node.file_index());
     }
     return {
-        items_, field, numbers_of(messages, originals_.nodes), originals_.nodes.size(),
+        items_, field, std::move(numbers), originals_.nodes,
         [this, field, nodes = std::move(nodes)](std::size_t i, const Item* item, int64_t) { splicer_.node(out_, field, *nodes[i], item); }};
   }
 
@@ -112,17 +112,13 @@ class Splicer::GraphLists {
 
   List initializers() const {
     std::vector<const Initializer*> dense;
-    std::vector<const onnx::TensorProto*> messages;
+    std::vector<int64_t> numbers;
     for (const Initializer& initializer : graph_.initializers()) {
       if (initializer.sparse != nullptr) continue;
       dense.push_back(&initializer);
-      messages.push_back(initializer.message);
+      numbers.push_back(initializer.file_index);
     }
-    const bool is_main = graph_.outer() == nullptr;
-    const std::vector<const Initializer*>& of_main = splicer_.origin_.initializers;
-    std::vector<int64_t> numbers = is_main ? numbers_of(dense, of_main) : numbers_of(messages, originals_.initializers);
-    const std::size_t count = is_main ? of_main.size() : originals_.initializers.size();
-    return {items_, GraphProto::kInitializerFieldNumber, std::move(numbers), count,
+    return {items_, GraphProto::kInitializerFieldNumber, std::move(numbers), originals_.initializers,
             [this, dense = std::move(dense)](std::size_t i, const Item* item, int64_t number) {
               splicer_.initializer(out_, *dense[i], item, number);
             }};
@@ -130,14 +126,14 @@ class Splicer::GraphLists {
 
   List sparse_initializers() const {
     std::vector<const Initializer*> sparse;
-    std::vector<const onnx::SparseTensorProto*> messages;
+    std::vector<int64_t> numbers;
     for (const Initializer& initializer : graph_.initializers()) {
       if (initializer.sparse == nullptr) continue;
       sparse.push_back(&initializer);
-      messages.push_back(initializer.sparse);
+      numbers.push_back(initializer.file_index);
     }
-    return {items_, GraphProto::kSparseInitializerFieldNumber, numbers_of(messages, originals_.sparse_initializers),
-            originals_.sparse_initializers.size(), [this, sparse = std::move(sparse)](std::size_t i, const Item* item, int64_t) {
+    return {items_, GraphProto::kSparseInitializerFieldNumber, std::move(numbers), originals_.sparse_initializers,
+            [this, sparse = std::move(sparse)](std::size_t i, const Item* item, int64_t) {
               splicer_.sparse_initializer(out_, *sparse[i], item);
             }};
   }

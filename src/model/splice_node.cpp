@@ -46,9 +46,9 @@ void Splicer::node(Segments& out, int field, const Node& node, const Item* item)
   if (!node.modified() && !moves_) return copy(out, *item);
   const Items items = origin_.items_of(node.message());
   if (!node.modified() && items.empty()) return copy(out, *item);
-  if (!items.empty() && owns_same_fields(node.message(), items)) return put(out, field, item, node_by_items(node, items));
+  if (!items.empty() && owns_same_fields(node.whole_message(), items)) return put(out, field, item, node_by_items(node, items));
   // A change that was taken back leaves the original bytes.
-  if (items.empty() && node.constant_data() == nullptr && encode::is_same(window_, *item, node.message())) return copy(out, *item);
+  if (items.empty() && node.constant_data() == nullptr && encode::is_same(window_, *item, node.whole_message())) return copy(out, *item);
   put(out, field, item, node_anew(node));
 }
 
@@ -94,10 +94,10 @@ Segments Splicer::node_anew(const Node& node) {
   const bool whole = node.constant_data() == nullptr && std::ranges::none_of(message.attribute(), holds_more);
   Segments out;
   if (whole) {
-    out.literal(encode::serialized(message));
+    out.literal(encode::serialized(node.whole_message()));
     return out;
   }
-  NodeProto shell = message;
+  NodeProto shell = node.whole_message();
   shell.clear_attribute();
   // In the order of protobuf's own encoding, so that a change that is taken back in another run gives the first bytes.
   out.literal(encode::serialized_fields(shell, 1, NodeProto::kAttributeFieldNumber - 1));

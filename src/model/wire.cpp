@@ -20,6 +20,7 @@ namespace relayout::wire {
 namespace {
 
 /// Field numbers of TensorProto that the walk treats by itself.
+constexpr uint32_t kNode = 1;  // of GraphProto
 constexpr uint32_t kFloatData = 4, kRawData = 9, kDoubleData = 10, kDataLocation = 14;
 constexpr uint64_t kLocationExternal = 1;
 
@@ -136,7 +137,8 @@ class Walker {
   Walk run() {
     // Room that is not used is never touched.
     constexpr int64_t kMostReserved = int64_t{64} << 20;
-    for (std::string* const bytes : {&out_.skeleton, &out_.initializers}) bytes->reserve(as_size(std::min(size_, kMostReserved)));
+    for (std::string* const bytes : {&out_.skeleton, &out_.initializers, &out_.nodes})
+      bytes->reserve(as_size(std::min(size_, kMostReserved)));
     message(Kind::model, size_, {}, -1);
     for (auto& [number, items] : later_pieces_) append_later_pieces(out_.messages[as_size(number)], items);
     out_.items.shrink_to_fit();
@@ -161,6 +163,7 @@ class Walker {
   Outcome child(Kind parent, uint32_t field, int64_t end, Place place, Singles& singles);
   Outcome descend(Kind kind, uint32_t field, int64_t end, Place place, int existing);
   Outcome main_initializer(int64_t end, Place place);
+  Outcome main_node(int64_t end, Place place);
   Outcome tensor(int64_t end, Place place);
   /// False when the payload turns out to come in pieces, which only a walk without eliding can join.
   bool tensor_fields(int64_t end, Place place, bool elide, TensorState& state);
@@ -277,7 +280,9 @@ Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Sin
   if (kind == Kind::graph && parent == Kind::attribute && ++inside.level > kMaxSubgraphLevels) {
     fail(ErrorKind::unsupported, "graphs nested deeper than " + std::to_string(kMaxSubgraphLevels) + " levels");
   }
-  if (inside.initializer && inside.record && inside.level == 0) return main_initializer(end, inside);
+  const bool is_of_main = parent == Kind::graph && inside.record && inside.level == 0;
+  if (is_of_main && kind == Kind::tensor) return main_initializer(end, inside);
+  if (is_of_main && kind == Kind::node) return main_node(end, inside);
   if (!is_singular(parent, field)) return descend(kind, field, end, inside, -1);
   const int64_t start = in_.position();
   Outcome* const earlier = singles.find(field);
@@ -287,6 +292,24 @@ Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Sin
   } else if (kind != Kind::graph && (is_apart(*earlier) || is_apart(outcome))) {
     fail(ErrorKind::unsupported, "byte " + std::to_string(start) + ": a tensor with its data elsewhere in several pieces");
   }
+  return outcome;
+}
+
+/// A node of the main graph, which stands beside the skeleton unless it is recorded.
+Outcome Walker::main_node(int64_t end, Place place) {
+  const std::size_t begin = out_.nodes.size();
+  out_.skeleton.swap(out_.nodes);
+  const Outcome outcome = message(Kind::node, end, place, -1);
+  check_skeleton(0);
+  out_.skeleton.swap(out_.nodes);
+  if (outcome.number >= 0) {
+    put_tag(out_.skeleton, kNode, WireType::bytes);
+    put_varint(out_.skeleton, out_.nodes.size() - begin);
+    out_.skeleton.append(out_.nodes, begin);
+    check_skeleton(0);
+    out_.nodes.resize(begin);
+  }
+  out_.main_nodes.push_back({out_.nodes.size(), outcome.number >= 0});
   return outcome;
 }
 

@@ -44,16 +44,25 @@ struct Elided {
   int64_t offset = 0, length = 0;
 };
 
-/// Result of the walk. The skeleton is the file without the elided payloads and the main graph's initializers: parseable protobuf in which
-/// each recorded message carries its number in `messages` as an unknown field `kMarkerField` (varint), and each tensor with an elided
-/// payload its number in `elided` as an unknown field `kElidedField`; an elided raw_data is present and empty. Bytes of those two fields in
-/// the file itself are left out.
+/// A node of the main graph among the walk's bytes of such nodes.
+struct MainNode {
+  std::size_t end = 0;  ///< of its bytes; they begin at the end of the node before it
+  bool is_recorded = false;
+};
+
+/// Result of the walk. The skeleton is the file without the elided payloads and the main graph's initializers and nodes: parseable protobuf
+/// in which each recorded message carries its number in `messages` as an unknown field `kMarkerField` (varint), and each tensor with an
+/// elided payload its number in `elided` as an unknown field `kElidedField`; an elided raw_data is present and empty. Bytes of those two
+/// fields in the file itself are left out.
 struct Walk {
   std::string skeleton;
   /// What the skeleton would have of the main graph's initializers, one behind the other and without tags and lengths: there may be many,
   /// and few are needed as messages.
   std::string initializers;
   std::vector<std::size_t> initializer_ends;
+  /// The same of the main graph's nodes. One that is recorded stands in the skeleton instead and has no bytes here.
+  std::string nodes;
+  std::vector<MainNode> main_nodes;
   std::vector<Message> messages;
   std::vector<Item> items;
   std::vector<Elided> elided;

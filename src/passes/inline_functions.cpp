@@ -165,7 +165,7 @@ class Inliner {
     std::vector<Node*> made;
     const auto insert = [&](const onnx::NodeProto& message) { made.push_back(&graph.insert_before(graph.position_of(call), message)); };
     for (const Node& node : function.nodes()) {
-      insert(body.node(node.message()));
+      insert(body.node(node.whole_message()));
       if (node.constant_data() != nullptr) graph.set_constant(*made.back(), *node.constant_data());
     }
     for (const auto& [from, to] : handed_on) {

@@ -103,7 +103,7 @@ TEST_P(ComposedCases, AreThoseOfOnnxRuntime) {
       const Value* const expected = graph.find(name + ".expected");
       ASSERT_NE(expected, nullptr) << name;
       const std::string what = difference(got[k].tensor, expected->initializer()->data->load());
-      EXPECT_EQ(what, "") << file.filename() << " " << name << ": " << graph.outputs()[k]->producer()->message().ShortDebugString();
+      EXPECT_EQ(what, "") << file.filename() << " " << name << ": " << graph.outputs()[k]->producer()->whole_message().ShortDebugString();
     }
   }
 }
@@ -124,7 +124,7 @@ TEST(ComposedKernels, AreThoseOfOnnxRuntime) {
       for (std::size_t k = 0; k < node.outputs().size(); ++k) {
         if (node.output(k) == nullptr) continue;
         const Value* const expected = model->graph().find(node.output(k)->name() + ".expected");
-        EXPECT_EQ(difference(made[k].tensor, expected->initializer()->data->load()), "") << node.message().ShortDebugString();
+        EXPECT_EQ(difference(made[k].tensor, expected->initializer()->data->load()), "") << node.whole_message().ShortDebugString();
       }
     }
   }

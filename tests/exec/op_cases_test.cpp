@@ -126,6 +126,7 @@ bool has_image(const OpCase& one) {
 void expect_same_from_channels_last(const OpCase& one) {
   const auto model = model_of(one);
   const std::vector<Tensor> data = data_of(one);
+  model->graph().sync();
   onnx::ModelProto message = model->message();
   const int64_t rank = data[0].rank();
   Dims there{0}, back{0, rank - 1};

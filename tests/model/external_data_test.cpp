@@ -390,7 +390,7 @@ TEST(ExternalDataTensors, InAttributesTheyMoveToo) {
   body.mutable_g()->add_output()->set_name("n");
   write_file(folder / "m.onnx", source.SerializeAsString());
   const auto model = Model::load(folder / "m.onnx");
-  model->graph().edit(model->graph().nodes().front()).set_name("changed");
+  model->graph().edit(model->graph().nodes().front()).set_doc_string("changed");
   save(*model, folder / "out/m.onnx");
   const auto again = Model::load(folder / "out/m.onnx");
   const auto value = [](const Graph& graph) {

@@ -19,6 +19,7 @@
 #include "relayout/types.h"
 #include "support/many.h"
 #include "support/refusal.h"
+#include "support/wire_writer.h"
 
 namespace relayout {
 namespace {
@@ -268,13 +269,13 @@ TEST(Graph, SetInputGrowsAndTrims) {
   Graph& graph = model->graph();
   Node& clip = maker(graph, "y");
   graph.set_input(clip, 2, graph.find("w"));
-  EXPECT_EQ(clip.message().input_size(), 3);
+  EXPECT_EQ(clip.whole_message().input_size(), 3);
   graph.set_input(clip, 1, nullptr);
-  EXPECT_EQ(clip.message().input(1), "");
+  EXPECT_EQ(clip.whole_message().input(1), "");
   EXPECT_EQ(readers_of(*graph.find("w")), (std::multiset<std::string>{"y:2"}));
   graph.set_input(clip, 2, nullptr);
   EXPECT_EQ(clip.inputs().size(), 1U);
-  EXPECT_EQ(clip.message().input_size(), 1);
+  EXPECT_EQ(clip.whole_message().input_size(), 1);
   EXPECT_TRUE(clip.modified());
   EXPECT_TRUE(graph.modified());
   graph.validate();
@@ -291,7 +292,7 @@ TEST(Graph, TakeOutputThenErase) {
   EXPECT_TRUE(relu.erased());
   EXPECT_EQ(graph.find("a"), nullptr);
   EXPECT_EQ(graph.find("y")->producer(), &negate);
-  EXPECT_EQ(negate.message().output(0), "y");
+  EXPECT_EQ(negate.whole_message().output(0), "y");
   EXPECT_THAT(order_of(graph), ElementsAre("y"));
   ASSERT_EQ(graph.message()->value_info_size(), 1);
   EXPECT_TRUE(graph.is_stale(graph.message()->value_info(0)));
@@ -327,7 +328,7 @@ TEST(Graph, ReplaceUsesInNestedGraphsToo) {
   EXPECT_FALSE(graph.find("a")->is_captured());
   EXPECT_EQ(graph.find("x")->uses().size(), 4U);
   EXPECT_TRUE(maker(graph, "y").modified());
-  EXPECT_EQ(maker(graph, "y").subgraphs()[1]->nodes().front().message().input(0), "x");
+  EXPECT_EQ(maker(graph, "y").subgraphs()[1]->nodes().front().input(0)->name(), "x");
   graph.validate();
 }
 
@@ -394,6 +395,7 @@ TEST(Graph, DetachAndAttachAreInverse) {
                                  "float[1,2] x) => (float[1,2] y, float[1,2] w) <float[1,2] w = {1, 2}> { y = Add (x, w) }",
                              head);
     Graph& graph = model->graph();
+    graph.sync();
     const std::string before = model->message().SerializeAsString();
     Value& w = *graph.find("w");
     Value& stored = graph.detach(w, "w.stored");
@@ -423,6 +425,7 @@ TEST(Graph, DetachAndAttachAreInverse) {
 TEST(Graph, DetachAndAttachOfANodesOutput) {
   const auto model = parse("g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1, 2}> ()  y = Add (x, c) }");
   Graph& graph = model->graph();
+  graph.sync();
   const std::string before = model->message().SerializeAsString();
   Node& constant = maker(graph, "c");
   Value& stored = graph.detach(*graph.find("c"), "c.stored");
@@ -444,9 +447,10 @@ TEST(Graph, RenameReachesReadersAndNestedGraphs) {
   Graph& graph = model->graph();
   graph.rename(*graph.find("a"), "layer.1/a");
   EXPECT_EQ(graph.find("a"), nullptr);
-  EXPECT_EQ(graph.nodes().front().message().output(0), "layer.1/a");
-  EXPECT_EQ(maker(graph, "y").subgraphs()[0]->nodes().front().message().input(0), "layer.1/a");
   graph.validate();
+  graph.sync();
+  EXPECT_EQ(graph.nodes().front().message().output(0), "layer.1/a");
+  EXPECT_EQ(maker(graph, "y").attribute("then_branch")->g().node(0).input(0), "layer.1/a");
 }
 
 TEST(Graph, RenameReachesInputsAndOutputs) {
@@ -465,10 +469,52 @@ TEST(Graph, RenameReachesInputsAndOutputs) {
   EXPECT_EQ(message.node(1).input(0), "scores");
 }
 
-TEST(Graph, ValidateFindsABrokenMessage) {
+TEST(Graph, ValidateFindsAChangedOutputOfTheGraph) {
   const auto model = parse("g (float[2] x) => (float[2] y) { y = Relu (x) }");
-  model->graph().edit(model->graph().nodes().front()).set_input(0, "other");
+  model->graph().message()->mutable_output(0)->set_name("other");
   EXPECT_THROW(model->graph().validate(), Error);
+}
+
+// Messages of nodes
+
+TEST(Graph, NodesOfOneKindShareAMessageUntilOneIsEdited) {
+  const auto model =
+      parse("g (float[2] x) => (float[2] y) { a = LeakyRelu <alpha: float = 0.5> (x)  y = LeakyRelu <alpha: float = 0.5> (a) }");
+  Graph& graph = model->graph();
+  Node& first = graph.nodes().front();
+  Node& last = graph.nodes().back();
+  EXPECT_EQ(&first.message(), &last.message());
+  EXPECT_EQ(first.whole_message().input(0), "x");
+  EXPECT_EQ(last.whole_message().input(0), "a");
+  graph.edit(last).mutable_attribute(0)->set_f(0.25F);
+  EXPECT_EQ(first.attribute("alpha")->f(), 0.5F);
+  EXPECT_EQ(last.attribute("alpha")->f(), 0.25F);
+  graph.sync();
+  EXPECT_EQ(graph.message()->node(0).output(0), "a");
+  EXPECT_EQ(graph.message()->node(1).attribute(0).f(), 0.25F);
+  EXPECT_NE(&first.message(), &last.message());
+}
+
+/// The parts of a node in unusual encodings: operands among the attributes, a name given twice, an unknown group.
+TEST(Graph, NodesReadAsProtobufReadsThem) {
+  const test::WireWriter one = test::WireWriter().bytes(2, "a").bytes(3, "old").bytes(4, "Relu").bytes(1, "x").bytes(3, "new");
+  const test::WireWriter group =
+      test::WireWriter().bytes(1, "a").bytes(2, "b").bytes(4, "Relu").group(99, test::WireWriter().varint(1, 7)).bytes(3, "grouped");
+  const test::WireWriter unnamed = test::WireWriter().bytes(1, "b").bytes(2, "y").bytes(3, "lost").bytes(4, "Relu").bytes(3, "");
+  onnx::ModelProto head = parse("g (float[2] x) => (float[2] y) { y = Relu (x) }")->message();
+  head.mutable_graph()->clear_node();
+  const test::WireWriter nodes = test::WireWriter().message(1, one).message(1, group).message(1, unnamed);
+  const std::string bytes = head.SerializeAsString() + test::WireWriter().message(7, nodes).str();
+  onnx::ModelProto parsed;
+  ASSERT_TRUE(parsed.ParseFromString(bytes));
+  const auto model = Model::from_bytes(bytes);
+  ASSERT_EQ(model->graph().nodes().size(), 3U);
+  int i = 0;
+  for (const Node& node : model->graph().nodes()) {
+    EXPECT_EQ(node.whole_message().SerializeAsString(), parsed.graph().node(i++).SerializeAsString());
+  }
+  EXPECT_EQ(model->graph().nodes().front().name(), "new");
+  EXPECT_EQ(model->graph().nodes().back().name(), "");
 }
 
 // Cost

@@ -296,9 +296,9 @@ TEST(Save, AnEditedNodeIsWrittenAndOneEditedBackIsCopied) {
   const auto model = from_text(kThree);
   const std::string before = to_bytes(*model);
   Node& node = *model->graph().find("p")->producer();
-  model->graph().edit(node).set_name("named");
-  EXPECT_EQ(parsed(to_bytes(*model)).graph().node(0).name(), "named");
-  model->graph().edit(node).clear_name();
+  model->graph().edit(node).set_doc_string("doc");
+  EXPECT_EQ(parsed(to_bytes(*model)).graph().node(0).doc_string(), "doc");
+  model->graph().edit(node).clear_doc_string();
   EXPECT_EQ(to_bytes(*model), before);
 }
 
@@ -460,11 +460,11 @@ TEST(SaveNested, ConstantsWithNewContents) {
 TEST(SaveNested, AnEditedNodeKeepsWhatItHolds) {
   const auto model = Model::from_bytes(nested_model().SerializeAsString());
   Node& holder = *find_node(model->graph(), "main.out");
-  model->graph().edit(holder).set_name("renamed");
+  model->graph().edit(holder).set_doc_string("edited");
   Node& constant = *find_node(model->graph(), "main.k");
   model->graph().edit(constant).set_doc_string("doc");
   auto expected = nested_model();
-  expected.mutable_graph()->mutable_node(2)->set_name("renamed");
+  expected.mutable_graph()->mutable_node(2)->set_doc_string("edited");
   expected.mutable_graph()->mutable_node(0)->set_doc_string("doc");
   EXPECT_EQ(parsed(to_bytes(*model)).SerializeAsString(), expected.SerializeAsString());
 }
@@ -473,7 +473,7 @@ TEST(SaveNested, ACopyOfANodeCarriesItsPayloads) {
   const auto model = Model::from_bytes(nested_model().SerializeAsString());
   Graph& graph = model->graph();
   Node& holder = *find_node(graph, "main.out");
-  onnx::NodeProto copy = holder.message();
+  onnx::NodeProto copy = holder.whole_message();
   copy.set_output(0, "copied");
   // Names inside must differ from those of the original.
   const std::function<void(onnx::GraphProto&)> rename = [&](onnx::GraphProto& nested) {

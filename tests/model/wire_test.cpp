@@ -42,7 +42,7 @@ void parse(std::string_view bytes, google::protobuf::Message& out) {
   EXPECT_TRUE(out.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage());
 }
 
-/// The skeleton, with the initializers of the main graph where it has none.
+/// The skeleton, with the initializers and nodes of the main graph that it leaves out.
 onnx::ModelProto parse(const Walk& walked) {
   onnx::ModelProto model;
   parse(walked.skeleton, model);
@@ -53,6 +53,17 @@ onnx::ModelProto parse(const Walk& walked) {
     begin = end;
   }
   EXPECT_EQ(begin, walked.initializers.size());
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> recorded;
+  recorded.Swap(model.mutable_graph()->mutable_node());
+  begin = 0;
+  int next = 0;
+  for (const MainNode& node : walked.main_nodes) {
+    onnx::NodeProto& out = *model.mutable_graph()->add_node();
+    node.is_recorded ? out.Swap(&recorded[next++]) : parse(std::string_view(walked.nodes).substr(begin, node.end - begin), out);
+    begin = node.end;
+  }
+  EXPECT_EQ(begin, walked.nodes.size());
+  EXPECT_EQ(next, recorded.size());
   return model;
 }
 

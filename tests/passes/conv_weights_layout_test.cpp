@@ -77,7 +77,7 @@ TEST(WeightsLayout, L1Conv2d) {
   const Node& transpose = result.model->graph().nodes().front();
   EXPECT_THAT(perm_of(transpose), ElementsAre(0, 3, 1, 2));
   EXPECT_EQ(transpose.name(), "W.channels_last/Transpose");
-  EXPECT_EQ(result.model->graph().nodes().back().message().input(1), "W");
+  EXPECT_EQ(result.model->graph().nodes().back().input(1)->name(), "W");
 }
 
 TEST(WeightsLayout, L2Conv3d) {
@@ -150,7 +150,7 @@ TEST(WeightsLayout, L18And19DequantizedWeights) {
     const Node& transpose = result.model->graph().nodes().front();
     EXPECT_EQ(transpose.op_type(), "Transpose");
     const Node& dequantize = *std::next(result.model->graph().nodes().begin());
-    EXPECT_EQ(dequantize.message().SerializeAsString(), before.message().graph().node(0).SerializeAsString());
+    EXPECT_EQ(dequantize.whole_message().SerializeAsString(), before.message().graph().node(0).SerializeAsString());
   }
 }
 

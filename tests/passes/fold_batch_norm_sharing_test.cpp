@@ -361,8 +361,8 @@ TEST(FoldBatchNormForm, F138Metadata) {
     message.mutable_graph()->mutable_node(1)->set_doc_string("normalization");
   }),
                                   1);
+  EXPECT_EQ(result.model->graph().nodes().front().name(), "block/conv");
   const auto& node = result.model->graph().nodes().front().message();
-  EXPECT_EQ(node.name(), "block/conv");
   EXPECT_EQ(node.doc_string(), "convolution");
   ASSERT_EQ(node.metadata_props_size(), 1);
   EXPECT_EQ(result.model->message().doc_string(), "model");

@@ -71,7 +71,7 @@ TEST(FoldBatchNorm, F4EmptyBias) {
   const TextModel before("g (float[2,3,5,6] x) => (float[2,4,3,4] y) <float[4,3,3,3] W, " + parameters(4) +
                          "> { c = Conv (x, W, )  y = BatchNormalization (c, s, b, m, var) }");
   ASSERT_EQ(before.message().graph().node(0).input_size(), 3);
-  EXPECT_EQ(expect_fold(before, 1).model->graph().nodes().front().message().input_size(), 3);
+  EXPECT_EQ(expect_fold(before, 1).model->graph().nodes().front().inputs().size(), 3U);
 }
 
 TEST(FoldBatchNorm, F5PadsStridesDilations) {

@@ -131,6 +131,7 @@ onnx::ModelProto message_of(const OpCase& op_case) {
   }
   const auto model = Model::from_text(model_text(
       op_case.opset, declared, op_case.outputs, node_text(op_case.op, op_case.attributes, op_case.inputs.size(), absent, op_case.outputs)));
+  model->graph().sync();
   onnx::ModelProto message = model->message();
   auto& declared_inputs = *message.mutable_graph()->mutable_input();
   const std::vector<Tensor> data = data_of(op_case);
