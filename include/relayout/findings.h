@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace relayout {
 
@@ -76,6 +76,6 @@ struct Finding {
   std::string detail = {};         ///< what is in the way, by name
 };
 
-using Findings = std::vector<Finding>;
+using Findings = std::deque<Finding>;
 
 }  // namespace relayout

@@ -43,6 +43,12 @@ class ShortList {
   }
   void pop_back() noexcept { --size_; }
   void clear() noexcept { size_ = 0; }
+  /// Empty, and without memory of its own.
+  void reset() noexcept {
+    if (is_long()) std::allocator<T>().deallocate(many_, capacity_);
+    size_ = 0;
+    capacity_ = kFew;
+  }
   void assign(std::size_t count, const T& element) {
     const T added = element;
     reserve(count);

@@ -15,78 +15,69 @@
 #include "relayout/error.h"
 
 namespace relayout {
-namespace {
-
-/// A copy in one block with the count of its holders.
-std::shared_ptr<const std::byte> copied(std::span<const std::byte> data) {
-  const auto block = std::make_shared_for_overwrite<std::byte[]>(data.size());
-  std::ranges::copy(data, block.get());
-  return {block, block.get()};
-}
-
-}  // namespace
-
 Bytes Bytes::of_file(std::shared_ptr<const File> file, int64_t offset, int64_t length) {
   if (offset < 0 || length < 0 || length > file->size() || offset > file->size() - length) {
     fail(ErrorKind::defect, "a range of bytes beyond the end of its file");
   }
   Bytes bytes;
-  bytes.file_ = std::move(file);
+  bytes.source_ = std::move(file);
   bytes.offset_ = offset;
   bytes.length_ = length;
   return bytes;
 }
 
 Bytes Bytes::owned(std::string_view text) {
-  Bytes bytes;
-  bytes.length_ = static_cast<int64_t>(text.size());
-  bytes.memory_ = copied(std::as_bytes(std::span(text)));
-  return bytes;
+  return copied(std::as_bytes(std::span(text)));
 }
 
 Bytes Bytes::owned(std::vector<std::byte> data) {
   constexpr std::size_t kFew = 256;  // are copied: a block less for each of many small tensors
-  Bytes bytes;
-  bytes.length_ = static_cast<int64_t>(data.size());
-  if (data.size() <= kFew) {
-    bytes.memory_ = copied(data);
-    return bytes;
-  }
+  if (data.size() <= kFew) return copied(data);
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(data));
-  bytes.memory_ = {owner, owner->data()};
-  return bytes;
+  return {std::shared_ptr<const void>(owner, owner->data()), owner->size()};
 }
 
 Bytes Bytes::held(const std::shared_ptr<const void>& holder, std::string_view held) {
-  Bytes bytes;
-  bytes.length_ = static_cast<int64_t>(held.size());
-  bytes.memory_ = {holder, reinterpret_cast<const std::byte*>(held.data())};
-  return bytes;
+  return {std::shared_ptr<const void>(holder, held.data()), held.size()};
+}
+
+Bytes Bytes::copied(std::span<const std::byte> data) {
+  const auto block = std::make_shared_for_overwrite<std::byte[]>(data.size());  // one block with the count of its holders
+  std::ranges::copy(data, block.get());
+  return {std::shared_ptr<const void>(block, block.get()), data.size()};
+}
+
+std::shared_ptr<const File> Bytes::file() const noexcept {
+  return offset_ == kInMemory ? nullptr : std::static_pointer_cast<const File>(source_);
 }
 
 Bytes Bytes::part(int64_t offset, int64_t length) const {
-  if (offset < 0 || length < 0 || length > length_ || offset > length_ - length)
+  if (offset < 0 || length < 0 || length > size() || offset > size() - length)
     fail(ErrorKind::defect, "a part beyond the end of its bytes");
   Bytes bytes = *this;
-  if (bytes.memory_) bytes.memory_ = {memory_, memory_.get() + offset};
-  bytes.offset_ += offset;
+  if (offset_ != kInMemory) {
+    bytes.offset_ += offset;
+  } else if (source_) {
+    bytes.source_ = {source_, static_cast<const std::byte*>(source_.get()) + offset};
+  }
   bytes.length_ = length;
   return bytes;
 }
 
 void Bytes::read(int64_t offset, std::span<std::byte> out) const {
   const auto length = static_cast<int64_t>(out.size());
-  if (offset < 0 || length > length_ || offset > length_ - length) fail(ErrorKind::defect, "a read beyond the end of its bytes");
+  if (offset < 0 || length > size() || offset > size() - length) fail(ErrorKind::defect, "a read beyond the end of its bytes");
   if (out.empty()) return;
-  if (file_) {
-    file_->read(offset_ + offset, out);
+  if (offset_ == kInMemory) {
+    std::memcpy(out.data(), static_cast<const std::byte*>(source_.get()) + offset, out.size());
   } else {
-    std::memcpy(out.data(), memory_.get() + offset, out.size());
+    static_cast<const File*>(source_.get())->read(offset_ + offset, out);
   }
 }
 
 std::span<const std::byte> Bytes::memory() const noexcept {
-  return {memory_.get(), memory_ ? as_size(length_) : 0};
+  if (offset_ != kInMemory || !source_) return {};
+  return {static_cast<const std::byte*>(source_.get()), as_size(length_)};
 }
 
 }  // namespace relayout

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -28,15 +30,19 @@ class Bytes {
   /// Reads out.size() bytes from `offset` of this range on.
   void read(int64_t offset, std::span<std::byte> out) const;
   /// Null when owned or held.
-  [[nodiscard]] const std::shared_ptr<const File>& file() const noexcept { return file_; }
-  [[nodiscard]] int64_t file_offset() const noexcept { return offset_; }
+  [[nodiscard]] std::shared_ptr<const File> file() const noexcept;
+  [[nodiscard]] int64_t file_offset() const noexcept { return std::max<int64_t>(offset_, 0); }
   /// The owned or held bytes; empty when they lie in a file.
   [[nodiscard]] std::span<const std::byte> memory() const noexcept;
 
  private:
-  std::shared_ptr<const File> file_;
-  std::shared_ptr<const std::byte> memory_;  ///< the first byte
-  int64_t offset_ = 0;                       ///< in the file
+  [[nodiscard]] static Bytes copied(std::span<const std::byte> data);
+  Bytes(std::shared_ptr<const void> source, std::size_t length) : source_(std::move(source)), length_(static_cast<int64_t>(length)) {}
+
+  // By size, for large models have a million of them.
+  static constexpr int64_t kInMemory = -1;
+  std::shared_ptr<const void> source_;  ///< the file, or the first byte in memory
+  int64_t offset_ = kInMemory;          ///< in the file
   int64_t length_ = 0;
 };
 

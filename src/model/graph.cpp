@@ -300,6 +300,8 @@ void Graph::erase(Node& node) {
   for (Value* output : node.outputs_) {
     if (output != nullptr) remove_value(*output);
   }
+  node.inputs_.reset();
+  node.use_slots_.reset();
   node.outputs_.assign(node.outputs_.size(), nullptr);
   touch(&node);
   node.erased_ = true;
@@ -423,8 +425,7 @@ void Graph::erase_initializer(Initializer& initializer) {
   if (value.is_input_) drop_input_entry(value);
   remove_value(value);
   touch(nullptr);
-  initializer.data.reset();  // the object stays for those who point at it
-  index_->erased_initializers.splice(index_->erased_initializers.end(), initializers_, initializer.self);
+  initializers_.erase(initializer.self);
 }
 
 void Graph::freeze(Initializer& initializer) {

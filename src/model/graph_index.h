@@ -21,7 +21,6 @@ struct Graph::Index {
   std::deque<Value> values;
   NameTable<Value> by_name;
   std::list<Node> erased_nodes;
-  std::list<Initializer> erased_initializers;
   /// value_info and output entries of names that passes took away, for the case that the name comes back.
   std::unordered_map<std::string, const onnx::ValueInfoProto*> orphaned_infos;
   std::unordered_set<std::string> gone;  ///< names in value_info that were taken away at least once

@@ -114,6 +114,7 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, s
   impl.message = read_messages(impl.origin, *impl.arena);
   impl.graph = std::make_unique<Graph>(*model, *impl.message->mutable_graph(), nullptr, nullptr);
   std::string().swap(impl.origin.walk.nodes);
+  std::vector<wire::MainNode>().swap(impl.origin.walk.main_nodes);
   for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
     impl.functions.push_back(std::make_unique<Graph>(*model, function));
   }

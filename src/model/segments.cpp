@@ -41,13 +41,29 @@ std::string* Segments::open_literal(std::size_t more) {
 void Segments::literal(std::string_view bytes) {
   if (bytes.empty()) return;
   size_ += static_cast<int64_t>(bytes.size());
-  if (std::string* const last = open_literal(bytes.size())) {
-    // Doubling would go beyond.
-    if (last->size() + bytes.size() > kLongestLiteral / 2) last->reserve(kLongestLiteral);
-    last->append(bytes);
-  } else {
+  if (open_literal(bytes.size()) == nullptr) join_short_copy();
+  std::string* const last = open_literal(bytes.size());
+  if (last == nullptr) {
     list_.push_back({std::string(bytes)});
+    return;
   }
+  // Doubling would go beyond.
+  if (last->size() + bytes.size() > kLongestLiteral / 2) last->reserve(kLongestLiteral);
+  last->append(bytes);
+}
+
+/// A few bytes of a file between two pieces made here become a part of the first: a piece of their own takes more than they do.
+void Segments::join_short_copy() {
+  constexpr int64_t kShort = 256;
+  if (list_.size() < 2) return;
+  const auto* const between = std::get_if<Bytes>(&list_.back().content);
+  auto* const before = std::get_if<std::string>(&list_[list_.size() - 2].content);
+  if (between == nullptr || before == nullptr || between->size() > kShort) return;
+  const std::size_t length = before->size(), more = as_size(between->size());
+  if (length + more > kLongestLiteral) return;
+  before->resize(length + more);
+  between->read(0, std::as_writable_bytes(std::span(*before).subspan(length)));
+  list_.pop_back();
 }
 
 void Segments::copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end) {
@@ -88,6 +104,7 @@ void Segments::append(Segments&& other) {
   const int64_t first_size = other.list_.front().size();
   Segment& first = other.list_.front();
   const auto* const literal_bytes = std::get_if<std::string>(&first.content);
+  if (literal_bytes != nullptr && open_literal(literal_bytes->size()) == nullptr) join_short_copy();
   if (literal_bytes != nullptr && open_literal(literal_bytes->size()) != nullptr) {
     literal(*literal_bytes);
   } else if (const auto* stored = std::get_if<Bytes>(&first.content)) {

@@ -37,6 +37,7 @@ class Segments {
  private:
   /// The last piece, when it takes `more` bytes made here.
   [[nodiscard]] std::string* open_literal(std::size_t more);
+  void join_short_copy();
 
   std::vector<Segment> list_;
   int64_t size_ = 0;

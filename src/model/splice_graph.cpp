@@ -81,6 +81,8 @@ class Splicer::GraphLists {
   List nodes(int field) const {
     std::vector<const Node*> nodes;
     std::vector<int64_t> numbers;
+    nodes.reserve(graph_.nodes().size());
+    numbers.reserve(graph_.nodes().size());
     for (const Node& node : graph_.nodes()) {
       nodes.push_back(&node);
       numbers.push_back(node.file_index());
@@ -113,6 +115,8 @@ class Splicer::GraphLists {
   List initializers() const {
     std::vector<const Initializer*> dense;
     std::vector<int64_t> numbers;
+    dense.reserve(graph_.initializers().size());
+    numbers.reserve(graph_.initializers().size());
     for (const Initializer& initializer : graph_.initializers()) {
       if (initializer.sparse != nullptr) continue;
       dense.push_back(&initializer);
