@@ -75,14 +75,13 @@ class DefaultCosts : public CostModel {
   }
 
   /// Reading and writing all elements once, run by run.
-  [[nodiscard]] double move_nanoseconds(const LayoutValue& value) const {
-    const auto bytes = static_cast<double>(value.bytes());
-    return 2.0 * bytes / (bytes <= rates::kNearBytes ? near_bytes_ : rates::kFarBytesPerNanosecond);
-  }
+  [[nodiscard]] double move_nanoseconds(const LayoutValue& value) const { return nanoseconds_at(near_bytes_, value); }
 
   /// The same where each element goes to another place.
-  [[nodiscard]] double turn_nanoseconds(const LayoutValue& value) const { return turn_nanoseconds(value, turned_bytes_); }
-  static double turn_nanoseconds(const LayoutValue& value, double near_bytes) {
+  [[nodiscard]] double turn_nanoseconds(const LayoutValue& value) const { return nanoseconds_at(turned_bytes_, value); }
+
+  /// Reading and writing all elements once at a rate for tensors that fit the cache.
+  static double nanoseconds_at(double near_bytes, const LayoutValue& value) {
     const auto bytes = static_cast<double>(value.bytes());
     return 2.0 * bytes / (bytes <= rates::kNearBytes ? near_bytes : rates::kFarBytesPerNanosecond);
   }
@@ -94,13 +93,13 @@ class DefaultCosts : public CostModel {
       const LayoutValue* const value = graph.value(id);
       const bool has_order =
           value != nullptr && value->is_known() && !is_contiguous(order_of(channels_last_axes(value->dims.size()), value->dims));
-      if (has_order) out += turn_nanoseconds(*value, rates::kTurnedInsideBytes);
+      if (has_order) out += nanoseconds_at(rates::kTurnedInsideBytes, *value);
     }
     return out;
   }
 
   /// A part of each run of the operand has gaps, and is made dense again before a convolution reads it.
-  [[nodiscard]] int64_t part_copy(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& order) const {
+  [[nodiscard]] static int64_t part_copy(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& order) {
     if (node.op->name != "Split" && node.op->name != "Slice" && node.op->name != "SequenceAt") return 0;
     const Dims& whole_dims = graph.value(node.input(0))->dims;
     const AxisOrder axes = order.empty() ? order_of(contiguous_axes(whole_dims.size()), whole_dims) : order;
@@ -111,7 +110,7 @@ class DefaultCosts : public CostModel {
       const auto outermost = as_size(axes.front());
       bool gaps = false;
       for (std::size_t i = 0; i < whole_dims.size(); ++i) gaps |= i != outermost && part->dims[i] != whole_dims[i];
-      if (gaps) out += move_nanoseconds(*part);
+      if (gaps) out += nanoseconds_at(rates::kPartBytes, *part);
     }
     return whole(out);
   }
