@@ -330,6 +330,25 @@ TEST(Exactness, Products) {
   }
 }
 
+/// Constant weights of several blocks, with what a Gemm may do beside.
+TEST(Exactness, ProductsOfManyBlocks) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Draw draw(seed, "blocks");
+    const int64_t rows = draw.yes(4) ? 1 : draw.from(2, draw.yes() ? 9 : 200), depth = draw.from(1, draw.yes() ? 70 : 600);
+    const int64_t columns = draw.from(1, draw.yes() ? 40 : 300);
+    const bool swap_a = draw.yes(3), swap_b = draw.yes();
+    const Dims a = swap_a ? Dims{depth, rows} : Dims{rows, depth}, b = swap_b ? Dims{columns, depth} : Dims{depth, columns};
+    const Dims c = draw.yes() ? Dims{columns} : Dims{rows, 1};
+    ModelBuilder builder(13);
+    builder.input("a", a).constant("b", b, draw.integers(element_count(b))).constant("c", c, draw.integers(element_count(c)));
+    std::vector<std::string> operands{"a", "b"};
+    if (draw.yes()) operands.emplace_back("c");
+    builder.node("Gemm", operands, {"y"}).integer("transA", swap_a ? 1 : 0).integer("transB", swap_b ? 1 : 0);
+    builder.node(draw.yes() ? "Relu" : "Neg", {"y"}, {"z"}).output("z");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"a", tensor_of(a, draw.integers(element_count(a)))}}, seed));
+  }
+}
+
 /// A permutation of [0, count).
 Dims permutation(Draw& draw, std::size_t count) {
   Dims out;

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "exec/model_builder.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
@@ -590,6 +592,25 @@ TEST(PlanInfo, RepeatedChannelsAreConvolvedOneByOne) {
   };
   EXPECT_TRUE(uses("dw") || uses("dgmm"));
   EXPECT_EQ(result.info.macs, 48 * 144 * 9);
+}
+
+/// From AVX2 on oneDNN has blocks of constant weights for products of several rows; its first choice without AVX-512 has none.
+TEST(PlanInfo, ProductsOfSeveralRowsRunByBlocks) {
+  if (instruction_set() == InstructionSet::sse41) GTEST_SKIP() << "SKIPPED: no blocks with SSE4.1";
+  for (const int64_t rows : {2, 16, 197}) {
+    ModelBuilder builder;
+    builder.input("x", {rows, 48})
+        .constant("w", {48, 96}, std::vector<float>(4608, 0.5F))
+        .constant("b", {96}, std::vector<float>(96, 1.0F));
+    builder.node("MatMul", {"x", "w"}, {"m"}).node("Gemm", {"x", "w", "b"}, {"g"}).output("m").output("g");
+    const auto model = builder.build();
+    const Tensor x = tensor_of({rows, 48}, std::vector<float>(static_cast<std::size_t>(rows) * 48, 0.5F));
+    const RunResult result = run_in(Mode::optimized, *model, {{"x", x}});
+    for (const StepInfo& step : result.info.steps) {
+      if (step.macs == 0) continue;
+      EXPECT_THAT(step.implementation, testing::StartsWith("brg_matmul")) << rows << " " << step.node;
+    }
+  }
 }
 
 TEST(PlanInfo, MultiplyAccumulatesOfEveryTypeAndMode) {
