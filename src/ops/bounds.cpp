@@ -78,12 +78,6 @@ Bounds reciprocal(Bounds a) {
   return {};
 }
 
-/// Whether a node subtracts the largest of the numbers that it subtracts from.
-bool subtracts_largest(const Node& sub) {
-  const Node* const largest = sub.input(1) == nullptr ? nullptr : sub.input(1)->producer();
-  return largest != nullptr && largest->is("ReduceMax") && largest->input(0) == sub.input(0);
-}
-
 /// Reads the bounds of one node's first result.
 class ResultReader {
  public:

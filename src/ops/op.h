@@ -65,6 +65,8 @@ struct Op {
 [[nodiscard]] bool limits(const Node& node);
 /// Whether a node hands on the elements of input 0 along other axes and does no more: Transpose, Reshape, Flatten, Squeeze, Unsqueeze.
 [[nodiscard]] bool only_moves_axes(const Node& node);
+/// Whether a node subtracts the largest of the numbers that it subtracts from, as a Softmax does that is written out.
+[[nodiscard]] bool subtracts_largest(const Node& node);
 /// The whole table of the default domain, by name.
 [[nodiscard]] std::span<const Op> op_table();
 

@@ -361,6 +361,12 @@ bool only_moves_axes(const Node& node) {
   return op != nullptr && op->layout == LayoutRule::view && op->traits.has(Trait::permutes) && !op->traits.has(Trait::identity);
 }
 
+bool subtracts_largest(const Node& node) {
+  if (arithmetic_of(node) != Arithmetic::subtract || node.input(1) == nullptr) return false;
+  const Node* const largest = node.input(1)->producer();
+  return largest != nullptr && largest->is("ReduceMax") && largest->input(0) == node.input(0);
+}
+
 std::span<const Op> op_table() {
   return kTable;
 }

@@ -31,9 +31,8 @@ bool is_read_by(const Value* value, const IsOne& is_one) {
 
 /// Whether a node computes Exp (x - ReduceMax (x)), as ONNX writes Softmax out: what is far below the largest counts as 0.
 bool is_distance_to_largest(const Node& sub, const Value& value) {
-  const Value* const largest = arithmetic_of(sub) == Arithmetic::subtract ? sub.input(1) : nullptr;
-  return largest != nullptr && sub.input(0) == &value && largest->producer() != nullptr && largest->producer()->is("ReduceMax") &&
-         largest->producer()->input(0) == &value && is_read_by(sub.output(0), [](const Use& use) { return use.node->is("Exp"); });
+  const auto is_exponential = [](const Use& use) { return use.node->is("Exp"); };
+  return subtracts_largest(sub) && sub.input(0) == &value && is_read_by(sub.output(0), is_exponential);
 }
 
 /// Whether a use of a value is one of those in a Softmax that is written out.
