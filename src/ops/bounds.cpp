@@ -35,12 +35,12 @@ constexpr auto kRanges = std::to_array<Range>({
     {"Cosh", {1, kInfinity}},
     {"Erf", {-1, 1}},
     {"Exp", {0, kInfinity}},
-    {"Gelu", {-0.2, kInfinity}},
+    {"Gelu", {-0.17005, kInfinity}},
     {"HardSigmoid", {0, 1}},
     {"HardSwish", {-0.375, kInfinity}},
     {"Hardmax", {0, 1}},
     {"LogSoftmax", {-kInfinity, 0}},
-    {"Mish", {-0.31, kInfinity}},
+    {"Mish", {-0.30885, kInfinity}},
     {"ReduceL1", {0, kInfinity}},
     {"ReduceL2", {0, kInfinity}},
     {"ReduceSumSquare", {0, kInfinity}},
@@ -194,13 +194,27 @@ class ResultReader {
     if (node_.is("Floor") || node_.is("Ceil") || node_.is("Round")) return {std::floor(first.lowest), std::ceil(first.highest)};
     if (node_.is("Log") && first.highest <= 1) return {-kInfinity, 0};
     if (node_.is("Swish")) return of_swish();
-    return {};
+    return of_unit(first);
   }
+
+  /// Of operators with another slope or an exponential function below zero.
+  [[nodiscard]] Bounds of_unit(Bounds operand) const {
+    const double alpha = number("alpha", node_.is("Selu") ? 1.67326319217681884765625F : node_.is("LeakyRelu") ? 0.01F : 1.0F);
+    const double gamma = number("gamma", 1.05070102214813232421875F);
+    if (node_.is("Elu") || node_.is("ThresholdedRelu")) return {node_.is("Elu") ? std::min(0.0, -alpha) : std::min(0.0, alpha), kInfinity};
+    if (node_.is("Celu") && alpha > 0) return {-alpha, kInfinity};
+    if (node_.is("Selu") && gamma >= 0) return {std::min(0.0, -gamma * alpha), kInfinity};
+    if (!node_.is("LeakyRelu")) return {};
+    const Bounds below = product({std::min(0.0, operand.lowest), std::min(0.0, operand.highest)}, {alpha, alpha});
+    return join(below, {std::max(0.0, operand.lowest), std::max(0.0, operand.highest)});
+  }
+
+  [[nodiscard]] double number(std::string_view name, float otherwise) const { return Attributes(node_).real(name, otherwise); }
 
   /// x · sigmoid(α · x) is u · sigmoid(u) divided by α, where u = α · x.
   [[nodiscard]] Bounds of_swish() const {
-    const double alpha = Attributes(node_).real("alpha", 1);
-    return alpha == 0 ? Bounds{} : product({-0.28, kInfinity}, {1 / alpha, 1 / alpha});
+    const double alpha = number("alpha", 1);
+    return alpha == 0 ? Bounds{} : product({-0.27847, kInfinity}, {1 / alpha, 1 / alpha});
   }
 
   const Node& node_;

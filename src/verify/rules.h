@@ -65,12 +65,12 @@ inline constexpr double kNearConstant = 1e-4;
 inline constexpr double kShake = 0.25;
 
 /// Powers of two between which magnitudes lie that take the place of a model's values where an operator is another and no sample shows it:
-/// near one, where activations bend; and far, beyond what a bias shifts or a Clip cuts. Where 16 bits are computed in, sums of products of
-/// numbers that are not near one would overflow.
+/// near one, where activations bend; in the middle, where a limit stands that rounding beside far numbers hides; and far, beyond what a
+/// bias shifts or a Clip cuts. Where 16 bits are computed in, sums of products of numbers that are not near one would overflow.
 struct Powers {
   double lowest, highest;
 };
-inline constexpr Powers kNearPowers{-4, 4}, kFarPowers{-10, 26};
+inline constexpr Powers kNearPowers{-4, 4}, kMiddlePowers{-2, 11}, kFarPowers{-10, 26};
 /// One of so many numbers near one is 0, where Greater and GreaterOrEqual, Sign and a comparison part.
 inline constexpr uint64_t kZeros = 16;
 

@@ -89,21 +89,33 @@ TEST(Bounds, ResultsOfAllOperatorsLieBetweenThem) {
   EXPECT_FALSE(is_bounded["Tan"]);
 }
 
-TEST(Bounds, ASwishReachesDownAsFarAsItsAlphaSays) {
+TEST(Bounds, ActivationsReachDownAsFarAsTheirAttributesSay) {
   std::vector<double> x;
   for (int i = -4000; i <= 4000; ++i) x.push_back(0.1 * i);
-  for (const std::string alpha : {"0.01", "0.25", "1.0", "3.0", "0.0", "-0.5"}) {
-    const OpCase swish = of_one("Swish", "alpha = " + alpha, {8001});
-    const auto [stated, numbers] = found_of(swish, {tensor_of_values(DataType::float32, {8001}, x)});
-    const auto [lowest, highest] = std::ranges::minmax(numbers);
-    EXPECT_LE(stated.lowest, lowest) << alpha;
-    EXPECT_GE(stated.highest, highest) << alpha;
-    // Within 1 % of the true end, where there is one.
-    if (std::isfinite(stated.lowest)) {
-      EXPECT_GE(stated.lowest, 1.01 * lowest) << alpha;
-    }
-    if (std::isfinite(stated.highest)) {
-      EXPECT_LE(stated.highest, 1.01 * highest) << alpha;
+  const std::pair<std::string, std::vector<std::string>> cases[] = {
+      {"Swish", {"alpha = 0.01", "alpha = 0.25", "alpha = 1.0", "alpha = 3.0", "alpha = 0.0", "alpha = -0.5"}},
+      {"Elu", {"", "alpha = 20.0", "alpha = -2.0"}},
+      {"Celu", {"", "alpha = 20.0", "alpha = -60.0"}},
+      {"Selu", {"", "alpha = 8.0, gamma = 2.0", "alpha = -2.0", "gamma = -1.0"}},
+      {"ThresholdedRelu", {"", "alpha = -40.0", "alpha = 40.0"}},
+      {"LeakyRelu", {"", "alpha = 30.0", "alpha = -0.5"}},
+      {"Gelu", {"", "approximate = \"tanh\""}},
+      {"Mish", {""}},
+  };
+  for (const auto& [op, all_attributes] : cases) {
+    for (const std::string& attributes : all_attributes) {
+      const auto [stated, numbers] = found_of(of_one(op, attributes, {8001}), {tensor_of_values(DataType::float32, {8001}, x)});
+      const auto [lowest, highest] = std::ranges::minmax(numbers);
+      const double rounding = 0x1p-22 * std::abs(lowest);
+      EXPECT_LE(stated.lowest, lowest + rounding) << op << " " << attributes;
+      EXPECT_GE(stated.highest, highest) << op << " " << attributes;
+      // Within 1 % of the true end, where there is one.
+      if (std::isfinite(stated.lowest)) {
+        EXPECT_GE(stated.lowest, 1.01 * lowest) << op << " " << attributes;
+      }
+      if (std::isfinite(stated.highest)) {
+        EXPECT_LE(stated.highest, 1.01 * highest) << op << " " << attributes;
+      }
     }
   }
 }

@@ -148,7 +148,9 @@ void FedValues::sprinkle(const std::string& name, const Datum& datum) const {
 void FedValues::fill(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "free " + name, 0);
   const bool is_near = task_->feeding == Feeding::near;
-  const auto [lowest, highest] = is_near ? rules::kNearPowers : rules::kFarPowers;
+  const auto [lowest, highest] = is_near                             ? rules::kNearPowers
+                                 : task_->feeding == Feeding::middle ? rules::kMiddlePowers
+                                                                     : rules::kFarPowers;
   edit(datum, task_->plain_integers.contains(name) ? kNumericTypes : kRealTypes, [&](std::size_t i, double& value) {
     // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every floating-point type. Integers are cut off, at their ends too.
     const auto exponent = static_cast<int>(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));

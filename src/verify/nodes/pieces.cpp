@@ -2,6 +2,7 @@
 #include "verify/nodes/pieces.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ bool is_shown(const Value& value) {
 std::vector<Piece> results_of(const Node& node) {
   const bool can_be_told = compares(predicate_of(node)) && node.input(0) != node.input(1);
   if (!can_be_told || node.output(0) == nullptr) return {};
-  return {{&node, node.output(0), 0, 0, true, false}, {&node, node.output(0), 1, 1, true, false}};
+  return {{&node, node.output(0), 0, 0, true}, {&node, node.output(0), 1, 1, true}};
 }
 
 bool can_reach(const Bounds& bounds, const Piece& piece) {
@@ -37,6 +38,12 @@ bool can_reach(const Bounds& bounds, const Piece& piece) {
 }
 
 }  // namespace
+
+double Piece::depth(double number) const {
+  if (!is_point) return number > above && number < below ? std::min(number - above, below - number) : 0;
+  if (number != above) return 0;
+  return watched == node->output(0) ? kInfinity : std::max(1.0, std::fabs(number));
+}
 
 std::string Piece::text() const {
   if (watched == node->output(0)) return above != 0 ? "true" : "false";
@@ -53,14 +60,14 @@ std::vector<Piece> pieces_of(const Node& node, ValueBounds& bounds, bool is_wide
   if (watched == nullptr || !is_shown(*watched)) return results_of(node);
   std::vector<Piece> out;
   if (cuts->is_point) {
-    out.push_back({&node, watched, cuts->numbers.front(), cuts->numbers.front(), true, false});
+    out.push_back({&node, watched, cuts->numbers.front(), cuts->numbers.front(), true});
   } else {
     double above = -kInfinity;
     for (const double cut : cuts->numbers) {
-      if (cut > above) out.push_back({&node, watched, above, cut, false, false});
+      if (cut > above) out.push_back({&node, watched, above, cut, false});
       above = std::max(above, cut);
     }
-    if (!cuts->numbers.empty()) out.push_back({&node, watched, above, kInfinity, false, false});
+    if (!cuts->numbers.empty()) out.push_back({&node, watched, above, kInfinity, false});
   }
   const Bounds found = bounds.of(*watched);
   std::erase_if(out, [&](const Piece& piece) { return !can_reach(found, piece); });

@@ -15,9 +15,10 @@ struct Piece {
   const Value* watched = nullptr;  ///< holds the numbers: an operand, or the node's own result
   double above = 0, below = 0;     ///< the numbers between; of `is_point`, the one that both are
   bool is_point = false;
-  bool is_taken = false;  ///< a run had such a number
 
-  [[nodiscard]] bool has(double number) const { return is_point ? number == above : number > above && number < below; }
+  /// The distance of a number from the next one that another piece has: 0 for one that this piece does not have. Of a point, where the
+  /// number that takes its place is not known, its size, and one at least; of results, infinite.
+  [[nodiscard]] double depth(double number) const;
   /// "number above 6"
   [[nodiscard]] std::string text() const;
 };
