@@ -16,7 +16,7 @@
 
 #include "base/positions.h"
 #include "diff/change_list.h"
-#include "diff/changed_nodes.h"
+#include "diff/changed_pairs.h"
 #include "diff/equal_nodes.h"
 #include "diff/explained_changes.h"
 #include "diff/matching.h"
@@ -54,14 +54,14 @@ int64_t unexplained(const std::vector<ModelChange>& changes) {
 
 std::vector<ModelChange> changes_of_nodes(Sides& sides, const Account& account,
                                           const std::vector<std::pair<const Node*, const Node*>>& equal_nodes,
-                                          const std::vector<ChangedNode>& changed_nodes) {
+                                          const std::vector<ChangedPair>& changed_pairs) {
   ToldNodes told;
   for (const auto& [a, b] : equal_nodes) {
     told.a.insert(a);
     told.b.insert(b);
   }
   ChangeList changes(sides, account);
-  list_unexplained(sides, account, changed_nodes, told, changes);
+  list_unexplained(sides, account, changed_pairs, told, changes);
   list_explained(sides, account, told, changes);
   return changes.take();
 }
@@ -76,8 +76,8 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover, co
   out.changes = diff_interfaces(a, b);
   std::ranges::move(diff_headers(a, b, is_proved(account)), std::back_inserter(out.changes));
   const auto equal_nodes = pair_equal_nodes(sides, account);
-  const auto changed_nodes = matching != nullptr ? pair_changed_nodes(sides, account, *matching, equal_nodes) : std::vector<ChangedNode>();
-  std::ranges::move(changes_of_nodes(sides, account, equal_nodes, changed_nodes), std::back_inserter(out.changes));
+  const auto changed_pairs = matching != nullptr ? find_changed_pairs(sides, account, *matching, equal_nodes) : std::vector<ChangedPair>();
+  std::ranges::move(changes_of_nodes(sides, account, equal_nodes, changed_pairs), std::back_inserter(out.changes));
   const auto take_pair = [&](const Node& of_a, const Node& of_b) {
     ++out.nodes_equal;
     out.nodes_renamed += of_a.name() != of_b.name() ? 1 : 0;

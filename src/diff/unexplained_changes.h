@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "diff/change_list.h"
-#include "diff/changed_nodes.h"
+#include "diff/changed_pairs.h"
 #include "proof/account.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -18,7 +18,7 @@ struct ToldNodes {
 
 /// Lists what the proof leaves open, with what differs: its issues, and nodes that stand for each other with other constants. Adds the
 /// nodes that it lists to `told`.
-void list_unexplained(proof::Sides& sides, const proof::Account& account, const std::vector<ChangedNode>& changed_nodes, ToldNodes& told,
+void list_unexplained(proof::Sides& sides, const proof::Account& account, const std::vector<ChangedPair>& changed_pairs, ToldNodes& told,
                       ChangeList& changes);
 
 }  // namespace relayout

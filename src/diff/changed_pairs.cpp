@@ -1,6 +1,6 @@
 // Pairs nodes whose constants differ where the proof looks through them for an affine, as a convolution that took up a BatchNormalization
 // in another type.
-#include "diff/changed_nodes.h"
+#include "diff/changed_pairs.h"
 
 #include <algorithm>
 #include <string_view>
@@ -23,9 +23,9 @@ using proof::Account;
 using proof::Issue;
 using proof::Sides;
 
-class ChangedNodes {
+class ChangedPairs {
  public:
-  ChangedNodes(const Sides& sides, const Account& account, const Matching& matching,
+  ChangedPairs(const Sides& sides, const Account& account, const Matching& matching,
                const std::vector<std::pair<const Node*, const Node*>>& equal)
       : sides_(sides), account_(account), matching_(matching) {
     for (const auto& [a, b] : equal) {
@@ -40,8 +40,8 @@ class ChangedNodes {
     }
   }
 
-  std::vector<ChangedNode> run() {
-    std::vector<ChangedNode> out;
+  std::vector<ChangedPair> run() {
+    std::vector<ChangedPair> out;
     for (const Node* b : sides_.b.nodes()) {
       const Node* const a = is_single_of_b(*b) && is_told(*b) ? matching_.partner_of_b(*b) : nullptr;
       if (a == nullptr || !is_single_of_a(*a)) continue;
@@ -49,7 +49,7 @@ class ChangedNodes {
       taken_.insert(b);
       out.push_back({a, b, {}, {}});
     }
-    for (ChangedNode& pair : out) {
+    for (ChangedPair& pair : out) {
       pair.gone = neighbours(*pair.a, [&](const Node& node) { return is_single_of_a(node) && matching_.partner_of_a(node) == nullptr; });
       pair.added = neighbours(*pair.b, [&](const Node& node) { return is_single_of_b(node) && matching_.partner_of_b(node) == nullptr; });
     }
@@ -111,9 +111,9 @@ class ChangedNodes {
 
 }  // namespace
 
-std::vector<ChangedNode> pair_changed_nodes(const Sides& sides, const Account& account, const Matching& matching,
+std::vector<ChangedPair> find_changed_pairs(const Sides& sides, const Account& account, const Matching& matching,
                                             const std::vector<std::pair<const Node*, const Node*>>& equal) {
-  return ChangedNodes(sides, account, matching, equal).run();
+  return ChangedPairs(sides, account, matching, equal).run();
 }
 
 }  // namespace relayout

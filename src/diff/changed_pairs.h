@@ -11,7 +11,7 @@
 namespace relayout {
 
 /// A node of both models whose constants are others, and nodes next to it that only one model has and that a fold may have taken up.
-struct ChangedNode {
+struct ChangedPair {
   const Node* a = nullptr;
   const Node* b = nullptr;
   std::vector<const Node*> gone;   ///< of the first model
@@ -19,7 +19,7 @@ struct ChangedNode {
 };
 
 /// Pairs of nodes that the proof reached and pairs with none, because a constant of theirs is not what it should be. `equal` are known.
-[[nodiscard]] std::vector<ChangedNode> pair_changed_nodes(const proof::Sides& sides, const proof::Account& account,
+[[nodiscard]] std::vector<ChangedPair> find_changed_pairs(const proof::Sides& sides, const proof::Account& account,
                                                           const Matching& matching,
                                                           const std::vector<std::pair<const Node*, const Node*>>& equal);
 
