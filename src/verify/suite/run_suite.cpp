@@ -1,12 +1,8 @@
 // Many cases of a tree, each in a process of its own: what crashes or hangs ends alone.
-#include <string.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -18,14 +14,12 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "base/numbers.h"
 #include "base/positions.h"
-#include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "relayout/version.h"
-#include "report/json.h"
 #include "verify/suite/cache.h"
+#include "verify/suite/case_status.h"
 #include "verify/suite/cases.h"
 #include "verify/suite/child.h"
 #include "verify/suite/expected.h"
@@ -33,110 +27,6 @@
 
 namespace relayout {
 namespace {
-
-/// The first line of what went wrong.
-std::string first_line(std::string_view text) {
-  constexpr std::string_view kProgram = "relayout: ";
-  std::string_view line = text.substr(0, text.find('\n'));
-  if (line.starts_with(kProgram)) line.remove_prefix(kProgram.size());
-  return std::string(line);
-}
-
-std::string text_of(const Json& document, std::string_view key) {
-  return document.find(key).value_or(Json()).text().value_or("");
-}
-
-/// The worst of what the document of `verify MODEL --data` says of its sets and modes.
-void read_stored(const Json& document, SuiteCase& out) {
-  constexpr std::string_view kWorstFirst[] = {"unsupported", "failed", "pass-loose", "passed"};
-  const Json cases = document.find("cases").value_or(Json::array());
-  for (const std::string_view status : kWorstFirst) {
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      const Json one = *cases.at(i);
-      if (text_of(one, "status") != status) continue;
-      out.status = status;
-      if (status != "passed") out.message = text_of(one, "name") + ": " + text_of(one, "message");
-      return;
-    }
-  }
-  out.status = "failed";
-  out.message = "a report without cases";
-}
-
-/// Contents of the document of `verify A B`.
-void read_pair(const Json& document, SuiteCase& out) {
-  const std::string verdict = text_of(document, "verdict");
-  const Json unsupported = document.find("unsupported").value_or(Json::array());
-  out.message = text_of(document, "reason");
-  if (unsupported.size() > 0) {
-    const Json first = *unsupported.at(0);
-    out.status = "unsupported";
-    out.message = "cannot run " + std::to_string(unsupported.size()) + (unsupported.size() == 1 ? " node: " : " nodes: ") +
-                  quote(text_of(first, "node")) + " (" + text_of(first, "op_type") + ": " + text_of(first, "why") + ")";
-  } else if (verdict == "same" || verdict == "accepted") {
-    out.status = "passed";
-    if (verdict == "same") out.message.clear();
-  } else {
-    out.status = verdict == "inconclusive" ? "inconclusive" : "failed";
-    if (out.message.empty()) out.message = verdict.empty() ? "a report without a verdict" : verdict;
-  }
-}
-
-/// Output of a case: a document of `verify --json`, or the reason why it is none.
-struct Printed {
-  Json document;
-  std::string fault;
-
-  [[nodiscard]] std::optional<Json> error() const { return fault.empty() ? document.find("error") : std::nullopt; }
-};
-
-Printed printed_by(const ChildResult& child) {
-  try {
-    return {Json::parse(child.out, "the report of the case"), ""};
-  } catch (const Error& error) {
-    return {Json(), error.what()};
-  }
-}
-
-void read_document(const SuiteEntry& entry, const Printed& printed, SuiteCase& out) {
-  if (printed.fault.empty()) return entry.data.empty() ? read_pair(printed.document, out) : read_stored(printed.document, out);
-  out.status = "failed";
-  out.message = printed.fault;
-}
-
-std::string seconds_text(double seconds) {
-  return shortest(seconds) + " s";
-}
-
-SuiteCase judge(const SuiteEntry& entry, const ChildResult& child, double timeout) {
-  constexpr int kNo = 1, kUnsupported = 4;
-  SuiteCase out;
-  out.name = entry.name;
-  out.seconds = child.seconds;
-  if (child.timed_out) {
-    out.status = "timeout";
-    out.message = "still running after " + seconds_text(timeout);
-    return out;
-  }
-  if (child.signal != 0) {
-    const char* const name = sigabbrev_np(child.signal);
-    out.status = "crashed";
-    out.message = "ended by signal " + (name == nullptr ? std::to_string(child.signal) : "SIG" + std::string(name));
-    return out;
-  }
-  const Printed printed = printed_by(child);
-  if (const auto error = printed.error()) {
-    out.status = child.code == kUnsupported ? "unsupported" : "failed";
-    out.message = text_of(*error, "message") + " (exit " + std::to_string(child.code) + ")";
-    out.hint = text_of(*error, "hint");
-  } else if (child.code == 0 || child.code == kNo || (child.code == kUnsupported && !child.out.empty())) {
-    read_document(entry, printed, out);
-  } else {
-    out.status = child.code == kUnsupported ? "unsupported" : "failed";
-    out.message = first_line(child.err) + " (exit " + std::to_string(child.code) + ")";
-  }
-  return out;
-}
 
 std::vector<std::string> command_of(const SuiteEntry& entry, const SuiteOptions& options) {
   std::vector<std::string> command = options.command;
@@ -148,13 +38,6 @@ std::vector<std::string> command_of(const SuiteEntry& entry, const SuiteOptions&
   return command;
 }
 
-/// Whether a program of other timing, memory or disk would have come to the same.
-bool is_verdict(const SuiteCase& one, const ChildResult& child) {
-  constexpr int kNo = 1, kUnsupported = 4;
-  const bool has_answered = child.signal == 0 && !child.timed_out && (child.code == 0 || child.code == kNo || child.code == kUnsupported);
-  return has_answered && !child.out.empty() && one.status != "crashed";
-}
-
 /// Runs a case, or finds what it came to.
 SuiteCase verdict_of(const SuiteEntry& entry, const SuiteOptions& options, CaseCache* cache) {
   if (!entry.fault.empty()) return {entry.name, "failed", 0, entry.fault, {}, ""};
@@ -162,7 +45,7 @@ SuiteCase verdict_of(const SuiteEntry& entry, const SuiteOptions& options, CaseC
   std::optional<SuiteCase> known = key ? cache->find(*key, entry.name) : std::nullopt;
   if (known) return std::move(*known);
   const ChildResult child = run_child(command_of(entry, options), options.timeout);
-  SuiteCase one = judge(entry, child, options.timeout);
+  SuiteCase one = case_of(entry, child, options.timeout);
   // A verdict belongs to the files that were read, not to those that took their place meanwhile.
   if (key && is_verdict(one, child) && cache->key_of(entry) == key) cache->store(*key, one);
   return one;
