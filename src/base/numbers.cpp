@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <string>
 
 namespace relayout {
@@ -50,6 +52,29 @@ std::string exact_number(double value) {
 
 std::string seconds_text(double seconds) {
   return fixed(seconds, seconds < 10 ? 1 : 0) + " s";
+}
+
+std::string format_bytes(int64_t bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 999.95 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return out.data();
+}
+
+std::string format_count(int64_t count) {
+  std::string digits = std::to_string(count);
+  const std::size_t first = count < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
 }
 
 }  // namespace relayout

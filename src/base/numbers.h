@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace relayout {
@@ -17,5 +18,9 @@ namespace relayout {
 [[nodiscard]] std::string exact_number(double value);
 /// "4.2 s", "63 s"
 [[nodiscard]] std::string seconds_text(double seconds);
+/// "102.5 MB", powers of ten.
+[[nodiscard]] std::string format_bytes(int64_t bytes);
+/// 1234567 → "1,234,567"
+[[nodiscard]] std::string format_count(int64_t count);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Text for people: names made printable, quoted and cut, numbers with units, the nearest word.
+// Text for people: names made printable, quoted and cut.
 #include "base/text.h"
 
 #include <fnmatch.h>
@@ -53,29 +53,6 @@ std::string quote(std::string_view name) {
 
 bool glob_match(std::string_view glob, std::string_view text) {
   return fnmatch(std::string(glob).c_str(), std::string(text).c_str(), FNM_NOESCAPE) == 0;
-}
-
-std::string format_bytes(int64_t bytes) {
-  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 999.95 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return out.data();
-}
-
-std::string format_count(int64_t count) {
-  std::string digits = std::to_string(count);
-  const std::size_t first = count < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
 }
 
 }  // namespace relayout

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,9 +12,5 @@ namespace relayout {
 [[nodiscard]] std::string quote(std::string_view name);
 /// Whether `text` matches a shell glob of `*`, `?` and `[…]`; `*` crosses slashes.
 [[nodiscard]] bool glob_match(std::string_view glob, std::string_view text);
-/// "102.5 MB", powers of ten.
-[[nodiscard]] std::string format_bytes(int64_t bytes);
-/// 1234567 → "1,234,567"
-[[nodiscard]] std::string format_count(int64_t count);
 
 }  // namespace relayout

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/locale.h"
-#include "cli/conversion_words.h"
 #include "cli/convert_jobs.h"
+#include "cli/conversion_words.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/convert.h"

@@ -11,16 +11,17 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/destinations.h"
 #include "cli/diff_report.h"
 #include "cli/model_diff_report.h"
 #include "cli/options.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
 #include "cli/report.h"
+#include "cli/destinations.h"
 #include "cli/terminal.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"

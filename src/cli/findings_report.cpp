@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "relayout/findings.h"

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/destinations.h"
 #include "cli/failure.h"
 #include "cli/layout_report.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/destinations.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "relayout/inspect.h"

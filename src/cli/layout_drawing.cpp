@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/layout_report.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "base/text.h"
+#include "base/numbers.h"
 #include "cli/terminal.h"
 
 namespace relayout::cli {

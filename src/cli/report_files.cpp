@@ -8,10 +8,10 @@
 
 #include "base/interrupt.h"
 #include "cli/command.h"
-#include "cli/destinations.h"
 #include "cli/failure.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/destinations.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "report/json.h"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/destinations.h"
 #include "cli/failure.h"
 #include "cli/report.h"
+#include "cli/destinations.h"
 #include "report/json.h"
 #include "report/junit.h"
 

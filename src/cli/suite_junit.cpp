@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/text.h"
+#include "base/numbers.h"
 #include "cli/report.h"
 #include "cli/suite_report.h"
 #include "relayout/suite.h"

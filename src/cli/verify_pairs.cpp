@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/failure.h"
 #include "cli/report.h"

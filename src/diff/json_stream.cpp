@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "diff/text_source.h"
 #include "relayout/error.h"

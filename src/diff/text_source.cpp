@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"

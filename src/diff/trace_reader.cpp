@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "diff/text_source.h"
 #include "diff/trace_events.h"

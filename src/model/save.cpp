@@ -18,6 +18,7 @@
 
 #include "base/atomic_file.h"
 #include "base/file.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/origin.h"

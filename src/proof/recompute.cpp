@@ -19,7 +19,6 @@
 #include "base/interrupt.h"
 #include "base/numbers.h"
 #include "base/positions.h"
-#include "base/text.h"
 #include "model/tensor_data.h"
 #include "proof/affine_steps.h"
 #include "proof/float_types.h"

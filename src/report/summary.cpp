@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "base/text.h"
 #include "report/junit.h"
 #include "report/markup.h"
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/numbers.h"
-#include "base/text.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/distance.h"

@@ -44,5 +44,19 @@ TEST(Numbers, Seconds) {
   EXPECT_EQ(seconds_text(63.4), "63 s");
 }
 
+TEST(Numbers, Bytes) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(102'549'000), "102.5 MB");
+  EXPECT_EQ(format_bytes(999'999'999), "1.0 GB");
+}
+
+TEST(Numbers, Counts) {
+  EXPECT_EQ(format_count(7), "7");
+  EXPECT_EQ(format_count(1234567), "1,234,567");
+  EXPECT_EQ(format_count(-123456), "-123,456");
+  EXPECT_EQ(format_count(100), "100");
+}
+
 }  // namespace
 }  // namespace relayout::test

@@ -52,19 +52,5 @@ TEST(Text, GlobMatchOfManyStarsIsNotExponential) {
   EXPECT_FALSE(glob_match(glob, std::string(5000, 'a') + "b"));
 }
 
-TEST(Text, FormatBytes) {
-  EXPECT_EQ(format_bytes(0), "0 B");
-  EXPECT_EQ(format_bytes(999), "999 B");
-  EXPECT_EQ(format_bytes(102'549'000), "102.5 MB");
-  EXPECT_EQ(format_bytes(999'999'999), "1.0 GB");
-}
-
-TEST(Text, FormatCount) {
-  EXPECT_EQ(format_count(7), "7");
-  EXPECT_EQ(format_count(1234567), "1,234,567");
-  EXPECT_EQ(format_count(-123456), "-123,456");
-  EXPECT_EQ(format_count(100), "100");
-}
-
 }  // namespace
 }  // namespace relayout

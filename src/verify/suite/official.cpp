@@ -10,7 +10,6 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
-#include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
