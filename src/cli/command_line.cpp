@@ -22,7 +22,7 @@
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/options.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "cli/terminal.h"
 #include "cli/version.h"
 #include "relayout/error.h"

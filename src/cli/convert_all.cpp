@@ -23,7 +23,7 @@
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/conversion_cache.h"
-#include "cli/convert_jobs.h"
+#include "cli/conversion_targets.h"
 #include "cli/convert_next_steps.h"
 #include "cli/failure.h"
 #include "cli/progress.h"

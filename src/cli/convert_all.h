@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/conversion_cache.h"
-#include "cli/convert_jobs.h"
+#include "cli/conversion_targets.h"
 #include "report/json.h"
 
 namespace relayout::cli {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/locale.h"
-#include "cli/convert_jobs.h"
+#include "cli/conversion_targets.h"
 #include "cli/conversion_words.h"
 #include "cli/report.h"
 #include "cli/terminal.h"

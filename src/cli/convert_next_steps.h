@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/convert_jobs.h"
+#include "cli/conversion_targets.h"
 #include "cli/report.h"
 #include "relayout/convert.h"
 

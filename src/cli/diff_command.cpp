@@ -21,7 +21,7 @@
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
 #include "cli/report.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "cli/terminal.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"

@@ -10,7 +10,7 @@
 #include "cli/layout_report.h"
 #include "cli/options.h"
 #include "cli/report.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "relayout/inspect.h"

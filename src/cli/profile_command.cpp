@@ -23,7 +23,7 @@
 #include "cli/profile_report.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

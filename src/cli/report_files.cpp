@@ -11,7 +11,7 @@
 #include "cli/failure.h"
 #include "cli/options.h"
 #include "cli/report.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "report/json.h"

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/report.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "report/json.h"
 #include "report/junit.h"
 

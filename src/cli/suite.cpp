@@ -19,7 +19,7 @@
 #include "cli/own_program.h"
 #include "cli/program_facts.h"
 #include "cli/progress.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "cli/shard.h"
 #include "cli/suite_report.h"
 #include "cli/terminal.h"

@@ -19,7 +19,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 #include "cli/report_files.h"
 #include "cli/suite.h"
 #include "cli/suite_report.h"

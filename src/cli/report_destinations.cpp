@@ -1,5 +1,5 @@
 // Destinations of reports (--html, --junit, --dot). A path that cannot be written is found before the work, which may be long.
-#include "cli/destinations.h"
+#include "cli/report_destinations.h"
 
 #include <algorithm>
 #include <string>

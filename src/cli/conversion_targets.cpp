@@ -1,5 +1,5 @@
 // Which file becomes which: the models that `relayout convert` is given, and what their results are called.
-#include "cli/convert_jobs.h"
+#include "cli/conversion_targets.h"
 
 #include <filesystem>
 #include <set>
