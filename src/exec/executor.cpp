@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "exec/executor_builder.h"
 #include "exec/ids.h"
 #include "exec/program.h"
 #include "exec/routine.h"
 #include "exec/routine_context.h"
+#include "exec/unsupported.h"
 #include "layout/cost.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

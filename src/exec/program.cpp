@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -33,19 +30,23 @@ namespace {
 
 /// Functions that call each other twice at every level grow without bound.
 constexpr std::size_t kMostNodes = 4'000'000;
-constexpr int kMostLevels = 200;
-
-/// Certain types and dims before any are given, for operators that are composed by them.
-struct OperandFacts {
-  CertainShapes shapes;
-  Constants constants;
-};
 
 bool is_control_flow(const Node& node) {
   return has_trait(node, Trait::control_flow);
 }
 
-/// Nodes that a graph's outputs depend on, in order.
+}  // namespace
+
+std::vector<const Value*> captured_values(const Node& node) {
+  std::vector<const Value*> out;
+  if (node.subgraphs().empty()) return out;
+  std::unordered_set<const Value*> seen;
+  for_each_capture(node, [&](const Value& value) {
+    if (seen.insert(&value).second) out.push_back(&value);
+  });
+  return out;
+}
+
 std::vector<const Node*> needed_nodes(const Graph& graph) {
   std::unordered_set<const Value*> needed(graph.outputs().begin(), graph.outputs().end());
   std::vector<const Node*> out;
@@ -61,93 +62,6 @@ std::vector<const Node*> needed_nodes(const Graph& graph) {
   }
   std::ranges::reverse(out);
   return out;
-}
-
-std::optional<std::string> why_no_body(const Op& op, const Node& node, OperandFacts& facts) {
-  try {
-    (void)facts.shapes.compose(op, node, facts.constants);
-    return std::nullopt;
-  } catch (const Error& error) {
-    // The node is named beside the reason.
-    const std::string_view what = error.what();
-    const std::string place = node.label() + ": ";
-    return std::string(what.starts_with(place) ? what.substr(place.size()) : what);
-  }
-}
-
-std::string why_unknown(std::string_view domain) {
-  if (domain != "com.microsoft.nchwc") return "operator of domain " + std::string(domain);
-  // The size of its blocks of channels is not in the file.
-  return "layout of the one processor that it was saved for; save the model with ORT_ENABLE_EXTENDED";
-}
-
-/// Why the op table does not take a node, or nothing.
-std::optional<std::string> why_no_kernel(const Node& node, OperandFacts& facts) {
-  const Op* const op = find_op(node);
-  if (op == nullptr && !node.domain().empty()) return why_unknown(node.domain());
-  if (op == nullptr || op->compute == nullptr) return node.subgraphs().empty() ? "unknown operator" : "control flow";
-  const int64_t opset = node.opset();
-  if (opset < op->since) return "not in opset " + std::to_string(opset) + ", new in " + std::to_string(op->since);
-  if (opset > op->reviewed) return "opset " + std::to_string(opset) + " is newer than " + std::to_string(op->reviewed);
-  if (auto other = other_version(node)) return other;
-  return op->body != nullptr ? why_no_body(*op, node, facts) : std::nullopt;
-}
-
-class Survey {
- public:
-  explicit Survey(const Model& model) : functions_(model) {}
-  void visit(const Graph& graph) {
-    for (const Node* node : needed_nodes(graph)) visit(*node);
-  }
-  std::vector<Unsupported> found;
-
- private:
-  void visit(const Node& node) {
-    if (const auto function = find_function(functions_, node)) return visit_function(*function, node);
-    if (is_control_flow(node)) {
-      for (const auto& nested : node.subgraphs()) visit(*nested);
-      return;
-    }
-    const auto why = why_no_kernel(node, facts_);
-    if (!why) return;
-    if (find_op(node) == nullptr) {
-      if (const auto body = find_operator_body(node)) return visit_function(*body, node);
-    }
-    const Value* const output = node.output(0);
-    const std::string name = !node.name().empty() || output == nullptr ? node.name() : output->name();
-    found.push_back({name, node.op_type(), std::string(node.domain()), node.opset(), *why});
-  }
-
-  /// Each function once, for all of its callers.
-  void visit_function(const FunctionDefinition& body, const Node& call) {
-    if (!seen_.insert(body.message).second) return;
-    if (++level_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
-    visit(*instantiate(body, call).graph);
-    --level_;
-  }
-
-  Functions functions_;
-  OperandFacts facts_;
-  std::unordered_set<const onnx::FunctionProto*> seen_;
-  int level_ = 0;
-};
-
-}  // namespace
-
-std::vector<const Value*> captured_values(const Node& node) {
-  std::vector<const Value*> out;
-  if (node.subgraphs().empty()) return out;
-  std::unordered_set<const Value*> seen;
-  for_each_capture(node, [&](const Value& value) {
-    if (seen.insert(&value).second) out.push_back(&value);
-  });
-  return out;
-}
-
-std::vector<Unsupported> unsupported_nodes(const Graph& graph) {
-  Survey survey(graph.model());
-  survey.visit(graph);
-  return std::move(survey.found);
 }
 
 /// Fills a program: nodes in order, values as they are met.
@@ -168,7 +82,7 @@ class Program::Builder {
 
  private:
   void add_nodes(const Graph& graph) {
-    if (++depth_ > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
+    if (++depth_ > kMostCallLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
     for (const Node* node : needed_nodes(graph)) {
       if (program_.nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
       const Op* const op = find_op(*node);

@@ -10,10 +10,15 @@
 #include "exec/function_bodies.h"
 #include "exec/ids.h"
 #include "model/functions.h"
+#include "ops/certain_shapes.h"
+#include "ops/constants.h"
 #include "ops/op.h"
-#include "relayout/execute.h"
+#include "relayout/graph.h"
 
 namespace relayout::exec {
+
+/// Functions call each other over no more levels.
+inline constexpr int kMostCallLevels = 200;
 
 /// A call of a function whose body nodes come from.
 struct Caller {
@@ -48,11 +53,17 @@ struct ProgramNode {
   }
 };
 
+/// Certain types and dims before any are given, for operators that are composed by them.
+struct OperandFacts {
+  CertainShapes shapes;
+  Constants constants;
+};
+
 /// A graph made ready for planning, once for all shapes: the nodes that outputs depend on, in order, their values numbered, calls of
 /// functions replaced by what they call.
 class Program {
  public:
-  /// Every node that something needs must have a kernel (see unsupported_nodes).
+  /// Every node that something needs must have a kernel (exec/unsupported.h).
   Program(const Graph& graph, const Functions& functions, int threads, uint64_t seed);
 
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
@@ -86,7 +97,7 @@ class Program {
 
 /// Values of graphs around a node that its nested graphs read, each once.
 [[nodiscard]] std::vector<const Value*> captured_values(const Node& node);
-/// The nodes among those that outputs depend on that no kernel takes, nested graphs and functions included.
-[[nodiscard]] std::vector<Unsupported> unsupported_nodes(const Graph& graph);
+/// Nodes that a graph's outputs depend on, in order.
+[[nodiscard]] std::vector<const Node*> needed_nodes(const Graph& graph);
 
 }  // namespace relayout::exec
