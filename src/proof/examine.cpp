@@ -183,8 +183,8 @@ Look examine(Sides& sides, Claim claim) {
     // Perhaps the elements are the same all the same: counted or written in another way, behind a Reshape that only one model has.
     Look other;
     const bool is_same = examine_positions(sides, claim, other) || examine_booleans(sides, claim, other) ||
-                         examine_orderings(sides, claim, other) || examine_reshaped(sides, claim, other) ||
-                         examine_arithmetic(sides, claim, false, other);
+                         examine_comparison(sides, claim, other) || examine_limits(sides, claim, other) ||
+                         examine_reshaped(sides, claim, other) || examine_arithmetic(sides, claim, false, other);
     if (is_same) return other;
   } else {
     examine_affine(sides, std::move(claim), look);

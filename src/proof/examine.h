@@ -65,9 +65,13 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 /// Both values are the same of the same boolean values, whatever And, Or, Xor, Not, Equal and Where they are made by.
 [[nodiscard]] bool examine_booleans(Sides& sides, const Claim& claim, Look& look);
 
-// orderings.cpp
-/// Both values are the same limits of one value, whatever Relu, Clip, Max and Min write them, or one comparison with operands exchanged.
-[[nodiscard]] bool examine_orderings(Sides& sides, const Claim& claim, Look& look);
+// comparisons.cpp
+/// Both values are one comparison, with its operands exchanged.
+[[nodiscard]] bool examine_comparison(Sides& sides, const Claim& claim, Look& look);
+
+// limits.cpp
+/// Both values are the same limits of one value, whatever Relu, Clip, Max and Min write them.
+[[nodiscard]] bool examine_limits(Sides& sides, const Claim& claim, Look& look);
 
 // quantized_weights.cpp
 /// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.

@@ -20,6 +20,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 
@@ -51,6 +52,11 @@ std::unordered_set<const Graph*> Sides::paired_graphs() const {
   std::unordered_set<const Graph*> out;
   for (const auto& [of_b, of_a] : graphs_) out.insert(of_a);
   return out;
+}
+
+bool Sides::have_one_type(Ref of_a, Ref of_b) {
+  const DataType type = a.type_of(of_a);
+  return type != DataType::undefined && type == b.type_of(of_b);
 }
 
 std::optional<Difference> Sides::tensor_difference(Ref of_a, Ref of_b) {

@@ -37,6 +37,8 @@ class Sides {
   /// Of the first model.
   [[nodiscard]] std::unordered_set<const Graph*> paired_graphs() const;
 
+  /// Whether two values have one type, which is known: values of two types are no counterparts, whatever is computed of them.
+  [[nodiscard]] bool have_one_type(Ref of_a, Ref of_b);
   /// How two constants differ; nothing when one is none, or when they are of other types or dims. Remembered.
   [[nodiscard]] std::optional<Difference> tensor_difference(Ref of_a, Ref of_b);
   /// Counts the lanes of affines that are carried along; false when those are too many in all.

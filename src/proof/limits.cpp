@@ -1,4 +1,4 @@
-// Limits and comparisons in other operators: the same where they let the same numbers through, or ask the same question.
+// Limits in other operators, Relu, Clip, Max and Min: the same where they let the same numbers through.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -112,19 +112,13 @@ class LimitReader {
   std::vector<Ref> constants_;  ///< of the node at hand
 };
 
-/// Comparisons broadcast by attributes before this version.
-constexpr int kComparing = 7;
+}  // namespace
 
-/// Values of two types are no counterparts, whatever numbers limit them.
-bool have_one_type(Sides& sides, Ref a, Ref b) {
-  const DataType type = sides.a.type_of(a);
-  return type != DataType::undefined && type == sides.b.type_of(b);
-}
-
-[[nodiscard]] bool examine_limits(Sides& sides, const Claim& claim, Look& look) {
+bool examine_limits(Sides& sides, const Claim& claim, Look& look) {
+  if (!claim.a || !claim.b) return false;
   const Limits a = LimitReader(sides.a).read(claim.a), b = LimitReader(sides.b).read(claim.b);
   if (a.nodes.empty() || b.nodes.empty() || !a.operand || !b.operand || a.lowest != b.lowest || a.highest != b.highest) return false;
-  if (!have_one_type(sides, a.operand, b.operand)) return false;
+  if (!sides.have_one_type(a.operand, b.operand)) return false;
   look.nodes_a.insert(look.nodes_a.end(), a.nodes.begin(), a.nodes.end());
   look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());
   look.constants_a.insert(look.constants_a.end(), a.constants.begin(), a.constants.end());
@@ -132,29 +126,6 @@ bool have_one_type(Sides& sides, Ref a, Ref b) {
   look.rewritten.push_back(b.nodes.front());
   look.claims.push_back({a.operand, b.operand, {}, {}, {}, {}, b.nodes.back()});
   return true;
-}
-
-[[nodiscard]] bool examine_turned(Sides& sides, const Claim& claim, Look& look) {
-  const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
-  const auto is_known = [](const Node* node) { return node != nullptr && node->domain().empty() && node->opset() >= kComparing; };
-  if (!is_known(a) || !is_known(b)) return false;
-  const Predicate asked = predicate_of(*a);
-  if (!compares(asked) || asked == Predicate::equal || predicate_of(*b) != mirrored(asked)) return false;
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, 1 - i);
-    if (!of_a || !of_b || !have_one_type(sides, of_a, of_b)) return false;
-    look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b});
-  }
-  look.nodes_a.push_back(a);
-  look.nodes_b.push_back(b);
-  look.rewritten.push_back(b);
-  return true;
-}
-
-}  // namespace
-
-bool examine_orderings(Sides& sides, const Claim& claim, Look& look) {
-  return claim.a && claim.b && (examine_turned(sides, claim, look) || examine_limits(sides, claim, look));
 }
 
 }  // namespace relayout::proof

@@ -1,0 +1,38 @@
+// Comparisons with exchanged operands: the same where they ask the same question.
+#include <cstddef>
+
+#include "ops/op.h"
+#include "ops/traits.h"
+#include "proof/claim.h"
+#include "proof/examine.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Comparisons broadcast by attributes before this version.
+constexpr int kComparing = 7;
+
+}  // namespace
+
+bool examine_comparison(Sides& sides, const Claim& claim, Look& look) {
+  if (!claim.a || !claim.b) return false;
+  const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
+  const auto is_known = [](const Node* node) { return node != nullptr && node->domain().empty() && node->opset() >= kComparing; };
+  if (!is_known(a) || !is_known(b)) return false;
+  const Predicate asked = predicate_of(*a);
+  if (!compares(asked) || asked == Predicate::equal || predicate_of(*b) != mirrored(asked)) return false;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, 1 - i);
+    if (!of_a || !of_b || !sides.have_one_type(of_a, of_b)) return false;
+    look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b});
+  }
+  look.nodes_a.push_back(a);
+  look.nodes_b.push_back(b);
+  look.rewritten.push_back(b);
+  return true;
+}
+
+}  // namespace relayout::proof
