@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <string>
 #include <vector>
 
+#include "base/positions.h"
+#include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
@@ -22,33 +25,100 @@ struct IntegerParameters {
   DataType source_type = DataType::uint8, weights_type = DataType::int8, destination_type = DataType::int32;
 };
 
-/// source [rows × depth] · weights [depth × columns] of 8-bit integers for each pair of matrices; offsets and strides in elements.
-struct IntegerMatmul {
-  int64_t rows = 0, depth = 0, columns = 0;
-  int64_t source_row_stride = 0;  ///< elements of a row are neighbours, of the destination too
-  int64_t weights_depth_stride = 0, weights_column_stride = 0;
-  struct Pair {
-    int64_t source = 0, weights = 0, destination = 0;
-  };
-  std::vector<Pair> pairs;
-  bool packed = false;  ///< weights are panels of one matrix
-};
-[[nodiscard]] std::unique_ptr<Kernel> make_integer_matmul_kernel(const IntegerMatmul& product, const IntegerParameters& parameters,
-                                                                 Team team);
+/// Of values that a panel or a row holds with the other signedness.
+inline constexpr int32_t kShift = 128;
 
-/// A convolution of 8-bit integers over [N, C, …] with at most three spatial dims; source and destination dense channels-last. Weights
-/// [M, C/g, …] are packed: panels group by group, depth running over taps, then channels; of a depthwise one (one channel in and out
-/// per group) they are [taps][channels] as they are.
-struct IntegerConvolution {
-  Dims source, destination;  ///< [N, C, …], [N, M, …]
-  int64_t groups = 1;
-  Dims kernel, strides, dilations, before;
+/// Bytes up to where the next part of a scratchpad may begin.
+[[nodiscard]] int64_t aligned(int64_t bytes);
+/// sums[i] += offsets[i], modulo 2^32.
+void add_to(uint32_t* sums, const uint32_t* offsets, int64_t count);
+[[nodiscard]] int32_t byte_at(const std::byte* data, DataType type, int64_t index);
+
+/// The range of round(sum · factor) in which adding the zero point stays in the type.
+struct QuantizedRange {
+  float low = 0, high = 0;
+  int32_t zero = 0;
 };
-[[nodiscard]] bool is_depthwise(const IntegerConvolution& convolution);
-[[nodiscard]] int64_t packed_bytes(const IntegerConvolution& convolution);
-/// Weights of the dims above under any strides.
-void pack_weights(const IntegerConvolution& convolution, const Tensor& weights, std::byte* packed);
-[[nodiscard]] std::unique_ptr<Kernel> make_integer_convolution_kernel(const IntegerConvolution& convolution,
-                                                                      const IntegerParameters& parameters, Team team);
+
+/// Addresses of the parameters' operands; null: the node has none such.
+struct ParameterOperands {
+  std::byte *source_zero = nullptr, *weights_zeros = nullptr, *source_scale = nullptr, *weights_scales = nullptr;
+  std::byte *destination_scale = nullptr, *destination_zero = nullptr, *bias = nullptr;
+};
+
+/// Common part of all integer kernels: the parameters' operands, and the conversion of sums.
+class IntegerKernel : public Kernel {
+ public:
+  IntegerKernel(const IntegerParameters& parameters, int64_t columns, Team team);
+
+  void bind(std::size_t operand, std::byte* data) override { *slots_[operand] = data; }
+  [[nodiscard]] std::string implementation() const override { return "own:" + std::string(to_string(isa_)); }
+  void bind_scratchpad(std::byte* data) override { scratch_ = data; }
+
+ protected:
+  /// Reads the parameters of this run.
+  void prepare();
+
+  [[nodiscard]] int64_t element_bytes() const { return parameters_.requantizes ? 1 : int64_t{sizeof(int32_t)}; }
+
+  /// Sums of columns [column, column + count) as elements at `offset` of the destination.
+  void store(const int32_t* sums, int64_t column, int64_t count, int64_t offset) const;
+
+  /// work(part, begin, end) for each part of [0, count), every part on a thread of its own.
+  template <class Work>
+  void divide(int64_t count, const Work& work) const {
+    const int64_t parts = std::min<int64_t>(team_.library == nullptr ? 1 : team_.threads, count);
+    team_.divide(parts, 1, [&](int64_t first, int64_t last) {
+      for (int64_t part = first; part < last; ++part) work(part, count * part / parts, count * (part + 1) / parts);
+    });
+  }
+
+  static const float* as_floats(const std::byte* data) { return reinterpret_cast<const float*>(data); }
+
+  IntegerParameters parameters_;
+  Team team_;
+  int64_t columns_;  ///< of all groups
+  IntegerIsa isa_ = best_integer_isa();
+  std::byte *source_ = nullptr, *weights_ = nullptr, *destination_ = nullptr, *scratch_ = nullptr;
+  int32_t source_zero_point_ = 0;
+  std::vector<int32_t> zeros_, bias_;  ///< per column
+  std::vector<float> factors_;
+  QuantizedRange range_;
+
+ private:
+  ParameterOperands given_;
+  std::vector<std::byte**> slots_;
+};
+
+/// One matrix product of a kernel.
+struct Product {
+  int64_t rows = 0, depth = 0, columns = 0;
+  int64_t first_column = 0;  ///< among the parameters
+  const std::byte* panels = nullptr;
+  int64_t destination = 0, row_stride = 0;  ///< in elements
+};
+
+/// Products of rows that load_rows() lays out.
+class ProductKernel : public IntegerKernel {
+ public:
+  using IntegerKernel::IntegerKernel;
+
+  [[nodiscard]] int64_t scratchpad_bytes() const override { return team_.threads * part_bytes() + packing_bytes(); }
+
+ protected:
+  /// Rows [row, row + count) of source number `source`, each padded_depth() long; behind depth anything may lie.
+  virtual void load_rows(int64_t source, int64_t row, int64_t count, uint8_t* out) const = 0;
+  [[nodiscard]] virtual int64_t depth() const = 0;
+  [[nodiscard]] virtual int64_t packing_bytes() const { return 0; }
+  [[nodiscard]] std::byte* packing_scratch() const { return scratch_ + team_.threads * part_bytes(); }
+
+  void multiply(int64_t source, const Product& product);
+
+ private:
+  [[nodiscard]] int64_t block_bytes() const;
+  [[nodiscard]] int64_t part_bytes() const;
+
+  void run_block(int64_t source, const Product& product, int64_t row, int64_t first_panel, int64_t last_panel, int64_t part) const;
+};
 
 }  // namespace relayout::exec
