@@ -1,18 +1,11 @@
-// The table of passes, in running order, with what each of them is run for; and the loop that runs, times and checks them.
-
+// The table of passes, in running order, with what each of them is run for.
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <span>
 #include <string>
 
-#include "base/log.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
-#include "relayout/error.h"
-#include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/pass_options.h"
@@ -72,50 +65,6 @@ constexpr bool names_are_unique() {
 }
 static_assert(names_are_unique());
 
-/// RELAYOUT_PASS_DEBUG, 0 when it is not set.
-int debug_level() {
-  const char* const level = std::getenv("RELAYOUT_PASS_DEBUG");
-  return level != nullptr ? std::atoi(level) : 0;
-}
-
-void validate(const Model& model) {
-  model.graph().validate();
-  for (const auto& function : model.functions()) function->validate();
-}
-
-/// Runs one pass, checked and timed as RELAYOUT_PASS_DEBUG says.
-void run_pass(Model& model, const Pass& pass, PassContext& context) {
-  const int debug = debug_level();
-#ifdef NDEBUG
-  const bool checks = debug > 0;
-#else
-  const bool checks = true;
-#endif
-  const std::string before = debug >= 2 ? to_text(model) : std::string();
-  const auto start = std::chrono::steady_clock::now();
-  context.pass = pass.name;
-  pass.run(model.graph(), context);
-  for (const auto& function : model.functions()) pass.run(*function, context);
-  log_time(std::string(pass.name), std::chrono::steady_clock::now() - start);
-  if (debug >= 3) std::ofstream("relayout-" + std::string(pass.name) + ".onnxtxt") << to_text(model);
-  if (!checks) return;
-  try {
-    validate(model);
-  } catch (const Error& error) {
-    if (debug >= 2) log_warning("model before " + std::string(pass.name) + ":\n" + before);
-    fail(ErrorKind::defect, "after " + std::string(pass.name) + ": " + error.what());
-  }
-}
-
-/// --freeze: initializers that a caller could replace become constants.
-void freeze(Graph& graph, PassContext& context) {
-  for (Initializer& initializer : graph.initializers()) {
-    if (!initializer.value->is_overridable()) continue;
-    graph.freeze(initializer);
-    context.findings.push_back({"freeze", "initializer", initializer.value->name()});
-  }
-}
-
 }  // namespace
 
 std::span<const Pass> pass_table() {
@@ -125,13 +74,6 @@ std::span<const Pass> pass_table() {
 const Pass* find_pass(std::string_view name) {
   const auto* const found = std::ranges::find(kPasses, name, &Pass::name);
   return found != std::end(kPasses) ? found : nullptr;
-}
-
-void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context) {
-  if (context.options.freeze) freeze(model.graph(), context);
-  for (const Pass& pass : kPasses) {
-    if (std::ranges::find(passes, &pass) != passes.end()) run_pass(model, pass, context);
-  }
 }
 
 }  // namespace relayout::passes
