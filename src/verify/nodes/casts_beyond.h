@@ -8,8 +8,8 @@
 #include "ops/element_types.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
-#include "verify/nodes/bounds.h"
 #include "verify/nodes/changes.h"
+#include "verify/nodes/value_bounds.h"
 
 namespace relayout {
 

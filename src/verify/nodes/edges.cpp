@@ -1,175 +1,66 @@
-// Finds differences that only numbers on an edge show: equal ones in front of a search, NaN and infinities in front of a test or a limit.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <unordered_map>
+// Operators on whose results equal numbers, NaN or infinities tell where all other numbers do not.
+#include "verify/nodes/edges.h"
 
-#include "base/text.h"
-#include "model/attributes.h"
-#include "model/walk.h"
+#include <algorithm>
+#include <cstddef>
+#include <unordered_set>
+#include <vector>
+
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/graph.h"
-#include "relayout/model.h"
-#include "relayout/proof.h"
-#include "relayout/verify.h"
-#include "verify/feeding.h"
-#include "verify/judge.h"
-#include "verify/nodes/changes.h"
-#include "verify/nodes/compare_nodes.h"
-#include "verify/nodes/edge_operators.h"
-#include "verify/pair.h"
-#include "verify/reference.h"
 
 namespace relayout {
 namespace {
 
-/// Numbers of a kind, the feedings that hold them, and the nodes that they concern.
-struct Edge {
-  Feeding feeding;
-  bool (*concerns)(const Node&);
-  const char* numbers;
-};
-constexpr auto kEdges = std::to_array<Edge>({{Feeding::tied, is_search, "equal numbers"},
-                                             {Feeding::not_a_number, may_treat_apart, "NaN"},
-                                             {Feeding::infinite, may_treat_apart, "an infinity"},
-                                             {Feeding::minus_infinite, may_treat_apart, "minus infinity"}});
-
-/// Attributes that say which of equal numbers counts, and which infinity.
-constexpr auto kEdgeAttributes = std::to_array<std::string_view>({"select_last_index", "detect_negative", "detect_positive"});
-
-std::string not_held(const Edge& edge) {
-  return std::string(", and no sample holds ") + edge.numbers + " there (--input gives your own)";
+/// Whether a condition is made by a test, or by a comparison of one of the values that a Where chooses from.
+bool tests_its_choice(const Node& where) {
+  constexpr std::size_t kMostNodes = 16;
+  std::vector<const Value*> open{where.input(0)};
+  std::unordered_set<const Node*> seen;
+  while (!open.empty() && seen.size() < kMostNodes) {
+    const Node* const node = open.back() == nullptr ? nullptr : open.back()->producer();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    if (has_trait(*node, Trait::tests)) return true;
+    const auto is_chosen = [&](const Value* input) { return input != nullptr && (input == where.input(1) || input == where.input(2)); };
+    if (compares(predicate_of(*node)) && std::ranges::any_of(node->inputs(), is_chosen)) return true;
+    if (has_trait(*node, Trait::makes_boolean)) open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+  }
+  return false;
 }
-
-/// The nodes of both models by the names that the proof calls them by.
-class NamedNodes {
- public:
-  NamedNodes(const Model& a, const Model& b) {
-    add(a, of_a_);
-    add(b, of_b_);
-  }
-
-  [[nodiscard]] const Node* of_a(const std::string& name) const { return find(of_a_, name); }
-  [[nodiscard]] const Node* of_b(const std::string& name) const { return find(of_b_, name); }
-  /// Whether an entry is about a node of which `is_wanted` says so, in the model that it names or under its name in the other one.
-  [[nodiscard]] bool is_about(const Unexplained& entry, bool (*is_wanted)(const Node&)) const {
-    using Kind = Unexplained::Kind;
-    const auto kinds = {Kind::attribute, Kind::operand, Kind::node_added, Kind::node_removed, Kind::node_changed};
-    if (std::ranges::find(kinds, entry.kind) == kinds.end()) return false;
-    const auto has_it = [&](const Node* node) { return node != nullptr && is_wanted(*node); };
-    return has_it(of_a(entry.name)) || has_it(of_b(entry.name));
-  }
-
- private:
-  using Names = std::unordered_map<std::string, const Node*>;
-  static void add(const Model& model, Names& names) {
-    for_each_node(model, [&](const Node& node) {
-      if (!node.name().empty()) names.emplace(node.name(), &node);
-      if (node.output(0) != nullptr) names.emplace(node.output(0)->name(), &node);
-    });
-  }
-  static const Node* find(const Names& names, const std::string& name) {
-    const auto found = names.find(name);
-    return found == names.end() ? nullptr : found->second;
-  }
-
-  Names of_a_, of_b_;
-};
-
-/// The open entries of the proof about nodes that numbers on an edge concern.
-class OpenEdges {
- public:
-  OpenEdges(const Pair& pair, const VerifyResult& result)
-      : result_(result), proof_(*result.proof), names_(*pair.a.model, *pair.b.model), changes_(pair, *result.proof) {}
-
-  /// Whether anything open is about a node that an edge concerns.
-  [[nodiscard]] bool any(const Edge& edge) const {
-    for (std::size_t i = 0; i < proof_.unexplained.size(); ++i) {
-      if (is_open(i, edge)) return true;
-    }
-    if (std::ranges::any_of(proof_.unreached, [&](const std::string& output) { return is_unreached(output, edge); })) return true;
-    return std::ranges::any_of(changes_.all(), [&](const Change& change) { return find_apart(change, edge) != nullptr; });
-  }
-
-  /// The open entry that a node shows by differing when it is fed an edge's numbers; empty: none.
-  [[nodiscard]] std::string told_by(const LayerResult& layer, const Edge& edge) const {
-    const std::string node = "node " + quote(layer.node) + " (" + escape(layer.op_type) + ")";
-    for (const std::size_t entry : layer.proof.unexplained) {
-      if (is_open(entry, edge)) return node + ": " + proof_.unexplained[entry].text + not_held(edge);
-    }
-    const Change* const change = changes_.of_b(layer.tensor);
-    const Node* const changed = change == nullptr ? nullptr : find_apart(*change, edge);
-    const auto is_left_open = [&](std::size_t entry) { return !is_acquitted(entry); };
-    const auto entry = std::ranges::find_if(layer.proof.unexplained, is_left_open);
-    if (changed != nullptr && entry != layer.proof.unexplained.end()) {
-      return node + ": " + proof_.unexplained[*entry].text + ", node " + changed->label() + " tells" + not_held(edge);
-    }
-    if (!layer.proof.unreached || (changed == nullptr && !is_unreached(layer.tensor, edge))) return {};
-    return node + ": fed " + edge.numbers + ", it gives a different result" + not_held(edge);
-  }
-
-  /// The first node whose attributes treat an edge otherwise in b, and that no sample shows; nullptr: none.
-  [[nodiscard]] const Unexplained* find_other_attribute() const {
-    for (std::size_t i = 0; i < proof_.unexplained.size(); ++i) {
-      const Unexplained& entry = proof_.unexplained[i];
-      const auto check = std::ranges::find(result_.checks, i, &UnexplainedCheck::entry);
-      const bool is_shown = check != result_.checks.end() && (check->felt || check->acquitted);
-      if (entry.kind == Unexplained::Kind::attribute && !is_shown && differs_by_edge(entry.name)) return &entry;
-    }
-    return nullptr;
-  }
-
- private:
-  /// Nodes may differ by rounding too: what they show over samples does not say that they show this.
-  [[nodiscard]] bool is_open(std::size_t entry, const Edge& edge) const {
-    return !is_acquitted(entry) && names_.is_about(proof_.unexplained[entry], edge.concerns);
-  }
-  /// A node by which the models part, and that treats the numbers of an edge apart on purpose; nullptr: none.
-  [[nodiscard]] static const Node* find_apart(const Change& change, const Edge& edge) {
-    const Node* const found = find_changed(change, edge.feeding == Feeding::tied ? is_search : treats_apart);
-    return found != nullptr && edge.concerns(*found) ? found : nullptr;
-  }
-  [[nodiscard]] bool is_acquitted(std::size_t entry) const {
-    const auto check = std::ranges::find(result_.checks, entry, &UnexplainedCheck::entry);
-    return check != result_.checks.end() && check->acquitted;
-  }
-  [[nodiscard]] bool is_unreached(const std::string& output, const Edge& edge) const {
-    const Node* const node = names_.of_b(output);
-    return node != nullptr && edge.concerns(*node);
-  }
-  [[nodiscard]] bool differs_by_edge(const std::string& name) const {
-    const Node *const a = names_.of_a(name), *const b = names_.of_b(name);
-    if (a == nullptr || b == nullptr || a->op_type() != b->op_type() || (!is_search(*a) && !may_treat_apart(*a))) return false;
-    const Attributes of_a(*a), of_b(*b);
-    // Which value an absent one has does not matter: both are asked with the same.
-    return std::ranges::any_of(kEdgeAttributes, [&](std::string_view attribute) {
-      const int64_t absent = attribute == "select_last_index" ? 0 : 1;
-      return of_a.integer(attribute, absent) != of_b.integer(attribute, absent);
-    });
-  }
-
-  const VerifyResult& result_;
-  const ProofResult& proof_;
-  NamedNodes names_;
-  Changes changes_;
-};
 
 }  // namespace
 
-void judge_edges(const Pair& pair, const Reference& reference, VerifyResult& result) {
-  if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
-  const OpenEdges open(pair, result);
-  for (const Edge& edge : kEdges) {
-    if (!open.any(edge)) continue;
-    for (const LayerResult& layer : compare_nodes(pair, reference, 0, &*result.proof, edge.feeding)) {
-      if (!convicts(layer)) continue;
-      if (const std::string told = open.told_by(layer, edge); !told.empty()) return doubt(result, told);
+bool is_search(const Node& node) {
+  return has_trait(node, Trait::searches);
+}
+
+bool may_treat_apart(const Node& node) {
+  return limits(node) || compares(predicate_of(node)) || (treats_apart(node) && !is_search(node));
+}
+
+bool treats_apart(const Node& node) {
+  return is_search(node) || has_trait(node, Trait::tests) || (node.is("Where") && tests_its_choice(node));
+}
+
+bool follows_test(const Node& node) {
+  constexpr int kMostNodes = 8;
+  const Node* at = &node;
+  for (int step = 0; step < kMostNodes; ++step) {
+    const Node* made = nullptr;
+    for (const Value* const input : at->inputs()) {
+      if (input != nullptr && input->producer() != nullptr && !input->is_stored_constant())
+        made = made == nullptr ? input->producer() : made;
     }
+    if (made == nullptr) return false;
+    if (has_trait(*made, Trait::tests)) return true;
+    const bool sums_up = made->is("ReduceMax") || made->is("ReduceMin") || made->is("ReduceSum");
+    if (!sums_up && !has_trait(*made, Trait::casts) && !has_trait(*made, Trait::makes_boolean) && !traits_of(*made).moves_input(0))
+      return false;
+    at = made;
   }
-  if (const Unexplained* const entry = open.find_other_attribute()) {
-    doubt(result, entry->text + ", and no sample shows what it decides (--input gives your own)");
-  }
+  return false;
 }
 
 }  // namespace relayout

@@ -23,7 +23,7 @@
 #include "verify/feeding.h"
 #include "verify/measured_types.h"
 #include "verify/nodes/datum_pair.h"
-#include "verify/nodes/edge_operators.h"
+#include "verify/nodes/edges.h"
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/real_reach.h"

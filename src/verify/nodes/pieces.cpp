@@ -13,7 +13,7 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
-#include "verify/nodes/bounds.h"
+#include "verify/nodes/value_bounds.h"
 
 namespace relayout {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "relayout/graph.h"
 #include "relayout/types.h"
-#include "verify/nodes/bounds.h"
+#include "verify/nodes/value_bounds.h"
 
 namespace relayout {
 

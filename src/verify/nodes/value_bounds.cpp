@@ -1,5 +1,5 @@
 // Bounds of values by the definitions of the operators that make them.
-#include "verify/nodes/bounds.h"
+#include "verify/nodes/value_bounds.h"
 
 #include <algorithm>
 #include <cmath>
