@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/byte_buffer.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/text.h"
@@ -34,23 +35,6 @@ constexpr int64_t kBlock = int64_t{1} << 19;        ///< of a task: read, comput
 constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< from here on the kernel copies
 constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< of a tensor: written in pieces
 constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< one thread is enough
-
-/// Bytes that are not set before they are used.
-class Buffer {
- public:
-  /// Room for `size` bytes; what was in it is lost.
-  std::span<std::byte> room(std::size_t size) {
-    if (size > size_) {
-      bytes_ = std::make_unique_for_overwrite<std::byte[]>(size);
-      size_ = size;
-    }
-    return {bytes_.get(), size};
-  }
-
- private:
-  std::unique_ptr<std::byte[]> bytes_;
-  std::size_t size_ = 0;
-};
 
 [[noreturn]] void fail_at(const std::string& name) {
   fail(ErrorKind::io, escape(name) + ": " + std::generic_category().message(errno));
@@ -136,8 +120,8 @@ void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
 }
 
 /// The bytes of a task, in `buffer`.
-std::span<const std::byte> gather(const Segments& segments, const TaskList& tasks, const Task& task, Buffer& buffer) {
-  const std::span<std::byte> out = buffer.room(as_size(task.end - task.begin));
+std::span<const std::byte> gather(const Segments& segments, const TaskList& tasks, const Task& task, ByteBuffer& buffer) {
+  const std::span<std::byte> out = buffer.room(task.end - task.begin);
   int64_t at = task.begin;
   for (std::size_t i = task.segment; at < task.end; ++i) {
     const Segment& segment = segments.list()[i];
@@ -159,7 +143,7 @@ class FileWriter {
     const auto count = static_cast<int64_t>(tasks_.tasks().size());
     std::atomic<int64_t> next{0};
     parallel_for(std::min<int64_t>(threads, count), threads, [&](int64_t) {
-      Buffer buffer;
+      ByteBuffer buffer;
       try {
         for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
           check_interrupt();
@@ -173,7 +157,7 @@ class FileWriter {
   }
 
  private:
-  void run_task(const Task& task, Buffer& buffer) {
+  void run_task(const Task& task, ByteBuffer& buffer) {
     const Segment& first = segments_.list()[task.segment];
     if (granule(first) >= kHugeRow) {
       write_huge_row(first, task);
@@ -245,7 +229,7 @@ void write_file(const Segments& segments, int descriptor, const std::string& nam
 
 void write_pipe(const Segments& segments, int descriptor, const std::string& name) {
   const TaskList tasks(segments);
-  Buffer buffer;
+  ByteBuffer buffer;
   for (const Task& task : tasks.tasks()) {
     check_interrupt();
     std::span<const std::byte> rest = gather(segments, tasks, task, buffer);

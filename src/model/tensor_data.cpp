@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/byte_buffer.h"
 #include "base/positions.h"
 #include "model/bytes.h"
 #include "model/float_elements.h"
@@ -21,21 +21,11 @@
 namespace relayout {
 namespace {
 
-using Buffer = std::unique_ptr<std::byte[]>;
-
 /// Bytes of a row that is always read whole.
 constexpr int64_t kLargestAssumedRow = int64_t{1} << 20;
 
 [[noreturn]] void fail_defect(const std::string& what) {
   fail(ErrorKind::defect, "tensor data: " + what);
-}
-
-Buffer make_buffer(int64_t size) {
-  return std::make_unique_for_overwrite<std::byte[]>(as_size(size));
-}
-
-std::span<std::byte> view(const Buffer& buffer, int64_t size) {
-  return {buffer.get(), as_size(size)};
 }
 
 int64_t product(std::span<const int64_t> dims) {
@@ -314,13 +304,13 @@ void read_packed_rows(const TensorData& data, int64_t begin, int64_t count, std:
   if (static_cast<int64_t>(out.size()) != packed_byte_size(data.type(), row * count)) fail_defect("a buffer that does not fit the rows");
   const int64_t offset = row * bits / 8 * begin;
   if (data.permutation().empty()) return data.source().read(offset, out);
-  const Buffer packed = make_buffer(static_cast<int64_t>(out.size()));
-  data.source().read(offset, view(packed, static_cast<int64_t>(out.size())));
-  const Buffer source = make_buffer(row * count);
-  const Buffer target = make_buffer(row * count);
-  unpack(view(packed, static_cast<int64_t>(out.size())), bits, view(source, row * count));
-  permute(1, source.get(), part_dims(data, count), data.permutation(), target.get());
-  pack(view(target, row * count), bits, out);
+  const ByteBuffer packed(static_cast<int64_t>(out.size()));
+  data.source().read(offset, packed.first(static_cast<int64_t>(out.size())));
+  const ByteBuffer source(row * count);
+  const ByteBuffer target(row * count);
+  unpack(packed.first(static_cast<int64_t>(out.size())), bits, source.first(row * count));
+  permute(1, source.data(), part_dims(data, count), data.permutation(), target.data());
+  pack(target.first(row * count), bits, out);
 }
 
 }  // namespace
@@ -335,12 +325,12 @@ void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> ou
   // Read, scaled and converted, permuted: each step into `out` when it is the last, and in place where it may be.
   const int64_t source_size = source_.size() / rows * count;
   const bool converts = type_ != source_type(), permutes = !permutation().empty();
-  const Buffer read = make_buffer(converts || permutes ? source_size : 0);
-  std::byte* const source = converts || permutes ? read.get() : out.data();
+  const ByteBuffer read(converts || permutes ? source_size : 0);
+  std::byte* const source = converts || permutes ? read.data() : out.data();
   read_part(*this, begin, count, {source, as_size(source_size)});
   if (!assumed().empty()) check_assumed(*this, begin, count, {source, as_size(source_size)});
-  const Buffer computed = make_buffer(converts && permutes ? size : 0);
-  std::byte* const target = !permutes ? out.data() : converts ? computed.get() : source;
+  const ByteBuffer computed(converts && permutes ? size : 0);
+  std::byte* const target = !permutes ? out.data() : converts ? computed.data() : source;
   scale_part(*this, begin, count, source, target);
   if (permutes) permute(memory_size(type_), target, part_dims(*this, count), permutation(), out.data());
 }
@@ -352,9 +342,9 @@ void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
   const int64_t row_size = byte_size() / rows;
   const std::optional<Exchange> exchange = permutation().empty() ? std::nullopt : as_exchange(source_dims(), permutation());
   if (traits(type_).bits < 8 || (!permutation().empty() && !exchange)) {
-    const Buffer buffer = make_buffer(row_size);
-    read_rows(row, 1, view(buffer, row_size));
-    return sink(0, view(buffer, row_size));
+    const ByteBuffer buffer(row_size);
+    read_rows(row, 1, buffer.first(row_size));
+    return sink(0, buffer.first(row_size));
   }
   const auto size = static_cast<int64_t>(memory_size(type_)), source_size = static_cast<int64_t>(memory_size(source_type()));
   const int64_t elements = row_size / size;
@@ -363,22 +353,22 @@ void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
   const int64_t trailing = exchange ? exchange->trailing : 1;
   const int64_t portion = std::clamp<int64_t>(kPiece / (trailing * source_size), 1, leading);
   const bool converts = type_ != source_type();
-  const Buffer source = make_buffer(portion * trailing * source_size);
-  const Buffer computed = make_buffer(converts ? portion * trailing * size : 0);
-  const Buffer target = make_buffer(exchange ? portion * trailing * size : 0);
-  std::byte* const scaled = converts ? computed.get() : source.get();
+  const ByteBuffer source(portion * trailing * source_size);
+  const ByteBuffer computed(converts ? portion * trailing * size : 0);
+  const ByteBuffer target(exchange ? portion * trailing * size : 0);
+  std::byte* const scaled = converts ? computed.data() : source.data();
   for (int64_t at = 0; at < leading; at += portion) {
     const int64_t count = std::min(portion, leading - at);
     const int64_t first = row * elements + at * trailing;
-    source_.read(first * source_size, view(source, count * trailing * source_size));
-    scale_run(*this, first, count * trailing, source.get(), scaled);
+    source_.read(first * source_size, source.first(count * trailing * source_size));
+    scale_run(*this, first, count * trailing, source.data(), scaled);
     if (!exchange) {
       sink(at * size, {scaled, as_size(count * size)});
       continue;
     }
-    permute(memory_size(type_), scaled, Dims{count, trailing}, Dims{1, 0}, target.get());
+    permute(memory_size(type_), scaled, Dims{count, trailing}, Dims{1, 0}, target.data());
     for (int64_t k = 0; k < trailing; ++k) {
-      sink((k * leading + at) * size, view(target, (k + 1) * count * size).subspan(as_size(k * count * size)));
+      sink((k * leading + at) * size, target.first((k + 1) * count * size).subspan(as_size(k * count * size)));
     }
   }
 }
@@ -395,9 +385,9 @@ Tensor TensorData::load() const {
     read_rows(0, rows, memory);
     return tensor;
   }
-  const Buffer packed = make_buffer(source_.size());
-  read_rows(0, rows, view(packed, source_.size()));
-  unpack(view(packed, source_.size()), bits, memory);
+  const ByteBuffer packed(source_.size());
+  read_rows(0, rows, packed.first(source_.size()));
+  unpack(packed.first(source_.size()), bits, memory);
   if (type_ == DataType::int4 || type_ == DataType::int2) extend_signs(memory, bits);
   return tensor;
 }
