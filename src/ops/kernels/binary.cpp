@@ -1,4 +1,5 @@
-// Elementwise operators of two or more operands, which broadcast: arithmetic, comparisons, logic, bits, Where, Clip, PRelu.
+// Elementwise operators of two or three operands, which broadcast: arithmetic, bits, Where, Clip, PRelu.
+#include "ops/kernels/binary.h"
 
 #include <algorithm>
 #include <array>
@@ -26,9 +27,6 @@
 namespace relayout::kernels {
 namespace {
 
-/// Opset of the default domain since which operands broadcast as in numpy; before, attributes `broadcast` and `axis` say how.
-constexpr int64_t kNumpyOpset = 7;
-
 /// Dims of the second operand as they align with the first. Before opset 7 they are a run of the first operand's dims that
 /// begins at `axis` (or ends at the last), and only with broadcast = 1; a single element fits everywhere.
 Dims aligned_dims(const OpCall& call, const Dims& a, const Dims& b) {
@@ -45,26 +43,10 @@ Dims aligned_dims(const OpCall& call, const Dims& a, const Dims& b) {
   return dims;
 }
 
-/// The second operand under its aligned dims.
-Tensor aligned(const OpCall& call, const Tensor& a, const Tensor& b) {
-  const Dims dims = aligned_dims(call, a.dims(), b.dims());
-  if (dims == b.dims()) return b;
-  Dims strides = b.strides();
-  if (dims.size() < strides.size()) strides.clear();  // one element
-  strides.resize(dims.size(), 1);
-  return b.view(dims, std::move(strides));
-}
-
 Dims binary_dims(const OpCall& call, const DatumInfo& a, const DatumInfo& b) {
   const Dims dims = broadcast_dims(call, a.dims, aligned_dims(call, a.dims, b.dims));
   if (call.opset < kNumpyOpset && dims != a.dims) reject(call, "dims " + to_string(b.dims) + " do not broadcast to " + to_string(a.dims));
   return dims;
-}
-
-Inferred infer_binary(const OpCall& call, InputInfos inputs, TypeSet types, bool test) {
-  require_inputs(call, inputs, 2, 2);
-  const auto [a, b] = two_of_one_type(call, inputs, types);
-  return one(call, test ? DataType::boolean : a.type, binary_dims(call, a, b));
 }
 
 template <class F>
@@ -74,24 +56,6 @@ void map_binary(const OpCall& call, InputData inputs, OutputData outputs, const 
   with_native_type(a.type(), [&]<class T>(T) {
     map_elements<T, T>(call.threads, outputs[0]->tensor, [f](T x, T y) { return static_cast<T>(f(x, y)); }, a, b);
   });
-}
-
-template <class F>
-void map_test(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
-  const Tensor& a = tensor_at(inputs, 0);
-  const Tensor b = aligned(call, a, tensor_at(inputs, 1));
-  with_native_type(a.type(), [&]<class T>(T) {
-    const auto test = [f](T x, T y) { return static_cast<uint8_t>(f(x, y)); };
-    map_elements<uint8_t, T>(call.threads, as_bytes(outputs[0]->tensor), test, a, b);
-  });
-}
-
-template <class F>
-void map_booleans(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
-  const Tensor& a = tensor_at(inputs, 0);
-  const Tensor b = aligned(call, a, tensor_at(inputs, 1));
-  const auto test = [f](uint8_t x, uint8_t y) { return static_cast<uint8_t>(f(static_cast<int>(x != 0), static_cast<int>(y != 0))); };
-  map_elements<uint8_t, uint8_t>(call.threads, as_bytes(outputs[0]->tensor), test, as_bytes(a), as_bytes(b));
 }
 
 /// Two's complement arithmetic: unsigned, where overflow wraps, for integers.
@@ -105,14 +69,25 @@ T wrapping(const F& f, T x, T y) {
   }
 }
 
+/// What has the same bits for signed and unsigned integers.
+template <class F>
+void map_wrapping(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  const Tensor& a = tensor_at(inputs, 0);
+  const Tensor b = aligned(call, a, tensor_at(inputs, 1));
+  with_unsigned_or_real(a.type(), [&]<class T>(T) {
+    const auto wrapped = [f](T x, T y) { return wrapping(f, x, y); };
+    map_elements<T, T>(call.threads, unsigned_view(outputs[0]->tensor), wrapped, unsigned_view(a), unsigned_view(b));
+  });
+}
+
 /// The same for integers only.
 template <class F>
-void map_integers(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
-  map_binary(call, inputs, outputs, [f]<class T>(T x, T y) -> T {
-    if constexpr (std::is_integral_v<T>)
-      return wrapping(f, x, y);
-    else
-      return x;
+void map_bits(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  const Tensor& a = tensor_at(inputs, 0);
+  const Tensor b = aligned(call, a, tensor_at(inputs, 1));
+  with_unsigned_type(a.type(), [&]<class T>(T) {
+    const auto combine = [f](T x, T y) { return static_cast<T>(f(x, y)); };
+    map_elements<T, T>(call.threads, unsigned_view(outputs[0]->tensor), combine, unsigned_view(a), unsigned_view(b));
   });
 }
 
@@ -199,71 +174,32 @@ T integer_power(const OpCall& call, T x, int64_t y) {
   return static_cast<T>(result);
 }
 
-/// The larger (or smaller) of two; NaN wins.
-template <class T, class Better>
-[[gnu::always_inline]] inline T extreme(T x, T y, const Better& better) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const T best = better(y, x) || y != y ? y : x;
-    return x != x ? x : best;
-  } else {
-    return better(y, x) ? y : x;
-  }
-}
-
-/// out = finish(fold of all inputs), each read as T, any number of operands.
-template <class T, class Fold, class Finish>
-void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, const Fold& fold, const Finish& finish) {
-  std::vector<Operand> operands{operand(out)};
-  std::vector<DataType> types;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    operands.push_back(broadcast_operand(tensor_at(inputs, i), out.dims()));
-    types.push_back(tensor_at(inputs, i).type());
-  }
-  const StridedLoop loop(out.dims(), std::move(operands));
-  loop.run_joined(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    std::array<T, kChunk> buffer;
-    ChunkReader<T> first, next;
-    const bool direct = strides[0] == 1 && is_native<T>(out.type());
-    for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const int64_t length = std::min(kChunk, count - begin);
-      const auto read = [&](ChunkReader<T>& reader, std::size_t k) {
-        return reader.read(types[k], data[k + 1] + begin * strides[k + 1] * element_stride(types[k]), strides[k + 1], length);
-      };
-      std::byte* const to = data[0] + begin * strides[0] * element_stride(out.type());
-      T* const target = direct ? reinterpret_cast<T*>(to) : buffer.data();
-      const T* total = read(first, 0);
-      for (std::size_t k = 1; k < types.size(); ++k) {
-        map_run(length, fold, target, total, read(next, k));
-        total = target;
-      }
-      map_run(length, finish, target, total);
-      if (!direct) store_chunk(out.type(), to, strides[0], length, target);
-    }
-  });
-}
-
-Inferred infer_variadic(const OpCall& call, InputInfos inputs, TypeSet types) {
-  if (inputs.empty()) reject(call, "no inputs");
-  const DatumInfo& first = tensor_info(call, inputs, 0, types);
-  Dims dims = first.dims;
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    const DatumInfo& next = tensor_info(call, inputs, i, types);
-    require_same_type(call, first, next);
-    dims = broadcast_dims(call, dims, next.dims);
-  }
-  return one(call, first.type, std::move(dims));
-}
-
-template <class Better>
-void extreme_of_inputs(const OpCall& call, InputData inputs, OutputData outputs, const Better& better) {
-  const Tensor& out = outputs[0]->tensor;
-  with_native_type(out.type(), [&]<class T>(T) {
-    const auto fold = [better](T x, T y) { return extreme(x, y, better); };
-    fold_inputs<T>(call, inputs, out, fold, [](T x) { return x; });
-  });
-}
-
 }  // namespace
+
+/// The second operand under its aligned dims.
+Tensor aligned(const OpCall& call, const Tensor& a, const Tensor& b) {
+  const Dims dims = aligned_dims(call, a.dims(), b.dims());
+  if (dims == b.dims()) return b;
+  Dims strides = b.strides();
+  if (dims.size() < strides.size()) strides.clear();  // one element
+  strides.resize(dims.size(), 1);
+  return b.view(dims, std::move(strides));
+}
+
+Tensor unsigned_view(const Tensor& tensor) {
+  constexpr int kByte = 8;
+  constexpr std::array kTypes{DataType::uint8, DataType::uint16, DataType::uint32, DataType::uint64};
+  if (!kSignedTypes.has(tensor.type())) return tensor;
+  const auto size = static_cast<unsigned>(traits(tensor.type()).bits / kByte);
+  return {TensorDesc{kTypes[static_cast<std::size_t>(std::bit_width(size)) - 1], tensor.dims(), tensor.strides()}, tensor.bytes(),
+          tensor.owner()};
+}
+
+Inferred infer_binary(const OpCall& call, InputInfos inputs, TypeSet types, bool test) {
+  require_inputs(call, inputs, 2, 2);
+  const auto [a, b] = two_of_one_type(call, inputs, types);
+  return one(call, test ? DataType::boolean : a.type, binary_dims(call, a, b));
+}
 
 Inferred infer_arithmetic(const OpCall& call, InputInfos inputs) {
   return infer_binary(call, inputs, kNumericTypes, false);
@@ -271,30 +207,15 @@ Inferred infer_arithmetic(const OpCall& call, InputInfos inputs) {
 Inferred infer_bitwise(const OpCall& call, InputInfos inputs) {
   return infer_binary(call, inputs, kIntegerTypes, false);
 }
-Inferred infer_equal(const OpCall& call, InputInfos inputs) {
-  return infer_binary(call, inputs, kNumericTypes | kBooleanTypes | kStringTypes, true);
-}
-Inferred infer_order(const OpCall& call, InputInfos inputs) {
-  return infer_binary(call, inputs, kNumericTypes, true);
-}
-Inferred infer_logical(const OpCall& call, InputInfos inputs) {
-  return infer_binary(call, inputs, kBooleanTypes, true);
-}
-Inferred infer_variadic_real(const OpCall& call, InputInfos inputs) {
-  return infer_variadic(call, inputs, kRealTypes);
-}
-Inferred infer_variadic_numeric(const OpCall& call, InputInfos inputs) {
-  return infer_variadic(call, inputs, kNumericTypes);
-}
 
 void add(const OpCall& c, InputData in, OutputData out) {
-  map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::plus<>{}, x, y); });
+  map_wrapping(c, in, out, std::plus<>{});
 }
 void subtract(const OpCall& c, InputData in, OutputData out) {
-  map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::minus<>{}, x, y); });
+  map_wrapping(c, in, out, std::minus<>{});
 }
 void multiply(const OpCall& c, InputData in, OutputData out) {
-  map_binary(c, in, out, [](auto x, auto y) { return wrapping(std::multiplies<>{}, x, y); });
+  map_wrapping(c, in, out, std::multiplies<>{});
 }
 void divide(const OpCall& c, InputData in, OutputData out) {
   check_divisors(c, tensor_at(in, 1), out[0]->tensor);
@@ -334,7 +255,8 @@ void power(const OpCall& call, InputData inputs, OutputData outputs) {
   }
   if (exponent.element_count() == 1 && load_one<int64_t>(exponent.type(), exponent.bytes()) == 2) {
     const auto square = [](auto x) { return wrapping(std::multiplies<>{}, x, x); };
-    return with_native_type(base.type(), [&]<class T>(T) { map_elements<T, T>(call.threads, out, square, base); });
+    return with_unsigned_type(base.type(),
+                              [&]<class T>(T) { map_elements<T, T>(call.threads, unsigned_view(out), square, unsigned_view(base)); });
   }
   if (base.type() == DataType::uint64) {
     const auto raise = [&](uint64_t x, uint64_t y) { return integer_power(call, x, static_cast<int64_t>(y)); };
@@ -353,66 +275,13 @@ void bit_shift(const OpCall& call, InputData inputs, OutputData outputs) {
 }
 
 void bitwise_and(const OpCall& c, InputData in, OutputData out) {
-  map_integers(c, in, out, std::bit_and<>{});
+  map_bits(c, in, out, std::bit_and<>{});
 }
 void bitwise_or(const OpCall& c, InputData in, OutputData out) {
-  map_integers(c, in, out, std::bit_or<>{});
+  map_bits(c, in, out, std::bit_or<>{});
 }
 void bitwise_xor(const OpCall& c, InputData in, OutputData out) {
-  map_integers(c, in, out, std::bit_xor<>{});
-}
-
-void equal(const OpCall& call, InputData inputs, OutputData outputs) {
-  const Tensor& a = tensor_at(inputs, 0);
-  if (a.type() == DataType::boolean) return map_booleans(call, inputs, outputs, std::equal_to<>{});
-  if (a.type() != DataType::string) return map_test(call, inputs, outputs, std::equal_to<>{});
-  const Tensor& out = outputs[0]->tensor;
-  const StridedLoop loop(out.dims(), {operand(out), broadcast_operand(a, out.dims()), broadcast_operand(tensor_at(inputs, 1), out.dims())});
-  loop.run([](std::byte* const* data, const int64_t* strides, int64_t count) {
-    const auto* x = reinterpret_cast<const std::string*>(data[1]);
-    const auto* y = reinterpret_cast<const std::string*>(data[2]);
-    auto* to = reinterpret_cast<uint8_t*>(data[0]);
-    for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = x[i * strides[1]] == y[i * strides[2]] ? 1 : 0;
-  });
-}
-
-void greater(const OpCall& c, InputData in, OutputData out) {
-  map_test(c, in, out, std::greater<>{});
-}
-void greater_or_equal(const OpCall& c, InputData in, OutputData out) {
-  map_test(c, in, out, std::greater_equal<>{});
-}
-void less(const OpCall& c, InputData in, OutputData out) {
-  map_test(c, in, out, std::less<>{});
-}
-void less_or_equal(const OpCall& c, InputData in, OutputData out) {
-  map_test(c, in, out, std::less_equal<>{});
-}
-void logical_and(const OpCall& c, InputData in, OutputData out) {
-  map_booleans(c, in, out, std::logical_and<>{});
-}
-void logical_or(const OpCall& c, InputData in, OutputData out) {
-  map_booleans(c, in, out, std::logical_or<>{});
-}
-void logical_xor(const OpCall& c, InputData in, OutputData out) {
-  map_booleans(c, in, out, std::not_equal_to<>{});
-}
-
-void sum(const OpCall& c, InputData in, OutputData out) {
-  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [](double x) { return x; });
-}
-void mean(const OpCall& c, InputData in, OutputData out) {
-  const auto count = static_cast<double>(in.size());
-  if (!std::has_single_bit(in.size())) {
-    return fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [count](double x) { return x / count; });
-  }
-  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [part = 1 / count](double x) { return x * part; });  // exact
-}
-void maximum(const OpCall& c, InputData in, OutputData out) {
-  extreme_of_inputs(c, in, out, std::greater<>{});
-}
-void minimum(const OpCall& c, InputData in, OutputData out) {
-  extreme_of_inputs(c, in, out, std::less<>{});
+  map_bits(c, in, out, std::bit_xor<>{});
 }
 
 Inferred infer_where(const OpCall& call, InputInfos inputs) {

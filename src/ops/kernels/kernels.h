@@ -15,11 +15,17 @@ ComputeFunction abs, acos, acosh, asin, asinh, atan, atanh, bitwise_not, ceil, c
     hard_swish, is_inf, is_nan, leaky_relu, log, logical_not, mish, negate, reciprocal, relu, round, selu, shrink, sigmoid, sign, sine,
     sinh, softplus, softsign, sqrt, swish, tan, tanh, thresholded_relu;
 
-// binary.cpp: two or more operands with broadcasting.
-InferFunction infer_arithmetic, infer_pow, infer_bitwise, infer_equal, infer_order, infer_logical, infer_variadic_real,
-    infer_variadic_numeric, infer_where, infer_clip, infer_prelu;
-ComputeFunction add, subtract, multiply, divide, modulo, power, bit_shift, bitwise_and, bitwise_or, bitwise_xor, equal, greater,
-    greater_or_equal, less, less_or_equal, logical_and, logical_or, logical_xor, sum, mean, maximum, minimum, where, clip, prelu;
+// binary.cpp: two or three operands with broadcasting.
+InferFunction infer_arithmetic, infer_pow, infer_bitwise, infer_where, infer_clip, infer_prelu;
+ComputeFunction add, subtract, multiply, divide, modulo, power, bit_shift, bitwise_and, bitwise_or, bitwise_xor, where, clip, prelu;
+
+// comparison.cpp: tests of two operands with broadcasting.
+InferFunction infer_equal, infer_order, infer_logical;
+ComputeFunction equal, greater, greater_or_equal, less, less_or_equal, logical_and, logical_or, logical_xor;
+
+// variadic.cpp: any number of operands with broadcasting.
+InferFunction infer_variadic_real, infer_variadic_numeric;
+ComputeFunction sum, mean, maximum, minimum;
 
 // cast.cpp
 InferFunction infer_cast, infer_cast_like, infer_bit_cast;
