@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/numbers.h"
 #include "base/text.h"
 #include "diff/attribute_text.h"
 #include "diff/change_list.h"
@@ -16,13 +15,11 @@
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/nodes.h"
-#include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/versions.h"
 #include "relayout/graph.h"
 #include "relayout/model_diff.h"
 #include "relayout/proof.h"
-#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -27,7 +27,6 @@
 namespace relayout {
 
 using exec::Given;
-using exec::Program;
 using exec::Routine;
 using exec::RoutineContext;
 using exec::unsupported_nodes;

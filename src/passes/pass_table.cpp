@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "relayout/layout.h"
-#include "relayout/model.h"
 #include "relayout/pass_options.h"
 #include "relayout/types.h"
 

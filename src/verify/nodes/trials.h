@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <map>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
