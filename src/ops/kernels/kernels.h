@@ -59,8 +59,8 @@ InferFunction infer_arg, infer_top_k;
 ComputeFunction arg_max, arg_min, top_k;
 
 // generate.cpp: tensors from nothing but shapes and attributes.
-InferFunction infer_constant, infer_constant_of_shape, infer_range, infer_eye_like, infer_window, infer_mel_weight_matrix;
-ComputeFunction constant, constant_of_shape, range, eye_like, hann_window, hamming_window, blackman_window, mel_weight_matrix;
+InferFunction infer_constant, infer_constant_of_shape, infer_range, infer_eye_like;
+ComputeFunction constant, constant_of_shape, range, eye_like;
 
 // draws.cpp
 InferFunction infer_random, infer_random_like, infer_bernoulli, infer_multinomial;
@@ -158,9 +158,13 @@ ComputeFunction grid_sample, affine_grid, roi_align, max_roi_pool;
 InferFunction infer_col2im, infer_max_unpool, infer_deform_conv;
 ComputeFunction col2im, max_unpool, deform_conv;
 
-// signal.cpp, det.cpp
-InferFunction infer_dft, infer_stft, infer_det;
-ComputeFunction dft, stft, det;
+// signal.cpp
+InferFunction infer_dft, infer_stft, infer_window, infer_mel_weight_matrix;
+ComputeFunction dft, stft, hann_window, hamming_window, blackman_window, mel_weight_matrix;
+
+// det.cpp
+InferFunction infer_det;
+ComputeFunction det;
 
 // resize.cpp
 InferFunction infer_resize;

@@ -1,4 +1,4 @@
-// DFT and STFT, by a Fourier transform of any length.
+// Operators of audio: DFT and STFT, by a Fourier transform of any length; windows; the weights of mel filters.
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +14,7 @@
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
 #include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
@@ -224,6 +225,81 @@ void stft(const OpCall& call, InputData inputs, OutputData outputs) {
     for (std::size_t i = 0; i < window.size(); ++i) line[i] *= window[i];
     write_line(out, at[0] * out.strides()[0] + at[1] * out.strides()[1], out.strides()[2], out.dims()[2], fourier(line));
   });
+}
+
+Inferred infer_window(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& size = tensor_info(call, inputs, 0, kIndexTypes);
+  const DataType type = type_attribute(call, "output_datatype", DataType::float32, kNumericTypes);
+  if (size.value == nullptr) return std::nullopt;
+  return one(call, type, {integer_of(call, *size.value)});
+}
+
+namespace {
+
+/// a − b · cos(2πi / n) + c · cos(4πi / n); n is the size, less 1 for a symmetric window, which is 1 where it has one element.
+void cosine_window(const OpCall& call, OutputData outputs, double a, double b, double c) {
+  const Tensor& out = outputs[0]->tensor;
+  const int64_t size = out.dims()[0];
+  const double length = static_cast<double>(call.attributes.integer("periodic", 1) != 0 ? size : size - 1);
+  for (int64_t i = 0; i < size; ++i) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / length;
+    const double value = length == 0 ? 1 : a - b * std::cos(angle) + c * std::cos(2 * angle);
+    store_one(out.type(), out.bytes() + i * out.strides()[0] * element_stride(out.type()), value);
+  }
+}
+
+}  // namespace
+
+void hann_window(const OpCall& call, InputData, OutputData outputs) {
+  cosine_window(call, outputs, 0.5, 0.5, 0);
+}
+void hamming_window(const OpCall& call, InputData, OutputData outputs) {
+  cosine_window(call, outputs, 25.0 / 46, 21.0 / 46, 0);
+}
+void blackman_window(const OpCall& call, InputData, OutputData outputs) {
+  cosine_window(call, outputs, 0.42, 0.5, 0.08);
+}
+
+Inferred infer_mel_weight_matrix(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 5, 5);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (element_count(tensor_info(call, inputs, i, i < 3 ? kIndexTypes : kRealTypes).dims) != 1) reject(call, "an operand is not a scalar");
+  }
+  const DataType type = type_attribute(call, "output_datatype", DataType::float32, kNumericTypes);
+  if (inputs[0]->value == nullptr || inputs[1]->value == nullptr) return std::nullopt;
+  const int64_t bins = integer_of(call, *inputs[0]->value), length = integer_of(call, *inputs[1]->value);
+  if (bins < 0 || length < 0) reject(call, "a size is negative");
+  return one(call, type, {length / 2 + 1, bins});
+}
+
+/// Triangles between neighbouring mel frequencies, on the grid of the spectrogram's bins.
+void mel_weight_matrix(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor& out = outputs[0]->tensor;
+  const auto scalar = [&](std::size_t i) { return real_of(call, tensor_at(inputs, i)); };
+  const double length = scalar(1), rate = scalar(2);
+  const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const int64_t bins = out.dims()[1];
+  const double low = mel(scalar(3)), step = (mel(scalar(4)) - low) / static_cast<double>(bins + 2);
+  std::vector<int64_t> edges;
+  for (int64_t i = 0; i < bins + 2; ++i) {
+    const double hertz = 700 * (std::pow(10.0, (low + static_cast<double>(i) * step) / 2595) - 1);
+    const double edge = std::floor((length + 1) * hertz / rate);
+    if (!(edge >= 0 && edge < static_cast<double>(out.dims()[0]))) reject(call, "a frequency lies outside the spectrogram");
+    edges.push_back(static_cast<int64_t>(edge));
+  }
+  fill_zero(out);
+  const auto set = [&](int64_t row, int64_t column, double value) {
+    store_one(out.type(), out.bytes() + (row * out.strides()[0] + column * out.strides()[1]) * element_stride(out.type()), value);
+  };
+  for (int64_t i = 0; i < bins; ++i) {
+    const int64_t left = element_at(edges, i), center = element_at(edges, i + 1);
+    const int64_t right = element_at(edges, i + 2);
+    if (left == center) set(center, i, 1);
+    for (int64_t j = left; left != center && j <= center; ++j)
+      set(j, i, static_cast<double>(j - left) / static_cast<double>(center - left));
+    for (int64_t j = center; j < right; ++j) set(j, i, static_cast<double>(right - j) / static_cast<double>(right - center));
+  }
 }
 
 }  // namespace relayout::kernels

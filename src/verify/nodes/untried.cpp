@@ -20,7 +20,7 @@
 #include "verify/nodes/changes.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/nodes/pieces.h"
-#include "verify/nodes/trials.h"
+#include "verify/nodes/tried_pieces.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/session.h"

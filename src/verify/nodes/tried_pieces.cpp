@@ -1,5 +1,5 @@
 // Pieces of definitions by which two models part, held against the numbers that runs have shown to them.
-#include "verify/nodes/trials.h"
+#include "verify/nodes/tried_pieces.h"
 
 #include <algorithm>
 #include <cstddef>
