@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/hash_set.h"
-#include "base/positions.h"
 #include "model/message_walk.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
