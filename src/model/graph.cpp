@@ -498,10 +498,7 @@ void Graph::rename(Value& value, const std::string& name) {
 
 onnx::NodeProto& Graph::edit(Node& node) {
   touch(&node);
-  if (std::exchange(node.shares_message_, false)) {
-    node.message_ = index_->loose_nodes.emplace_back(std::make_unique<onnx::NodeProto>(*node.message_)).get();
-  }
-  return *node.message_;
+  return index_->own_message(node);
 }
 
 }  // namespace relayout

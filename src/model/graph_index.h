@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "model/name_table.h"
@@ -31,6 +32,14 @@ struct Graph::Index {
   std::vector<std::unique_ptr<onnx::SparseTensorProto>> loose_sparse_tensors;
   std::vector<std::unique_ptr<onnx::ValueInfoProto>> loose_infos;  ///< entries of new IR-3 initializers too
   bool input_gaps = false;
+
+  /// The message of a node, which no other node shares from now on.
+  onnx::NodeProto& own_message(Node& node) {
+    if (std::exchange(node.shares_message_, false)) {
+      node.message_ = loose_nodes.emplace_back(std::make_unique<onnx::NodeProto>(*node.message_)).get();
+    }
+    return *node.message_;
+  }
 };
 
 }  // namespace relayout

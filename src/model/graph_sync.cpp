@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "base/positions.h"
@@ -56,11 +55,7 @@ void expect(bool holds, const std::string& what) {
 void Graph::sync() {
   std::vector<onnx::NodeProto*> nodes;
   for (Node& node : nodes_) {
-    if (std::exchange(node.shares_message_, false)) {
-      node.message_ = index_->loose_nodes.emplace_back(std::make_unique<onnx::NodeProto>(*node.message_)).get();
-    }
-    write_operands(node, *node.message_);
-    nodes.push_back(node.message_);
+    write_operands(node, *nodes.emplace_back(&index_->own_message(node)));
     for (const auto& nested : node.subgraphs()) nested->sync();
   }
   auto* const infos = is_function() ? function_->mutable_value_info() : message_->mutable_value_info();
