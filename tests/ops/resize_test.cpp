@@ -54,5 +54,32 @@ TEST(Resize, SizesAreFloorsOfProductsOfFloats) {
   EXPECT_EQ(run_op("Resize <mode = \"linear\">", {x, Datum(), floats({1, 0.7})}, kOpset)[0].tensor.dims(), (Dims{1, 7}));
 }
 
+// Elements behind the dims that change are on their own: each is resized as it is without the others.
+TEST(Resize, EachElementBehindTheChangedDimsIsOnItsOwn) {
+  constexpr int64_t kIn = 5, kOut = 7;
+  for (const int64_t channels : {3, 64, 65, 130}) {
+    for (const char* const mode : {"mode = \"linear\"", "mode = \"cubic\"", "antialias = 1, mode = \"cubic\""}) {
+      SCOPED_TRACE(std::string(mode) + ", " + std::to_string(channels) + " channels");
+      std::vector<double> values;
+      for (int64_t i = 0; i < 2 * kIn * kIn * channels; ++i) values.push_back(static_cast<double>(i * 7919 % 1013) - 500);
+      const Tensor x = tensor_of_values(DataType::float32, {2, kIn, kIn, channels}, values);
+      const Tensor to = sizes({2, kOut, 3, static_cast<double>(channels)});
+      const std::vector<double> all = resized(mode, x, to);
+      ASSERT_EQ(all.size(), static_cast<std::size_t>(2 * kOut * 3 * channels));
+      for (int64_t c = 0; c < channels; ++c) {
+        std::vector<double> alone;
+        for (std::size_t i = static_cast<std::size_t>(c); i < values.size(); i += static_cast<std::size_t>(channels))
+          alone.push_back(values[i]);
+        const std::vector<double> expected =
+            resized(mode, tensor_of_values(DataType::float32, {2, kIn, kIn, 1}, alone), sizes({2, kOut, 3, 1}));
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          ASSERT_EQ(all[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)], expected[i])
+              << "channel " << c << ", element " << i;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace relayout::test

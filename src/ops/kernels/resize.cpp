@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -300,10 +301,16 @@ RELAYOUT_VECTORIZE void round_row(double* row, int64_t count) {
   for (int64_t k = 0; k < count; ++k) row[k] = std::nearbyint(row[k]);
 }
 
-/// One dim resampled, with `outer` lines before it and `inner` elements behind it.
+/// One dim resampled, with `outer` lines before it and `inner` positions behind it, each of as many elements as are run at a time.
 struct Pass {
   int64_t outer = 1, inner = 1;
-  Taps taps;
+  const Taps* taps = nullptr;
+};
+
+/// A pass over `inner` elements behind the dim.
+struct Line {
+  int64_t inner = 1;
+  const Taps& taps;
 
   [[nodiscard]] int64_t source_length() const { return taps.in * inner; }
   [[nodiscard]] int64_t result_length() const { return taps.out * inner; }
@@ -332,31 +339,43 @@ struct Pass {
   }
 };
 
-/// Passes over one block: the innermost dim that changes first. Elements come from `x` and go to `out`, both contiguous, in double
-/// between the two; integers are rounded to nearest.
+/// All that interpolates one tensor into another. The dims are those of memory, the outermost first: `blocks` of them before the first
+/// that changes, `tail` elements behind the last.
+struct Resampling {
+  DataType type{};
+  int64_t blocks = 1, tail = 1;
+  int64_t source_block = 0, result_block = 0;  ///< elements
+  std::vector<Taps> taps;
+  std::vector<Pass> passes;  ///< the innermost dim of the tensor that changes first
+};
+
+/// Passes over one block, `width` of its tail at a time. Elements come from `x` and go to `out`, in double between the two; integers
+/// are rounded to nearest.
 class BlockResampler {
  public:
-  BlockResampler(const std::vector<Pass>& passes, DataType type) : passes_(passes), type_(type), size_(element_stride(type)) {
-    for (const Pass& pass : passes) {
-      fit(line_, pass.source_length() + 1);
-      fit(row_, pass.row_length());
-      fit(zeros_, pass.inner);
+  BlockResampler(const Resampling& what, int64_t width) : what_(what), width_(width), size_(element_stride(what.type)) {
+    for (const Pass& pass : what.passes) {
+      const Line line = line_of(pass);
+      fit(line_, line.source_length() + 1);
+      fit(row_, line.row_length());
+      fit(zeros_, line.inner);
     }
   }
 
   void run(const std::byte* x, std::byte* out) {
     std::vector<double>*source = &first_, *result = &second_;
-    for (std::size_t i = 0; i < passes_.size(); ++i) {
-      const Pass& pass = passes_[i];
-      const bool is_last = i + 1 == passes_.size();
-      if (!is_last) fit(*result, pass.outer * pass.result_length());
-      for (int64_t line = 0; line < pass.outer; ++line) {
-        const int64_t begin = line * pass.result_length();
-        pass.run(
-            i == 0 ? loaded(pass, x + line * pass.source_length() * size_) : kept(pass, source->data() + line * pass.source_length()),
-            zeros_.data(), [&](int64_t offset) { return is_last ? row_.data() : result->data() + begin + offset; },
+    for (std::size_t i = 0; i < what_.passes.size(); ++i) {
+      const Line line = line_of(what_.passes[i]);
+      const int64_t outer = what_.passes[i].outer;
+      const bool is_last = i + 1 == what_.passes.size();
+      if (!is_last) fit(*result, outer * line.result_length());
+      for (int64_t at = 0; at < outer; ++at) {
+        const int64_t from = at * line.source_length(), begin = at * line.result_length();
+        line.run(
+            i == 0 ? loaded(line, x, from) : kept(line, source->data() + from), zeros_.data(),
+            [&](int64_t offset) { return is_last ? row_.data() : result->data() + begin + offset; },
             [&](int64_t offset, double* row) {
-              if (is_last) put(row, pass.row_length(), out + (begin + offset) * size_);
+              if (is_last) put(row, line.row_length(), out, begin + offset);
             });
       }
       std::swap(source, result);
@@ -367,56 +386,104 @@ class BlockResampler {
   static void fit(std::vector<double>& values, int64_t count) {
     if (as_size(count) > values.size()) values.resize(as_size(count), 0.0);
   }
+  [[nodiscard]] Line line_of(const Pass& pass) const { return {pass.inner * width_, *pass.taps}; }
 
-  const double* loaded(const Pass& pass, const std::byte* x) {
-    load(type_, x, 1, pass.source_length(), line_.data());
-    element_at(line_, pass.source_length()) = 0;
+  /// Runs of elements that lie together: all where the whole tail is taken, else `width` at a time. work(offset among the elements that
+  /// are taken, bytes from the first of them in the tensor, count)
+  template <class Work>
+  void each_run(int64_t first, int64_t count, const Work& work) const {
+    if (width_ == what_.tail) return work(0, first * size_, count);
+    for (int64_t i = 0; i < count; i += width_) work(i, (first + i) / width_ * what_.tail * size_, width_);
+  }
+
+  const double* loaded(const Line& line, const std::byte* x, int64_t from) {
+    each_run(from, line.source_length(),
+             [&](int64_t at, int64_t bytes, int64_t count) { load(what_.type, x + bytes, 1, count, line_.data() + at); });
+    element_at(line_, line.source_length()) = 0;
     return line_.data();
   }
 
   /// Elements of an earlier pass, with a zero behind them where one is needed.
-  const double* kept(const Pass& pass, const double* values) {
-    if (pass.inner > 1) return values;
-    std::copy_n(values, pass.source_length(), line_.data());
-    element_at(line_, pass.source_length()) = 0;
+  const double* kept(const Line& line, const double* values) {
+    if (line.inner > 1) return values;
+    std::copy_n(values, line.source_length(), line_.data());
+    element_at(line_, line.source_length()) = 0;
     return line_.data();
   }
 
-  void put(double* row, int64_t count, std::byte* to) const {
-    if (!traits(type_).is_float) round_row(row, count);  // what leaves the range is held at its bounds
-    store(type_, to, 1, count, row);
+  void put(double* row, int64_t length, std::byte* out, int64_t to) const {
+    if (!traits(what_.type).is_float) round_row(row, length);  // what leaves the range is held at its bounds
+    each_run(to, length, [&](int64_t at, int64_t bytes, int64_t count) { store(what_.type, out + bytes, 1, count, row + at); });
   }
 
-  const std::vector<Pass>& passes_;
-  DataType type_;
-  int64_t size_;
+  const Resampling& what_;
+  int64_t width_, size_;
   std::vector<double> first_, second_, line_, row_, zeros_;
 };
 
+/// The dims of a tensor in the order of memory, the outermost first.
+std::vector<int64_t> memory_order(const Tensor& tensor) {
+  std::vector<int64_t> order(tensor.dims().size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](int64_t dim) { return element_at(tensor.strides(), dim); });
+  return order;
+}
+
+/// `order`: the dims of the tensor in the order of memory.
+Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Tensor& x, const std::vector<int64_t>& order) {
+  Resampling out{x.type(), 1, 1, 1, 1, {}, {}};
+  const auto is_changed = [&](int64_t dim) { return !is_identity(plan, element_at(plan.axes, dim)); };
+  const auto front = std::ranges::find_if(order, is_changed);
+  const auto back = std::find_if(order.rbegin(), order.rend(), is_changed).base();
+  Dims dims;  // of a block, without its tail
+  for (auto dim = order.begin(); dim != order.end(); ++dim) {
+    const int64_t size = element_at(plan.axes, *dim).in;
+    if (dim < front) out.blocks *= size;
+    if (dim >= back) out.tail *= size;
+    if (dim >= front && dim < back) dims.push_back(size);
+  }
+  std::vector<std::size_t> changed;  // places in `dims`
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (is_changed(front[static_cast<std::ptrdiff_t>(i)])) changed.push_back(i);
+  }
+  std::ranges::sort(changed, std::greater(), [&](std::size_t i) { return front[static_cast<std::ptrdiff_t>(i)]; });
+  out.source_block = element_count(dims) * out.tail;
+  out.taps.reserve(changed.size());
+  for (const std::size_t i : changed) {
+    const auto at = dims.begin() + static_cast<std::ptrdiff_t>(i);
+    out.taps.push_back(taps_of(plan, filter, element_at(plan.axes, front[static_cast<std::ptrdiff_t>(i)])));
+    out.passes.push_back({element_count(Dims(dims.begin(), at)), element_count(Dims(at + 1, dims.end())), &out.taps.back()});
+    *at = out.taps.back().out;
+  }
+  out.result_block = element_count(dims) * out.tail;
+  return out;
+}
+
+/// Elements of a tail that are run at a time: what the passes keep between them then stays in a near cache.
+constexpr int64_t kTailWidth = 64;
+
 void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, const Tensor& out) {
+  if (std::ranges::all_of(plan.axes, [&](const Axis& axis) { return is_identity(plan, axis); })) return copy_elements(call.threads, out, x);
   const Filter filter{plan.mode == "cubic", call.attributes.integer("antialias", 0) != 0,
                       call.attributes.integer("exclude_outside", 0) != 0, double{call.attributes.real("cubic_coeff_a", -0.75F)}};
-  const Tensor source = contiguous(x);
-  const DenseOutput result(out);
-  const auto is_changed = [&](const Axis& axis) { return !is_identity(plan, axis); };
-  const auto front = std::ranges::find_if(plan.axes, is_changed);
-  if (front == plan.axes.end()) return copy_elements(call.threads, out, x);
-  Dims dims(x.dims().begin() + (front - plan.axes.begin()), x.dims().end());  // of a block
-  const int64_t block = element_count(dims), blocks = x.element_count() / block;
-  std::vector<Pass> passes;
-  for (std::size_t i = dims.size(); i-- > 0;) {
-    const Axis& axis = front[static_cast<std::ptrdiff_t>(i)];
-    if (!is_changed(axis)) continue;
-    const auto at = dims.begin() + static_cast<std::ptrdiff_t>(i);
-    passes.push_back({element_count(Dims(dims.begin(), at)), element_count(Dims(at + 1, dims.end())), taps_of(plan, filter, axis)});
-    dims[i] = axis.out;
-  }
-  const int64_t result_block = element_count(dims), size = element_stride(x.type());
-  const int64_t tasks = std::clamp<int64_t>(out.element_count() / kParallelElements, 1, std::min<int64_t>(call.threads, blocks));
+  const std::vector<int64_t> order = memory_order(out);
+  const Tensor source = contiguous(x.transposed(order));
+  const DenseOutput result(out.transposed(order));
+  const Resampling what = resampling_of(plan, filter, x, order);
+  const int64_t size = element_stride(x.type()), slices = (what.tail + kTailWidth - 1) / kTailWidth, pieces = what.blocks * slices;
+  const int64_t tasks = std::clamp<int64_t>(out.element_count() / kParallelElements, 1, std::min<int64_t>(call.threads, pieces));
   parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
-    BlockResampler resampler(passes, x.type());
-    for (int64_t i = blocks * task / tasks; i < blocks * (task + 1) / tasks; ++i) {
-      resampler.run(source.bytes() + i * block * size, result.tensor().bytes() + i * result_block * size);
+    std::optional<BlockResampler> whole;
+    for (int64_t piece = pieces * task / tasks; piece < pieces * (task + 1) / tasks; ++piece) {
+      const int64_t block = piece / slices, from = piece % slices * kTailWidth, width = std::min(kTailWidth, what.tail - from);
+      const std::byte* const begin = source.bytes() + (block * what.source_block + from) * size;
+      std::byte* const end = result.tensor().bytes() + (block * what.result_block + from) * size;
+      if (width < std::min(kTailWidth, what.tail)) {  // the last of a tail
+        BlockResampler(what, width).run(begin, end);
+        continue;
+      }
+      if (!whole) whole.emplace(what, width);
+      whole->run(begin, end);
     }
   });
   result.finish(call.threads);
