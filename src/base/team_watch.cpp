@@ -11,8 +11,9 @@ using std::chrono::milliseconds;
 
 /// A window is long against a time slice of the scheduler (3 ms by default on Linux), short against a run that a person waits for.
 constexpr milliseconds kWindow{10};
-/// How long to stay alone before looking again: at first, and at most. A look costs at most one window.
-constexpr milliseconds kShortest{80}, kLongest{1600};
+/// How long to stay alone before looking again: at first, and at most. A look costs at most one window, a fortieth of the longest time;
+/// a team that is not called may cost half of it, where the competitor has ended or was another tenant of the machine.
+constexpr milliseconds kShortest{80}, kLongest{400};
 /// The progress of a team over that of one thread that makes it worth calling. Below lies what the estimate does not see: what calling
 /// costs and what two caches lose (two threads took 1.2 times as long where it said 1.1; Zen 5, four compilers beside, 2026-11-22).
 constexpr double kLeastGain = 1.2;
@@ -29,8 +30,14 @@ bool TeamWatch::note(const Piece& piece) {
   return elapsed_ >= kWindow;
 }
 
-void TeamWatch::restart() {
+void TeamWatch::pause(Time idle) {
+  alone_for_ += idle;
+  begin_window();
+}
+
+void TeamWatch::begin_window() {
   elapsed_ = work_ = Time{};
+  if (is_alone_ && alone_for_ >= period_) is_alone_ = false;
 }
 
 void TeamWatch::close(Time wall, Time asleep, Time running) {
@@ -39,11 +46,11 @@ void TeamWatch::close(Time wall, Time asleep, Time running) {
   const double progress = static_cast<double>(work_.count()) * share / static_cast<double>(std::max(elapsed_, Time{1}).count());
   if (is_alone_) {
     alone_for_ += wall;
-    judge_alone(progress);
+    alone_progress_ = progress;
   } else {
     judge_team(progress);
   }
-  restart();
+  begin_window();
 }
 
 void TeamWatch::judge_team(double progress) {
@@ -59,11 +66,6 @@ void TeamWatch::judge_team(double progress) {
   is_alone_ = true;
   alone_for_ = Time{};
   bad_windows_ = 0;
-}
-
-void TeamWatch::judge_alone(double progress) {
-  alone_progress_ = progress;
-  if (alone_for_ >= period_) is_alone_ = false;
 }
 
 }  // namespace relayout

@@ -23,16 +23,16 @@ class TeamWatch {
   [[nodiscard]] bool note(const Piece& piece);
   /// Ends a window that lasted `wall`, of which the caller slept for `asleep` and ran for `running`: the rest it waited for a processor.
   void close(Time wall, Time asleep, Time running);
-  /// Starts a new window without judging this one.
-  void restart();
+  /// No work was shared for `idle`: starts a new window without judging this one.
+  void pause(Time idle);
 
  private:
+  void begin_window();
   void judge_team(double progress);
-  void judge_alone(double progress);
 
   bool is_alone_ = false;
   Time elapsed_{}, work_{};                 ///< of this window
-  Time alone_for_{}, period_{};             ///< how long it has been alone; how long it stays so
+  Time alone_for_{}, period_{};             ///< how long it has been alone, pauses included; how long it stays so
   double alone_progress_ = 1;               ///< when last alone, lately
   int good_windows_ = 0, bad_windows_ = 0;  ///< of the team, in a row
 };

@@ -133,7 +133,7 @@ class PieceTimes {
   [[nodiscard]] bool is_alone() const noexcept { return watch_.is_alone(); }
   void begin_piece(Clock::time_point now) {
     if (is_open_ && now - last_end_ < kLongestGap) return;
-    watch_.restart();
+    watch_.pause(now - last_end_);
     is_open_ = true;
     begin_ = now;
     running_before_ = running_time();

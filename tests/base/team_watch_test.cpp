@@ -55,8 +55,18 @@ TEST(TeamWatch, ATeamThatDoesNotHelpIsNotCalledAndLookedAtAgainLessAndLessOften)
     }
   }
   EXPECT_GE(early_looks, 3);
-  EXPECT_GE(looks, 20);  // 40 s, a look every 1.6 s
-  EXPECT_LE(looks, 35);
+  EXPECT_GE(looks, 80);  // 40 s, a look every 0.4 s
+  EXPECT_LE(looks, 110);
+}
+
+TEST(TeamWatch, PausesCountAsTimeAlone) {
+  TeamWatch team;
+  for (int i = 0; i < 20; ++i) help_badly(team);
+  while (!team.is_alone()) help_badly(team);
+  team.pause(milliseconds(1));
+  EXPECT_TRUE(team.is_alone());
+  team.pause(milliseconds(500));
+  EXPECT_FALSE(team.is_alone());
 }
 
 TEST(TeamWatch, OneBadWindowIsForgiven) {
