@@ -18,9 +18,9 @@
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/linear.h"
-#include "proof/nodes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
+#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/model_diff.h"
 

@@ -20,8 +20,8 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "proof/linear.h"
-#include "proof/nodes.h"
 #include "proof/side.h"
+#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

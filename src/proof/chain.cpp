@@ -12,10 +12,10 @@
 #include "ops/axis.h"
 #include "proof/affine_steps.h"
 #include "proof/linear.h"
-#include "proof/nodes.h"
 #include "proof/passable.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
+#include "proof/transposes.h"
 #include "relayout/graph.h"
 
 namespace relayout::proof {

@@ -19,10 +19,10 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "proof/float_types.h"
-#include "proof/nodes.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sums.h"
+#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -7,11 +7,12 @@
 
 #include "base/positions.h"
 #include "proof/claim.h"
+#include "proof/compare_nodes.h"
 #include "proof/examine.h"
-#include "proof/nodes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"
+#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -1,6 +1,6 @@
-// Compares single nodes: operator and attributes, tensors among them by their elements; and recognises Transposes that cancel.
+// Compares two nodes: operator and attributes, tensors among them by their elements.
 
-#include "proof/nodes.h"
+#include "proof/compare_nodes.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/positions.h"
 #include "model/origin.h"
 #include "ops/constants.h"
 #include "proof/side.h"
@@ -141,32 +140,6 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     if (attribute.name() != ignored && node_a.attribute(attribute.name()) == nullptr) compare(attribute.name());
   }
   return out;
-}
-
-std::vector<int64_t> written_permutation(const Node& node, const Call* call) {
-  if (!node.is("Transpose")) return {};
-  const AttributeReader attributes(node, call);
-  std::vector<int64_t> out = attributes.integers("perm");
-  if (attributes.is_open()) out.clear();
-  return out;
-}
-
-Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes) {
-  const Node* const outer = ref.value->producer();
-  if (outer == nullptr || !outer->is("Transpose")) return {};
-  const Ref between = side.operand(ref, 0);
-  const Node* const inner = between ? between.value->producer() : nullptr;
-  if (inner == nullptr || !inner->is("Transpose")) return {};
-  const auto first = written_permutation(*inner, between.call);
-  const auto second = written_permutation(*outer, ref.call);
-  if (first.empty() || first.size() != second.size()) return {};
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const auto from = as_size(second[i]);
-    if (from >= first.size() || first[from] != static_cast<int64_t>(i)) return {};
-  }
-  nodes.push_back(outer);
-  nodes.push_back(inner);
-  return side.operand(between, 0);
 }
 
 }  // namespace relayout::proof

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "proof/side.h"
+
+namespace relayout::proof {
+
+/// `perm` of a Transpose where it is written out and does not come from the caller of an unknown function; else empty.
+[[nodiscard]] std::vector<int64_t> written_permutation(const Node& node, const Call* call);
+
+/// The value that a Transpose of a Transpose gives back unchanged, the two nodes appended to `nodes`; nothing when `ref` is made otherwise.
+[[nodiscard]] Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes);
+
+}  // namespace relayout::proof
