@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/did_you_mean.h"
 #include "base/interrupt.h"
 #include "base/locale.h"
 #include "base/log.h"
-#include "base/nearest_word.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -93,14 +93,13 @@ std::string program_help() {
 }
 
 const Command& find_command(const std::string& name) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Command* command : kCommands) {
     if (command->name == name) return *command;
-    names.push_back(command->name);
+    names.emplace_back(command->name);
   }
   std::error_code ignored;
-  const std::string_view nearest = nearest_word(name, names);
-  std::string advice = nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
+  std::string advice = did_you_mean(name, names, "; ");
   if (std::filesystem::is_regular_file(name, ignored)) advice = "; to see what is in this file: relayout inspect " + file_word(name);
   fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
 }
@@ -145,9 +144,8 @@ int print_version(std::span<const std::string> rest) {
 
 /// An option where the command is to stand.
 [[noreturn]] void refuse_option(const std::string& option) {
-  constexpr std::array<std::string_view, 2> kOwn = {"--version", "--help"};
-  const std::string_view nearest = nearest_word(option, kOwn);
-  if (!nearest.empty()) fail(ErrorKind::usage, "unknown option " + quote(option) + "; did you mean " + quote(nearest) + "?");
+  const std::string advice = did_you_mean(option, {"--version", "--help"}, "; ");
+  if (!advice.empty()) fail(ErrorKind::usage, "unknown option " + quote(option) + advice);
   fail(ErrorKind::usage, "options stand behind the command: relayout COMMAND " + escape(option) + " …");
 }
 

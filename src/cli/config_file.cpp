@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nearest_word.h"
+#include "base/did_you_mean.h"
 #include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/error.h"
@@ -50,10 +50,8 @@ ConfigEntry entry_of(const std::string& section, const std::string& key, const t
 
 void check_section(const std::string& name, const std::string& place, std::span<const std::string> commands) {
   if (std::ranges::find(commands, name) != commands.end()) return;
-  const std::vector<std::string_view> known(commands.begin(), commands.end());
-  const std::string_view nearest = nearest_word(name, known);
-  const std::string advice = nearest.empty() ? ": sections are named after commands" : "; did you mean " + quote(nearest) + "?";
-  fail(ErrorKind::usage, place + ": unknown section " + quote(name) + advice);
+  const std::string advice = did_you_mean(name, {commands.begin(), commands.end()}, "; ");
+  fail(ErrorKind::usage, place + ": unknown section " + quote(name) + (advice.empty() ? ": sections are named after commands" : advice));
 }
 
 /// The keys before the first section, or in one; a table keeps them in the order of their names, here they are in that of the file.

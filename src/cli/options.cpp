@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/did_you_mean.h"
 #include "base/file.h"
-#include "base/nearest_word.h"
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "base/text_file.h"
@@ -51,12 +51,6 @@ std::vector<std::string> split_names(std::string_view names) {
     out.emplace_back(name);
   }
   return out;
-}
-
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
-  const std::vector<std::string_view> candidates(known.begin(), known.end());
-  const std::string_view nearest = nearest_word(word, candidates);
-  return nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?";
 }
 
 /// How a file is named that begins with a dash; `else_advice` where there is none.
@@ -354,7 +348,7 @@ void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
   for (const std::string& word : app.remaining()) {
     if (word.starts_with('-') && word != "-") {
       const std::string name = word.substr(0, word.find('='));
-      usage("unknown option " + quote(name) + " of " + command + file_advice(word, did_you_mean(name, option_names())));
+      usage("unknown option " + quote(name) + " of " + command + file_advice(word, did_you_mean(name, option_names(), "; ")));
     }
     others.push_back(word);
   }
@@ -377,7 +371,7 @@ void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
   const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
   const bool has_dashes = key != given.key && std::ranges::find(known, key) != known.end();
   usage(given.place + ": unknown option " + quote(given.key) + " of " + command +
-        (has_dashes ? "; options stand here without dashes: " + quote(key) : did_you_mean(key, known)) + belongs_below(given));
+        (has_dashes ? "; options stand here without dashes: " + quote(key) : did_you_mean(key, known, "; ")) + belongs_below(given));
 }
 
 void OptionSet::Impl::set_from_config(const ConfigEntry& given) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/nearest_word.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "model/text_format.h"
 #include "passes/pass.h"
@@ -22,11 +22,9 @@ namespace {
 
 const passes::Pass& known_pass(const std::string& name) {
   if (const passes::Pass* pass = passes::find_pass(name)) return *pass;
-  std::vector<std::string_view> names;
-  for (const passes::Pass& pass : passes::pass_table()) names.push_back(pass.name);
-  const std::string_view nearest = nearest_word(name, names);
-  fail(ErrorKind::usage, "unknown pass " + quote(name) + (nearest.empty() ? "" : "; did you mean " + quote(nearest) + "?"),
-       "relayout convert --list-passes lists them");
+  std::vector<std::string> names;
+  for (const passes::Pass& pass : passes::pass_table()) names.emplace_back(pass.name);
+  fail(ErrorKind::usage, "unknown pass " + quote(name) + did_you_mean(name, names, "; "), "relayout convert --list-passes lists them");
 }
 
 bool contains(const std::vector<std::string>& words, std::string_view word) {

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/nearest_word.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -22,12 +22,6 @@
 
 namespace relayout::layout {
 namespace {
-
-/// "did you mean 'x'?", or nothing.
-std::string nearest_hint(std::string_view word, const std::vector<std::string>& known) {
-  const std::string_view nearest = nearest_word(word, std::vector<std::string_view>(known.begin(), known.end()));
-  return nearest.empty() ? "" : "did you mean " + quote(nearest) + "?";
-}
 
 /// ", only 'x', 'y' and 3 more"
 std::string list_of(const std::vector<std::string>& names) {
@@ -92,7 +86,7 @@ void check_input_name(std::string_view option, const std::string& name, const Si
   }
   fail(ErrorKind::usage,
        names.place + std::string(option) + " " + escape(name) + ": the model has no input of this name" + list_of(names.inputs),
-       nearest_hint(name, names.inputs));
+       did_you_mean(name, names.inputs));
 }
 
 void check_sizes(const ShapeOptions& sizes, const SizeNames& names) {
@@ -100,7 +94,7 @@ void check_sizes(const ShapeOptions& sizes, const SizeNames& names) {
   for (const auto& [name, size] : sizes.dims) {
     if (std::ranges::find(names.symbols, name) != names.symbols.end()) continue;
     fail(ErrorKind::usage, names.place + "--dim " + escape(name) + ": no input has a free dimension of this name" + list_of(names.symbols),
-         nearest_hint(name, names.symbols));
+         did_you_mean(name, names.symbols));
   }
 }
 

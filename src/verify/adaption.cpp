@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nearest_word.h"
+#include "base/did_you_mean.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/walk.h"
@@ -45,11 +45,9 @@ bool holds(const std::vector<Port>& ports, const std::string& name) {
 }
 
 [[noreturn]] void fail_unknown(const std::string& words, const char* model, const std::string& name, const std::vector<Port>& ports) {
-  std::vector<std::string_view> known;
+  std::vector<std::string> known;
   for (const Port& port : ports) known.push_back(port.name);
-  const std::string_view nearest = nearest_word(name, known);
-  fail(ErrorKind::usage, "--rename " + words + ": " + model + " has no such input or output: " + quote(name),
-       nearest.empty() ? std::string() : "did you mean " + quote(nearest) + "?");
+  fail(ErrorKind::usage, "--rename " + words + ": " + model + " has no such input or output: " + quote(name), did_you_mean(name, known));
 }
 
 /// Names asked for one by one.

@@ -1,20 +1,23 @@
 // "did you mean …?": the known word that is fewest edits away.
-#include "base/nearest_word.h"
+#include "base/did_you_mean.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-namespace relayout {
+#include "base/text.h"
 
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
+namespace relayout {
+namespace {
+
+std::string_view nearest_word(std::string_view word, const std::vector<std::string>& known) {
   std::string_view best;
   const std::size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
   std::size_t best_distance = letters / 3 + 2;  // from there on, another word
-  for (const std::string_view candidate : candidates) {
+  for (const std::string_view candidate : known) {
     std::vector<std::size_t> row(candidate.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 0; i < word.size(); ++i) {
@@ -32,6 +35,13 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
     }
   }
   return best;
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known, std::string_view before) {
+  const std::string_view nearest = nearest_word(word, known);
+  return nearest.empty() ? std::string() : std::string(before) + "did you mean " + quote(nearest) + "?";
 }
 
 }  // namespace relayout

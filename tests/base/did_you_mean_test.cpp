@@ -1,0 +1,22 @@
+#include "base/did_you_mean.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace relayout {
+namespace {
+
+TEST(DidYouMean, TheWordThatIsFewestEditsAway) {
+  const std::vector<std::string> words = {"convert", "verify", "inspect"};
+  EXPECT_EQ(did_you_mean("convrt", words), "did you mean 'convert'?");
+  EXPECT_EQ(did_you_mean("inspekt", words, "; "), "; did you mean 'inspect'?");
+  // Dashes are not letters: an option is as far from another as its word.
+  EXPECT_EQ(did_you_mean("--verison", {"--verbose", "--version"}), "did you mean '--version'?");
+  EXPECT_EQ(did_you_mean("--garbage", {"--verbose"}), "");
+  EXPECT_EQ(did_you_mean("zzzzzzzzz", words, "; "), "");
+}
+
+}  // namespace
+}  // namespace relayout
