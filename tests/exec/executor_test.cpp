@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -126,6 +127,51 @@ TEST(WrittenGelu, IsItsFormula) {
       if (mode != Mode::optimized || gelu.one != 1 || gelu.gates_other) continue;
       ASSERT_EQ(result.info.steps.size(), 1U);
       EXPECT_EQ(result.info.steps[0].bytes, 8 * std::ssize(x));  // x and the result, no numbers
+    }
+  }
+}
+
+/// GELU behind what hands its operand on as it is: a convolution or a product by 1, or with a bias that is taken off again.
+std::unique_ptr<Model> gelu_behind(const std::string& op, bool is_one_node, const Dims& dims) {
+  ModelBuilder builder(is_one_node ? 20 : 17);
+  builder.input("x", dims).constant("root", {}, std::vector<float>{1.41421356F});
+  builder.constant("one", {}, std::vector<float>{1}).constant("half", {}, std::vector<float>{0.5F});
+  builder.constant("w", op == "Conv" ? Dims{1, 1, 1, 1} : Dims{1, 1}, std::vector<float>{1});
+  builder.constant("zero", {1}, std::vector<float>{0});
+  if (op == "MatMul") {
+    builder.node("MatMul", {"x", "w"}, {"m"}).node("Add", {"zero", "m"}, {"c"});
+  } else {
+    builder.node(op, {"x", "w", "zero"}, {"c"});
+  }
+  if (is_one_node) return builder.node("Gelu", {"c"}, {"y"}).output("y").build();
+  builder.node("Div", {"c", "root"}, {"a"}).node("Erf", {"a"}, {"b"}).node("Add", {"b", "one"}, {"d"}).node("Mul", {"c", "d"}, {"e"});
+  return builder.node("Mul", {"e", "half"}, {"y"}).output("y").build();
+}
+
+/// The library computes it while it writes, for AVX-512; of +∞ it makes NaN, as every evaluation of the formula does of −∞.
+TEST(WrittenGelu, IsItsFormulaBehindConvolutionsAndProducts) {
+  std::vector<float> x{kNaN, 0, 1e30F, -1e30F, 1e-30F, -1e-30F};
+  for (int i = -6000; i <= 6000; ++i) x.push_back(static_cast<float>(i) / 500);
+  const int64_t count = std::ssize(x);
+  for (const std::string op : {"Conv", "MatMul", "Gemm"}) {
+    const Dims dims = op == "Conv" ? Dims{1, 1, count, 1} : Dims{count, 1};
+    for (const bool is_one_node : {false, true}) {
+      const auto model = gelu_behind(op, is_one_node, dims);
+      for (const Mode mode : kModes) {
+        SCOPED_TRACE(op + (is_one_node ? ", Gelu, " : ", written out, ") + std::string(to_string(mode)));
+        const RunResult result = run_in(mode, *model, {{"x", tensor_of(dims, x)}});
+        const std::vector<float> got = values_of(result.outputs.at(0));
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const double wanted = 0.5 * double{x[i]} * std::erfc(-double{x[i]} / std::numbers::sqrt2);
+          if (std::isnan(wanted)) {
+            ASSERT_TRUE(std::isnan(got[i])) << "of " << x[i] << " is " << got[i];
+          } else {
+            ASSERT_NEAR(got[i], wanted, 4e-7 * std::abs(double{x[i]})) << "of " << x[i];
+          }
+        }
+        const bool is_one_step = mode == Mode::optimized && instruction_set() == InstructionSet::avx512;
+        EXPECT_TRUE(!is_one_step || result.info.steps.size() == 1U) << result.info.steps.size();
+      }
     }
   }
 }

@@ -30,7 +30,7 @@ namespace {
 
 /// Whether the library applies a function to a convolution's result; x to the power of 1 is one, too.
 bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
-  return stage.function == Function::linear || node.op->traits.has(Trait::post_op);
+  return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || library_gelu(stage).has_value();
 }
 
 class Fuser {
@@ -54,9 +54,8 @@ class Fuser {
     }
     // Of several convolutions that end in one Add, the last takes it: the results of the others are there by then.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      const std::string& op = node_at(*node).node->op_type();
       if (is_convolution(*node)) grow(*node, &Fuser::follows_convolution);
-      if (op == "Gemm" || op == "MatMul") grow(*node, &Fuser::follows_elementwise);
+      if (is_product(*node)) grow(*node, &Fuser::follows_elementwise);
     }
     for (const NodeId node : nodes_) {
       if (!taken_[node] && is_elementwise(node)) grow(node, &Fuser::follows_elementwise);
@@ -89,7 +88,7 @@ class Fuser {
       const NodeId next = only_reader(through);
       if (next != NodeId::none && keeps(next, anchor, through) && (this->*follows)(chain, next, through)) {
         take(chain, next);
-      } else if (!take_gate(chain, through)) {
+      } else if (!take_gate(chain, through) && !take_gelu(chain, through)) {
         break;
       }
     }
@@ -122,6 +121,23 @@ class Fuser {
     if (!stage || (is_applied_by_library && stage->function != Function::hard_swish)) return false;
     take(chain, gate);
     take(chain, product);
+    return true;
+  }
+
+  /// Takes the nodes that GELU is written out in, where the library computes it while a convolution or a product writes.
+  bool take_gelu(std::vector<NodeId>& chain, ValueId through) {
+    if (!is_convolution(chain.front()) && !is_product(chain.front())) return false;
+    if (through == ValueId::none || program_.readers(through) != 2 || program_.is_output(through)) return false;
+    std::vector<NodeId> found;
+    std::vector<const ProgramNode*> nodes;
+    for (NodeId node = program_.consumers(through).front(); nodes.size() < kErfGateStages; node = only_reader(node_at(node).output(0))) {
+      if (node == NodeId::none || !runs_[node] || taken_[node] || !keeps(node, chain.front(), through)) return false;
+      found.push_back(node);
+      nodes.push_back(&node_at(node));
+    }
+    const auto stages = stages_of(facts_, nodes, through);
+    if (!stages || stages->size() != 1 || !library_gelu(stages->front())) return false;
+    for (const NodeId node : found) take(chain, node);
     return true;
   }
 
@@ -181,6 +197,11 @@ class Fuser {
   [[nodiscard]] bool is_convolution(NodeId node) const {
     const std::string& op = node_at(node).node->op_type();
     return op == "Conv" || op == "ConvTranspose";
+  }
+
+  [[nodiscard]] bool is_product(NodeId node) const {
+    const std::string& op = node_at(node).node->op_type();
+    return op == "Gemm" || op == "MatMul";
   }
 
   /// The one node that reads a value, if it runs in this plan and is free; else none.

@@ -286,9 +286,7 @@ PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, cons
     PostOp op;
     Place operand;
     if (!stage.is_binary) {
-      op.function = stage.function;
-      op.alpha = stage.alpha;
-      op.beta = stage.beta;
+      op = function_op(stage);
     } else {
       operand = stage.value == ValueId::none ? lowering.steps.fixed_place(stage.constant) : lowering.places.dense(stage.value, order);
       const bool in_place = i == 0 && stage.binary == BinaryFunction::add && stage.value != ValueId::none &&

@@ -41,6 +41,15 @@ std::optional<Place> column_bias(Lowering& lowering, ValueId value, int64_t colu
   return lowering.places.dense(value, Order::contiguous);
 }
 
+/// The operand of the first stage, taken off, where that adds one number to each column.
+std::optional<Place> take_bias(Lowering& lowering, std::vector<Stage>& stages, int64_t columns) {
+  if (stages.empty() || !stages.front().is_binary || stages.front().binary != BinaryFunction::add) return std::nullopt;
+  const ValueId added = stages.front().value;
+  auto bias = added == ValueId::none ? std::nullopt : column_bias(lowering, added, columns);
+  if (bias) stages.erase(stages.begin());
+  return bias;
+}
+
 }  // namespace
 
 bool lower_gemm(Lowering& lowering, const Group& group) {
@@ -76,16 +85,14 @@ bool lower_gemm(Lowering& lowering, const Group& group) {
     }
   }
   product.destination = lowering.steps.new_place(ordered(DataType::float32, dims, Order::contiguous));
-  if (!emit_product(lowering, product, swap)) return false;
-  finish(lowering, group, product.destination, *stages);
-  return true;
+  return emit_with_stages(lowering, group, product, product.destination, *stages, swap);
 }
 
 bool lower_matmul(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const Dims &a = lowering.info(node.inputs[0]).dims, &b = lowering.info(node.inputs[1]).dims, &out = lowering.info(node.outputs[0]).dims;
   if (a.empty() || b.empty() || a.size() > 8 || b.size() > 8 || !are_floats(lowering, node)) return false;
-  const auto stages = rest_of(lowering, group);
+  auto stages = rest_of(lowering, group);
   if (!stages) return false;
 
   MatrixProduct product;
@@ -100,6 +107,7 @@ bool lower_matmul(Lowering& lowering, const Group& group) {
     product.constant = lowering.constant(node.inputs[1]);
     product.weights.desc = ordered(DataType::float32, {a.back(), columns}, Order::contiguous);
     if (product.constant == nullptr) product.weights = with_rank(lowering.places.of(node.inputs[1]), true, 2);
+    product.bias = take_bias(lowering, *stages, columns);
   } else {
     const Place left = lowering.places.of(node.inputs[0]), right = lowering.places.of(node.inputs[1]);
     const std::size_t rank = std::max(a.size(), b.size());
@@ -109,9 +117,7 @@ bool lower_matmul(Lowering& lowering, const Group& group) {
     if (a.size() == 1) dims.insert(dims.end() - 1, 1);
     product.destination = view_of(destination, ordered(DataType::float32, dims, Order::contiguous), 0);
   }
-  if (!emit_product(lowering, product)) return false;
-  finish(lowering, group, destination, *stages);
-  return true;
+  return emit_with_stages(lowering, group, std::move(product), destination, *stages);
 }
 
 }  // namespace relayout::exec

@@ -116,7 +116,7 @@ bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant)
   const int64_t macs = element_count(dims) * depth;
   const int threads = lowering.steps.use_threads(nanoseconds_of(product, macs));
   Matmul spec{product.source.desc,      product.weights.desc,        product.destination.desc,
-              product.bias.has_value(), product.constant != nullptr, {}};
+              product.bias.has_value(), product.constant != nullptr, product.post_ops};
   MadePrimitive made = lowering.library().make(spec);
   if (!made.primitive) return false;
   Place weights = product.weights;
@@ -171,6 +171,19 @@ bool are_floats(Lowering& lowering, const ProgramNode& node) {
 std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group) {
   auto out = stages_of(lowering.facts, std::span(group.nodes).subspan(1), group.anchor().output(0));
   return out && are_own(*out) ? std::move(out) : std::nullopt;
+}
+
+bool emit_with_stages(Lowering& lowering, const Group& group, MatrixProduct product, const Place& destination,
+                      const std::vector<Stage>& stages, bool swap_constant) {
+  if (stages.size() == 1 && library_gelu(stages.front())) {
+    product.post_ops = {function_op(stages.front())};
+    if (!emit_product(lowering, std::move(product), swap_constant)) return false;
+    lowering.places.define(group.output(), destination);
+    return true;
+  }
+  if (!emit_product(lowering, std::move(product), swap_constant)) return false;
+  finish(lowering, group, destination, stages);
+  return true;
 }
 
 void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages) {

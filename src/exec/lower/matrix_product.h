@@ -6,6 +6,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/stages.h"
+#include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -18,6 +19,7 @@ struct MatrixProduct {
   Place destination;                  ///< contiguous
   std::optional<Place> bias;          ///< over the columns
   KnownConstant* constant = nullptr;  ///< packed in place of `weights`
+  std::vector<PostOp> post_ops = {};  ///< functions of one operand
 };
 
 /// False when the library has no such product; `swap_constant`: the constant's own elements are [columns, rows].
@@ -33,6 +35,10 @@ struct MatrixProduct {
 /// Whether the inputs and the first output of a node are f32 tensors with elements.
 [[nodiscard]] bool are_floats(Lowering& lowering, const ProgramNode& node);
 
+/// The product with a group's stages, and the group's output; false when the library has no such product. `destination` is the product's
+/// under the dims of the output.
+[[nodiscard]] bool emit_with_stages(Lowering& lowering, const Group& group, MatrixProduct product, const Place& destination,
+                                    const std::vector<Stage>& stages, bool swap_constant = false);
 /// Stages over the product in place, and the group's output.
 void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages);
 /// Stages of the nodes behind a group's anchor, if the chain kernel computes them all.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "base/positions.h"
@@ -37,16 +36,16 @@ Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, Rea
 /// Each operand of the group where it lies in the order that its reader wants, copied when it lies in none such.
 void Places::begin(const Group& group) {
   reads_.add(group, -1);
-  ValueId inside = ValueId::none, before = ValueId::none;  // what the two nodes in front hand on within the group
+  const auto is_inside = [&](ValueId value) {
+    return std::ranges::any_of(group.nodes, [&](const ProgramNode* node) { return node->output(0) == value; });
+  };
   for (const ProgramNode* node : group.nodes) {
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
       const ValueId value = node->inputs[i];
-      if (value == ValueId::none || value == inside || value == before || !facts_.is_tensor(value) || facts_.constant(value) != nullptr)
-        continue;
+      if (value == ValueId::none || !facts_.is_tensor(value) || facts_.constant(value) != nullptr || is_inside(value)) continue;
       where_[value].chosen = 0;
       if (const auto wanted = guide_.wanted(node->id, i)) choose(value, *wanted);
     }
-    before = std::exchange(inside, node->output(0));
   }
 }
 

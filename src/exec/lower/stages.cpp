@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
@@ -333,6 +335,21 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   return stage;
 }
 
+std::optional<Function> library_gelu(const Stage& stage) {
+  if (stage.is_binary || instruction_set() != InstructionSet::avx512) return std::nullopt;
+  const bool is_written_out = stage.function == Function::erf_gate && stage.beta == 0.5F &&
+                              std::fabs(stage.alpha * std::numbers::sqrt2_v<float> - 1) < 4 * std::numeric_limits<float>::epsilon();
+  return is_written_out || stage.function == Function::gelu_erf ? std::optional(Function::gelu_erf) : std::nullopt;
+}
+
+PostOp function_op(const Stage& stage) {
+  PostOp out;
+  out.function = library_gelu(stage).value_or(stage.function);
+  out.alpha = stage.alpha;
+  out.beta = stage.beta;
+  return out;
+}
+
 namespace {
 
 /// The other argument of a function of two, if it is one known number.
@@ -349,24 +366,24 @@ std::optional<double> factor_of(const ValueFacts& facts, const Stage& stage) {
   return divisor && *divisor != 0 ? std::optional(1 / *divisor) : std::nullopt;
 }
 
-/// Makes one function of factor · x · (1 + erf(x · factor)), GELU as it is written out, where the stages over x = `through` begin so.
+/// Makes one function of factor · x · (1 + erf(x · factor)), GELU as it is written out, where the last stages, over x = `through`, are
+/// that.
 void join_erf_gate(const ValueFacts& facts, std::vector<Stage>& stages, ValueId through) {
-  constexpr std::size_t kLength = 5;
-  if (stages.size() < kLength || stages[1].is_binary || stages[1].function != Function::erf) return;
-  if (number_in(facts, stages[2], BinaryFunction::add) != 1.0) return;
-  const Stage& product = stages[3];
-  if (!product.is_binary || product.binary != BinaryFunction::multiply || product.value != through) return;
-  const auto inner = factor_of(facts, stages[0]), outer = factor_of(facts, stages[4]);
+  const std::span<const Stage> last = std::span<const Stage>(stages).last(kErfGateStages);
+  if (last[1].is_binary || last[1].function != Function::erf || number_in(facts, last[2], BinaryFunction::add) != 1.0) return;
+  const Stage& product = last[3];
+  if (through == ValueId::none || !product.is_binary || product.binary != BinaryFunction::multiply || product.value != through) return;
+  const auto inner = factor_of(facts, last[0]), outer = factor_of(facts, last[4]);
   if (!inner || !outer) return;
-  stages.erase(stages.begin() + 1, stages.begin() + kLength);
-  stages.front() = function(Function::erf_gate, static_cast<float>(*inner), static_cast<float>(*outer));
+  stages.resize(stages.size() - kErfGateStages);
+  stages.push_back(function(Function::erf_gate, static_cast<float>(*inner), static_cast<float>(*outer)));
 }
 
 }  // namespace
 
 std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes, ValueId through) {
-  const ValueId first = through;
   std::vector<Stage> out;
+  std::vector<ValueId> arguments;  // of the stages, where they are values of the program
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto gated = i + 1 < nodes.size() ? gated_stage_of(facts, *nodes[i], *nodes[i + 1], through) : std::nullopt;
     if (gated) {
@@ -377,9 +394,12 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
       if (!stages) return std::nullopt;
       out.insert(out.end(), stages->begin(), stages->end());
     }
+    arguments.push_back(through);
+    arguments.resize(out.size(), ValueId::none);
     through = nodes[i]->output(0);
+    if (out.size() >= kErfGateStages) join_erf_gate(facts, out, arguments[out.size() - kErfGateStages]);
+    arguments.resize(out.size());
   }
-  join_erf_gate(facts, out, first);
   return out;
 }
 
