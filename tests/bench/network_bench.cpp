@@ -1,8 +1,10 @@
 // Whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice and of other runtimes, and
 // time on the clock at two threads. Ratios are medians over rounds, each within its round, so that what else the machine does falls on all.
-//   cmake/dev bench network [--json FILE] [REGEX [ROUNDS [BUSY]]]      BUSY: processes that compete for the processors
-//   RELAYOUT_PYTHON=PYTHON                   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
-//   ONEDNN_MAX_CPU_ISA=AVX2                  relayout and OpenVINO as on an older processor; ONNX Runtime has no such switch
+//   cmake/dev bench network [--as-avx2] [--json FILE] [REGEX [ROUNDS [BUSY]]]
+//   BUSY                     processes that compete for the processors
+//   --as-avx2                all runtimes see a processor without AVX-512, where this one can hide it
+//   RELAYOUT_PYTHON=PYTHON   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
+// "ratio" behind auto, always and never: automatic over the faster of the two others; 1 where their steps are the same.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +63,7 @@ struct Runner {
   std::string name;
   int threads;
   std::function<Time(int runs)> measure;
+  std::string plan = {};  ///< of an own runner: its steps
   std::vector<Time> times = {};
 
   [[nodiscard]] double of(const Time& time) const { return threads == 1 ? time.processor : time.clock; }
@@ -147,16 +152,24 @@ Inputs inputs_of(const Graph& graph) {
   return out;
 }
 
+std::string words_of(const PlanInfo& plan) {
+  std::string out;
+  for (const StepInfo& step : plan.steps) out += step.node + " " + step.op_type + " " + step.implementation + " " + step.layout + "\n";
+  return out;
+}
+
 Runner own_runner(const char* name, int threads, LayoutChoice layout, const Graph& graph, const Inputs& inputs) {
   ExecuteOptions options;
   options.threads = threads;
   options.layout = layout;
   const auto executor = std::make_shared<Executor>(graph, options);
-  return {name, threads, [executor, &inputs](int runs) {
-            const double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID), clock = seconds_of(CLOCK_MONOTONIC);
-            for (int i = 0; i < runs; ++i) (void)executor->run(inputs);
-            return Time{(seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / runs, (seconds_of(CLOCK_MONOTONIC) - clock) / runs};
-          }};
+  (void)executor->run(inputs);
+  const auto measure = [executor, &inputs](int runs) {
+    const double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID), clock = seconds_of(CLOCK_MONOTONIC);
+    for (int i = 0; i < runs; ++i) (void)executor->run(inputs);
+    return Time{(seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / runs, (seconds_of(CLOCK_MONOTONIC) - clock) / runs};
+  };
+  return {name, threads, measure, words_of(executor->plan_info())};
 }
 
 Runner other_runner(const OtherRuntime& other) {
@@ -233,6 +246,17 @@ class Bench {
     return out;
   }
 
+  /// At least 1 where one of the others runs the same steps.
+  static std::optional<Estimate> over_other_plans(const Runner& automatic, const std::vector<const Runner*>& others) {
+    std::vector<const Runner*> different;
+    for (const Runner* const one : others) {
+      if (one->plan != automatic.plan) different.push_back(one);
+    }
+    const auto out = largest(automatic, different);
+    const bool is_among_them = different.size() < others.size();
+    return is_among_them && (!out || out->median < 1) ? estimate(std::vector<double>(automatic.times.size(), 1.0)) : out;
+  }
+
   void print(const std::string& name, const std::vector<Runner>& runners) {
     const auto find = [&](const char* wanted, int threads) -> const Runner* {
       const auto found = std::ranges::find_if(runners, [&](const Runner& one) { return one.name == wanted && one.threads == threads; });
@@ -247,7 +271,8 @@ class Bench {
     };
     const auto cell = [](const Runner* runner) { return runner == nullptr ? std::nan("") : runner->median() * 1e3; };
     const Runner &one = runners[0], &two = runners[3];
-    const auto layout = largest(one, {&runners[1], &runners[2]}), peer_one = largest(one, peers(1)), peer_two = largest(two, peers(2));
+    const auto layout = over_other_plans(one, {&runners[1], &runners[2]}), peer_one = largest(one, peers(1)),
+               peer_two = largest(two, peers(2));
     std::vector<double> clocks;
     for (std::size_t i = 0; i < one.times.size(); ++i) clocks.push_back(two.times[i].clock / one.times[i].clock);
     const double both = median_of(clocks);
@@ -308,17 +333,36 @@ int bench_all(const std::regex& pattern, int rounds, int busy, const fs::path& j
   return 0;
 }
 
+/// With a library preloaded that hides AVX-512 from this program and from those that it starts; returns where that is so.
+void start_again_as_avx2(char** argv) {
+#ifdef RELAYOUT_AS_AVX2
+  constexpr const char* kVariable = "LD_PRELOAD";
+  const char* const loaded = std::getenv(kVariable);
+  if (loaded != nullptr && std::string_view(loaded) == RELAYOUT_AS_AVX2) return;
+  setenv(kVariable, RELAYOUT_AS_AVX2, 1);
+  execv("/proc/self/exe", argv);
+#else
+  (void)argv;
+#endif
+  throw std::runtime_error("cannot hide AVX-512 here");
+}
+
 }  // namespace
 }  // namespace relayout::test
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a runtime that ended has no answer
   try {
-    const bool has_json = argc > 2 && std::string(argv[1]) == "--json";
-    const std::vector<std::string> words(argv + (has_json ? 3 : 1), argv + argc);
+    std::vector<std::string> words(argv + 1, argv + argc);
+    const auto take_flag = [&](const char* name) { return std::erase(words, name) > 0; };
+    if (take_flag("--as-avx2")) relayout::test::start_again_as_avx2(argv);
+    std::string json;
+    if (words.size() > 1 && words[0] == "--json") {
+      json = words[1];
+      words.erase(words.begin(), words.begin() + 2);
+    }
     const auto number = [&](std::size_t index, int otherwise) { return words.size() > index ? std::stoi(words[index]) : otherwise; };
-    return relayout::test::bench_all(std::regex(words.empty() ? "" : words[0]), std::max(number(1, 11), 1), number(2, 0),
-                                     has_json ? argv[2] : "");
+    return relayout::test::bench_all(std::regex(words.empty() ? "" : words[0]), std::max(number(1, 11), 1), number(2, 0), json);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench: %s\n", error.what());
     return 1;
