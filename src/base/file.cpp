@@ -27,7 +27,7 @@
 namespace relayout {
 namespace {
 
-[[noreturn]] void fail_at(const std::string& name, const std::string& what) {
+[[noreturn]] void fail_with(const std::string& name, const std::string& what) {
   fail(ErrorKind::io, escape(name) + ": " + what);
 }
 
@@ -57,18 +57,18 @@ std::shared_ptr<File> File::open(const std::filesystem::path& path) {
   std::shared_ptr<File> file(new File);
   file->name_ = path.string();
   file->path_ = path;
-  if (file->name_.find('\0') != std::string::npos) fail_at(file->name_, "the path contains a NUL character");
+  if (file->name_.find('\0') != std::string::npos) fail_with(file->name_, "the path contains a NUL character");
   file->descriptor_ = open_for_reading(path);
-  if (file->descriptor_ < 0) fail_at(file->name_, system_message());
+  if (file->descriptor_ < 0) fail_with(file->name_, system_message());
   file->note_state();
   return file;
 }
 
 void File::note_state() {
   struct stat state{};
-  if (::fstat(descriptor_, &state) != 0) fail_at(name_, system_message());
-  if (S_ISDIR(state.st_mode)) fail_at(name_, "is a directory");
-  if (!S_ISREG(state.st_mode)) fail_at(name_, "is not a regular file");
+  if (::fstat(descriptor_, &state) != 0) fail_with(name_, system_message());
+  if (S_ISDIR(state.st_mode)) fail_with(name_, "is a directory");
+  if (!S_ISREG(state.st_mode)) fail_with(name_, "is not a regular file");
   size_ = state.st_size;
   device_ = static_cast<int64_t>(state.st_dev);
   inode_ = static_cast<int64_t>(state.st_ino);
@@ -85,10 +85,10 @@ std::shared_ptr<File> File::from_standard_input() {
     check_interrupt();
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_at(file->name_, system_message());
+    if (got < 0) fail_with(file->name_, system_message());
     if (got == 0) break;
     const int error = write_all(file->descriptor_, {buffer.data(), as_size(got)});
-    if (error != 0) fail_at(file->name_, "cannot write a temporary file: " + std::generic_category().message(error));
+    if (error != 0) fail_with(file->name_, "cannot write a temporary file: " + std::generic_category().message(error));
   }
   file->note_state();
   return file;
@@ -119,8 +119,8 @@ void File::read(int64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_at(name_, system_message());
-    if (got == 0) fail_at(name_, "the file shrank while it was read");
+    if (got < 0) fail_with(name_, system_message());
+    if (got == 0) fail_with(name_, "the file shrank while it was read");
     out = out.subspan(as_size(got));
     offset += got;
   }
@@ -129,9 +129,9 @@ void File::read(int64_t offset, std::span<std::byte> out) const {
 void File::check_unchanged() const {
   if (descriptor_ < 0) return;
   struct stat state{};
-  if (::fstat(descriptor_, &state) != 0) fail_at(name_, system_message());
+  if (::fstat(descriptor_, &state) != 0) fail_with(name_, system_message());
   if (state.st_size != size_ || state.st_mtim.tv_sec != mtime_seconds_ || state.st_mtim.tv_nsec != mtime_nanoseconds_) {
-    fail_at(name_, "the file changed while it was read");
+    fail_with(name_, "the file changed while it was read");
   }
 }
 

@@ -9,9 +9,6 @@
 
 namespace relayout::cli {
 
-/// Standard input or output in place of a file.
-inline constexpr char kStream[] = "-";
-
 /// Options of the command line beyond those of the library.
 struct ConvertRequest {
   std::vector<std::string> inputs;

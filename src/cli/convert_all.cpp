@@ -70,7 +70,7 @@ int report_known(const Common& common, const ConvertJob& job, Json report, Json&
 }
 
 /// The outcome for one model, before anything is said of it.
-struct Outcome {
+struct ConvertOutcome {
   std::optional<std::string> key;       ///< of the cache
   std::optional<Json> known;            ///< the report of an earlier conversion that still holds
   std::optional<ConvertResult> result;  ///< else
@@ -80,7 +80,7 @@ struct Outcome {
 };
 
 void try_to_convert(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache, const ConvertOptions& options,
-                    Outcome& out) {
+                    ConvertOutcome& out) {
   if (cache != nullptr) out.key = cache->key_of(job.input, job.output);
   if (cache != nullptr && out.key) out.known = cache->find(*out.key, job.output);
   if (out.known) return;
@@ -91,8 +91,9 @@ void try_to_convert(const ConvertRequest& request, const ConvertJob& job, const 
 }
 
 /// A failure is part of the outcome.
-Outcome convert_one(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache, const ConvertOptions& options) {
-  Outcome out;
+ConvertOutcome convert_one(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache,
+                           const ConvertOptions& options) {
+  ConvertOutcome out;
   try {
     try_to_convert(request, job, cache, options, out);
   } catch (...) {
@@ -102,7 +103,7 @@ Outcome convert_one(const ConvertRequest& request, const ConvertJob& job, const 
 }
 
 /// Says what became of a model, one of several where there are `others`; its exit code. Throws what stopped it.
-int report_one(const ConvertRequest& request, const Common& common, const ConvertJob& job, Outcome& outcome, ConversionCache* cache,
+int report_one(const ConvertRequest& request, const Common& common, const ConvertJob& job, ConvertOutcome& outcome, ConversionCache* cache,
                ResultsToVerify* others, Json& documents) {
   for (const std::string& warning : outcome.warnings) log_warning(warning);
   if (outcome.error) std::rethrow_exception(outcome.error);
@@ -121,11 +122,11 @@ int report_one(const ConvertRequest& request, const Common& common, const Conver
 }
 
 /// Several models side by side, a thread each: most are too small for two threads to gain anything within one.
-std::vector<Outcome> convert_together(const ConvertRequest& request, std::span<const ConvertJob> jobs, const ConversionCache* cache,
-                                      int threads) {
+std::vector<ConvertOutcome> convert_together(const ConvertRequest& request, std::span<const ConvertJob> jobs, const ConversionCache* cache,
+                                             int threads) {
   Progress progress(true);
   std::atomic<int64_t> done{0};
-  std::vector<Outcome> outcomes(jobs.size());
+  std::vector<ConvertOutcome> outcomes(jobs.size());
   ConvertOptions options = request.options;
   options.threads = 1;
   parallel_for(std::ssize(jobs), threads, [&](int64_t i) {
@@ -138,7 +139,7 @@ std::vector<Outcome> convert_together(const ConvertRequest& request, std::span<c
 }
 
 /// One model alone, with all threads.
-Outcome convert_alone(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache) {
+ConvertOutcome convert_alone(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache) {
   Progress progress(true);
   ConvertOptions options = request.options;
   options.save.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
@@ -167,8 +168,8 @@ int convert_all(const ConvertRequest& request, const Common& common, std::span<c
   ResultsToVerify results;
   for (std::size_t begin = 0; begin < jobs.size(); begin += together) {
     const std::span part = jobs.subspan(begin, std::min(together, jobs.size() - begin));
-    std::vector<Outcome> outcomes =
-        is_shared ? convert_together(request, part, cache, threads) : std::vector<Outcome>{convert_alone(request, part.front(), cache)};
+    std::vector<ConvertOutcome> outcomes = is_shared ? convert_together(request, part, cache, threads)
+                                                     : std::vector<ConvertOutcome>{convert_alone(request, part.front(), cache)};
     for (std::size_t i = 0; i < part.size(); ++i) {
       try {
         worst =

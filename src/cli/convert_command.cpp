@@ -213,7 +213,7 @@ void declare_report(OptionSet& options, ConvertRequest& request) {
 }
 
 /// Options that would do nothing, or contradict each other.
-void declare_rules(OptionSet& options) {
+void declare_convert_rules(OptionSet& options) {
   options.excludes({"--output"}, {"--out-dir", "--in-place"});
   options.excludes({"--in-place"}, {"--out-dir"});
   options.excludes({"--cache"}, {"--in-place", "--share-data"}, "a later run must find models and results as they were");
@@ -259,13 +259,13 @@ void declare_rules(OptionSet& options) {
                    "lists convert nothing");
 }
 
-std::function<int()> prepare(OptionSet& options, const Common& common) {
+std::function<int()> prepare_convert(OptionSet& options, const Common& common) {
   auto request = std::make_shared<ConvertRequest>();
   options.positional("MODEL...", request->inputs, 0, std::string::npos, "ONNX files; - is standard input");
   declare_passes(options, *request);
   declare_files(options, *request);
   declare_report(options, *request);
-  declare_rules(options);
+  declare_convert_rules(options);
   return [request, &options, &common] {
     check_passes(options, *request);
     request->facts = program_facts();
@@ -290,7 +290,7 @@ const Command kConvert = {
     "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"
     "relayout convert net.onnx --dry-run -v        every verdict, nothing written\n"
     "relayout convert - -o - < net.onnx > out.onnx",
-    prepare,
+    prepare_convert,
 };
 
 }  // namespace relayout::cli

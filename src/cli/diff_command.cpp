@@ -34,7 +34,7 @@
 namespace relayout::cli {
 namespace {
 
-struct Request {
+struct DiffRequest {
   std::vector<std::string> files, steps, fail_on;
   std::optional<double> least_us;
   std::string names = "op", junit, csv, markdown, html;
@@ -48,7 +48,7 @@ struct Request {
 constexpr std::size_t kMostFiles = 64;
 
 /// Times of different machines do not compare: said, or refused where a gate would go by them.
-void check_machines(const Trace& control, const Trace& test, const Request& request, const DiffGate& gate) {
+void check_machines(const Trace& control, const Trace& test, const DiffRequest& request, const DiffGate& gate) {
   if (control.machine.empty() || test.machine.empty() || control.machine == test.machine || request.any_machine) return;
   const std::string what = escape(control.path) + " and " + escape(test.path) + " were measured on different machines or settings (" +
                            escape(control.machine) + "; " + escape(test.machine) + ")";
@@ -56,7 +56,7 @@ void check_machines(const Trace& control, const Trace& test, const Request& requ
   log_warning(what);
 }
 
-DiffGate gate_of(const Request& request) {
+DiffGate gate_of(const DiffRequest& request) {
   DiffGate gate = read_gate(request.fail_on);
   gate.strict = request.strict;
   if (gate.strict && !gate.slower && !gate.faster) fail(ErrorKind::usage, "--strict has an effect on --fail-on slower and faster only");
@@ -72,7 +72,7 @@ struct Report {
   std::vector<std::string> failed, undecided;
 };
 
-Report compare_traces(Request& request, const Common& common, const ReportStyle& style) {
+Report compare_traces(DiffRequest& request, const Common& common, const ReportStyle& style) {
   TraceOptions options;
   for (const std::string& step : request.steps) options.steps.push_back(parse_integer("--steps", step, 0));
   options.names_of_nodes = request.names == "node";
@@ -103,7 +103,7 @@ Report compare_traces(Request& request, const Common& common, const ReportStyle&
 }
 
 /// The causes of the difference of two models' times, by their profiles.
-ProfileComparison compare_times(const Request& request, std::size_t number, const ModelDiff& diff) {
+ProfileComparison compare_times(const DiffRequest& request, std::size_t number, const ModelDiff& diff) {
   Profile a = read_profile(request.profiles.front()), b = read_profile(request.profiles[number]);
   if (a.mode != b.mode || a.clock != b.clock) {
     fail(ErrorKind::usage,
@@ -118,7 +118,7 @@ ProfileComparison compare_times(const Request& request, std::size_t number, cons
 }
 
 /// The first model against each other one. Two are read at a time.
-Report compare_models(const Request& request, const Common& common, const ReportStyle& style) {
+Report compare_models(const DiffRequest& request, const Common& common, const ReportStyle& style) {
   const ModelChoice choice{.top = as_size(common.verbose ? 0 : request.top),
                            .only = request.choice.only,
                            .exclude = request.choice.exclude,
@@ -160,7 +160,7 @@ Report compare_models(const Request& request, const Common& common, const Report
 }
 
 /// Whether the files are models; Error{usage} when only some are, or where options speak of the other kind.
-bool are_models(const Request& request, const OptionSet& options) {
+bool are_models(const DiffRequest& request, const OptionSet& options) {
   const std::string* model = nullptr;
   const std::string* run = nullptr;
   for (const std::string& file : request.files) (holds_model(file) ? model : run) = &file;
@@ -189,7 +189,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return quote(names.front()) + (names.size() > 1 ? " and " + format_count(static_cast<int64_t>(names.size()) - 1) + " more" : "");
 }
 
-int run(Request& request, const Common& common, const OptionSet& options) {
+int run(DiffRequest& request, const Common& common, const OptionSet& options) {
   const bool models = are_models(request, options);
   Destinations destinations;
   destinations.add("--junit", request.junit);
@@ -223,8 +223,8 @@ int run(Request& request, const Common& common, const OptionSet& options) {
   return code;
 }
 
-std::function<int()> prepare(OptionSet& options, const Common& common) {
-  auto request = std::make_shared<Request>();
+std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<DiffRequest>();
   options.positional(
       "A B...", request->files, 2, kMostFiles,
       "models, or traces and profiles (.json, .json.gz, .csv); the first is the baseline, each other one is compared with it");
@@ -278,7 +278,7 @@ const Command kDiff = {
     "relayout diff pytorch.json.gz relayout.json --names op --top 10\n"
     "relayout diff a.json b.json --fail-on added,removed,slower:5% --json\n"
     "relayout diff ort_trace.json ort_trace2.json --names node --min-us 100",
-    prepare,
+    prepare_diff,
 };
 
 }  // namespace relayout::cli

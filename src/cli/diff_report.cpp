@@ -141,7 +141,6 @@ std::string table_text(const TracePair& pair, const DiffChoice& choice, const Re
   TextTable table({.gap = 2, .color = style.color, .width = style.width});
   const auto head = [](const char* text) { return Cell(text, Style::faint, Align::right); };
   table.row({{"operation", Style::faint}, head("A"), head("B"), head("A µs"), head("B µs"), head("difference"), {"change", Style::faint}});
-  const auto right = [](std::string text, Style look = Style::plain) { return Cell(std::move(text), look, Align::right); };
   Sum all, rest, excluded;
   for (const OperationDifference& row : pair.left_out) excluded.add(row);
   for (const auto* rows : {&pair.rows, &pair.left_out}) {
@@ -182,7 +181,6 @@ std::string chart(const TracePair& pair, const std::array<Number OperationDiffer
   std::ranges::stable_sort(order, std::greater{},
                            [&](const OperationDifference* row) { return std::abs(value(*row, 1) - value(*row, 0)); });
   if (order.size() > kMostRows) order.resize(kMostRows);
-  const auto right = [](std::string cell) { return Cell(std::move(cell), Style::plain, Align::right); };
   std::vector<std::vector<Cell>> rows;
   for (const OperationDifference* row : order) {
     const double a = value(*row, 0), b = value(*row, 1);

@@ -18,7 +18,7 @@ namespace relayout::cli {
 namespace {
 
 /// In the one line, not in a hint: it must be seen wherever the line is.
-constexpr char kReport[] = " (a defect in relayout: please report it, with the model and the command line)";
+constexpr char kDefectWords[] = " (a defect in relayout: please report it, with the model and the command line)";
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool Failure::is_interruption() const {
 }
 
 Failure defect_failure(const std::string& message) {
-  return {exit_code(ErrorKind::defect), message + kReport, ""};
+  return {exit_code(ErrorKind::defect), message + kDefectWords, ""};
 }
 
 Failure current_failure() {

@@ -21,7 +21,7 @@
 namespace relayout::cli {
 namespace {
 
-struct Request {
+struct InspectRequest {
   std::vector<std::string> models;
   bool layout = false, compare = false;
   std::string when = "auto", dot, html;
@@ -30,7 +30,7 @@ struct Request {
   [[nodiscard]] bool wants_layout() const { return layout || compare || options.measure || !dot.empty() || !html.empty(); }
 };
 
-int inspect_one(const Request& request, const Common& common) {
+int inspect_one(const InspectRequest& request, const Common& common) {
   Destinations destinations;
   destinations.add("--dot", request.dot);
   destinations.add("--html", request.html);
@@ -52,7 +52,7 @@ int inspect_one(const Request& request, const Common& common) {
 }
 
 /// Several models, a line each. One that fails does not stop the rest.
-int inspect_all(const Request& request, const Common& common) {
+int inspect_all(const InspectRequest& request, const Common& common) {
   std::vector<InspectResult> results;
   Json documents = Json::array();
   int worst = 0;
@@ -81,7 +81,7 @@ int inspect_all(const Request& request, const Common& common) {
   return worst;
 }
 
-int run(Request& request, const Common& common) {
+int run(InspectRequest& request, const Common& common) {
   request.options.threads = common.threads;
   request.options.sizes = {dims_of(request.dims), shapes_of(request.shapes)};
   if (request.wants_layout()) request.options.layout = LayoutRequest{choice_of(request.when), request.options.sizes, request.compare};
@@ -91,8 +91,8 @@ int run(Request& request, const Common& common) {
   return inspect_all(request, common);
 }
 
-std::function<int()> prepare(OptionSet& options, const Common& common) {
-  auto request = std::make_shared<Request>();
+std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<InspectRequest>();
   options.positional("MODEL...", request->models, 1, std::string::npos, "ONNX files; - is standard input; of several, a line each");
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.assignments("--dim", "N=2", request->dims, "size of a named dimension (default: 1)");
@@ -121,7 +121,7 @@ const Command kInspect = {
     "relayout inspect net.onnx --layout --compare\n"
     "relayout inspect net.onnx --layout --html plan.html\n"
     "relayout inspect net.onnx --json",
-    prepare,
+    prepare_inspect,
 };
 
 }  // namespace relayout::cli

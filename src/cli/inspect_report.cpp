@@ -233,7 +233,6 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
 std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style) {
   TextTable table({.gap = 2, .color = style.color, .width = style.width});
   const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
-  const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
   const auto add = [&](std::vector<Cell> cells, std::vector<Cell> sizes, std::vector<Cell> work) {
     if (has_columns(style, kUsualWidth)) std::ranges::move(sizes, std::back_inserter(cells));
     std::ranges::move(work, std::back_inserter(cells));

@@ -15,6 +15,9 @@
 
 namespace relayout::cli {
 
+/// Standard input or output, in the place of a file.
+inline constexpr char kStream[] = "-";
+
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
 /// The options of one subcommand: declared once, read from the command line and from a configuration file, printed as its help.

@@ -35,7 +35,7 @@ namespace {
 constexpr int64_t kShownRows = 20;  ///< of a text: with its head and sums a screen
 constexpr int kTracedRuns = 10;     ///< enough to see what repeats; some hundred kilobytes for a network of a hundred steps
 
-struct Request {
+struct ProfileRequest {
   std::vector<std::string> models, threads;
   InputWords inputs;
   std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown, html, peak;
@@ -72,7 +72,7 @@ struct Setting {
 };
 
 /// All combinations of --threads and --dim, the last of them varying fastest.
-std::vector<Setting> settings_of(const Request& request) {
+std::vector<Setting> settings_of(const ProfileRequest& request) {
   std::vector<Setting> settings(1);
   const auto multiply = [&](std::size_t count, const auto& set) {
     std::vector<Setting> out;
@@ -100,7 +100,7 @@ std::vector<Setting> settings_of(const Request& request) {
 }
 
 /// The words of the command line, in the library's types.
-void read_words(Request& request, bool is_text) {
+void read_words(ProfileRequest& request, bool is_text) {
   ProfileOptions& options = request.options;
   options.seed = static_cast<uint64_t>(request.inputs.seed);
   options.shapes = shapes_of(request.inputs.shapes);
@@ -119,7 +119,7 @@ void read_words(Request& request, bool is_text) {
   request.table.top = as_size(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
 }
 
-Destinations destinations_of(const Request& request) {
+Destinations destinations_of(const ProfileRequest& request) {
   Destinations out;
   out.add("--csv", request.csv);
   out.add("--markdown", request.markdown);
@@ -129,31 +129,31 @@ Destinations destinations_of(const Request& request) {
   return out;
 }
 
-Profile run_setting(const Request& request, const Setting& setting) {
+Profile run_setting(const ProfileRequest& request, const Setting& setting) {
   ProfileOptions options = request.options;
   options.threads = setting.threads;
   options.dims = setting.dims;
   return profile(request.models.front(), options);
 }
 
-ReportStyle style_of(const Common& common, bool to_error) {
+ReportStyle report_style(const Common& common, bool to_error) {
   return {
       .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
 }
 
-int run_sweep(const Request& request, const Common& common, const std::vector<Setting>& settings, Progress& progress) {
+int run_sweep(const ProfileRequest& request, const Common& common, const std::vector<Setting>& settings, Progress& progress) {
   std::vector<Profile> profiles;
   for (const Setting& setting : settings) profiles.push_back(run_setting(request, setting));
   progress.clear();
   if (common.json) {
     write_document(sweep_json(profiles), 0);
   } else {
-    write_report(sweep_text(profiles, style_of(common, false)));
+    write_report(sweep_text(profiles, report_style(common, false)));
   }
   return 0;
 }
 
-void write_trace(const Request& request, const Common& common, const Profile& result) {
+void write_trace(const ProfileRequest& request, const Common& common, const Profile& result) {
   if (request.trace.empty()) return;
   const TraceText trace = trace_text(result, request.trace_names == "node");
   write_destination(request.trace, request.trace.ends_with(".gz") ? gzip_text(trace.text) : trace.text);
@@ -162,7 +162,7 @@ void write_trace(const Request& request, const Common& common, const Profile& re
               " of later runs left out, which the table counts\n");
 }
 
-void write_annotated(const Request& request, const Common& common, const Profile& result) {
+void write_annotated(const ProfileRequest& request, const Common& common, const Profile& result) {
   if (request.annotated.empty()) return;
   const AnnotatedVersion version = annotate(request.models.front(), result, request.annotated, request.options.load);
   if (version.had == version.has || common.quiet) return;
@@ -170,7 +170,7 @@ void write_annotated(const Request& request, const Common& common, const Profile
               ", because nodes hold no metadata before\n");
 }
 
-int run_one(const Request& request, const Common& common, const Setting& setting, Progress& progress) {
+int run_one(const ProfileRequest& request, const Common& common, const Setting& setting, Progress& progress) {
   Profile result = run_setting(request, setting);
   if (!request.peak.empty()) result.peak = peak_of(request.peak, result.context.threads);
   progress.clear();
@@ -189,12 +189,12 @@ int run_one(const Request& request, const Common& common, const Setting& setting
   } else if (request.reference_columns) {
     write_report(reference_columns(make_table(result, all)));
   } else {
-    (to_error ? write_error : write_report)(profile_text(result, table, style_of(common, to_error)));
+    (to_error ? write_error : write_report)(profile_text(result, table, report_style(common, to_error)));
   }
   return 0;
 }
 
-int run_pair(const Request& request, const Common& common, const Setting& setting, Progress& progress) {
+int run_pair(const ProfileRequest& request, const Common& common, const Setting& setting, Progress& progress) {
   ProfileOptions options = request.options;
   options.threads = setting.threads;
   options.dims = setting.dims;
@@ -209,7 +209,7 @@ int run_pair(const Request& request, const Common& common, const Setting& settin
     write_document(comparison_json(result, request.table, gate), exit_code(result, gate));
   } else {
     const bool to_error = destinations_of(request).take_output();
-    (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, style_of(common, to_error)));
+    (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, report_style(common, to_error)));
   }
   return exit_code(result, gate);
 }
@@ -236,7 +236,7 @@ void check_options(const OptionSet& options, bool is_pair, bool is_sweep) {
   }
 }
 
-int run(Request& request, const Common& common, const OptionSet& options) {
+int run(ProfileRequest& request, const Common& common, const OptionSet& options) {
   keep_freed_pages();
   read_words(request, !common.verbose);
   destinations_of(request).check(common.json);
@@ -249,7 +249,7 @@ int run(Request& request, const Common& common, const OptionSet& options) {
   return is_sweep ? run_sweep(request, common, settings, progress) : run_one(request, common, settings.front(), progress);
 }
 
-void declare_measuring(OptionSet& options, Request& request) {
+void declare_measuring(OptionSet& options, ProfileRequest& request) {
   options.group("Measuring");
   options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure (default: 50, of two models 100 pairs, within --max-time)");
   options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side");
@@ -260,7 +260,7 @@ void declare_measuring(OptionSet& options, Request& request) {
   options.list("--threads", "N,…", request.threads, "threads to use (default: all CPUs of this process); of several, a line each", ',');
 }
 
-void declare_comparison(OptionSet& options, Request& request) {
+void declare_comparison(OptionSet& options, ProfileRequest& request) {
   options.group("Two models");
   options.text("--fail-on-slowdown", "P%", request.slowdown, "exit 1 when OTHER is slower by more than P %, its whole interval beyond");
   options.flag("--strict", request.strict, "exit 1 also when the interval holds that limit");
@@ -269,7 +269,7 @@ void declare_comparison(OptionSet& options, Request& request) {
   options.needs({"--strict"}, {"--fail-on-slowdown"});
 }
 
-void declare_table(OptionSet& options, Request& request) {
+void declare_table(OptionSet& options, ProfileRequest& request) {
   options.group("Table");
   options.text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by,
                "one line for each (default: node); scopes are parts of nodes' paths");
@@ -294,8 +294,8 @@ void declare_table(OptionSet& options, Request& request) {
   options.needs({"--trace-names"}, {"--trace"});
 }
 
-std::function<int()> prepare(OptionSet& options, const Common& common) {
-  auto request = std::make_shared<Request>();
+std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<ProfileRequest>();
   options.positional("MODEL [OTHER]", request->models, 1, 2, "an ONNX file; two are run in turn and compared");
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   declare_measuring(options, *request);
@@ -321,7 +321,7 @@ const Command kProfile = {
     "relayout profile net.onnx --threads 1,2,4 --dim batch=1,8\n"
     "relayout profile net.onnx --until 1% --csv net.csv --trace net.json.gz\n"
     "relayout profile net.onnx net.cl.onnx --threads 1 --fail-on-slowdown 5%",
-    prepare,
+    prepare_profile,
 };
 
 }  // namespace relayout::cli

@@ -51,13 +51,13 @@ std::string answer(const Estimate& estimate) {
   return "inconclusive";
 }
 
-std::string percent(double part) {
+std::string exact_percent(double part) {
   return significant(100 * part, 6) + " %";
 }
 
 std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& gate) {
   const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate.limit);
-  const std::string limit = percent(gate.limit);
+  const std::string limit = exact_percent(gate.limit);
   switch (verdict) {
     case SlowdownVerdict::slower:
       return "slower by more than " + limit;
@@ -87,7 +87,6 @@ std::string table_text(const ProfileComparison& comparison, const TableChoice& c
     cells.push_back(std::move(cause));
     table.row(std::move(cells));
   };
-  const auto right = [](std::string text, Style look = Style::plain) { return Cell(std::move(text), look, Align::right); };
   add({std::string(to_string(choice.by)), Style::faint}, {"op", Style::faint}, right("A µs", Style::faint), right("B µs", Style::faint),
       right("difference", Style::faint), {nodes ? "cause" : "", Style::faint});
   for (const PairedLine& line : pair_tables(comparison, choice)) {

@@ -29,13 +29,9 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 2000;  ///< of a table; the data below the page has all
+constexpr std::size_t kMostTableRows = 2000;  ///< of a table; the data below the page has all
 
-Cell right(std::string text) {
-  return {std::move(text), Style::plain, Align::right};
-}
-
-std::string rate(const std::optional<double>& value) {
+std::string rate_text(const std::optional<double>& value) {
   return value ? fixed(*value, *value < 10 ? 2 : *value < 100 ? 1 : 0) : "–";
 }
 
@@ -133,7 +129,7 @@ VerdictPage::Section doubts(const Latency& latency) {
 
 VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice) {
   TableChoice all = choice;
-  all.top = std::min(choice.top == 0 ? kMostRows : choice.top, kMostRows);
+  all.top = std::min(choice.top == 0 ? kMostTableRows : choice.top, kMostTableRows);
   const ProfileTable table = make_table(profile, all);
   const double most = table.lines.empty() ? 0 : std::ranges::max(table.lines, {}, &TableLine::us).us;
   std::vector<std::vector<Cell>> rows;
@@ -141,7 +137,7 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
     std::string how = line.implementation;
     if (!line.absorbed.empty()) how += ", with " + counted(static_cast<int64_t>(line.absorbed.size()), "absorbed node");
     rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(fixed(100 * line.share, 1) + " %"),
-                    right(fixed(100 * line.cumulative, 1) + " %"), right(rate(line.gflops())), right(rate(line.gigabytes())),
+                    right(fixed(100 * line.cumulative, 1) + " %"), right(rate_text(line.gflops())), right(rate_text(line.gigabytes())),
                     right(line.part_of_peak ? fixed(100 * *line.part_of_peak, 1) + " %" : "n/a"), line.op, line.layout, line.shape,
                     std::move(how)});
   };
@@ -156,7 +152,7 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
 
 VerdictPage::Section differences(const ProfileComparison& comparison, const TableChoice& choice) {
   TableChoice all = choice;
-  all.top = kMostRows;
+  all.top = kMostTableRows;
   const std::vector<PairedLine> lines = pair_tables(comparison, all);
   double most = 0;
   for (const PairedLine& line : lines) most = std::max(most, std::abs(line.difference()));

@@ -333,7 +333,6 @@ std::string threads_of(const std::vector<Profile>& profiles) {
 std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style) {
   const bool has_usual = has_columns(style, kUsualWidth), has_wide = has_columns(style, kWide);
   const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
-  const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
   TextTable table({.gap = 2, .color = style.color, .width = style.width});
   const auto add = [&](std::vector<Cell> cells, std::vector<Cell> wide, std::vector<Cell> usual, Cell ratio) {
     if (has_wide) std::ranges::move(wide, std::back_inserter(cells));

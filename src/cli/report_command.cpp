@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Request {
+struct ReportRequest {
   std::vector<std::string> words;
   CaseWords cases;
   std::string expected;
@@ -45,7 +45,7 @@ std::vector<std::string> reports_of(const std::string& word) {
   return out;
 }
 
-SuiteResult merged(const Request& request) {
+SuiteResult merged(const ReportRequest& request) {
   std::vector<SuitePart> parts;
   for (std::size_t i = 1; i < request.words.size(); ++i) {
     for (const std::string& report : reports_of(request.words[i])) parts.push_back({report, read_suite(report)});
@@ -57,7 +57,7 @@ SuiteResult merged(const Request& request) {
   return merge_suites(std::move(parts), how);
 }
 
-int run(const Request& request, const Common& common, const OptionSet& options) {
+int run(const ReportRequest& request, const Common& common, const OptionSet& options) {
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action != "merge" && action != "show") fail(ErrorKind::usage, "report needs merge or show; see relayout report --help");
   if (request.words.size() < 2) fail(ErrorKind::usage, "report " + action + " needs REPORT; see relayout report --help");
@@ -70,8 +70,8 @@ int run(const Request& request, const Common& common, const OptionSet& options) 
   return write_suite(read_suite(request.words[1]), request.files, common);
 }
 
-std::function<int()> prepare(OptionSet& options, const Common& common) {
-  auto request = std::make_shared<Request>();
+std::function<int()> prepare_report(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<ReportRequest>();
   options.positional("REPORT...", request->words, 0, std::string::npos,
                      "merge or show, then reports of relayout verify --suite --json; merge takes folders of them too");
   options.group("Merging");
@@ -93,7 +93,7 @@ const Command kReport = {
     "relayout report merge shard-*.json --junit report.xml\n"
     "relayout report merge reports --cases-from list --json > whole.json\n"
     "relayout report show whole.json --html whole.html",
-    prepare,
+    prepare_report,
 };
 
 }  // namespace relayout::cli

@@ -6,16 +6,13 @@
 #include <string_view>
 
 #include "base/text_file.h"
+#include "cli/options.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "report/json.h"
 
 namespace relayout::cli {
-namespace {
-
-constexpr std::string_view kStream = "-";
-
-}  // namespace
+namespace {}  // namespace
 
 void Destinations::add(std::string_view option, const std::string& path) {
   if (!path.empty()) paths_.emplace_back(option, path);

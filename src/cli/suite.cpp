@@ -30,8 +30,6 @@
 namespace relayout::cli {
 namespace {
 
-constexpr char kStream[] = "-";
-
 std::string environment(const std::string& name) {
   const char* const value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): no thread changes it
   return value == nullptr ? "" : value;

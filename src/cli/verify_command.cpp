@@ -38,7 +38,7 @@
 namespace relayout::cli {
 namespace {
 
-struct Request {
+struct VerifyRequest {
   std::vector<std::string> models;
   std::string data;
   InputWords inputs;
@@ -81,7 +81,7 @@ DataType precision_of(const std::string& word) {
 }
 
 /// What was given as words, in the library's types.
-void read_words(Request& request) {
+void read_words(VerifyRequest& request) {
   VerifyOptions& options = request.options;
   options.seed = static_cast<uint64_t>(request.inputs.seed);
   options.dims = dims_of(request.inputs.dims);
@@ -102,14 +102,14 @@ void read_words(Request& request) {
   if (request.reference || request.mode == "reference") options.mode = Mode::reference;
 }
 
-ReportStyle style_of(const Request& request, const Common& common) {
+ReportStyle report_style(const VerifyRequest& request, const Common& common) {
   ReportStyle style = request.files.style(common);
   style.layers = request.layers;
   return style;
 }
 
 /// What the processes of a suite's cases are told besides the case.
-std::vector<std::string> case_options(const Request& request, const Common& common) {
+std::vector<std::string> case_options(const VerifyRequest& request, const Common& common) {
   const VerifyOptions& options = request.options;
   std::vector<std::string> words{"--threads", std::to_string(std::max(common.threads, 1))};
   const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
@@ -139,7 +139,7 @@ std::vector<std::string> case_options(const Request& request, const Common& comm
 }
 
 /// Every case of a tree, or of two.
-int verify_suite(Request& request, const Common& common, Progress& progress) {
+int verify_suite(VerifyRequest& request, const Common& common, Progress& progress) {
   if (!request.models.empty() || !request.data.empty()) fail(ErrorKind::usage, "--suite stands alone: no models, no --data");
   if (request.suite.cases.list) {
     list_cases(request.suite.cases, common.json);
@@ -152,20 +152,20 @@ int verify_suite(Request& request, const Common& common, Progress& progress) {
 }
 
 /// The stored outputs of one model.
-int verify_stored(const Request& request, const Common& common, Progress& progress) {
+int verify_stored(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
   const DataResult result = verify_data(request.models[0], request.data, request.options);
   progress.clear();
   const int code = request.files.write(common, {.suites = {junit_suite(result)},
                                                 .document = data_json(result),
-                                                .text = data_text(result, style_of(request, common)),
+                                                .text = data_text(result, report_style(request, common)),
                                                 .code = exit_code(result)});
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return code;
 }
 
 /// What the two files alone say.
-VerifyResult prove_pair(const std::string& original, const std::string& model, const Request& request, const Common& common) {
+VerifyResult prove_pair(const std::string& original, const std::string& model, const VerifyRequest& request, const Common& common) {
   VerifyResult result;
   result.a = original;
   result.b = model;
@@ -184,7 +184,7 @@ void judge_strictly(VerifyResult& result) {
 }
 
 /// One model against its original, as far as the options want.
-VerifyResult compare(const std::string& original, const std::string& model, const Request& request, const Common& common) {
+VerifyResult compare(const std::string& original, const std::string& model, const VerifyRequest& request, const Common& common) {
   if (request.proof) return prove_pair(original, model, request, common);
   VerifyResult result = verify(original, model, request.options);
   if (request.strict) judge_strictly(result);
@@ -192,7 +192,7 @@ VerifyResult compare(const std::string& original, const std::string& model, cons
 }
 
 /// Two models against each other.
-int verify_pair(const Request& request, const Common& common, Progress& progress) {
+int verify_pair(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.size() != 2) fail(ErrorKind::usage, "verify needs two models, or one with --data DIR; see relayout verify --help");
   if (request.options.mode) fail(ErrorKind::usage, "--mode goes with --data: two models are run as written and optimized");
   const bool allow_inconclusive = request.options.allow_inconclusive;
@@ -200,7 +200,7 @@ int verify_pair(const Request& request, const Common& common, Progress& progress
   progress.clear();
   const int code = request.files.write(common, {.suites = {junit_suite(result, allow_inconclusive)},
                                                 .document = verify_json(result, allow_inconclusive),
-                                                .text = verify_text(result, allow_inconclusive, style_of(request, common)),
+                                                .text = verify_text(result, allow_inconclusive, report_style(request, common)),
                                                 .page = [&] { return verify_html(result, allow_inconclusive); },
                                                 .code = exit_code(result, allow_inconclusive)});
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
@@ -208,7 +208,7 @@ int verify_pair(const Request& request, const Common& common, Progress& progress
 }
 
 /// One of many models; a failure of it does not stop the rest, an interruption does.
-PairOutcome judge(const Request& request, const Common& common, const std::string& model) {
+PairOutcome judge(const VerifyRequest& request, const Common& common, const std::string& model) {
   PairOutcome pair{"", model, {}, {}};
   try {
     pair.original = original_of(request.original, model);
@@ -222,7 +222,7 @@ PairOutcome judge(const Request& request, const Common& common, const std::strin
 }
 
 /// Every model against its own original.
-int verify_pairs(const Request& request, const Common& common, Progress& progress) {
+int verify_pairs(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.empty()) fail(ErrorKind::usage, "--original goes with the models to be judged");
   static_cast<void>(model_name_of(request.original, request.models.front()));  // a wrong pattern is wrong for all of them
   const bool allow_inconclusive = request.options.allow_inconclusive;
@@ -236,18 +236,18 @@ int verify_pairs(const Request& request, const Common& common, Progress& progres
   failures.print_hints();
   return request.files.write(common, {.suites = junit_suites(pairs, allow_inconclusive),
                                       .document = pairs_json(pairs, allow_inconclusive),
-                                      .text = pairs_text(pairs, allow_inconclusive, style_of(request, common)),
+                                      .text = pairs_text(pairs, allow_inconclusive, report_style(request, common)),
                                       .code = exit_code(pairs, allow_inconclusive)});
 }
 
 /// What is being handled right now, as the report's only case. That error is the one to tell, not what keeps the report from being written.
-void note_failure(const Request& request) {
+void note_failure(const VerifyRequest& request) {
   const Failure failure = current_failure();
   const std::string name = request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree;
   static_cast<void>(request.files.write_files({junit_suite(name, failure)}));
 }
 
-int run(Request& request, const Common& common) {
+int run(VerifyRequest& request, const Common& common) {
   keep_freed_pages();
   read_words(request);
   request.options.threads = common.threads;
@@ -270,7 +270,7 @@ int run(Request& request, const Common& common) {
 }
 
 /// Options that would do nothing, or contradict each other.
-void declare_rules(OptionSet& options) {
+void declare_verify_rules(OptionSet& options) {
   options.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from",
                  "--durations", "--resume", "--cache"},
                 {"--suite"});
@@ -335,8 +335,8 @@ void declare_rules(OptionSet& options) {
   options.excludes({"--rename"}, {"--match"});
 }
 
-std::function<int()> prepare(OptionSet& options, const Common& common) {
-  auto request = std::make_shared<Request>();
+std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<VerifyRequest>();
   options.positional("A B", request->models, 0, std::string::npos,
                      "the model that is right and the one to be judged; with --data only one, with --original all to be judged");
   options.text("--original", "PATTERN", request->original,
@@ -376,7 +376,7 @@ std::function<int()> prepare(OptionSet& options, const Common& common) {
   declare_report_files(options, request->files,
                        "a page with all figures, the error histogram and errors by depth; of a suite with all cases");
   declare_suite_options(options, request->suite);
-  declare_rules(options);
+  declare_verify_rules(options);
   return [request, &common] { return run(*request, common); };
 }
 
@@ -394,7 +394,7 @@ const Command kVerify = {
     "relayout verify --original '{stem}.onnx' models/*.cl.onnx --github\n"
     "relayout verify --suite onnx/backend/test/data --shard 1/4 --json\n"
     "relayout verify --suite originals --against converted",
-    prepare,
+    prepare_verify,
 };
 
 }  // namespace relayout::cli

@@ -28,10 +28,6 @@ namespace {
 /// Pages stay readable: of more outputs or layers than this, the first and the worst.
 constexpr std::size_t kMostOutputs = 40, kMostHistograms = 4, kMostUnexplained = 10;
 
-Cell right(std::string text, Style style = Style::plain) {
-  return {std::move(text), style, Align::right};
-}
-
 bool is_measured(const OutputComparison& output) {
   const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
   return !output.samples.empty() && !std::ranges::all_of(output.samples, is_empty) && output.bound > 0;

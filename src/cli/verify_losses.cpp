@@ -73,7 +73,6 @@ std::string loss_text(const OutputComparison& output) {
 std::string losses_table(const VerifyResult& result, const ReportStyle& style) {
   const std::size_t shown = style.verbose ? result.losses.size() : std::min(kMostNodes, result.losses.size());
   TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  const auto right = [](std::string text, Style of = Style::plain) { return Cell(std::move(text), of, Align::right); };
   table.row(
       {{"loss by node", Style::faint}, right("alone", Style::faint), right("expected", Style::faint), right("clipped", Style::faint), ""});
   for (const QuantizationLoss& loss : std::span(result.losses).first(shown)) {

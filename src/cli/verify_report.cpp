@@ -105,7 +105,6 @@ std::string ulp_text(const std::vector<int64_t>& histogram) {
 
 std::string samples_table(const OutputComparison& output, const ReportStyle& style) {
   TextTable table({.indent = 4, .gap = 2, .color = style.color, .width = style.width});
-  const auto right = [](std::string text) { return Cell(std::move(text), Style::plain, Align::right); };
   std::vector<Cell> head;
   for (const char* const title : {"sample", "error/range", "floor", "bound", "RMS/σ", "floor", "cosine", "PSNR", "ULP p50 · p99 · max"}) {
     head.emplace_back(title, Style::faint, Align::right);
@@ -232,7 +231,6 @@ void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& s
 /// Errors against depth.
 std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
   TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  const auto right = [](std::string text, Style of = Style::plain) { return Cell(std::move(text), of, Align::right); };
   table.row({{"node by node", Style::faint},
              "",
              right("alone", Style::faint),

@@ -23,7 +23,7 @@ namespace {
 using Key = std::function<uint64_t(std::size_t)>;
 
 /// A value that more nodes read shows nothing by being read.
-constexpr std::size_t kMostReaders = 64;
+constexpr std::size_t kMostCommonReaders = 64;
 
 struct Candidates {
   const Node* a = nullptr;
@@ -180,7 +180,8 @@ void Matching::match_readers(const Node& a, const Node& b) {
   };
   for (std::size_t i = 0; i < std::min(a.outputs().size(), b.outputs().size()); ++i) {
     const Value *const of_a = a.output(i), *const of_b = b.output(i);
-    if (of_a == nullptr || of_b == nullptr || of_a->uses().size() > kMostReaders || of_b->uses().size() > kMostReaders) continue;
+    if (of_a == nullptr || of_b == nullptr || of_a->uses().size() > kMostCommonReaders || of_b->uses().size() > kMostCommonReaders)
+      continue;
     const Use *const reader_a = only_reader(*of_a, of_a_), *const reader_b = only_reader(*of_b, of_b_);
     if (reader_a == nullptr || reader_b == nullptr || reader_a->index != reader_b->index) continue;
     if (proof::same_operator(*reader_a->node, *reader_b->node)) match(*reader_a->node, *reader_b->node);

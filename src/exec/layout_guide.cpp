@@ -23,10 +23,10 @@ namespace relayout::exec {
 namespace {
 
 /// Contents of constants up to this size are shown to the plan: axes.
-constexpr int64_t kSmallElements = 64;
+constexpr int64_t kFewElements = 64;
 
 std::optional<std::vector<int64_t>> integers_of(const KnownConstant& constant) {
-  if (constant.type() != DataType::int64 || !constant.is_loaded() || constant.element_count() > kSmallElements) return std::nullopt;
+  if (constant.type() != DataType::int64 || !constant.is_loaded() || constant.element_count() > kFewElements) return std::nullopt;
   const Tensor dense = contiguous(constant.tensor());
   return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + dense.element_count());
 }

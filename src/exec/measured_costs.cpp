@@ -183,8 +183,8 @@ std::string key_of(const layout::LayoutGraph& graph, const layout::LayoutNode& n
   const auto add = [&](const std::vector<layout::LayoutValueId>& values, const std::vector<layout::AxisOrder>& orders) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const layout::LayoutValue* const value = graph.value(values[i]);
-      out += value != nullptr ? "|" + to_string(value->dims) : "|-";
-      if (i < orders.size()) out += to_string(orders[i]);
+      out += value != nullptr ? "|" + relayout::to_string(value->dims) : "|-";
+      if (i < orders.size()) out += relayout::to_string(orders[i]);
     }
   };
   add(node.inputs, ports.inputs);

@@ -64,7 +64,8 @@ DatumInfo shape_of(const KnownConstant& constant) {
 
 /// Names a constant's contents, or nothing when that would take too long.
 std::optional<std::string> identity_of(const KnownConstant& constant) {
-  if (constant.leaf() != nullptr) return std::to_string(reinterpret_cast<uintptr_t>(constant.leaf())) + to_string(constant.permutation());
+  if (constant.leaf() != nullptr)
+    return std::to_string(reinterpret_cast<uintptr_t>(constant.leaf())) + relayout::to_string(constant.permutation());
   if (constant.type() == DataType::string || constant.element_count() > kKeyElements) return std::nullopt;
   const Tensor tensor = contiguous(constant.tensor());
   const auto bytes = as_size(tensor.element_count()) * memory_size(tensor.type());

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "model/domains.h"
 #include "model/functions.h"
 #include "model/origin.h"
 #include "model/walk.h"
@@ -28,10 +29,6 @@ namespace {
 
 [[noreturn]] void invalid(const std::string& what) {
   fail(ErrorKind::invalid, what);
-}
-
-std::string_view canonical(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view{} : domain;
 }
 
 std::string domain_name(std::string_view domain) {
@@ -53,7 +50,7 @@ using Imports = std::map<std::string, int64_t, std::less<>>;
 Imports check_imports(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports, const std::string& place) {
   Imports out;
   for (const onnx::OperatorSetIdProto& import : imports) {
-    const std::string domain(canonical(import.domain()));
+    const std::string domain(canonical_domain(import.domain()));
     if (import.version() <= 0) invalid(place + "opset " + std::to_string(import.version()) + " of " + domain_name(domain));
     const auto [known, is_new] = out.emplace(domain, import.version());
     if (!is_new && known->second != import.version()) {
@@ -77,7 +74,7 @@ void check_identity(const Graph& function, const Functions& functions) {
   const onnx::FunctionProto& message = *function.function();
   if (message.name().empty()) invalid("a function without name");
   if (functions.like(message) != &function) {
-    invalid("function " + quote(message.name()) + " of " + domain_name(canonical(message.domain())) + " is there twice");
+    invalid("function " + quote(message.name()) + " of " + domain_name(canonical_domain(message.domain())) + " is there twice");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "model/domains.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
@@ -16,8 +17,7 @@ namespace {
 using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 Key key_of(const onnx::FunctionProto& function) {
-  const std::string_view domain = function.domain();
-  return {domain == "ai.onnx" ? std::string_view() : domain, function.name(), function.overload()};
+  return {canonical_domain(function.domain()), function.name(), function.overload()};
 }
 
 Key key_of(const Node& node) {

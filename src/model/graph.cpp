@@ -19,6 +19,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
+#include "model/domains.h"
 #include "model/graph_index.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
@@ -28,10 +29,6 @@
 
 namespace relayout {
 namespace {
-
-std::string_view canonical(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view{} : domain;
-}
 
 [[noreturn]] void defect(const std::string& what) {
   fail(ErrorKind::defect, "graph: " + what);
@@ -86,7 +83,7 @@ const std::string& Node::op_type() const noexcept {
 }
 
 std::string_view Node::domain() const noexcept {
-  return canonical(message_->domain());
+  return canonical_domain(message_->domain());
 }
 
 bool Node::is(std::string_view op_type) const noexcept {
@@ -133,7 +130,7 @@ int64_t Graph::opset(std::string_view domain) const noexcept {
   while (top->outer_ != nullptr) top = top->outer_;
   if (!top->is_function()) return model_->opset(domain);
   for (const auto& import : top->function_->opset_import()) {
-    if (canonical(import.domain()) == canonical(domain)) return import.version();
+    if (canonical_domain(import.domain()) == canonical_domain(domain)) return import.version();
   }
   return 0;
 }

@@ -32,7 +32,7 @@
 namespace relayout {
 namespace {
 
-[[noreturn]] void invalid(const std::string& what) {
+[[noreturn]] void refuse(const std::string& what) {
   fail(ErrorKind::invalid, what);
 }
 
@@ -243,11 +243,11 @@ Value& Graph::Builder::define(std::string_view name, std::string_view what, Node
 
 void Graph::Builder::report_second(const Value& first, std::string_view what, const Node* node) const {
   const std::string of = node != nullptr ? " of node " + node->label() : "";
-  invalid(place_of(graph_) + std::string(what) + " " + quote(first.name_) + of + " is already " + source_of(first));
+  refuse(place_of(graph_) + std::string(what) + " " + quote(first.name_) + of + " is already " + source_of(first));
 }
 
 void Graph::Builder::add_input(const std::string& name, const onnx::ValueInfoProto* info) {
-  if (name.empty()) invalid(place_of(graph_) + "an input has no name");
+  if (name.empty()) refuse(place_of(graph_) + "an input has no name");
   Value& value = define(name, "input");
   value.is_input_ = true;
   value.info_ = info;
@@ -298,10 +298,10 @@ void Graph::Builder::add_sparse_initializers(onnx::GraphProto& message) {
 }
 
 void Graph::Builder::add_initializer(Initializer initializer, const std::string& name) {
-  if (name.empty()) invalid(place_of(graph_) + "an initializer has no name");
+  if (name.empty()) refuse(place_of(graph_) + "an initializer has no name");
   const auto [value, is_new] = find_or_make(name);
   if (!is_new && !value->is_input_) report_second(*value, "initializer");
-  if (value->initializer_ != nullptr) invalid(place_of(graph_) + "initializer " + quote(name) + " is there twice");
+  if (value->initializer_ != nullptr) refuse(place_of(graph_) + "initializer " + quote(name) + " is there twice");
   const auto self = graph_.initializers_.insert(graph_.initializers_.end(), std::move(initializer));
   self->self = self;
   self->value = value;
@@ -383,7 +383,7 @@ void Graph::Builder::resolve_input(Node& node, std::size_t index, std::string_vi
   if (name.empty()) return;
   Value* const value = graph_.find(name);
   if (value == nullptr) {
-    invalid(place_of(graph_) + "node " + node.label() + " reads " + quote(name) + ", which nothing makes");
+    refuse(place_of(graph_) + "node " + node.label() + " reads " + quote(name) + ", which nothing makes");
   }
   graph_.add_use(node, index, *value);
 }
@@ -399,9 +399,9 @@ void Graph::Builder::nest(Node& node) {
 }
 
 void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoProto* info) {
-  if (name.empty()) invalid(place_of(graph_) + "an output has no name");
+  if (name.empty()) refuse(place_of(graph_) + "an output has no name");
   Value* const value = graph_.find(name);
-  if (value == nullptr) invalid(place_of(graph_) + "output " + quote(name) + " is made by nothing");
+  if (value == nullptr) refuse(place_of(graph_) + "output " + quote(name) + " is made by nothing");
   ++value->output_count_;
   if (value->graph_ == &graph_) {
     value->is_own_output_ = true;
@@ -411,9 +411,9 @@ void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoPr
   }
   // A graph may hand the same value over several times, of a function ONNX's checker does not allow it.
   const auto [listed, is_first] = first_entries_.emplace(value, info);
-  if (!is_first && graph_.is_function()) invalid(place_of(graph_) + "output " + quote(name) + " is there twice");
+  if (!is_first && graph_.is_function()) refuse(place_of(graph_) + "output " + quote(name) + " is there twice");
   if (!is_first && graph_.outer_ == nullptr && contradict(*listed->second, *info)) {
-    invalid(place_of(graph_) + "output " + quote(name) + " is there twice, with types or shapes that contradict each other");
+    refuse(place_of(graph_) + "output " + quote(name) + " is there twice, with types or shapes that contradict each other");
   }
   graph_.outputs_.push_back(value);
 }
@@ -530,10 +530,10 @@ void Graph::Builder::NodeOrder::sort() {
 void Graph::Builder::NodeOrder::report_cycle(const std::vector<Node*>& path, const Node& repeated) const {
   const auto begin = std::ranges::find(path, &repeated);
   const auto length = path.end() - begin;
-  if (length == 1) invalid(place_of(graph_) + "node " + repeated.label() + " reads its own output, which is a cycle");
+  if (length == 1) refuse(place_of(graph_) + "node " + repeated.label() + " reads its own output, which is a cycle");
   std::string names;
   for (auto at = path.end(); at != begin && path.end() - at < 3;) names += (names.empty() ? "" : " → ") + (*--at)->label();
-  invalid(place_of(graph_) + "nodes form a cycle: " + names + (length > 3 ? " → …" : "") + " (" + std::to_string(length) + " nodes)");
+  refuse(place_of(graph_) + "nodes form a cycle: " + names + (length > 3 ? " → …" : "") + " (" + std::to_string(length) + " nodes)");
 }
 
 /// ONNX IR, "names within a graph": a nested definition must not have the name of an outer value that is visible to it.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/hash_set.h"
+#include "model/domains.h"
 #include "model/message_walk.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
@@ -19,10 +20,6 @@
 
 namespace relayout {
 namespace {
-
-std::string_view canonical_domain(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view{} : domain;
-}
 
 /// Names by their hash: one that collides is taken for taken, which costs a number at the end of a new name.
 using Names = HashSet;

@@ -11,7 +11,7 @@ namespace relayout {
 namespace {
 
 /// ONNX's external data recommends offsets that can be mapped.
-constexpr int64_t kPage = 4096;
+constexpr int64_t kPageBytes = 4096;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ PayloadPlaces::Place PayloadPlaces::place(const Tensor& tensor) const {
 }
 
 PayloadPlaces::Reference PayloadPlaces::add(const TensorData& data) {
-  static const Bytes kZeros = Bytes::owned(std::string(kPage, '\0'));
+  static const Bytes kZeros = Bytes::owned(std::string(kPageBytes, '\0'));
   const Bytes& source = data.source();
   const bool stored = data.is_plain() && source.file() != nullptr;
   const auto key = std::make_tuple(source.file().get(), source.file_offset(), source.size());
@@ -48,7 +48,7 @@ PayloadPlaces::Reference PayloadPlaces::add(const TensorData& data) {
     const auto found = known_.find(key);
     if (found != known_.end()) return {policy_.location, found->second, source.size()};
   }
-  if (const int64_t over = data_.size() % kPage; over != 0) data_.bytes(kZeros.part(0, kPage - over));
+  if (const int64_t over = data_.size() % kPageBytes; over != 0) data_.bytes(kZeros.part(0, kPageBytes - over));
   const int64_t offset = data_.size();
   if (stored) known_.emplace(key, offset);
   data_.tensor(data);

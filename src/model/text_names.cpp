@@ -64,12 +64,12 @@ class NameWalk {
   const OfNode& of_node_;
 };
 
-struct Names {
+struct TextNames {
   std::unordered_set<std::string> values, nodes;
 };
 
-Names names_of(onnx::ModelProto model) {
-  Names out;
+TextNames names_of(onnx::ModelProto model) {
+  TextNames out;
   const auto of_value = [&](const std::string& name) { out.values.insert(name); };
   const auto of_node = [&](const onnx::NodeProto& node) { out.nodes.insert(node.name()); };
   NameWalk(of_value, of_node).walk(model);
@@ -95,7 +95,7 @@ bool is_identifier(const std::string& name) {
 }
 
 void make_new_names_writable(onnx::ModelProto& model, const onnx::ModelProto& original) {
-  const Names before = names_of(original);
+  const TextNames before = names_of(original);
   std::unordered_set<std::string> taken = names_of(model).values;
   std::unordered_map<std::string, std::string> renamed;
   const auto of_value = [&](std::string& name) {

@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "model/attributes.h"
+#include "model/domains.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
@@ -25,7 +26,6 @@ struct Product {
   std::size_t weight;  ///< the input that is multiplied with input 0
 };
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr auto kProducts = std::to_array<Product>({
     {"", "Conv", true, 1},
     {"", "ConvTranspose", true, 1},
@@ -35,17 +35,17 @@ constexpr auto kProducts = std::to_array<Product>({
     {"", "MatMul", false, 1},
     {"", "MatMulInteger", false, 1},
     {"", "QLinearMatMul", false, 3},
-    {kMicrosoft, "FusedConv", true, 1},
-    {kMicrosoft, "NhwcConv", true, 1},
-    {kMicrosoft, "NhwcFusedConv", true, 1},
-    {kMicrosoft, "QLinearConv", true, 3},
-    {kMicrosoft, "DynamicQuantizeMatMul", false, 1},
-    {kMicrosoft, "FusedGemm", false, 1},
-    {kMicrosoft, "FusedMatMul", false, 1},
-    {kMicrosoft, "MatMulBnb4", false, 1},
-    {kMicrosoft, "MatMulIntegerToFloat", false, 1},
-    {kMicrosoft, "MatMulNBits", false, 1},
-    {kMicrosoft, "QGemm", false, 3},
+    {kMicrosoftDomain, "FusedConv", true, 1},
+    {kMicrosoftDomain, "NhwcConv", true, 1},
+    {kMicrosoftDomain, "NhwcFusedConv", true, 1},
+    {kMicrosoftDomain, "QLinearConv", true, 3},
+    {kMicrosoftDomain, "DynamicQuantizeMatMul", false, 1},
+    {kMicrosoftDomain, "FusedGemm", false, 1},
+    {kMicrosoftDomain, "FusedMatMul", false, 1},
+    {kMicrosoftDomain, "MatMulBnb4", false, 1},
+    {kMicrosoftDomain, "MatMulIntegerToFloat", false, 1},
+    {kMicrosoftDomain, "MatMulNBits", false, 1},
+    {kMicrosoftDomain, "QGemm", false, 3},
 });
 
 /// How long the sums of a product of matrices are: a dim of operand `a`.

@@ -189,7 +189,7 @@ constexpr auto kTable = std::to_array<Op>({
      minimum},
     elementwise_op("Mish", 18, kUnary, infer_real_unary, mish),
     elementwise_op("Mod", 10, kBinary | jumps | all_exactly() | piecewise, infer_arithmetic, modulo),
-    elementwise_op("Mul", 1, kBinary | affine | Arithmetic::multiply | piecewise, infer_arithmetic, multiply),
+    elementwise_op("Mul", 1, kBinary | affine | Arithmetic::multiply | piecewise, infer_arithmetic, kernels::multiply),
     {"Multinomial", 7, kNewest, barrier, random | kDecision, infer_multinomial, multinomial},
     elementwise_op("Neg", 1, kUnary | affine | exact | contracts | Arithmetic::negate | homogeneous, infer_numeric_unary, negate),
     {"NegativeLogLikelihoodLoss", 12, kNewest, barrier, same_type, infer_loss, negative_log_likelihood_loss},

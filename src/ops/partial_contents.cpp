@@ -15,6 +15,7 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/op_call.h"
+#include "ops/op_version.h"
 #include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
@@ -25,9 +26,6 @@
 
 namespace relayout {
 namespace {
-
-/// Broadcasting by shape, as numpy does.
-constexpr int kNumpyOpset = 7;
 
 bool has_whole_bytes(DataType type) {
   return type != DataType::undefined && type != DataType::string && traits(type).bits % 8 == 0;

@@ -25,6 +25,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_call.h"
+#include "ops/op_version.h"
 #include "ops/operands.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
@@ -36,7 +37,6 @@
 namespace relayout {
 namespace {
 
-constexpr int64_t kNumpyOpset = 7;       ///< binary operators broadcast by shape
 constexpr int64_t kShapeInputOpset = 5;  ///< of Reshape
 constexpr int64_t kAxesInputOpset = 13;  ///< of Squeeze and Unsqueeze
 /// Stands for an unknown dim of an operand whose axes do not depend on each other: large enough for windows, and small enough for the
@@ -424,11 +424,11 @@ PartialDims concat(const Question& node) {
 }
 
 /// Of the first result, sorted by name; beside the operators whose traits tell.
-struct Entry {
+struct DimsRule {
   std::string_view op_type;
   PartialDims (*rule)(const Question& node);
 };
-constexpr auto kEntries = std::to_array<Entry>({
+constexpr auto kEntries = std::to_array<DimsRule>({
     {"Attention", attention},
     {"AveragePool", by_axis},
     {"Concat", concat},
@@ -455,7 +455,7 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"Unsqueeze", unsqueeze},
     {"Upsample", same_rank},
 });
-static_assert(std::ranges::is_sorted(kEntries, {}, &Entry::op_type));
+static_assert(std::ranges::is_sorted(kEntries, {}, &DimsRule::op_type));
 
 PartialDims answer(const Question& node, std::size_t output) {
   if (auto dims = node.inferred(output, std::nullopt)) return dims;
@@ -465,7 +465,7 @@ PartialDims answer(const Question& node, std::size_t output) {
   if (node.op.traits.has(Trait::same_dims)) return node.dims(0);
   if (node.op.traits.has(Trait::broadcasts)) return broadcast(node);
   if (node.op.name.starts_with("Reduce")) return reduce(node);
-  const auto* const entry = std::ranges::lower_bound(kEntries, node.op.name, {}, &Entry::op_type);
+  const auto* const entry = std::ranges::lower_bound(kEntries, node.op.name, {}, &DimsRule::op_type);
   return entry != kEntries.end() && entry->op_type == node.op.name ? entry->rule(node) : std::nullopt;
 }
 

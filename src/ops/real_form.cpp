@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "model/attributes.h"
+#include "model/domains.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
 #include "ops/quantized_form.h"
@@ -52,7 +53,7 @@ const QuantizedForm* form_of(const Node& node) {
 }
 
 bool is_image_pool(const Node& node) {
-  return node.op_type() == "NhwcMaxPool" && node.domain() == "com.microsoft";
+  return node.op_type() == "NhwcMaxPool" && node.domain() == kMicrosoftDomain;
 }
 
 /// Whether a node hands on elements of its first operand.

@@ -120,7 +120,7 @@ bool is_typed(const Value& stored) {
 }
 
 /// The operator in front of a Transpose that goes, and its axis behind it.
-struct MovedAxis {
+struct AxisOrigin {
   const Node* node = nullptr;
   std::optional<int64_t> axis;  ///< to be set
 };
@@ -133,7 +133,7 @@ struct Reorder {
   Value* stored = nullptr;
   TensorData data;                  ///< in the new order
   const Node* transpose = nullptr;  ///< to be undone; nullptr: one is to be made
-  MovedAxis before = {};            ///< with `transpose`
+  AxisOrigin before = {};           ///< with `transpose`
 };
 using ReorderMatch = Match<Reorder>;
 
@@ -209,7 +209,7 @@ class WeightsPass {
     if (stored.uses().size() != 1 || stored.is_output() || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
     if (&stored.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
     const Dims permutation = layout::from_channels_last(constant.dims.size());
-    MovedAxis before{origin.before, std::nullopt};
+    AxisOrigin before{origin.before, std::nullopt};
     if (origin.before != nullptr) {
       const Value& between = *transpose.input(0);
       if (between.uses().size() != 1 || between.is_output()) return Skip{Reason::shared_use, quote(between.name())};

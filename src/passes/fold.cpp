@@ -200,7 +200,7 @@ void set_beta(Node& gemm) {
   }
 }
 
-void apply(Absorption& part, PassContext& context) {
+void apply_part(Absorption& part, PassContext& context) {
   LinearOperator& target = part.target;
   // The old bias goes first: what it was computed from may be the weight's dims.
   const std::string name = target.node->input(target.weight_input)->name() + ".bias";
@@ -256,7 +256,7 @@ void apply(AffineFold& fold, PassContext& context) {
     context.folds.affines.erase(gone.node);
   }
   for (Value* value : freed) release(*value, context);
-  for (Absorption& part : fold.parts) apply(part, context);
+  for (Absorption& part : fold.parts) apply_part(part, context);
 }
 
 }  // namespace relayout::passes

@@ -193,7 +193,7 @@ void store(Value& value, TensorData data) {
   graph.attach(stored, graph.insert_before(graph.position_of(node), identity));
 }
 
-void apply(Replacement& replacement, PassContext& context) {
+void replace_node(Replacement& replacement, PassContext& context) {
   for (auto& [value, data] : replacement.contents) {
     store(*value, std::move(data));
     context.constants.forget(*value);
@@ -209,7 +209,7 @@ void fold_constants(Graph& graph, PassContext& context) {
   ConstantFolding folding;
   rewrite_each(
       graph, context, [&](const Node& node) { return folding.is_candidate(node); },
-      [&](const Node& node, PassContext&) { return folding.match(node); }, apply);
+      [&](const Node& node, PassContext&) { return folding.match(node); }, replace_node);
 }
 
 }  // namespace relayout::passes

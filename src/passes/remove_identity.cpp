@@ -81,7 +81,7 @@ Match<Removal> match_identity(const Node& node, PassContext& /*context*/) {
   return Removal{&node, {&node}, {}, {}};
 }
 
-void apply(Removal& removal, PassContext& context) {
+void remove_node(Removal& removal, PassContext& context) {
   Node& node = writable(*removal.node);
   Graph& graph = node.graph();
   Value& from = *node.input(0);
@@ -104,7 +104,7 @@ void apply(Removal& removal, PassContext& context) {
 }  // namespace
 
 void remove_identity(Graph& graph, PassContext& context) {
-  rewrite_each(graph, context, [&](const Node& node) { return does_nothing(node, context); }, match_identity, apply);
+  rewrite_each(graph, context, [&](const Node& node) { return does_nothing(node, context); }, match_identity, remove_node);
 }
 
 }  // namespace relayout::passes

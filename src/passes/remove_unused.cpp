@@ -31,15 +31,16 @@ Match<DeadNode> match_dead(const Node& node, PassContext& context) {
   return DeadNode{&node};
 }
 
-void apply(const DeadNode& dead) {
+void remove_dead_node(const DeadNode& dead) {
   std::vector<Value*> freed;
   erase_node(writable(*dead.node), freed);
 }
 
 /// Backwards, so that a chain goes in one sweep.
 void remove_nodes(Graph& graph, PassContext& context) {
-  for_each_node_backwards(
-      graph, [&](const Node& node) { rewrite_one(FindingSubject(node), context, [&] { return match_dead(node, context); }, apply); });
+  for_each_node_backwards(graph, [&](const Node& node) {
+    rewrite_one(FindingSubject(node), context, [&] { return match_dead(node, context); }, remove_dead_node);
+  });
 }
 
 struct DeadInitializer {
@@ -52,10 +53,10 @@ Match<DeadInitializer> match_dead(Initializer& initializer, PassContext& context
 }
 
 void remove_initializers(Graph& graph, PassContext& context) {
-  const auto apply = [&](const DeadInitializer& dead) { graph.erase_initializer(*dead.initializer); };
+  const auto remove_dead_node = [&](const DeadInitializer& dead) { graph.erase_initializer(*dead.initializer); };
   for (auto at = graph.initializers().begin(); at != graph.initializers().end();) {
     Initializer& initializer = *at++;
-    rewrite_one({"initializer", initializer.value->name()}, context, [&] { return match_dead(initializer, context); }, apply);
+    rewrite_one({"initializer", initializer.value->name()}, context, [&] { return match_dead(initializer, context); }, remove_dead_node);
   }
 }
 

@@ -22,8 +22,8 @@ namespace relayout {
 namespace {
 
 constexpr int kRuns = 50, kPairs = 100;  ///< where nothing else is asked for
-constexpr int kLeastRuns = 10;           ///< the fewest whose interval leaves out the extremes
-constexpr int kRounds = 10;              ///< of a comparison: the same over rounds
+constexpr int kFewestRuns = 10;          ///< the fewest whose interval leaves out the extremes
+constexpr int kComparedRounds = 10;      ///< of a comparison: the same over rounds
 constexpr int kLeastWarmUps = 3;
 constexpr double kSteady = 0.05, kWarmUpSeconds = 1;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
@@ -53,8 +53,8 @@ void warm_up(Subject& subject) {
 /// Whether the interval is as narrow as was asked for. Looked at after 10, 20, 40 … runs only: after each run, chance would end it early.
 bool is_precise(const Recorder& recorder, double wanted) {
   const int64_t runs = recorder.runs();
-  const int64_t doublings = runs / kLeastRuns;
-  if (runs % kLeastRuns != 0 || (doublings & (doublings - 1)) != 0) return false;
+  const int64_t doublings = runs / kFewestRuns;
+  if (runs % kFewestRuns != 0 || (doublings & (doublings - 1)) != 0) return false;
   const Estimate latency = estimate(recorder.walls());
   return latency.interval && (latency.interval->high - latency.interval->low) / 2 < wanted * latency.median;
 }
@@ -67,7 +67,7 @@ class Budget {
   [[nodiscard]] bool is_enough(const Recorder& recorder) {
     const int64_t runs = recorder.runs();
     if (options_->repeat > 0 && !options_->until) return runs >= options_->repeat;
-    if (runs < kLeastRuns) return false;
+    if (runs < kFewestRuns) return false;
     if (options_->until ? is_precise(recorder, *options_->until) : runs >= kRuns) return true;
     stopped_ = watch_.seconds() > options_->max_seconds || (options_->until && options_->repeat > 0 && runs >= options_->repeat);
     return stopped_;
@@ -142,7 +142,7 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
   Subject subject_a(a, options), subject_b(b, options);
   ProfileComparison out;
   const int64_t wanted = options.repeat > 0 ? options.repeat : kPairs;
-  const int64_t rounds = std::min<int64_t>(wanted, kRounds);
+  const int64_t rounds = std::min<int64_t>(wanted, kComparedRounds);
   out.clock = options.clock.value_or(options.threads == 1 ? TimeKind::processor : TimeKind::wall);
   std::vector<std::vector<double>> ratios;
   for (int64_t round = 0; round < rounds; ++round) {

@@ -19,8 +19,6 @@
 namespace relayout {
 namespace {
 
-constexpr double kNanosecondsPerMicrosecond = 1000;
-
 /// A row and the steps that it is made of.
 struct Gathered {
   ProfileRow row;

@@ -6,6 +6,8 @@
 
 namespace relayout {
 
+inline constexpr double kNanosecondsPerMicrosecond = 1000;
+
 /// Latency, rows, sums and traced runs of a profile, from the steps of a plan and their times. At least one run was recorded.
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder);
 

@@ -4,12 +4,11 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "profile/rows.h"
 #include "relayout/profile.h"
 
 namespace relayout {
 namespace {
-
-constexpr double kNanosecondsPerMicrosecond = 1000;
 
 /// A semicolon would begin another frame.
 std::string frame(std::string_view name) {

@@ -47,8 +47,6 @@ int64_t processor_clock() {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-constexpr double kNanosecondsPerMicrosecond = 1000;
-
 double microseconds_since(int64_t begin) {
   return static_cast<double>(wall_clock() - begin) / kNanosecondsPerMicrosecond;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/domains.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "proof/float_types.h"
@@ -233,7 +234,7 @@ FormulaReader::Terms FormulaReader::mean_of(Ref ref) {
 /// Products of matrices that are both computed; transpositions and factors in front of either are parts of the product.
 FormulaReader::Terms FormulaReader::matrix_product(Ref ref) {
   const Node& node = *ref.value->producer();
-  const bool is_fused = node.op_type() == "FusedMatMul" && node.domain() == "com.microsoft";
+  const bool is_fused = node.op_type() == "FusedMatMul" && node.domain() == kMicrosoftDomain;
   if (!is_fused && !node.is("MatMul")) return std::nullopt;
   const AttributeReader attributes(node, ref.call);
   const bool moves_batch = attributes.integer("transBatchA", 0) != 0 || attributes.integer("transBatchB", 0) != 0;

@@ -15,7 +15,7 @@ namespace relayout::proof {
 namespace {
 
 /// Attempts after which two formulas are given up: sums of many terms that look alike.
-constexpr int kMostSteps = 20'000;
+constexpr int kMostAttempts = 20'000;
 
 /// The leaf that a sum is, or nullptr.
 const Atom* leaf_of(const Formula& formula, const Sum& sum) {
@@ -30,7 +30,7 @@ const Atom* leaf_of(const Formula& formula, const Sum& sum) {
 template <class Attempt>
 bool Matcher::attempt(const Attempt& attempt) {
   const std::size_t pairs = match_.pairs.size(), numbers = match_.other_numbers.size();
-  if (++steps_ < kMostSteps && attempt()) return true;
+  if (++steps_ < kMostAttempts && attempt()) return true;
   match_.pairs.resize(pairs);
   match_.other_numbers.resize(numbers);
   return false;

@@ -22,7 +22,7 @@ namespace relayout::proof {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostNodes = 8;
+constexpr std::size_t kMostLimits = 8;
 /// Since when the limits of a Clip are operands, and since when Max and Min broadcast.
 constexpr int kClipWithOperands = 11, kBroadcasting = 8;
 
@@ -41,7 +41,7 @@ class LimitReader {
 
   [[nodiscard]] Limits read(Ref ref) {
     Limits out;
-    for (out.operand = side_.resolve(ref); out.nodes.size() < kMostNodes;) {
+    for (out.operand = side_.resolve(ref); out.nodes.size() < kMostLimits;) {
       const Ref below = step(out);
       if (!below) break;
       out.operand = side_.resolve(below);

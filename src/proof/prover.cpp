@@ -46,7 +46,7 @@ void for_each_pair(const std::vector<const Value*>& a, const std::vector<const V
   }
 }
 
-std::vector<const Value*> outputs_of(const Model& model) {
+std::vector<const Value*> output_values(const Model& model) {
   return {model.graph().outputs().begin(), model.graph().outputs().end()};
 }
 
@@ -78,7 +78,7 @@ void Prover::claim_interface() {
     // Value of an overridable input when the caller gives none.
     if (a.initializer() != nullptr && b.initializer() != nullptr) compare_tensors(sides_, {{&a}, {&b}, {}, {}, {}, {}, nullptr}, look, &b);
   });
-  for_each_pair(outputs_of(sides_.a.model()), outputs_of(sides_.b.model()),
+  for_each_pair(output_values(sides_.a.model()), output_values(sides_.b.model()),
                 [&](const Value& a, const Value& b) { look.claims.push_back({{&a}, {&b}, {}, {}, {}, {}, nullptr}); });
   accept(std::move(look));
 }

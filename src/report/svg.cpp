@@ -53,7 +53,7 @@ std::string label(double x, double y, const std::string& text, const std::string
   return "<text x='" + coordinate(x) + "' y='" + coordinate(y) + "' class='" + style + "'>" + escape_markup(text) + "</text>\n";
 }
 
-constexpr double width_of(Room room) {
+constexpr double drawing_width(Room room) {
   return room == Room::slim ? 380 : 760;
 }
 
@@ -66,7 +66,7 @@ std::vector<std::string> labels_of(const std::vector<SvgBar>& bars, std::size_t 
 std::string draw_bars(const std::vector<SvgBar>& bars, Room room) {
   constexpr double kRow = 26, kTop = 8, kFoot = 28;
   const bool is_slim = room == Room::slim;
-  const double width = width_of(room), left = is_slim ? 110 : 170, right = is_slim ? 108 : 130;
+  const double width = drawing_width(room), left = is_slim ? 110 : 170, right = is_slim ? 108 : 130;
   LogScale scale;
   for (const SvgBar& bar : bars) {
     scale.take(bar.value);
@@ -102,7 +102,7 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
   // The names of marks have a line above the plot, where they cover nothing.
   const double top = marks.empty() ? 24 : 42, height = top + kPlot + kBottom;
   const bool is_slim = room == Room::slim;
-  const double width = width_of(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
+  const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
   LogScale scale;
   std::size_t count = 1;
   bool has_zero = false;
@@ -169,7 +169,7 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
 std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes, Room room) {
   constexpr double kHeight = 320, kTop = 12, kBottom = 40, kSmallest = 2;
   const bool is_slim = room == Room::slim;
-  const double width = width_of(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
+  const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
   const double largest = is_slim ? 28 : 40;  // radius of all of the time; kSmallest of none
   LogScale across, up;
   const double ridge = rate / gigabytes;
@@ -205,7 +205,7 @@ std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double 
 std::string draw_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title, Room room) {
   constexpr double kHeight = 180, kLeft = 10, kRight = 14, kTop = 20, kBottom = 40;
   const bool is_slim = room == Room::slim;
-  const double width = width_of(room);
+  const double width = drawing_width(room);
   // Of more columns every fourth has room for its name, and some for their counts.
   const std::size_t all_named = is_slim ? 8 : 12, all_counted = is_slim ? 8 : 16, counted = is_slim ? 4 : 2;
   // The last is always labelled: it is the largest error.

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct Cell {
   Cell(const char* t, Style s = Style::plain, Align a = Align::left)  // NOLINT(google-explicit-constructor): text is a cell
       : text(t), style(s), align(a) {}
 };
+
+[[nodiscard]] inline Cell right(std::string text, Style style = Style::plain) {
+  return {std::move(text), style, Align::right};
+}
 
 /// Rows of cells in aligned columns, with free lines between them. No rules and no borders: two or more blanks part the columns.
 /// Text must be printable already (escape() of base/text.h for names from files).

@@ -181,7 +181,7 @@ std::size_t axis_of(const InterfaceDifference& difference) {
 }
 
 /// Whether the options want a port of this type.
-bool is_meant(DataType type, const VerifyOptions& options) {
+bool is_allowed(DataType type, const VerifyOptions& options) {
   return options.allow_interface || (unit_roundoff(options.precision) > 0 && unit_roundoff(options.precision) >= unit_roundoff(type));
 }
 
@@ -219,7 +219,7 @@ void adapt(const Graph& a, Model& b, const VerifyOptions& options, std::vector<I
     if (difference.remark || of_a == ports_a.end() || of_b == ports_b.end()) continue;
     if (difference.field == "type" && cast_port(b, difference.side, *of_a, *of_b)) {
       difference.adapted = true;
-      difference.remark = is_meant(of_b->type, options);
+      difference.remark = is_allowed(of_b->type, options);
     }
     const std::size_t axis = axis_of(difference);
     if (is_input && axis < of_a->dims.size() && of_a->dims[axis] < 0 && dims.contains(key_of(*of_a, axis))) {

@@ -36,14 +36,14 @@ std::vector<double> as_doubles(const Tensor& tensor) {
 }
 
 /// Two tensors of one type and shape, as numbers.
-class Pair {
+class ValuePair {
  public:
-  Pair(const Tensor& a, const Tensor& b, double tolerance)
+  ValuePair(const Tensor& a, const Tensor& b, double tolerance)
       : type_(a.type()), dims_(a.dims()), a_(as_doubles(a)), b_(as_doubles(b)), tolerance_(tolerance) {}
 
   [[nodiscard]] std::string hint() const {
-    for (const auto look :
-         {&Pair::transposed, &Pair::exchanged, &Pair::factor, &Pair::offset, &Pair::narrowed, &Pair::border, &Pair::slices}) {
+    for (const auto look : {&ValuePair::transposed, &ValuePair::exchanged, &ValuePair::factor, &ValuePair::offset, &ValuePair::narrowed,
+                            &ValuePair::border, &ValuePair::slices}) {
       std::string found = (this->*look)();
       if (!found.empty()) return found;
     }
@@ -261,7 +261,7 @@ std::string hint(const Datum& a, const Datum& b, double tolerance) {
   const int64_t count = a.tensor.element_count();
   if (count == 0 || count > kMaxElements || b.tensor.element_count() != count) return {};
   if (!structural_difference(a, b).empty()) return shape_hint(a.tensor, b.tensor, tolerance);
-  return Pair(a.tensor, b.tensor, tolerance).hint();
+  return ValuePair(a.tensor, b.tensor, tolerance).hint();
 }
 
 }  // namespace relayout

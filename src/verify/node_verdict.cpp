@@ -43,7 +43,7 @@ bool needs_nodes(const OutputComparison& output) {
   return output.outcome == Outcome::inconclusive || std::ranges::all_of(output.samples, is_ill);
 }
 
-bool differs(const LayerResult& layer) {
+bool layer_differs(const LayerResult& layer) {
   return layer.outcome == Outcome::different;
 }
 
@@ -124,7 +124,7 @@ bool are_right_alone(const Pair& pair, const Reference& reference, std::vector<s
   std::set<std::string> vague;  // in all samples so far
   for (std::size_t k = 0; k < samples.size() && (k < differing || !vague.empty()); ++k) {
     const auto layers = compare_nodes(pair, reference, samples[k], result.proof ? &*result.proof : nullptr, Feeding::exact);
-    if (std::ranges::any_of(layers, differs) || !has_all(layers, output_names(pair))) return false;
+    if (std::ranges::any_of(layers, layer_differs) || !has_all(layers, output_names(pair))) return false;
     const std::set<std::string> here = find_vague(layers);
     if (k == 0) vague = here;
     std::erase_if(vague, [&](const std::string& tensor) { return !here.contains(tensor); });
@@ -172,12 +172,12 @@ void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candid
   const Feeding feeding = pair.options->layers ? Feeding::by_depth : Feeding::exact;
   auto layers = compare_nodes(pair, reference, *sample, result.proof ? &*result.proof : nullptr, feeding);
   // If something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
-  const auto is_touched = [](const LayerResult& layer) { return differs(layer) && is_open(layer); };
+  const auto is_touched = [](const LayerResult& layer) { return layer_differs(layer) && is_open(layer); };
   if (std::ranges::any_of(layers, is_touched)) {
     for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;
   }
   for (LayerResult& layer : layers) {
-    if (pair.options->layers || differs(layer)) result.layers.push_back(std::move(layer));
+    if (pair.options->layers || layer_differs(layer)) result.layers.push_back(std::move(layer));
   }
 }
 
@@ -193,7 +193,7 @@ bool judge_unexplained(const Pair& pair, const Reference& reference, VerifyResul
     std::vector<LayerResult> layers = wanted && !all
                                           ? compare_open_nodes(pair, reference, s, *proof, Feeding::exact)
                                           : compare_nodes(pair, reference, s, proof, listed ? Feeding::by_depth : Feeding::exact);
-    vouches = vouches && covers(layers, output_names(pair)) && std::ranges::none_of(layers, differs);
+    vouches = vouches && covers(layers, output_names(pair)) && std::ranges::none_of(layers, layer_differs);
     note_flips(reference, s, layers, result);
     if (wanted) check_unexplained(result.checks, layers, *proof);
     for (LayerResult& layer : layers) {

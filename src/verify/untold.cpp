@@ -42,7 +42,7 @@ namespace relayout {
 namespace {
 
 /// Sizes of a model's inputs, and what they are but those of a sample.
-struct Sizes {
+struct SizeChoice {
   ShapeOptions options;
   std::string text;  ///< "sequence = 1024"; of a sample's, empty
 };
@@ -72,10 +72,10 @@ std::vector<int64_t> sizes_by_slices(const Pair& pair) {
 }
 
 /// The sizes of the samples first, then those with one of the dims that are free for the caller of both models at another size.
-std::vector<Sizes> all_sizes(const Pair& pair, const Reference& reference) {
-  std::vector<Sizes> out;
+std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) {
+  std::vector<SizeChoice> out;
   for (const Sample& sample : reference.samples()) {
-    const auto has_its = [&](const Sizes& sizes) { return sizes.options.shapes == sample.assignment.shapes; };
+    const auto has_its = [&](const SizeChoice& sizes) { return sizes.options.shapes == sample.assignment.shapes; };
     if (std::ranges::none_of(out, has_its)) out.push_back({{{}, sample.assignment.shapes}, ""});
   }
   if (out.empty()) return out;
@@ -94,7 +94,7 @@ std::vector<Sizes> all_sizes(const Pair& pair, const Reference& reference) {
   others.insert(others.end(), std::begin(rules::kOtherSizes), std::end(rules::kOtherSizes));
   for (const auto& [key, of_inputs] : places) {
     for (const int64_t size : others) {
-      Sizes other{out.front().options, escape(key) + " = " + std::to_string(size)};
+      SizeChoice other{out.front().options, escape(key) + " = " + std::to_string(size)};
       for (const auto& [input, axis] : of_inputs) {
         const auto found = other.options.shapes.find(input);
         if (found != other.options.shapes.end() && axis < found->second.size()) found->second[axis] = size;
@@ -106,9 +106,9 @@ std::vector<Sizes> all_sizes(const Pair& pair, const Reference& reference) {
 }
 
 /// Those which the original takes, as far as its file tells.
-std::vector<Sizes> sizes_that_fit(const Pair& pair, const Reference& reference) {
-  std::vector<Sizes> out = all_sizes(pair, reference);
-  std::erase_if(out, [&](const Sizes& sizes) {
+std::vector<SizeChoice> sizes_that_fit(const Pair& pair, const Reference& reference) {
+  std::vector<SizeChoice> out = all_sizes(pair, reference);
+  std::erase_if(out, [&](const SizeChoice& sizes) {
     return !sizes.text.empty() && !layout::Shapes(pair.a.model->graph(), sizes.options).misfit().empty();
   });
   return out;
@@ -168,7 +168,7 @@ bool is_read_by_slices(const Value& limit) {
 /// One model and its deciders.
 class Deciding {
  public:
-  Deciding(const Pair& pair, const Side& side, const Reference& reference, const std::vector<Sizes>& sizes)
+  Deciding(const Pair& pair, const Side& side, const Reference& reference, const std::vector<SizeChoice>& sizes)
       : pair_(pair), side_(side), reference_(reference), graph_(side.model->graph()), sizes_(sizes) {}
 
   [[nodiscard]] std::vector<Decider> find() {
@@ -213,7 +213,7 @@ class Deciding {
   const Side& side_;
   const Reference& reference_;
   const Graph& graph_;
-  const std::vector<Sizes>& sizes_;
+  const std::vector<SizeChoice>& sizes_;
   std::map<std::size_t, layout::Shapes> shapes_;
 };
 
@@ -269,7 +269,7 @@ class Decisions {
   }
 
   const Pair& pair_;
-  std::vector<Sizes> sizes_;
+  std::vector<SizeChoice> sizes_;
   Deciding a_, b_;
 };
 

@@ -22,14 +22,13 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "ops/op_version.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
 namespace {
 
-/// Elementwise operators broadcast as numpy does from this opset on.
-constexpr int64_t kNumpyOpset = 7;
 constexpr int64_t kClipInputsOpset = 11;
 
 Stage function(Function which, float alpha = 0, float beta = 0) {

@@ -16,7 +16,7 @@ namespace relayout::exec::onednn {
 namespace {
 
 /// The runtime's own functions; null where there is none.
-struct Runtime {
+struct OpenMpRuntime {
   template <class F>
   static F* find(const char* name) {
     return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
@@ -30,8 +30,8 @@ struct Runtime {
   void (*set_threads)(int) = find<void(int)>("omp_set_num_threads");
 };
 
-const Runtime& runtime_functions() {
-  static const Runtime kRuntime;
+const OpenMpRuntime& runtime_functions() {
+  static const OpenMpRuntime kRuntime;
   return kRuntime;
 }
 
@@ -88,7 +88,7 @@ void run_library_parts(int count, void (*work)(void*, int), void* context) {
   } shared{count, work, context};
   const auto part = [](void* opaque) {
     const auto& all = *static_cast<const Shared*>(opaque);
-    const Runtime& runtime = runtime_functions();
+    const OpenMpRuntime& runtime = runtime_functions();
     for (int i = runtime.number(); i < all.count; i += runtime.count()) all.work(all.context, i);
   };
   runtime_functions().parallel(part, &shared, static_cast<unsigned>(count), 0);

@@ -14,18 +14,18 @@ namespace relayout::bodies {
 namespace {
 
 constexpr int64_t kByte = 8;
-constexpr int64_t kMostSize = int64_t{1} << 31;  ///< of an attribute that is a count of elements; products of two stay within 64 bits
+constexpr int64_t kLargestCount = int64_t{1} << 31;  ///< of an attribute that is a count of elements; products of two stay within 64 bits
 
 int64_t required(Body& body, const char* name, int64_t least) {
   const auto value = body.attributes().integer(name);
   if (!value) body.reject(std::string("no ") + name);
-  if (*value < least || *value > kMostSize) body.reject(std::string(name) + " is " + std::to_string(*value));
+  if (*value < least || *value > kLargestCount) body.reject(std::string(name) + " is " + std::to_string(*value));
   return *value;
 }
 
 int64_t block_size(Body& body, int64_t otherwise) {
   const int64_t size = body.attributes().integer("block_size", otherwise);
-  if (size < 16 || size > kMostSize || (size & (size - 1)) != 0) body.reject("block_size is " + std::to_string(size));
+  if (size < 16 || size > kLargestCount || (size & (size - 1)) != 0) body.reject("block_size is " + std::to_string(size));
   return size;
 }
 

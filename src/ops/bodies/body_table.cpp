@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "model/domains.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
 #include "ops/composed.h"
@@ -22,8 +23,6 @@ namespace {
 using enum LayoutRule;
 using enum Trait;
 using namespace bodies;
-
-constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr Traits kElementwise = same_dims | same_type;
 constexpr Traits kProduct = multiplies | costly;
@@ -48,7 +47,7 @@ constexpr Op of(std::string_view domain, int reviewed, std::string_view name, La
 
 /// Version 1 of com.microsoft is the only one.
 constexpr Op microsoft(std::string_view name, LayoutRule layout, Traits traits, WriteBody body) {
-  return of(kMicrosoft, 1, name, layout, traits, body);
+  return of(kMicrosoftDomain, 1, name, layout, traits, body);
 }
 
 /// Registered by ONNX Runtime at every opset of the default domain.

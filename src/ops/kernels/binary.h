@@ -5,15 +5,13 @@
 
 #include "ops/loops/dtypes.h"
 #include "ops/op_call.h"
+#include "ops/op_version.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::kernels {
-
-/// Opset of the default domain since which operands broadcast as in numpy; before, attributes `broadcast` and `axis` say how.
-constexpr int64_t kNumpyOpset = 7;
 
 /// Of two operands of one of `types`: that type, or bool for a test.
 [[nodiscard]] Inferred infer_binary(const OpCall& call, InputInfos inputs, TypeSet types, bool test);

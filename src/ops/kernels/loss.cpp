@@ -46,12 +46,6 @@ Dims target_dims(const OpCall& call, InputInfos inputs) {
   return dims;
 }
 
-int64_t dot(const Dims& index, const Dims& strides) {
-  int64_t sum = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
-  return sum;
-}
-
 /// −weight[t] · x[n, t, d…] for each target t; ignored targets count nothing. The mean is weighted.
 void negative_likelihood(const OpCall& call, const Tensor& x, InputData inputs, const Tensor& out) {
   const Tensor& target = tensor_at(inputs, 1);
@@ -62,17 +56,17 @@ void negative_likelihood(const OpCall& call, const Tensor& x, InputData inputs, 
   x_strides.erase(x_strides.begin() + 1);
   double total = 0, total_weight = 0;
   for_each_index(target.dims(), [&](const Dims& index) {
-    const auto* at = target.bytes() + dot(index, target.strides()) * element_stride(target.type());
+    const auto* at = target.bytes() + offset_of(index, target.strides()) * element_stride(target.type());
     const auto label = load_one<int64_t>(target.type(), at);
     double loss = 0, weight = 0;
     if (!ignored || label != *ignored) {
       if (label < 0 || label >= x.dims()[1]) reject(call, "target " + std::to_string(label) + " is out of range");
       weight = weights.empty() ? 1 : element_at(weights, label);
-      const int64_t offset = dot(index, x_strides) + label * x.strides()[1];
+      const int64_t offset = offset_of(index, x_strides) + label * x.strides()[1];
       loss = -weight * load_one<double>(x.type(), x.bytes() + offset * element_stride(x.type()));
     }
     if (average == Average::none) {
-      store_one(out.type(), out.bytes() + dot(index, out.strides()) * element_stride(out.type()), loss);
+      store_one(out.type(), out.bytes() + offset_of(index, out.strides()) * element_stride(out.type()), loss);
     }
     total += loss;
     total_weight += weight;

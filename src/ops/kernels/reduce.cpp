@@ -117,12 +117,6 @@ ReductionLoops loops_of(const Reduction& reduction) {
   return loops;
 }
 
-int64_t dot(const Dims& index, const Dims& strides) {
-  int64_t sum = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
-  return sum;
-}
-
 /// Several totals side by side, so that no addition waits for the one before.
 template <class Domain, class Value, class Fold, class Combine>
 RELAYOUT_VECTORIZE static Domain fold_line(const Value* values, int64_t count, Domain start, Domain total, Fold fold, Combine combine) {
@@ -192,7 +186,7 @@ void fold_across(const Reduction& reduction, const ReductionLoops& loops, const 
     }
   };
   if (outer.empty()) return fold_run(from);
-  for_each_index(outer, [&](const Dims& index) { fold_run(from + dot(index, loops.reduced_in) * element_stride(type)); });
+  for_each_index(outer, [&](const Dims& index) { fold_run(from + offset_of(index, loops.reduced_in) * element_stride(type)); });
 }
 
 /// The same for what may be folded in any order: what lies along the innermost reduced dim is folded side by side first.
@@ -213,7 +207,7 @@ void fold_planes(const Reduction& reduction, const ReductionLoops& loops, const 
       if (around.empty()) {
         fold_plane(first);
       } else {
-        for_each_index(around, [&](const Dims& index) { fold_plane(first + dot(index, loops.reduced_in) * size); });
+        for_each_index(around, [&](const Dims& index) { fold_plane(first + offset_of(index, loops.reduced_in) * size); });
       }
       totals[i] = rule.run(line.data(), length, totals[i]);
     }
@@ -248,7 +242,7 @@ void fold_along(const Reduction& reduction, const ReductionLoops& loops, const D
     if (outer.empty()) {
       fold_run(begin, totals[row]);
     } else {
-      for_each_index(outer, [&](const Dims& index) { fold_run(begin + dot(index, loops.reduced_in) * size, totals[row]); });
+      for_each_index(outer, [&](const Dims& index) { fold_run(begin + offset_of(index, loops.reduced_in) * size, totals[row]); });
     }
   }
 }
@@ -282,7 +276,7 @@ void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, co
     }
     index.back() *= width;
     const int64_t count = std::min(width, loops.kept.back() - index.back());
-    const std::byte* const from = reduction.x.bytes() + dot(index, loops.kept_in) * in_size;
+    const std::byte* const from = reduction.x.bytes() + offset_of(index, loops.kept_in) * in_size;
     std::array<Domain, kChunk> totals;
     std::fill_n(totals.begin(), count, rule.start);
     if (reduction.length > 0) {
@@ -292,7 +286,7 @@ void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, co
         fold_along(reduction, loops, reduced_outer, from, count, totals.data(), rule);
     }
     for (int64_t i = 0; i < count; ++i) element_at(totals, i) = finish(element_at(totals, i));
-    store_chunk(reduction.out.type(), reduction.out.bytes() + dot(index, loops.kept_out) * out_size, loops.kept_out.back(), count,
+    store_chunk(reduction.out.type(), reduction.out.bytes() + offset_of(index, loops.kept_out) * out_size, loops.kept_out.back(), count,
                 totals.data());
   };
   parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {

@@ -156,12 +156,6 @@ void combine(std::span<const Samples> samples, std::span<const int64_t> strides,
   }
 }
 
-int64_t dot(const Dims& index, const Dims& strides) {
-  int64_t sum = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
-  return sum;
-}
-
 /// Weighted sums of one position for all channels.
 void store_channels(const Tensor& x, int64_t image_offset, const std::vector<WeightedOffset>& inputs, const Tensor& out,
                     int64_t out_offset) {
@@ -226,12 +220,12 @@ void grid_sample(const OpCall& call, InputData inputs, OutputData outputs) {
     std::vector<Samples> samples(rank);
     std::vector<WeightedOffset> inputs_of_one;
     for_each_index(out_dims, [&](const Dims& index) {
-      const std::byte* const at = grid.bytes() + (n * grid.strides()[0] + dot(index, grid_strides)) * element_stride(grid.type());
+      const std::byte* const at = grid.bytes() + (n * grid.strides()[0] + offset_of(index, grid_strides)) * element_stride(grid.type());
       load(grid.type(), at, grid.strides().back(), static_cast<int64_t>(rank), coordinates.data());
       for (std::size_t i = 0; i < rank; ++i) samples[i] = samples_at(sampling, coordinates[rank - 1 - i], sizes[i]);
       inputs_of_one.clear();
       combine(samples, strides, inputs_of_one);
-      store_channels(x, n * x.strides()[0], inputs_of_one, out, n * out.strides()[0] + dot(index, out_strides));
+      store_channels(x, n * x.strides()[0], inputs_of_one, out, n * out.strides()[0] + offset_of(index, out_strides));
     });
   });
 }
@@ -265,7 +259,7 @@ void affine_grid(const OpCall& call, InputData inputs, OutputData outputs) {
   };
   for_each_index(Dims(out.dims().begin(), out.dims().end() - 1), [&](const Dims& index) {
     const double* row = factors.data() + index[0] * static_cast<int64_t>(rank * (rank + 1));
-    const int64_t at = dot(index, out.strides());
+    const int64_t at = offset_of(index, out.strides());
     for (std::size_t k = 0; k < rank; ++k, row += rank + 1) {
       double sum = row[rank];
       for (std::size_t i = 0; i < rank; ++i) sum += row[i] * coordinate(index[rank - i], out.dims()[rank - i]);

@@ -31,19 +31,13 @@ void store_column(const Tensor& out, int64_t column, const Dims& values) {
   for (std::size_t i = 0; i < values.size(); ++i) to[static_cast<int64_t>(i) * out.strides()[0]] = values[i];
 }
 
-int64_t dot(const Dims& index, const Dims& strides) {
-  int64_t sum = 0;
-  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
-  return sum;
-}
-
 /// Calls visit(index) for the positions that are not zero, in row-major order.
 template <class Visit>
 void for_each_non_zero(const Tensor& x, const Visit& visit) {
   const int64_t size = element_stride(x.type());
   for_each_index(x.dims(), [&](const Dims& index) {
     uint8_t is_set = 0;
-    load(x.type(), x.bytes() + dot(index, x.strides()) * size, 1, 1, &is_set);
+    load(x.type(), x.bytes() + offset_of(index, x.strides()) * size, 1, 1, &is_set);
     if (is_set != 0) visit(index);
   });
 }
@@ -280,9 +274,10 @@ void one_hot(const OpCall& call, InputData inputs, OutputData outputs) {
   with_storage(out.type(), [&]<class T>(const T&) {
     const T on = values.data<T>()[values.strides()[0]];
     for_each_index(indices.dims(), [&](const Dims& index) {
-      const auto at = load_one<int64_t>(indices.type(), indices.bytes() + dot(index, indices.strides()) * element_stride(indices.type()));
+      const auto at =
+          load_one<int64_t>(indices.type(), indices.bytes() + offset_of(index, indices.strides()) * element_stride(indices.type()));
       if (at < -depth || at >= depth) return;
-      out.data<T>()[dot(index, rest) + (at < 0 ? at + depth : at) * axis_stride] = on;
+      out.data<T>()[offset_of(index, rest) + (at < 0 ? at + depth : at) * axis_stride] = on;
     });
   });
 }

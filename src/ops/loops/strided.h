@@ -25,6 +25,13 @@ struct Operand {
   Dims strides;
 };
 
+/// Elements from the first to that at `index`.
+[[nodiscard]] inline int64_t offset_of(std::span<const int64_t> index, std::span<const int64_t> strides) {
+  int64_t sum = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
+  return sum;
+}
+
 /// A tensor as operand of a loop over its own dims.
 [[nodiscard]] Operand operand(const Tensor& tensor);
 /// A tensor as operand of a loop over `dims` (numpy broadcasting: trailing dims align, 1 stretches). Must fit.

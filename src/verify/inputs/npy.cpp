@@ -34,7 +34,7 @@ struct Header {
   std::size_t data = 0;  ///< offset of the first element
 };
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_array(const std::string& what) {
   fail(ErrorKind::invalid, "not a NumPy array file: " + what);
 }
 
@@ -59,14 +59,14 @@ class HeaderParser {
         header.dims = tuple();
         shape = true;
       } else {
-        refuse("its header has an unknown key " + quote(key));
+        refuse_array("its header has an unknown key " + quote(key));
       }
       if (!accept(',')) {
         expect('}');
         break;
       }
     }
-    if (!descr || !order || !shape) refuse("its header lacks descr, fortran_order or shape");
+    if (!descr || !order || !shape) refuse_array("its header lacks descr, fortran_order or shape");
     return header;
   }
 
@@ -81,13 +81,13 @@ class HeaderParser {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) refuse("its header lacks '" + std::string(1, c) + "' at " + std::to_string(at_));
+    if (!accept(c)) refuse_array("its header lacks '" + std::string(1, c) + "' at " + std::to_string(at_));
   }
   std::string quoted() {
     skip_blanks();
     const char mark = at_ < text_.size() ? text_[at_] : '\0';
     const std::size_t end = mark == '\'' || mark == '"' ? text_.find(mark, at_ + 1) : std::string_view::npos;
-    if (end == std::string_view::npos) refuse("structured or malformed element types are not read");
+    if (end == std::string_view::npos) refuse_array("structured or malformed element types are not read");
     std::string out(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return out;
@@ -100,7 +100,7 @@ class HeaderParser {
         return word == "True";
       }
     }
-    refuse("fortran_order is neither True nor False");
+    refuse_array("fortran_order is neither True nor False");
   }
   Dims tuple() {
     Dims dims;
@@ -109,7 +109,7 @@ class HeaderParser {
       skip_blanks();
       int64_t dim = 0;
       const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), dim);
-      if (error != std::errc() || dim < 0 || dims.size() >= kMaxRank) refuse("its shape is not a tuple of sizes");
+      if (error != std::errc() || dim < 0 || dims.size() >= kMaxRank) refuse_array("its shape is not a tuple of sizes");
       at_ = as_size(end - text_.data());
       dims.push_back(dim);
       if (!accept(',')) {
@@ -126,15 +126,15 @@ class HeaderParser {
 
 Header parse_header(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(kMagic) || text.size() < 10) refuse("it does not begin with \\x93NUMPY");
+  if (!text.starts_with(kMagic) || text.size() < 10) refuse_array("it does not begin with \\x93NUMPY");
   const auto version = static_cast<unsigned char>(text[6]);
-  if (version < 1 || version > 3) refuse("unknown version of the format");
+  if (version < 1 || version > 3) refuse_array("unknown version of the format");
   const std::size_t width = version == 1 ? 2 : 4;
-  if (text.size() < 8 + width) refuse("it ends in its header");
+  if (text.size() < 8 + width) refuse_array("it ends in its header");
   std::size_t length = 0;
   for (std::size_t i = width; i-- > 0;) length = length << 8U | static_cast<unsigned char>(text[8 + i]);
   const std::size_t start = 8 + width;
-  if (length > text.size() - start) refuse("it ends in its header");
+  if (length > text.size() - start) refuse_array("it ends in its header");
   Header header = HeaderParser(text.substr(start, length)).parse();
   header.data = start + length;
   return header;

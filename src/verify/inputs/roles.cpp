@@ -165,7 +165,7 @@ class Operands {
 };
 
 /// Dim `axis` (may be negative) of a value: of a constant, of a graph input, or as declared.
-Extent extent_of(Operands& operands, const Value* value, int64_t axis) {
+Extent operand_extent(Operands& operands, const Value* value, int64_t axis) {
   if (value == nullptr) return {};
   const auto constant = operands.dims(stored_form(value));
   const auto declared = value->declared();
@@ -191,8 +191,8 @@ Extent id_limit(Operands& operands, const Node& node) {
     return {depth ? static_cast<int64_t>(*depth) : 3, {}, 0};
   }
   if (node.is("BitShift")) return {8, {}, 0};
-  if (node.is("RoiAlign")) return extent_of(operands, node.input(0), 0);
-  if (node.is("NegativeLogLikelihoodLoss") || node.is("SoftmaxCrossEntropyLoss")) return extent_of(operands, node.input(0), 1);
+  if (node.is("RoiAlign")) return operand_extent(operands, node.input(0), 0);
+  if (node.is("NegativeLogLikelihoodLoss") || node.is("SoftmaxCrossEntropyLoss")) return operand_extent(operands, node.input(0), 1);
   if (node.is("GatherND") || node.is("ScatterND")) {
     // One id may stand for any of the leading dims: the smallest that is known.
     Extent least;
@@ -201,19 +201,19 @@ Extent id_limit(Operands& operands, const Node& node) {
                              : node.input(0) != nullptr && node.input(0)->declared() ? node.input(0)->declared()->dims.size()
                                                                                      : 0;
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      const Extent extent = extent_of(operands, node.input(0), static_cast<int64_t>(axis));
+      const Extent extent = operand_extent(operands, node.input(0), static_cast<int64_t>(axis));
       if (!extent.size) return extent;
       if (!least.size || *extent.size < *least.size) least = extent;
     }
     return least;
   }
-  return extent_of(operands, node.input(0), attributes.integer("axis", 0));
+  return operand_extent(operands, node.input(0), attributes.integer("axis", 0));
 }
 
 Extent length_limit(Operands& operands, const Node& node) {
   const Attributes attributes(node);
-  if (node.is("ReverseSequence")) return extent_of(operands, node.input(0), attributes.integer("time_axis", 0));
-  return extent_of(operands, node.input(0), attributes.integer("layout", 0) == 1 ? 1 : 0);
+  if (node.is("ReverseSequence")) return operand_extent(operands, node.input(0), attributes.integer("time_axis", 0));
+  return operand_extent(operands, node.input(0), attributes.integer("layout", 0) == 1 ? 1 : 0);
 }
 
 /// Sizes of dims that a reader's weights demand of its data.

@@ -24,7 +24,7 @@ constexpr uint32_t kEndMark = 0x06054B50, kCentralMark = 0x02014B50, kLocalMark 
 /// Deflate makes at most 1032 bytes out of one.
 constexpr int64_t kMostExpansion = 1032;
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_archive(const std::string& what) {
   fail(ErrorKind::invalid, "not a ZIP archive: " + what);
 }
 
@@ -36,7 +36,7 @@ uint64_t number(std::span<const std::byte> bytes, std::size_t offset, std::size_
 }
 
 std::vector<std::byte> read_bytes(const File& file, int64_t offset, int64_t size) {
-  if (offset < 0 || size < 0 || offset > file.size() || size > file.size() - offset) refuse("it ends early");
+  if (offset < 0 || size < 0 || offset > file.size() || size > file.size() - offset) refuse_archive("it ends early");
   std::vector<std::byte> bytes(as_size(size));
   file.read(offset, bytes);
   return bytes;
@@ -63,7 +63,7 @@ Directory find_directory(const File& file) {
     }
     return directory;
   }
-  refuse("it has no directory");
+  refuse_archive("it has no directory");
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ std::vector<ZipEntry> zip_directory(const File& file) {
   std::vector<ZipEntry> entries;
   std::size_t at = 0;
   for (int64_t i = 0; i < directory.entries; ++i) {
-    if (bytes.size() - at < as_size(kCentralSize) || number(bytes, at, 4) != kCentralMark) refuse("its directory is damaged");
+    if (bytes.size() - at < as_size(kCentralSize) || number(bytes, at, 4) != kCentralMark) refuse_archive("its directory is damaged");
     if ((number(bytes, at + 8, 2) & 1U) != 0) fail(ErrorKind::unsupported, "encrypted ZIP archives are not read");
     ZipEntry entry;
     entry.method = static_cast<int>(number(bytes, at + 10, 2));
@@ -84,7 +84,7 @@ std::vector<ZipEntry> zip_directory(const File& file) {
     entry.offset = static_cast<int64_t>(number(bytes, at + 42, 4));
     const std::size_t name = number(bytes, at + 28, 2), extra = number(bytes, at + 30, 2), comment = number(bytes, at + 32, 2);
     const std::size_t whole = as_size(kCentralSize) + name + extra + comment;
-    if (bytes.size() - at < whole) refuse("its directory is damaged");
+    if (bytes.size() - at < whole) refuse_archive("its directory is damaged");
     if (entry.unpacked == UINT32_MAX || entry.packed == UINT32_MAX || entry.offset == UINT32_MAX) {
       fail(ErrorKind::unsupported, "ZIP archives of 4 GiB and more are not read");
     }
@@ -97,13 +97,13 @@ std::vector<ZipEntry> zip_directory(const File& file) {
 
 std::string zip_read(const File& file, const ZipEntry& entry) {
   const auto header = read_bytes(file, entry.offset, kLocalSize);
-  if (number(header, 0, 4) != kLocalMark) refuse("the header of " + quote(entry.name) + " is damaged");
+  if (number(header, 0, 4) != kLocalMark) refuse_archive("the header of " + quote(entry.name) + " is damaged");
   const auto skipped = static_cast<int64_t>(number(header, 26, 2) + number(header, 28, 2));
   auto packed = read_bytes(file, entry.offset + kLocalSize + skipped, entry.packed);
   if (entry.method != 0 && entry.method != 8)
     fail(ErrorKind::unsupported, quote(entry.name) + " is compressed by method " + std::to_string(entry.method));
   if (entry.method == 0 ? entry.unpacked != entry.packed : entry.unpacked > (entry.packed + 64) * kMostExpansion) {
-    refuse("the size of " + quote(entry.name) + " cannot be");
+    refuse_archive("the size of " + quote(entry.name) + " cannot be");
   }
   std::string out(as_size(entry.unpacked), '\0');
   if (entry.method == 0) {
@@ -118,10 +118,10 @@ std::string zip_read(const File& file, const ZipEntry& entry) {
     const int result = inflate(&stream, Z_FINISH);
     const bool whole = result == Z_STREAM_END && stream.avail_out == 0;
     inflateEnd(&stream);
-    if (!whole) refuse("the contents of " + quote(entry.name) + " are damaged");
+    if (!whole) refuse_archive("the contents of " + quote(entry.name) + " are damaged");
   }
   if (crc32(0, reinterpret_cast<const Bytef*>(out.data()), static_cast<uInt>(out.size())) != entry.crc) {
-    refuse("the checksum of " + quote(entry.name) + " does not match");
+    refuse_archive("the checksum of " + quote(entry.name) + " does not match");
   }
   return out;
 }

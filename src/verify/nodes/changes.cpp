@@ -31,7 +31,7 @@ namespace relayout {
 namespace {
 
 using Nodes = std::vector<const Node*>;
-using Values = std::unordered_set<const Value*>;
+using ValueSet = std::unordered_set<const Value*>;
 
 /// More nodes than these are another network, and no change of one.
 constexpr std::size_t kMostNodes = 64;
@@ -39,10 +39,10 @@ constexpr std::size_t kMostNodes = 64;
 /// The nodes upstream of a value, as far as elements reach it, up to values that are `known` or where `ends` holds; and those values.
 struct Upstream {
   Nodes nodes;
-  Values ends;
+  ValueSet ends;
 };
 
-Upstream upstream_of(const Value& value, const Values& known, const std::function<bool(const Value&)>& ends) {
+Upstream upstream_of(const Value& value, const ValueSet& known, const std::function<bool(const Value&)>& ends) {
   Upstream out;
   if (known.contains(&value)) return out;
   std::vector<const Value*> open{&value};
@@ -109,7 +109,7 @@ Nodes nested_alone(const Node& holder, const Node& other) {
 struct Half {
   const Graph& graph;
   const Graph& other;
-  Values known;  ///< without an input's elements
+  ValueSet known;  ///< without an input's elements
 };
 
 /// Finds the nodes by which two models part upstream of a pair of values.
@@ -138,8 +138,8 @@ class Parting {
 
  private:
   /// The other model's values of the same meaning.
-  [[nodiscard]] Values partners_of(const Values& values, bool is_of_a) {
-    Values out;
+  [[nodiscard]] ValueSet partners_of(const ValueSet& values, bool is_of_a) {
+    ValueSet out;
     for (const Value* const value : values) {
       const Layer* const layer = is_of_a ? layers_.of_a(*value) : layers_.of_b(*value);
       const Value* const same = layer != nullptr               ? (is_of_a ? layer->b : layer->a)
@@ -151,7 +151,7 @@ class Parting {
   }
 
   /// Adds the nodes between a value that one model reads and the values upstream of it that the other model reads instead.
-  void add_passed(Nodes& out, const Values& ends, const Values& read_by_other, const Half& half) const {
+  void add_passed(Nodes& out, const ValueSet& ends, const ValueSet& read_by_other, const Half& half) const {
     for (const Value* const end : ends) {
       if (read_by_other.contains(end)) continue;
       const Upstream passed = upstream_of(*end, half.known, [&](const Value& value) { return read_by_other.contains(&value); });

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/numbers.h"
+#include "model/domains.h"
 #include "ops/constants.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -75,7 +76,7 @@ const Node* quantizer_of(const Layer& layer) {
 /// scale divides by, as the kernel of ONNX Runtime computes it: the share of each by which its results lie below.
 double share_below(const Layer& layer, const Tensor& scale) {
   const auto makes = [](const Value& value) {
-    return value.producer()->op_type() == "QLinearSoftmax" && value.producer()->domain() == "com.microsoft";
+    return value.producer()->op_type() == "QLinearSoftmax" && value.producer()->domain() == kMicrosoftDomain;
   };
   if ((!makes(*layer.a) && !makes(*layer.b)) || !scale || scale.type() != DataType::float32 || scale.element_count() != 1) return 0;
   const float step = *scale.data<float>();

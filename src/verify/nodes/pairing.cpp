@@ -100,7 +100,7 @@ void add_readers(const Value& value, std::vector<std::string>& readers) {
 }
 
 /// What reads a value, behind Casts to other types too: operators with their input numbers, and the graph's outputs.
-std::vector<std::string> readers_of(const Value& value) {
+std::vector<std::string> reader_names(const Value& value) {
   std::vector<std::string> readers;
   add_readers(value, readers);
   std::ranges::sort(readers);
@@ -149,9 +149,9 @@ std::unordered_set<const Value*> channels_last_in(const Graph& graph, bool (*beg
   return found;
 }
 
-using Values = std::unordered_set<const Value*>;
+using ValueSet = std::unordered_set<const Value*>;
 
-bool is_constant(const Value& value, const Values& computed) {
+bool is_constant(const Value& value, const ValueSet& computed) {
   return (value.initializer() != nullptr && !value.is_input()) || computed.contains(&value);
 }
 
@@ -160,12 +160,12 @@ bool is_same_operator(const Node& node, const Node& other) {
 }
 
 /// The node that makes an operand which varies; nullptr where none does.
-const Node* maker_of(const Value* operand, const Values& constants) {
+const Node* maker_of(const Value* operand, const ValueSet& constants) {
   return operand == nullptr || is_constant(*operand, constants) ? nullptr : operand->producer();
 }
 
 /// The one operand that is no constant; nullptr where there are none or several.
-const Value* sole_operand(const Node& node, const Values& constants) {
+const Value* sole_operand(const Node& node, const ValueSet& constants) {
   const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants); };
   if (std::ranges::count_if(node.inputs(), varies) != 1) return nullptr;
   return *std::ranges::find_if(node.inputs(), varies);
@@ -193,9 +193,9 @@ int likeness(const Node& node, const Node& other) {
 /// Follows a's value through what may have been folded until it is read as b's is.
 const Value* end_of_chain(const Value& made, const Value* value) {
   constexpr int kMost = 4;
-  const std::vector<std::string> wanted = readers_of(made);
+  const std::vector<std::string> wanted = reader_names(made);
   for (int step = 0; step <= kMost; ++step) {
-    if (readers_of(*value) == wanted) return value;
+    if (reader_names(*value) == wanted) return value;
     if (value->uses().size() != 1 || value->is_output()) return nullptr;
     const Node& next = *value->uses().front().node;
     if (!may_be_absorbed(next) || next.output(0) == nullptr) return nullptr;
@@ -232,14 +232,14 @@ class PairedValues {
 
  private:
   std::unordered_map<const Value*, Partner> partners_;
-  Values taken_;
+  ValueSet taken_;
 };
 
 /// Names that a fold left behind.
 class FoldedNames {
  public:
   /// `known_a`: see Known::by_dims.
-  FoldedNames(const Graph& b, PairedValues& pairs, const Values& known_a, const Values& constants_b)
+  FoldedNames(const Graph& b, PairedValues& pairs, const ValueSet& known_a, const ValueSet& constants_b)
       : b_(b), pairs_(pairs), known_a_(known_a), constants_b_(constants_b) {}
 
   /// A converter may leave the name of a linear operator's result behind when it folds what follows: the value is then the one behind the
@@ -318,13 +318,13 @@ class FoldedNames {
 
   const Graph& b_;
   PairedValues& pairs_;
-  const Values &known_a_, &constants_b_;
+  const ValueSet &known_a_, &constants_b_;
 };
 
 /// Pairs what names left over.
 class StructuralPairing {
  public:
-  StructuralPairing(const Graph& a, const Graph& b, PairedValues& pairs, const Values& constants_a, const Values& constants_b)
+  StructuralPairing(const Graph& a, const Graph& b, PairedValues& pairs, const ValueSet& constants_a, const ValueSet& constants_b)
       : b_(b), pairs_(pairs), constants_a_(constants_a), constants_b_(constants_b) {
     for (const Value* const input : b.inputs()) {
       if (const Value* const same = a.find(input->name()); same != nullptr && same->is_input()) inputs_.emplace(input, same);
@@ -475,7 +475,7 @@ class StructuralPairing {
 
   const Graph& b_;
   PairedValues& pairs_;
-  const Values &constants_a_, &constants_b_;
+  const ValueSet &constants_a_, &constants_b_;
   std::unordered_set<const Node*> twins_;  ///< of a, each of one node of b
   std::unordered_map<const Value*, const Value*> inputs_;
 };
@@ -504,7 +504,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     }
   }
   PairedValues pairs(std::move(partners));
-  const Values constants_a = constants_of(a, Known::always), constants_b = constants_of(b, Known::always);
+  const ValueSet constants_a = constants_of(a, Known::always), constants_b = constants_of(b, Known::always);
   FoldedNames(b, pairs, constants_of(a, Known::by_dims), constants_b).move();
   StructuralPairing pairing(a, b, pairs, constants_a, constants_b);
   pairing.pair_dequantized();

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-constexpr std::string_view kExtension = ".onnx", kConverted = ".cl";
+constexpr std::string_view kModelExtension = ".onnx", kConverted = ".cl";
 constexpr char kDefault[] = "{name}.cl.onnx";
 
 std::string without(std::string_view name, std::string_view suffix) {
@@ -30,7 +30,7 @@ std::string without(std::string_view name, std::string_view suffix) {
 
 /// Replacement of one word between braces of a pattern.
 std::string part_of(const std::string& word, const fs::path& model, const std::string& pattern) {
-  std::string name = without(model.filename().string(), kExtension);
+  std::string name = without(model.filename().string(), kModelExtension);
   if (word == "name") return name;
   if (word == "stem") return without(name, kConverted);
   if (word.starts_with("stem%")) return without(name, word.substr(5));

@@ -114,7 +114,7 @@ std::string missing_shards(const std::vector<SuitePart>& parts) {
   return out;
 }
 
-Names names_of(const std::vector<SuiteCase>& cases) {
+Names case_names(const std::vector<SuiteCase>& cases) {
   Names out;
   for (const SuiteCase& one : cases) out.push_back(one.name);
   return out;
@@ -130,7 +130,7 @@ void check_list(const Names& there, const Names& wanted, bool allow_missing) {
 }
 
 void check_complete(const std::vector<SuitePart>& parts, SuiteResult& out, const MergeOptions& options) {
-  const Names there = names_of(out.cases);
+  const Names there = case_names(out.cases);
   if (options.names) {
     Names wanted = *options.names;
     std::ranges::sort(wanted);
@@ -176,7 +176,7 @@ SuiteResult merge_suites(std::vector<SuitePart> parts, const MergeOptions& optio
   const ExpectedCases expected = read_expected_cases(options.expected);
   apply_expected(expected, out.cases);
   // Of a part, what is not there tells nothing.
-  if (out.planned == out.whole.cases) out.stale = stale_cases(expected, names_of(out.cases));
+  if (out.planned == out.whole.cases) out.stale = stale_cases(expected, case_names(out.cases));
   return out;
 }
 
