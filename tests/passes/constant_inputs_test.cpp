@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "passes/doubles.h"
+#include "passes/widening.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "support/text_model.h"

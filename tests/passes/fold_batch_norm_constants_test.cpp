@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "model/save.h"
-#include "passes/doubles.h"
 #include "passes/pass.h"
+#include "passes/widening.h"
 #include "relayout/findings.h"
 #include "relayout/model.h"
 #include "relayout/pass_options.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/doubles.h"
+#include "passes/widening.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/float_elements.h"
-#include "passes/doubles.h"
+#include "passes/widening.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,7 +1,7 @@
 // Elements of 16-, 32- and 64-bit floating-point tensors as doubles and back, with the spacing of their types: folds round once, at the
 // end.
 
-#include "passes/doubles.h"
+#include "passes/widening.h"
 
 #include <algorithm>
 #include <cmath>
