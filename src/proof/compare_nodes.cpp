@@ -7,7 +7,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/constants.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 

@@ -14,6 +14,7 @@
 #include "exec/lower/order.h"
 #include "exec/lower/stages.h"
 #include "exec/lower/step_writer.h"
+#include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"
 #include "relayout/tensor.h"
