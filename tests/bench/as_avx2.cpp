@@ -40,7 +40,7 @@ constexpr uint32_t bits(auto... positions) {
   return ((1U << positions) | ...);
 }
 
-/// Intel, Software Developer's Manual, volume 2, CPUID: extended features.
+/// The extended features are cpuid's leaf 7.
 void hide(uint32_t leaf, uint32_t subleaf, Answer& answer) {
   if (leaf != 7) return;
   if (subleaf == 0) {

@@ -30,7 +30,7 @@ namespace {
 
 /// Whether the library applies a function to a convolution's result; x to the power of 1 is one, too.
 bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
-  return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || library_gelu(stage).has_value();
+  return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || is_library_gelu(stage);
 }
 
 class Fuser {
@@ -136,7 +136,7 @@ class Fuser {
       nodes.push_back(&node_at(node));
     }
     const auto stages = stages_of(facts_, nodes, through);
-    if (!stages || stages->size() != 1 || !library_gelu(stages->front())) return false;
+    if (!stages || stages->size() != 1 || !is_library_gelu(stages->front())) return false;
     for (const NodeId node : found) take(chain, node);
     return true;
   }

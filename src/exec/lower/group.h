@@ -8,7 +8,7 @@
 namespace relayout::exec {
 
 /// Nodes that become one piece of work: the first is the anchor. What each makes is read within the group alone, mostly by the next one
-/// (x · f(x) reads x twice: gated_stage_of, library_gelu).
+/// (x · f(x) reads x twice: gated_stage_of, is_library_gelu).
 struct Group {
   std::vector<const ProgramNode*> nodes;
   /// Nodes behind a Concat of channels, which this group computes for its own channels, those from `first_channel` on. What it then makes

@@ -175,14 +175,10 @@ std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group
 
 bool emit_with_stages(Lowering& lowering, const Group& group, MatrixProduct product, const Place& destination,
                       const std::vector<Stage>& stages, bool swap_constant) {
-  if (stages.size() == 1 && library_gelu(stages.front())) {
-    product.post_ops = {function_op(stages.front())};
-    if (!emit_product(lowering, std::move(product), swap_constant)) return false;
-    lowering.places.define(group.output(), destination);
-    return true;
-  }
+  const bool by_library = stages.size() == 1 && is_library_gelu(stages.front());
+  if (by_library) product.post_ops = {function_op(stages.front())};
   if (!emit_product(lowering, std::move(product), swap_constant)) return false;
-  finish(lowering, group, destination, stages);
+  finish(lowering, group, destination, by_library ? std::vector<Stage>() : stages);
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -37,13 +38,12 @@ Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, Rea
 /// Each operand of the group where it lies in the order that its reader wants, copied when it lies in none such.
 void Places::begin(const Group& group) {
   reads_.add(group, -1);
-  const auto is_inside = [&](ValueId value) {
-    return std::ranges::any_of(group.nodes, [&](const ProgramNode* node) { return node->output(0) == value; });
-  };
+  std::unordered_set<ValueId> inside;
+  for (const ProgramNode* node : group.nodes) inside.insert(node->output(0));
   for (const ProgramNode* node : group.nodes) {
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
       const ValueId value = node->inputs[i];
-      if (value == ValueId::none || !facts_.is_tensor(value) || facts_.constant(value) != nullptr || is_inside(value)) continue;
+      if (value == ValueId::none || !facts_.is_tensor(value) || facts_.constant(value) != nullptr || inside.contains(value)) continue;
       where_[value].chosen = 0;
       if (const auto wanted = guide_.wanted(node->id, i)) choose(value, *wanted);
     }

@@ -334,16 +334,16 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   return stage;
 }
 
-std::optional<Function> library_gelu(const Stage& stage) {
-  if (stage.is_binary || instruction_set() != InstructionSet::avx512) return std::nullopt;
+bool is_library_gelu(const Stage& stage) {
+  if (stage.is_binary || instruction_set() != InstructionSet::avx512) return false;
   const bool is_written_out = stage.function == Function::erf_gate && stage.beta == 0.5F &&
                               std::fabs(stage.alpha * std::numbers::sqrt2_v<float> - 1) < 4 * std::numeric_limits<float>::epsilon();
-  return is_written_out || stage.function == Function::gelu_erf ? std::optional(Function::gelu_erf) : std::nullopt;
+  return is_written_out || stage.function == Function::gelu_erf;
 }
 
 PostOp function_op(const Stage& stage) {
   PostOp out;
-  out.function = library_gelu(stage).value_or(stage.function);
+  out.function = is_library_gelu(stage) ? Function::gelu_erf : stage.function;
   out.alpha = stage.alpha;
   out.beta = stage.beta;
   return out;

@@ -304,7 +304,7 @@ RELAYOUT_VECTORIZE void round_row(double* row, int64_t count) {
 /// One dim resampled, with `outer` lines before it and `inner` positions behind it, each of as many elements as are run at a time.
 struct Pass {
   int64_t outer = 1, inner = 1;
-  const Taps* taps = nullptr;
+  Taps taps;
 };
 
 /// A pass over `inner` elements behind the dim.
@@ -345,8 +345,7 @@ struct Resampling {
   DataType type{};
   int64_t blocks = 1, tail = 1;
   int64_t source_block = 0, result_block = 0;  ///< elements
-  std::vector<Taps> taps;
-  std::vector<Pass> passes;  ///< the innermost dim of the tensor that changes first
+  std::vector<Pass> passes;                    ///< the innermost dim of the tensor that changes first
 };
 
 /// Passes over one block, `width` of its tail at a time. Elements come from `x` and go to `out`, in double between the two; integers
@@ -386,7 +385,7 @@ class BlockResampler {
   static void fit(std::vector<double>& values, int64_t count) {
     if (as_size(count) > values.size()) values.resize(as_size(count), 0.0);
   }
-  [[nodiscard]] Line line_of(const Pass& pass) const { return {pass.inner * width_, *pass.taps}; }
+  [[nodiscard]] Line line_of(const Pass& pass) const { return {pass.inner * width_, pass.taps}; }
 
   /// Runs of elements that lie together: all where the whole tail is taken, else `width` at a time. work(offset among the elements that
   /// are taken, bytes from the first of them in the tensor, count)
@@ -431,7 +430,7 @@ std::vector<int64_t> memory_order(const Tensor& tensor) {
 
 /// `order`: the dims of the tensor in the order of memory.
 Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Tensor& x, const std::vector<int64_t>& order) {
-  Resampling out{x.type(), 1, 1, 1, 1, {}, {}};
+  Resampling out{x.type(), 1, 1, 1, 1, {}};
   const auto is_changed = [&](int64_t dim) { return !is_identity(plan, element_at(plan.axes, dim)); };
   const auto front = std::ranges::find_if(order, is_changed);
   const auto back = std::find_if(order.rbegin(), order.rend(), is_changed).base();
@@ -448,12 +447,11 @@ Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Ten
   }
   std::ranges::sort(changed, std::greater(), [&](std::size_t i) { return front[static_cast<std::ptrdiff_t>(i)]; });
   out.source_block = element_count(dims) * out.tail;
-  out.taps.reserve(changed.size());
   for (const std::size_t i : changed) {
     const auto at = dims.begin() + static_cast<std::ptrdiff_t>(i);
-    out.taps.push_back(taps_of(plan, filter, element_at(plan.axes, front[static_cast<std::ptrdiff_t>(i)])));
-    out.passes.push_back({element_count(Dims(dims.begin(), at)), element_count(Dims(at + 1, dims.end())), &out.taps.back()});
-    *at = out.taps.back().out;
+    const Axis& axis = element_at(plan.axes, front[static_cast<std::ptrdiff_t>(i)]);
+    out.passes.push_back({element_count(Dims(dims.begin(), at)), element_count(Dims(at + 1, dims.end())), taps_of(plan, filter, axis)});
+    *at = axis.out;
   }
   out.result_block = element_count(dims) * out.tail;
   return out;
