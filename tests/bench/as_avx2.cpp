@@ -103,4 +103,4 @@ extern "C" void (*as_avx2_resolve())() {
 
 extern "C" void as_avx2() __attribute__((ifunc("as_avx2_resolve")));
 /// Refers to it, which makes the loader resolve it.
-extern "C" void (*const as_avx2_address)() = as_avx2;
+extern "C" void (*const kAsAvx2Address)() = as_avx2;
