@@ -288,6 +288,17 @@ TEST(Exactness, SpatialMeans) {
   }
 }
 
+TEST(Exactness, SpatialMeansOfManyRows) {
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    Draw draw(seed, "rows");
+    const Dims x{draw.from(1, 2), draw.from(2, 600), draw.from(1, 40), draw.from(9, 40)};
+    ModelBuilder builder(18);
+    builder.input("x", x).constant("w", {x[1], 1, 1, 1}, draw.integers(x[1])).node("Conv", {"x", "w"}, {"c"}).integer("group", x[1]);
+    builder.node("GlobalAveragePool", {"c"}, {"y"}).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x)))}}, seed));
+  }
+}
+
 TEST(Exactness, Products) {
   for (uint64_t seed = 0; seed < 800; ++seed) {
     Draw draw(seed, "matmul");

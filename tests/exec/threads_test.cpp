@@ -66,5 +66,24 @@ TEST(Threads, LibraryAndOwnKernelsShareOnePool) {
   }
 }
 
+/// Means of channels-last images are sums of parts of their rows, which several threads share.
+TEST(Threads, SpatialMeansAreTheSameBitsOnAnyNumber) {
+  for (const Dims& dims : {Dims{1, 480, 14, 14}, {1, 96, 57, 31}, {2, 1000, 9, 9}, {1, 3, 300, 301}}) {
+    ModelBuilder builder;
+    builder.input("x", dims).constant("w", {dims[1], 1, 1, 1}, wave(dims[1])).node("Conv", {"x", "w"}, {"c"}).integer("group", dims[1]);
+    builder.node("GlobalAveragePool", {"c"}, {"y"}).output("y");
+    const auto model = builder.build();
+    std::vector<float> first;
+    for (const int threads : {1, 2, 3, 8}) {
+      ExecuteOptions options;
+      options.threads = threads;
+      options.layout = LayoutChoice::always;
+      const Outputs out = Executor(model->graph(), options).run({{"x", Datum(tensor_of(dims, wave(element_count(dims))))}});
+      if (first.empty()) first = values_of(out[0].tensor);
+      EXPECT_EQ(values_of(out[0].tensor), first) << threads << " threads, " << dims[1] << " channels";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace relayout::test

@@ -85,7 +85,7 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
     case Function::sigmoid:
       return map(out, in, count, [](float x) { return sigmoid(x); });
     case Function::swish:
-      return map(out, in, count, [=](float x) { return x / sigmoid_divisor(alpha * x); });
+      return map(out, in, count, [=](float x) { return x * sigmoid(alpha * x); });
     case Function::exp:
       return map(out, in, count, [](float x) { return exponential(x); });
     case Function::erf:
@@ -94,10 +94,10 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       return map(out, in, count, [=](float x) { return beta * (x * (1.0F + error_function(alpha * x))); });
     case Function::gelu_erf:
       return map(out, in, count, [](float x) { return 0.5F * x * error_complement(x * -0.707106781186547524F); });
-    case Function::gelu_tanh:  // x/2 · (1 + tanh u) = x / (1 + e^(−2u))
+    case Function::gelu_tanh:  // x/2 · (1 + tanh u) = x · sigmoid(2u)
       return map(out, in, count, [](float x) {
         const float u = 0.797884560802865356F * (x + 0.044715F * x * x * x);
-        return x / sigmoid_divisor(2.0F * u);
+        return x * sigmoid(2.0F * u);
       });
     case Function::abs:
       return map(out, in, count, [](float x) { return std::fabs(x); });

@@ -36,6 +36,11 @@ struct Reduced {
   return series * (r * r) + r;
 }
 
+/// e^r for r in ±ln 2 / 2, by the same series.
+[[gnu::always_inline]] inline float reduced_exponential(float r) {
+  return polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F, 1.0F, 1.0F);
+}
+
 /// 2^n of what reduced() gives: n from −126 to 127, infinity for 128.
 [[gnu::always_inline]] inline float power_of_two(float shifted) {
   return std::bit_cast<float>((std::bit_cast<uint32_t>(shifted) << 23U) + 0x3F800000U);
@@ -49,22 +54,18 @@ struct Reduced {
   const int32_t half = exponent >> 1;
   const float first = std::bit_cast<float>((half + 127) << 23);
   const float second = std::bit_cast<float>((exponent - half + 127) << 23);
-  return (exponential_series(r) + 1.0F) * first * second;
+  return reduced_exponential(r) * first * second;
 }
 
 /// e^x where neither it nor 1 more is subnormal: x from −87; infinity from 88.4.
 [[gnu::always_inline]] inline float normal_exponential(float x) {
   const auto [shifted, r] = reduced(x);
-  return (exponential_series(r) + 1.0F) * power_of_two(shifted);
+  return reduced_exponential(r) * power_of_two(shifted);
 }
 
-/// 1 + e^(−x); infinity below −88.4.
-[[gnu::always_inline]] inline float sigmoid_divisor(float x) {
-  return 1.0F + normal_exponential(x < -89.0F ? 89.0F : (x > 87.0F ? -87.0F : -x));
-}
-
+/// 1 / (1 + e^(−x)). With another numerator than 1, GCC 14 divides once for each limit.
 [[gnu::always_inline]] inline float sigmoid(float x) {
-  return 1.0F / sigmoid_divisor(x);
+  return 1.0F / (1.0F + normal_exponential(x < -89.0F ? 89.0F : (x > 87.0F ? -87.0F : -x)));
 }
 
 /// e / (e + 2) with e = e^(2x) − 1, to 3 ulp: 2^n · (e^r − 1) + (2^n − 1) keeps the relative precision near 0. It is 1 from 9.02 on.

@@ -2,6 +2,7 @@
 #include "exec/kernels/pool_kernel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -283,6 +284,14 @@ class PoolKernel : public FloatKernel {
   std::vector<float> divisors_;  ///< how many taps of each window along the last dim count
 };
 
+RELAYOUT_VECTORIZE void add_into(double* out, const double* in, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] += in[i];
+}
+
+RELAYOUT_VECTORIZE void means_of(float* out, const double* totals, int64_t terms, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(totals[i] / static_cast<double>(terms));
+}
+
 RELAYOUT_VECTORIZE void widen_into(double* out, const float* in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] += static_cast<double>(in[i]);
 }
@@ -293,6 +302,10 @@ class SpatialKernel : public FloatKernel {
       : team_(team), maximum_(maximum), batch_(source.dims[0]), channels_(source.dims[1]) {
     for (std::size_t i = 2; i < source.dims.size(); ++i) points_ *= source.dims[i];
     channels_inside_ = source.strides[1] == 1 && points_ > 1 && channels_ > 1;
+    slices_ = (channels_ + kSlice - 1) / kSlice;
+    const int64_t wanted = std::clamp<int64_t>(points_ * channels_ / kSegmentElements, 1, std::min(kMostSegments, points_ / kSumBlock + 1));
+    segments_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(wanted)));
+    if (channels_inside_ && !maximum_ && segments_ > 1) totals_.resize(as_size(batch_ * segments_ * channels_));
   }
 
   void run() override {
@@ -303,22 +316,24 @@ class SpatialKernel : public FloatKernel {
           destination_[i] = maximum_ ? maximum_of(from, points_) : static_cast<float>(sum_of(from, points_) / static_cast<double>(points_));
         }
       });
-      return;
-    }
-    const int64_t slices = (channels_ + kSlice - 1) / kSlice;
-    team_.divide(batch_ * slices, 65536 / (points_ * kSlice) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        if (maximum_) {
-          maximum_of_slice(i / slices, i % slices * kSlice);
-        } else {
-          mean_of_slice(i / slices, i % slices * kSlice);
-        }
+    } else if (maximum_) {
+      team_.divide(batch_ * slices_, 65536 / (points_ * kSlice) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) maximum_of_slice(i / slices_, i % slices_ * kSlice);
+      });
+    } else {
+      const int64_t least = segments_ > 1 ? kSegmentElements / 2 : 65536;
+      team_.divide(batch_ * segments_ * slices_, least / (points_ / segments_ * std::min(kSlice, channels_)) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) sum_slice(i / slices_, i % slices_ * kSlice);
+      });
+      if (segments_ > 1) {
+        for (int64_t image = 0; image < batch_; ++image) combine_segments(image);
       }
-    });
+    }
   }
 
  private:
   static constexpr int64_t kSlice = 256;
+  static constexpr int64_t kSegmentElements = 32768, kMostSegments = 8;
 
   void maximum_of_slice(int64_t image, int64_t channel) {
     const int64_t count = std::min(kSlice, channels_ - channel);
@@ -328,23 +343,36 @@ class SpatialKernel : public FloatKernel {
     for (int64_t point = 1; point < points_; ++point) maximum_into(out, in + point * channels_, count);
   }
 
-  void mean_of_slice(int64_t image, int64_t channel) {
+  /// Of one segment of an image (they are numbered through all images) and kSlice channels.
+  void sum_slice(int64_t segment, int64_t channel) {
     const int64_t count = std::min(kSlice, channels_ - channel);
+    const int64_t image = segment / segments_, number = segment % segments_;
     const float* const in = source_ + image * points_ * channels_ + channel;
     double totals[kSlice] = {};
     float sums[kSlice];
-    for (int64_t block = 0; block < points_; block += kSumBlock) {
+    const int64_t first = points_ * number / segments_, last = points_ * (number + 1) / segments_;
+    for (int64_t block = first; block < last; block += kSumBlock) {
       std::copy_n(in + block * channels_, count, sums);
-      for (int64_t point = block + 1; point < std::min(block + kSumBlock, points_); ++point) sum_into(sums, in + point * channels_, count);
+      for (int64_t point = block + 1; point < std::min(block + kSumBlock, last); ++point) sum_into(sums, in + point * channels_, count);
       widen_into(totals, sums, count);
     }
-    float* const out = destination_ + image * channels_ + channel;
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(totals[i] / static_cast<double>(points_));
+    if (segments_ == 1) return means_of(destination_ + image * channels_ + channel, totals, points_, count);
+    std::copy_n(totals, count, totals_.data() + segment * channels_ + channel);
+  }
+
+  void combine_segments(int64_t image) {
+    double* const totals = totals_.data() + image * segments_ * channels_;
+    for (int64_t segment = 1; segment < segments_; ++segment) add_into(totals, totals + segment * channels_, channels_);
+    means_of(destination_ + image * channels_, totals, points_, channels_);
   }
 
   Team team_;
   bool maximum_;
-  int64_t batch_, channels_, points_ = 1;
+  int64_t batch_, channels_, points_ = 1, slices_ = 1;
+  /// Parts of the rows of a channels-last image, by its size alone, so that any number of threads gives the same bits. Divided by rows,
+  /// as most steps divide such images, each thread reads what it wrote in the step before.
+  int64_t segments_ = 1;
+  std::vector<double> totals_;  ///< [image, segment, channel]
   bool channels_inside_ = false;
 };
 
