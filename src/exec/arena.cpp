@@ -1,6 +1,8 @@
 // Puts the buffers of a plan into one piece of memory: those that are never in use at the same time share a place.
 #include "exec/arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <new>
@@ -18,7 +20,7 @@ namespace relayout::exec {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;  // of x86-64; elsewhere the advice may do nothing
 /// Beyond so many neighbours in time a buffer goes to the top: keeps huge graphs linear.
 constexpr std::size_t kMostNeighbours = 4096;
 
@@ -117,12 +119,15 @@ ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
 ArenaMemory::ArenaMemory(int64_t bytes) {
   require_memory(bytes);
   const std::size_t size = as_size(std::max<int64_t>(bytes, 1));
-  data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{kPage}, std::nothrow)));
-  if (!data_) fail(ErrorKind::io, "out of memory: " + std::to_string(bytes) + " bytes for activations");
+  const std::size_t alignment = size < kHugePage ? kPage : kHugePage;
+  auto* const data = static_cast<std::byte*>(::operator new(size, std::align_val_t{alignment}, std::nothrow));
+  if (data == nullptr) fail(ErrorKind::io, "out of memory: " + std::to_string(bytes) + " bytes for activations");
+  data_ = {data, Free{alignment}};
+  if (alignment == kHugePage) ::madvise(data, size / kHugePage * kHugePage, MADV_HUGEPAGE);
 }
 
 void ArenaMemory::Free::operator()(std::byte* data) const noexcept {
-  ::operator delete(data, std::align_val_t{kPage});
+  ::operator delete(data, std::align_val_t{alignment});
 }
 
 }  // namespace relayout::exec

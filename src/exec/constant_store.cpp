@@ -86,11 +86,25 @@ std::string ConstantStore::key_of(const KnownConstant& constant) {
 ConstantStore::Packed ConstantStore::share(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& make) {
   std::weak_ptr<void>& known = packed_[key];
   if (std::shared_ptr<void> memory = known.lock()) return {std::move(memory), bytes};
-  auto owner = std::make_shared<ArenaMemory>(bytes);
-  make(owner->data());
-  std::shared_ptr<void> memory(owner, owner->data());
+  const std::shared_ptr<std::byte> memory = allocate(bytes);
+  make(memory.get());
   known = memory;
-  return {std::move(memory), bytes};
+  return {memory, bytes};
+}
+
+std::shared_ptr<std::byte> ConstantStore::allocate(int64_t bytes) {
+  constexpr int64_t kAlignment = 64, kSlab = 4 << 20, kOwn = kSlab / 4;
+  const auto part = [](const std::shared_ptr<ArenaMemory>& memory, int64_t offset) {
+    return std::shared_ptr<std::byte>(memory, memory->data() + offset);
+  };
+  if (bytes >= kOwn) return part(std::make_shared<ArenaMemory>(bytes), 0);
+  if (!slab_ || slab_used_ + bytes > kSlab) {
+    slab_ = std::make_shared<ArenaMemory>(kSlab);
+    slab_used_ = 0;
+  }
+  auto out = part(slab_, slab_used_);
+  slab_used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return out;
 }
 
 }  // namespace relayout::exec

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "exec/arena.h"
 #include "exec/primitives.h"
 #include "ops/constants.h"
 #include "relayout/graph.h"
@@ -74,10 +77,14 @@ class ConstantStore {
   [[nodiscard]] Packed share(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& make);
 
  private:
+  [[nodiscard]] std::shared_ptr<std::byte> allocate(int64_t bytes);
+
   Edit edit_;
   Constants constants_;
   std::unordered_map<std::string, std::weak_ptr<void>> packed_;
-  uint64_t next_key_ = 0;  ///< of computed constants, which are not told apart from each other
+  std::shared_ptr<ArenaMemory> slab_;  ///< where small packed constants lie one behind the other
+  int64_t slab_used_ = 0;              ///< bytes
+  uint64_t next_key_ = 0;              ///< of computed constants, which are not told apart from each other
 };
 
 }  // namespace relayout::exec
