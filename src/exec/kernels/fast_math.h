@@ -38,7 +38,8 @@ struct Reduced {
 
 /// e^r for r in ±ln 2 / 2, by the same series.
 [[gnu::always_inline]] inline float reduced_exponential(float r) {
-  return polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F, 1.0F, 1.0F);
+  return polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F, 1.0F,
+                    1.0F);
 }
 
 /// 2^n of what reduced() gives: n from −126 to 127, infinity for 128.

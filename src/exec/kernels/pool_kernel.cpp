@@ -322,9 +322,10 @@ class SpatialKernel : public FloatKernel {
       });
     } else {
       const int64_t least = segments_ > 1 ? kSegmentElements / 2 : 65536;
-      team_.divide(batch_ * segments_ * slices_, least / (points_ / segments_ * std::min(kSlice, channels_)) + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) sum_slice(i / slices_, i % slices_ * kSlice);
-      });
+      team_.divide(batch_ * segments_ * slices_, least / (points_ / segments_ * std::min(kSlice, channels_)) + 1,
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; ++i) sum_slice(i / slices_, i % slices_ * kSlice);
+                   });
       if (segments_ > 1) {
         for (int64_t image = 0; image < batch_; ++image) combine_segments(image);
       }
