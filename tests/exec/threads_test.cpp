@@ -11,7 +11,9 @@
 
 #include "exec/model_builder.h"
 #include "relayout/execute.h"
+#include "relayout/layout.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::test {
 namespace {

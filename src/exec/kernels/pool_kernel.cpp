@@ -334,7 +334,10 @@ class SpatialKernel : public FloatKernel {
 
  private:
   static constexpr int64_t kSlice = 256;
-  static constexpr int64_t kSegmentElements = 32768, kMostSegments = 8;
+  /// Elements of a segment. Two threads take as long as one for three of them (8 µs), but the step behind, which scales the image, takes 7
+  /// µs instead of 25 where each thread finds its rows in its own cache (efficientnet_b0, [1, 480, 14, 14]; Sapphire Rapids, 2026-11-26).
+  static constexpr int64_t kSegmentElements = 32768;
+  static constexpr int64_t kMostSegments = 8;
 
   void maximum_of_slice(int64_t image, int64_t channel) {
     const int64_t count = std::min(kSlice, channels_ - channel);
