@@ -43,8 +43,7 @@ rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
 
 class DefaultCosts : public CostModel {
  public:
-  explicit DefaultCosts(InstructionSet set)
-      : convolutions_(rates::convolutions(set)), near_bytes_(rates::near_bytes(set)), turned_bytes_(rates::turned_bytes(set)) {}
+  explicit DefaultCosts(InstructionSet set) : convolutions_(rates::convolutions(set)), near_bytes_(rates::near_bytes(set)) {}
 
   [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue& value) const override {
     return whole(rates::kCopyStart + turn_nanoseconds(value));
@@ -78,7 +77,7 @@ class DefaultCosts : public CostModel {
   [[nodiscard]] double move_nanoseconds(const LayoutValue& value) const { return nanoseconds_at(near_bytes_, value); }
 
   /// The same where each element goes to another place.
-  [[nodiscard]] double turn_nanoseconds(const LayoutValue& value) const { return nanoseconds_at(turned_bytes_, value); }
+  static double turn_nanoseconds(const LayoutValue& value) { return nanoseconds_at(rates::kTurnedBytes, value); }
 
   /// Reading and writing all elements once at a rate for tensors that fit the cache.
   static double nanoseconds_at(double near_bytes, const LayoutValue& value) {
@@ -93,7 +92,7 @@ class DefaultCosts : public CostModel {
       const LayoutValue* const value = graph.value(id);
       const bool has_order =
           value != nullptr && value->is_known() && !is_contiguous(order_of(channels_last_axes(value->dims.size()), value->dims));
-      if (has_order) out += nanoseconds_at(rates::kTurnedInsideBytes, *value);
+      if (has_order) out += turn_nanoseconds(*value);
     }
     return out;
   }
@@ -116,7 +115,7 @@ class DefaultCosts : public CostModel {
   }
 
   const rates::Convolutions& convolutions_;
-  double near_bytes_, turned_bytes_;
+  double near_bytes_;
 };
 
 }  // namespace

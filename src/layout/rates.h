@@ -68,11 +68,10 @@ constexpr double near_bytes(InstructionSet set) {
 /// The same for parts of channels-last tensors, made dense run by run: 81 of mixnet_s, 42 of res2net50, whose runs are odd (AVX2 on the Zen
 /// 5; with AVX-512 83 and 47), 2026-11-25. The lower, as on older processors.
 inline constexpr double kPartBytes = 40;
-/// The same where each element goes to another place; within a convolution's implementation.
-constexpr double turned_bytes(InstructionSet set) {
-  return set == InstructionSet::avx512 ? 50 : 25;
-}
-inline constexpr double kTurnedInsideBytes = 25;
+/// The same where each element goes to another place, within a convolution's implementation too: one core turns 50 (Zen 5), 31 (Sapphire
+/// Rapids) or 25 (Zen 3), but two do not turn more than one, since half of what each reads lies in the other's cache. With 50, mixnet_s at
+/// two threads took 1.16 of its time with 25, and 0.99 at one (Sapphire Rapids, 2026-11-26).
+inline constexpr double kTurnedBytes = 25;
 inline constexpr double kFarBytesPerNanosecond = 13;  ///< from memory
 inline constexpr double kNearBytes = 16 << 20;        ///< what fits
 inline constexpr double kCopyStart = 2000;            ///< nanoseconds that every copy costs
