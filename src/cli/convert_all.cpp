@@ -26,6 +26,7 @@
 #include "cli/conversion_targets.h"
 #include "cli/convert_next_steps.h"
 #include "cli/failure.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"

@@ -19,6 +19,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
 #include "ops/op_call.h"
+#include "ops/op_version.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
