@@ -77,6 +77,7 @@ class ConstantStore {
   [[nodiscard]] Packed share(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& make);
 
  private:
+  /// Memory of its own, or a place in a slab, which lives as long as something in it.
   [[nodiscard]] std::shared_ptr<std::byte> allocate(int64_t bytes);
 
   Edit edit_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/random.h"
@@ -46,6 +47,16 @@ TEST(Arena, NothingTakesNothing) {
   const std::vector<Lifetime> empty = {{0, 0, 3}, {0, 1, 2}};
   const ArenaLayout layout = lay_out_arena(empty);
   EXPECT_NE(layout.offsets[0], layout.offsets[1]) << "empty tensors have addresses of their own";
+}
+
+TEST(Arena, MemoryOfHugePagesBeginsWithOne) {
+  constexpr uintptr_t kPage = 4096, kHugePage = 2 << 20;
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(ArenaMemory(100).data()) % kPage, 0U);
+  for (const int64_t bytes : {int64_t{2} << 20, (int64_t{2} << 20) + 1, int64_t{7'000'001}}) {
+    const ArenaMemory memory(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % kHugePage, 0U) << bytes;
+    memory.data()[bytes - 1] = std::byte{1};
+  }
 }
 
 TEST(Arena, HundredThousandBuffersInAMoment) {

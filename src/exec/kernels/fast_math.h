@@ -29,17 +29,19 @@ struct Reduced {
   return {shifted, r - n * -2.12194440e-4F};
 }
 
-/// e^r − 1 for r in ±ln 2 / 2: its series to r^7 (Cephes' expf coefficients).
-[[gnu::always_inline]] inline float exponential_series(float r) {
-  const float series =
-      polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F);
-  return series * (r * r) + r;
+/// (e^r − 1 − r) / r² for r in ±ln 2 / 2: the series of e^r to r^7 (Cephes' expf coefficients).
+[[gnu::always_inline]] inline float exponential_rest(float r) {
+  return polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F);
 }
 
-/// e^r for r in ±ln 2 / 2, by the same series.
+/// e^r − 1.
+[[gnu::always_inline]] inline float exponential_series(float r) {
+  return exponential_rest(r) * (r * r) + r;
+}
+
+/// e^r.
 [[gnu::always_inline]] inline float reduced_exponential(float r) {
-  return polynomial(r, 1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F, 1.0F,
-                    1.0F);
+  return polynomial(r, exponential_rest(r), 1.0F, 1.0F);
 }
 
 /// 2^n of what reduced() gives: n from −126 to 127, infinity for 128.
