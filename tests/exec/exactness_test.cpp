@@ -680,7 +680,7 @@ TEST(Exactness, IntegerProducts) {
   }
 }
 
-/// A convolution, its BatchNormalization (scales that are powers of two), a residual and functions that keep integers.
+/// A convolution, its BatchNormalization (scales that are powers of two), a residual, a number, and functions that keep integers.
 TEST(Exactness, FusedChains) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Draw draw(seed, "chain");
@@ -715,6 +715,12 @@ TEST(Exactness, FusedChains) {
       builder.node("Add", draw.yes() ? std::vector<std::string>{last, "d"} : std::vector<std::string>{"d", last}, {"s"});
       if (draw.yes(3)) builder.output("d");
       last = "s";
+    }
+    if (draw.yes()) {
+      builder.constant("number", draw.yes() ? Dims{} : Dims(rank + 2, 1), draw.integers(1));
+      builder.node(draw.yes() ? "Add" : "Sub",
+                   draw.yes() ? std::vector<std::string>{last, "number"} : std::vector<std::string>{"number", last}, {"t"});
+      last = "t";
     }
     if (draw.yes()) {
       builder.constant("low", {}, std::vector<float>{-4}).constant("high", {}, std::vector<float>{9});

@@ -93,6 +93,22 @@ TEST(StepInfo, ConvolutionsTakeUpWhatIsBehindTheirConcat) {
   EXPECT_THAT(steps[2].absorbed, ElementsAre());
 }
 
+/// What is added to each element is the same number.
+TEST(StepInfo, ASumWithANumberIsPartOfItsConvolution) {
+  const auto model = TextModel(R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,8,1,1] w, float three = {3}> {
+    a = Conv (x, w)
+    b = Sub (three, a)
+    y = Relu (b)
+  })")
+                         .name_nodes()
+                         .load();
+  Executor executor(model->graph(), channels_last());
+  (void)executor.run({{"x", ones({1, 8, 16, 16})}});
+  const auto steps = kept(executor.plan_info().steps, StepKind::node);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].op_type, "Conv + Sub + Relu");
+}
+
 /// x · sigmoid(x) is one function, also behind another one.
 TEST(StepInfo, AGateIsPartOfItsStep) {
   const auto model = TextModel(R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,1,1] n> {

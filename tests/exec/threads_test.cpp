@@ -1,12 +1,14 @@
 // The library's parallel work runs on the program's own threads, and results are the same bits on every thread.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "exec/model_builder.h"
@@ -65,6 +67,23 @@ TEST(Threads, LibraryAndOwnKernelsShareOnePool) {
     const Outputs again = executor.run({{"x", Datum(x)}});
     const auto bytes = static_cast<std::size_t>(again[0].tensor.element_count()) * sizeof(float);
     ASSERT_EQ(std::memcmp(again[0].tensor.bytes(), first[0].tensor.bytes(), bytes), 0);
+  }
+}
+
+/// A depthwise convolution of one tap computes little and moves much: an image of 800 KB is worth a team, one of 3 KB is not.
+TEST(Threads, StepsThatMoveMuchTakeTheTeam) {
+  for (const auto& [side, threads] : {std::pair<int64_t, int>{56, 2}, {2, 1}}) {
+    ModelBuilder builder;
+    builder.input("x", {1, 64, side, side}).constant("w", {64, 1, 1, 1}, wave(64)).node("Conv", {"x", "w"}, {"c"}).integer("group", 64);
+    const auto model = builder.output("c").build();
+    ExecuteOptions options;
+    options.threads = 2;
+    Executor executor(model->graph(), options);
+    (void)executor.run({{"x", Datum(Tensor(DataType::float32, {1, 64, side, side}))}});
+    const auto& steps = executor.plan_info().steps;
+    const auto step = std::ranges::find(steps, "Conv", &StepInfo::op_type);
+    ASSERT_NE(step, steps.end());
+    EXPECT_EQ(step->threads, threads) << side;
   }
 }
 

@@ -211,8 +211,8 @@ class Fuser {
     return runs_[reader] && !taken_[reader] ? reader : NodeId::none;
   }
 
-  /// A BatchNormalization directly behind; then functions, and sums with tensors of the same size. Broadcast operands crash some of
-  /// the library's kernels on AMX (oneDNN issue 3450).
+  /// A BatchNormalization directly behind; then functions, sums with a number, and sums with tensors of the same size. Broadcast operands
+  /// crash some of the library's kernels on AMX (oneDNN issue 3450).
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == 1) {
       const auto affine = channel_affine_of(facts_, node_at(node));
@@ -221,8 +221,8 @@ class Fuser {
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
     const Stage& stage = stages->front();
-    return !stage.is_binary ? is_applied_by_convolution(stage, node_at(node))
-                            : (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
+    if (!stage.is_binary) return is_applied_by_convolution(stage, node_at(node));
+    return shift_of(facts_, stage).has_value() || (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
   }
 
   /// Whether an affine can go into the bias of a convolution, or take the place of one.

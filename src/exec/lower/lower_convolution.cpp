@@ -119,6 +119,7 @@ std::optional<ConvolutionRest> rest_of_convolution(Lowering& lowering, const Gro
   }
   auto stages = stages_of(lowering.facts, rest, through);
   if (!stages) return std::nullopt;
+  for (Stage& stage : *stages) stage = shift_of(lowering.facts, stage).value_or(stage);
   out.stages = std::move(*stages);
   return out;
 }
@@ -331,10 +332,14 @@ class ConvolutionLowering {
   }
 
  private:
-  /// On one thread.
+  /// On one thread: what it computes, or what it reads and writes. Depthwise convolutions of small windows do little with each element.
   [[nodiscard]] double nanoseconds() const {
-    const bool is_depthwise = parts_.spec.groups > 1 && parts_.spec.groups == lowering_.info(parts_.node->inputs[1]).dims[0];
-    return static_cast<double>(macs_) / (is_depthwise ? step_rates::kDepthwiseMacsPerNanosecond : step_rates::kMacsPerNanosecond);
+    const Dims& x = lowering_.info(parts_.node->inputs[0]).dims;
+    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
+    const bool is_depthwise = parts_.spec.groups > 1 && parts_.spec.groups == w[0];
+    const double rate = is_depthwise ? step_rates::kDepthwiseMacsPerNanosecond : step_rates::kMacsPerNanosecond;
+    const auto bytes = static_cast<double>(element_count(x) + element_count(w) + element_count(output_dims_)) * sizeof(float);
+    return std::max(static_cast<double>(macs_) / rate, bytes / step_rates::kStreamedBytesPerNanosecond);
   }
 
   /// The layout of operand and result.

@@ -380,6 +380,14 @@ void join_erf_gate(const ValueFacts& facts, std::vector<Stage>& stages, ValueId 
 
 }  // namespace
 
+std::optional<Stage> shift_of(const ValueFacts& facts, const Stage& stage) {
+  if (const auto added = number_in(facts, stage, BinaryFunction::add)) return function(Function::linear, 1, static_cast<float>(*added));
+  const auto other = number_in(facts, stage, BinaryFunction::subtract);
+  if (!other) return std::nullopt;
+  const auto number = static_cast<float>(*other);
+  return stage.reversed ? function(Function::linear, -1, number) : function(Function::linear, 1, -number);
+}
+
 std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes, ValueId through) {
   std::vector<Stage> out;
   std::vector<ValueId> arguments;  // of the stages, where they are values of the program
