@@ -19,7 +19,6 @@
 namespace relayout::exec {
 namespace {
 
-constexpr int64_t kAlignment = 64;
 constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;  // of x86-64; elsewhere the advice may do nothing
 /// Beyond so many neighbours in time a buffer goes to the top: keeps huge graphs linear.
 constexpr std::size_t kMostNeighbours = 4096;
@@ -73,12 +72,6 @@ class Timeline {
   std::vector<int> below_;
 };
 
-int64_t aligned(int64_t bytes) {
-  const auto sum = checked_add<int64_t>(bytes, kAlignment - 1);
-  if (!sum) fail(ErrorKind::unsupported, "activations are beyond 2^63 bytes");
-  return *sum / kAlignment * kAlignment;
-}
-
 }  // namespace
 
 ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
@@ -94,7 +87,7 @@ ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
   std::vector<int> neighbours;
   for (const int buffer : order) {
     const Lifetime& lifetime = element_at(lifetimes, buffer);
-    const int64_t bytes = aligned(std::max<int64_t>(lifetime.bytes, 1));
+    const int64_t bytes = whole_lines(std::max<int64_t>(lifetime.bytes, 1));
     timeline.find(lifetime.first, lifetime.last, neighbours);
     int64_t offset = 0;
     if (neighbours.size() > kMostNeighbours) {
@@ -104,7 +97,7 @@ ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes) {
       for (const int other : neighbours) {
         const auto index = as_size(other);
         if (layout.offsets[index] >= offset + bytes) break;
-        offset = std::max(offset, layout.offsets[index] + aligned(std::max<int64_t>(lifetimes[index].bytes, 1)));
+        offset = std::max(offset, layout.offsets[index] + whole_lines(std::max<int64_t>(lifetimes[index].bytes, 1)));
       }
     }
     element_at(layout.offsets, buffer) = offset;

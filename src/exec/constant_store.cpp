@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/memory.h"
 #include "base/positions.h"
 #include "exec/arena.h"
 #include "model/attributes.h"
@@ -93,7 +94,7 @@ ConstantStore::Packed ConstantStore::share(const std::string& key, int64_t bytes
 }
 
 std::shared_ptr<std::byte> ConstantStore::allocate(int64_t bytes) {
-  constexpr int64_t kAlignment = 64, kSlab = 4 << 20, kOwn = kSlab / 4;
+  constexpr int64_t kSlab = 4 << 20, kOwn = kSlab / 4;
   const auto part = [](const std::shared_ptr<ArenaMemory>& memory, int64_t offset) {
     return std::shared_ptr<std::byte>(memory, memory->data() + offset);
   };
@@ -103,7 +104,7 @@ std::shared_ptr<std::byte> ConstantStore::allocate(int64_t bytes) {
     slab_used_ = 0;
   }
   auto out = part(slab_, slab_used_);
-  slab_used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  slab_used_ += whole_lines(bytes);
   return out;
 }
 

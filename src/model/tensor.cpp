@@ -22,8 +22,6 @@
 namespace relayout {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-
 /// Elements that `desc` reaches, from the first to the last.
 int64_t reach(const TensorDesc& desc) {
   if (element_count(desc.dims) == 0) return 0;
@@ -41,8 +39,8 @@ std::shared_ptr<void> allocate(DataType type, int64_t count) {
   const auto bytes = checked_mul<int64_t>(std::max<int64_t>(count, 1), static_cast<int64_t>(memory_size(type)));
   if (!bytes) fail(ErrorKind::invalid, "a tensor of " + std::to_string(count) + " elements is beyond 2^63 bytes");
   require_memory(*bytes);
-  void* const data = ::operator new(as_size(*bytes), std::align_val_t{kAlignment});
-  return {data, [](void* freed) { ::operator delete(freed, std::align_val_t{kAlignment}); }};
+  void* const data = ::operator new(as_size(*bytes), std::align_val_t{kLineBytes});
+  return {data, [](void* freed) { ::operator delete(freed, std::align_val_t{kLineBytes}); }};
 }
 
 /// Copies `source` into row-major order at `out`, one run of the last dim after the other.

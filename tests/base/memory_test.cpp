@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "relayout/error.h"
 
@@ -18,6 +19,16 @@ TEST(Memory, WhatNoMachineHasIsNotAskedFor) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::io);
   }
+}
+
+TEST(Memory, WholeLinesHoldWhatTheyRoundUp) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(whole_lines(0), 0);
+  EXPECT_EQ(whole_lines(1), kLineBytes);
+  EXPECT_EQ(whole_lines(kLineBytes), kLineBytes);
+  EXPECT_EQ(whole_lines(kLineBytes + 1), 2 * kLineBytes);
+  EXPECT_EQ(whole_lines(kMost - kLineBytes + 1), kMost);
+  EXPECT_EQ(whole_lines(kMost), kMost);
 }
 
 }  // namespace

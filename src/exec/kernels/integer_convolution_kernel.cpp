@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/instruction_set.h"
+#include "base/memory.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/integer_kernel.h"
@@ -184,10 +185,10 @@ class DepthwiseKernel : public IntegerKernel {
   }
 
  private:
-  [[nodiscard]] int64_t weights_bytes() const { return aligned(geometry_.taps * columns_ * int64_t{sizeof(float)}); }
-  [[nodiscard]] int64_t image_bytes() const { return aligned(geometry_.image_bytes() * int64_t{sizeof(float)}); }
-  [[nodiscard]] int64_t padding_bytes() const { return aligned(columns_ * int64_t{sizeof(float)}); }
-  [[nodiscard]] int64_t sums_bytes() const { return aligned(columns_ * int64_t{sizeof(int32_t)}); }
+  [[nodiscard]] int64_t weights_bytes() const { return whole_lines(geometry_.taps * columns_ * int64_t{sizeof(float)}); }
+  [[nodiscard]] int64_t image_bytes() const { return whole_lines(geometry_.image_bytes() * int64_t{sizeof(float)}); }
+  [[nodiscard]] int64_t padding_bytes() const { return whole_lines(columns_ * int64_t{sizeof(float)}); }
+  [[nodiscard]] int64_t sums_bytes() const { return whole_lines(columns_ * int64_t{sizeof(int32_t)}); }
 
   struct Centered {
     const float *image, *padding, *weights;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/memory.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/integer_product.h"
@@ -18,7 +19,6 @@ namespace relayout::exec {
 namespace {
 
 constexpr int64_t kColumns = IntegerPanel::kColumns;
-constexpr int64_t kAlignment = 64;
 constexpr int64_t kBlockRows = 48;
 
 RELAYOUT_VECTORIZE void subtract_multiple(uint32_t* sums, const uint32_t* factors, uint32_t multiple, int64_t count) {
@@ -55,10 +55,6 @@ RELAYOUT_VECTORIZE void flip_signs(uint8_t* bytes, int64_t count) {
 }
 
 }  // namespace
-
-int64_t aligned(int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 RELAYOUT_VECTORIZE void add_to(uint32_t* sums, const uint32_t* offsets, int64_t count) {
   for (int64_t i = 0; i < count; ++i) sums[i] += offsets[i];
@@ -165,7 +161,7 @@ void ProductKernel::run_block(int64_t source, const Product& product, int64_t ro
 }
 
 int64_t ProductKernel::block_bytes() const {
-  return aligned(kBlockRows * padded_depth(depth()));
+  return whole_lines(kBlockRows * padded_depth(depth()));
 }
 
 int64_t ProductKernel::part_bytes() const {

@@ -28,8 +28,6 @@ struct IntegerParameters {
 /// Of values that a panel or a row holds with the other signedness.
 inline constexpr int32_t kShift = 128;
 
-/// Bytes up to where the next part of a scratchpad may begin.
-[[nodiscard]] int64_t aligned(int64_t bytes);
 /// sums[i] += offsets[i], modulo 2^32.
 void add_to(uint32_t* sums, const uint32_t* offsets, int64_t count);
 [[nodiscard]] int32_t byte_at(const std::byte* data, DataType type, int64_t index);
