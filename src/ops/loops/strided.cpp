@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.h"
 #include "base/positions.h"
 #include "base/threads.h"
 #include "ops/loops/dtypes.h"
@@ -122,8 +123,6 @@ void StridedLoop::run(int threads, const Run& work) const {
 
 namespace {
 
-constexpr int64_t kMostJoinedBytes = 8;
-
 /// Rows of elements, one behind the other.
 template <class T>
 void join_rows(const std::byte* from, int64_t row_stride, int64_t stride, int64_t rows, int64_t columns, std::byte* to) {
@@ -154,7 +153,7 @@ bool StridedLoop::joins() const {
   if (dims_.size() < 2 || dims_.back() >= kShortRun) return false;
   const Dims& out = operands_[0].strides;
   if (out.back() != 1 || out[dims_.size() - 2] != dims_.back()) return false;
-  return std::ranges::all_of(operands_, [](const Operand& each) { return each.size <= kMostJoinedBytes; });
+  return std::ranges::all_of(operands_, [](const Operand& each) { return each.size <= kMostElementBytes; });
 }
 
 void StridedLoop::run_joined(int threads, const Run& work) const {
@@ -164,7 +163,7 @@ void StridedLoop::run_joined(int threads, const Run& work) const {
   const int64_t pieces = (rows + most - 1) / most, total = rows_ / rows * pieces;
   const int64_t tasks = std::clamp<int64_t>(rows_ * columns / kParallelElements, 1, std::max(threads, 1));
   parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
-    std::vector<std::array<std::byte, kChunk * kMostJoinedBytes>> joined(count);
+    std::vector<std::array<std::byte, kChunk * kMostElementBytes>> joined(count);
     std::vector<std::byte*> data(count);
     std::vector<int64_t> strides(count);
     for (int64_t piece = total * task / tasks; piece < total * (task + 1) / tasks; ++piece) {
@@ -258,6 +257,35 @@ void fill_zero(const Tensor& to) {
         for (int64_t i = 0; i < count; ++i) target[i * strides[0]] = T{};
       }
     });
+  });
+}
+
+void map_chunks(int threads, const Tensor& out, const ChunkType& out_as, std::span<const Tensor* const> inputs, const ChunkType& in_as,
+                const ChunkWork& work) {
+  using Buffer = std::array<std::byte, kChunk * kMostElementBytes>;
+  std::vector<Operand> operands{operand(out)};
+  for (const Tensor* const input : inputs) operands.push_back(broadcast_operand(*input, out.dims()));
+  const DataType out_type = out.type();
+  const int64_t out_size = element_stride(out_type);
+  const StridedLoop loop(out.dims(), std::move(operands));
+  loop.run_joined(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
+    alignas(kLineBytes) std::array<Buffer, kMostMapped> readers;
+    alignas(kLineBytes) Buffer made;
+    std::array<const void*, kMostMapped> from;
+    const bool is_direct = strides[0] == 1 && out_type == out_as.native;
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t length = std::min(kChunk, count - begin);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (begin > 0 && strides[i + 1] == 0) continue;  // read already
+        const DataType type = inputs[i]->type();
+        const std::byte* const at = data[i + 1] + begin * strides[i + 1] * element_stride(type);
+        from[i] = in_as.read(type, at, strides[i + 1], length, readers[i].data());
+      }
+      std::byte* const to = data[0] + begin * strides[0] * out_size;
+      std::byte* const target = is_direct ? to : made.data();
+      work.run(work.function, length, target, from.data());
+      if (!is_direct) out_as.store(out_type, to, strides[0], length, target);
+    }
   });
 }
 

@@ -79,24 +79,30 @@ decltype(auto) with_step(int64_t stride, F&& f) {
 inline constexpr int64_t kChunk = 512;               ///< elements converted at a time
 inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should have at least: about 50 µs
 
-/// Elements of one operand as T: the memory itself where that is possible, else converted or gathered into a buffer.
+/// Elements of one operand as T: the memory itself where that is possible, else converted or gathered into `buffer`, of kChunk elements.
+/// One for all loops over T: a copy in each would be most of their code.
+template <class T>
+[[gnu::noinline]] const T* read_chunk(DataType type, const std::byte* data, int64_t stride, int64_t count, T* buffer) {
+  const auto* const source = reinterpret_cast<const T*>(data);
+  if (is_native<T>(type)) {
+    if (stride == 1) return source;
+    if (stride == 0) {
+      std::fill_n(buffer, count, *source);
+    } else {
+      for (int64_t i = 0; i < count; ++i) buffer[i] = source[i * stride];
+    }
+  } else if constexpr (kIsDomain<T>) {
+    load(type, data, stride, count, buffer);
+  }
+  return buffer;
+}
+
+/// read_chunk() with a buffer.
 template <class T>
 class ChunkReader {
  public:
-  /// One for all loops over T: a copy in each would be most of their code.
-  [[gnu::noinline]] const T* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
-    const auto* const source = reinterpret_cast<const T*>(data);
-    if (is_native<T>(type)) {
-      if (stride == 1) return source;
-      if (stride == 0) {
-        std::fill_n(buffer_.data(), count, *source);
-      } else {
-        for (int64_t i = 0; i < count; ++i) element_at(buffer_, i) = source[i * stride];
-      }
-    } else if constexpr (kIsDomain<T>) {
-      load(type, data, stride, count, buffer_.data());
-    }
-    return buffer_.data();
+  const T* read(DataType type, const std::byte* data, int64_t stride, int64_t count) {
+    return read_chunk(type, data, stride, count, buffer_.data());
   }
 
  private:
@@ -120,36 +126,48 @@ RELAYOUT_VECTORIZE static void map_run(int64_t count, F f, Out* out, const In*..
   for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]...);
 }
 
+inline constexpr std::size_t kMostMapped = 5;    ///< tensors that map_elements() reads
+inline constexpr int64_t kMostElementBytes = 8;  ///< of a type that it computes in
+
+/// How chunks of a type are read from memory and written to it.
+struct ChunkType {
+  DataType native;  ///< whose memory is an array of it
+  const void* (*read)(DataType type, const std::byte* data, int64_t stride, int64_t count, void* buffer);
+  void (*store)(DataType type, std::byte* to, int64_t stride, int64_t count, const void* from);
+};
+
+template <class T>
+inline constexpr ChunkType kChunkType{kNativeType<T>,
+                                      [](DataType type, const std::byte* data, int64_t stride, int64_t count, void* buffer) -> const void* {
+                                        return read_chunk(type, data, stride, count, static_cast<T*>(buffer));
+                                      },
+                                      [](DataType type, std::byte* to, int64_t stride, int64_t count, const void* from) {
+                                        store_chunk(type, to, stride, count, static_cast<const T*>(from));
+                                      }};
+
+/// What is done with chunks: out and each of `in` are `count` neighbouring elements.
+struct ChunkWork {
+  void (*run)(const void* function, int64_t count, void* out, const void* const* in);
+  const void* function;
+};
+
+/// The walk of map_elements(), one for all functions and types: as a template it would be most of the program's code.
+void map_chunks(int threads, const Tensor& out, const ChunkType& out_as, std::span<const Tensor* const> inputs, const ChunkType& in_as,
+                const ChunkWork& work);
+
 /// out[i] = f(in[i]…) with broadcasting: each input is read as In, the result written from Out, each a domain or the type of the memory.
 template <class Out, class In, class F, class... Inputs>
 void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... inputs) {
-  static_assert((std::is_same_v<Inputs, Tensor> && ...));
-  constexpr std::size_t kInputs = sizeof...(Inputs);
-  std::vector<Operand> operands{operand(out)};
-  (operands.push_back(broadcast_operand(inputs, out.dims())), ...);
-  const DataType out_type = out.type();
-  const std::array<DataType, kInputs> types{inputs.type()...};
-  const StridedLoop loop(out.dims(), std::move(operands));
-  loop.run_joined(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    std::array<ChunkReader<In>, kInputs> readers;
-    std::array<const In*, kInputs> from;
-    std::array<Out, kChunk> buffer;
-    const int64_t out_size = element_stride(out_type);
-    const bool direct = strides[0] == 1 && is_native<Out>(out_type);
-    for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const int64_t length = std::min(kChunk, count - begin);
-      for (std::size_t i = 0; i < kInputs; ++i) {
-        if (begin > 0 && strides[i + 1] == 0) continue;  // read already
-        from[i] = readers[i].read(types[i], data[i + 1] + begin * strides[i + 1] * element_stride(types[i]), strides[i + 1], length);
-      }
-      std::byte* const to = data[0] + begin * strides[0] * out_size;
-      Out* const target = direct ? reinterpret_cast<Out*>(to) : buffer.data();
-      [&]<std::size_t... kInput>(std::index_sequence<kInput...>) {
-        map_run(length, f, target, from[kInput]...);
-      }(std::make_index_sequence<kInputs>{});
-      if (!direct) store_chunk(out_type, to, strides[0], length, target);
-    }
-  });
+  static_assert((std::is_same_v<Inputs, Tensor> && ...) && sizeof...(Inputs) <= kMostMapped);
+  static_assert(sizeof(Out) <= kMostElementBytes && sizeof(In) <= kMostElementBytes);
+  using Function = std::decay_t<F>;
+  const Function function = f;
+  const auto run = [](const void* opaque, int64_t count, void* to, const void* const* from) {
+    [&]<std::size_t... kInput>(std::index_sequence<kInput...>) {
+      map_run(count, *static_cast<const Function*>(opaque), static_cast<Out*>(to), static_cast<const In*>(from[kInput])...);
+    }(std::make_index_sequence<sizeof...(Inputs)>{});
+  };
+  map_chunks(threads, out, kChunkType<Out>, std::array<const Tensor*, sizeof...(Inputs)>{&inputs...}, kChunkType<In>, {run, &function});
 }
 
 /// Strides under which `dims` are the same elements in the same row-major order, or nothing when that takes a copy. Each run of old dims
