@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.h"
 #include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
@@ -151,9 +152,77 @@ RELAYOUT_VECTORIZE static void fold_rows(const Value* values, int64_t rows, int6
   }
 }
 
-/// How many elements become one: fold(total, element) from `start`, a neutral element of combine(total, total).
+/// Elements under a loop over rows.
+struct Rows {
+  int64_t rows, row_stride, stride, count;
+};
+
+/// How elements become one, whatever their type is. Totals are an array of the type that they are computed in.
+class Folding {
+ public:
+  Folding(const ChunkType& totals, int64_t total_bytes) : totals_(totals), total_bytes_(total_bytes) {}
+  virtual ~Folding() = default;
+  Folding(const Folding&) = delete;
+  Folding& operator=(const Folding&) = delete;
+
+  [[nodiscard]] const ChunkType& totals() const { return totals_; }
+  [[nodiscard]] int64_t total_bytes() const { return total_bytes_; }
+  /// Whether elements of this type are taken as memory has them.
+  [[nodiscard]] virtual bool takes(DataType type) const = 0;
+  [[nodiscard]] virtual bool takes_any_order() const = 0;
+  virtual void start(void* totals, int64_t count) const = 0;
+  /// totals[i] takes values[row · row_stride + i · stride], row by row.
+  virtual void fold_rows(DataType type, const void* values, const Rows& rows, void* totals) const = 0;
+  /// One total takes `count` neighbouring values.
+  virtual void fold_line(DataType type, const void* values, int64_t count, void* total) const = 0;
+  virtual void finish(void* totals, int64_t count) const = 0;
+
+ private:
+  ChunkType totals_;
+  int64_t total_bytes_;
+};
+
+/// Of a rule, fold(total, element) from `start` on, and of what is made of each total.
+template <class Domain, class Rule, class Finish>
+class RuleFolding final : public Folding {
+ public:
+  RuleFolding(Rule rule, Finish finish) : Folding(kChunkType<Domain>, sizeof(Domain)), rule_(std::move(rule)), finish_(std::move(finish)) {}
+
+  [[nodiscard]] bool takes(DataType type) const override {
+    return is_native<Domain>(type) || (Rule::kTakesFloats && type == DataType::float32);
+  }
+  [[nodiscard]] bool takes_any_order() const override { return Rule::kTakesAnyOrder; }
+  void start(void* totals, int64_t count) const override { std::fill_n(static_cast<Domain*>(totals), count, rule_.start); }
+  void fold_rows(DataType type, const void* values, const Rows& rows, void* totals) const override {
+    with_values(type, values, [&](const auto* from) {
+      relayout::kernels::fold_rows(from, rows.rows, rows.row_stride, rows.stride, rows.count, static_cast<Domain*>(totals), rule_.fold);
+    });
+  }
+  void fold_line(DataType type, const void* values, int64_t count, void* total) const override {
+    auto* const result = static_cast<Domain*>(total);
+    with_values(type, values, [&](const auto* from) { *result = rule_.run(from, count, *result); });
+  }
+  void finish(void* totals, int64_t count) const override {
+    auto* const results = static_cast<Domain*>(totals);
+    for (int64_t i = 0; i < count; ++i) results[i] = finish_(results[i]);
+  }
+
+ private:
+  template <class F>
+  static void with_values(DataType type, const void* values, const F& f) {
+    if constexpr (Rule::kTakesFloats) {
+      if (type == DataType::float32) return f(static_cast<const float*>(values));
+    }
+    f(static_cast<const Domain*>(values));
+  }
+
+  Rule rule_;
+  Finish finish_;
+};
+
+/// fold(total, element) from `start`, a neutral element of combine(total, total).
 template <class Domain, class Fold, class Combine>
-struct Folding {
+struct SumRule {
   static constexpr bool kTakesFloats = std::is_same_v<Domain, double>;  ///< from f32 in memory without a detour
   static constexpr bool kTakesAnyOrder = false;
   Domain start;
@@ -162,27 +231,24 @@ struct Folding {
 
   template <class Value>
   [[nodiscard]] Domain run(const Value* values, int64_t count, Domain total) const {
-    return fold_line(values, count, start, total, fold, combine);
+    return kernels::fold_line(values, count, start, total, fold, combine);
   }
 };
 
+using ChunkBytes = std::array<std::byte, kChunk * kMostElementBytes>;
+
 /// Folds `count` outputs, one kept stride apart, from the input address on.
-template <class Domain, class Rule>
 void fold_across(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t count,
-                 Domain* totals, const Rule& rule) {
+                 void* totals, const Folding& folding) {
   const DataType type = reduction.x.type();
   const int64_t stride = loops.kept_in.back(), rows = loops.reduced.back(), row_stride = loops.reduced_in.back();
-  ChunkReader<Domain> reader;
+  alignas(kLineBytes) ChunkBytes buffer;
   const auto fold_run = [&](const std::byte* run) {
-    if (is_native<Domain>(type)) return fold_rows(reinterpret_cast<const Domain*>(run), rows, row_stride, stride, count, totals, rule.fold);
-    if constexpr (Rule::kTakesFloats) {
-      if (type == DataType::float32) {
-        return fold_rows(reinterpret_cast<const float*>(run), rows, row_stride, stride, count, totals, rule.fold);
-      }
-    }
+    if (folding.takes(type)) return folding.fold_rows(type, run, {rows, row_stride, stride, count}, totals);
     for (int64_t row = 0; row < rows; ++row) {
-      const Domain* const values = reader.read(type, run + row * row_stride * element_stride(type), stride, count);
-      fold_rows(values, 1, 0, 1, count, totals, rule.fold);
+      const std::byte* const at = run + row * row_stride * element_stride(type);
+      const void* const values = folding.totals().read(type, at, stride, count, buffer.data());
+      folding.fold_rows(folding.totals().native, values, {1, 0, 1, count}, totals);
     }
   };
   if (outer.empty()) return fold_run(from);
@@ -190,59 +256,53 @@ void fold_across(const Reduction& reduction, const ReductionLoops& loops, const 
 }
 
 /// The same for what may be folded in any order: what lies along the innermost reduced dim is folded side by side first.
-template <class Domain, class Rule>
 void fold_planes(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t count,
-                 Domain* totals, const Rule& rule) {
-  const int64_t size = element_stride(reduction.x.type()), rows = outer.back(), row_stride = loops.reduced_in[outer.size() - 1];
+                 std::byte* totals, const Folding& folding) {
+  const DataType type = reduction.x.type();
+  const int64_t size = element_stride(type), rows = outer.back(), row_stride = loops.reduced_in[outer.size() - 1];
   const Dims around(outer.begin(), outer.end() - 1);
-  std::array<Domain, kChunk> line;
+  alignas(kLineBytes) ChunkBytes line;
   for (int64_t i = 0; i < count; ++i) {
     for (int64_t begin = 0; begin < loops.reduced.back(); begin += kChunk) {
       const int64_t length = std::min(kChunk, loops.reduced.back() - begin), stride = loops.reduced_in.back();
       const std::byte* const first = from + (i * loops.kept_in.back() + begin * stride) * size;
-      std::fill_n(line.data(), length, rule.start);
+      folding.start(line.data(), length);
       const auto fold_plane = [&](const std::byte* plane) {
-        fold_rows(reinterpret_cast<const Domain*>(plane), rows, row_stride, stride, length, line.data(), rule.fold);
+        folding.fold_rows(type, plane, {rows, row_stride, stride, length}, line.data());
       };
       if (around.empty()) {
         fold_plane(first);
       } else {
         for_each_index(around, [&](const Dims& index) { fold_plane(first + offset_of(index, loops.reduced_in) * size); });
       }
-      totals[i] = rule.run(line.data(), length, totals[i]);
+      folding.fold_line(type, line.data(), length, totals + i * folding.total_bytes());
     }
   }
 }
 
 /// Folds `count` outputs, one kept stride apart, each by itself.
-template <class Domain, class Rule>
 void fold_along(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t rows,
-                Domain* totals, const Rule& rule) {
-  const DataType type = reduction.x.type();
-  const int64_t size = element_stride(type), row_bytes = loops.kept_in.back() * size, length = loops.reduced.back();
-  ChunkReader<Domain> reader;
-  const auto fold_run = [&](const std::byte* run, Domain& total) {
-    if constexpr (Rule::kTakesFloats) {
-      if (type == DataType::float32 && loops.reduced_in.back() == 1) {
-        total = rule.run(reinterpret_cast<const float*>(run), length, total);
-        return;
-      }
-    }
+                std::byte* totals, const Folding& folding) {
+  const DataType type = reduction.x.type(), native = folding.totals().native;
+  const int64_t size = element_stride(type), row_bytes = loops.kept_in.back() * size;
+  const int64_t length = loops.reduced.back(), stride = loops.reduced_in.back();
+  alignas(kLineBytes) ChunkBytes buffer;
+  const auto fold_run = [&](const std::byte* run, std::byte* total) {
+    if (type != native && folding.takes(type) && stride == 1) return folding.fold_line(type, run, length, total);
     for (int64_t begin = 0; begin < length; begin += kChunk) {
       const int64_t count = std::min(kChunk, length - begin);
-      const std::byte* const at = run + begin * loops.reduced_in.back() * size;
-      total = rule.run(reader.read(type, at, loops.reduced_in.back(), count), count, total);
+      folding.fold_line(native, folding.totals().read(type, run + begin * stride * size, stride, count, buffer.data()), count, total);
     }
   };
-  if constexpr (Rule::kTakesAnyOrder) {
-    if (!outer.empty() && is_native<Domain>(type)) return fold_planes(reduction, loops, outer, from, rows, totals, rule);
+  if (!outer.empty() && type == native && folding.takes_any_order()) {
+    return fold_planes(reduction, loops, outer, from, rows, totals, folding);
   }
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = 0; row < rows; ++row, totals += folding.total_bytes()) {
     const std::byte* const begin = from + row * row_bytes;
     if (outer.empty()) {
-      fold_run(begin, totals[row]);
+      fold_run(begin, totals);
     } else {
-      for_each_index(outer, [&](const Dims& index) { fold_run(begin + offset_of(index, loops.reduced_in) * size, totals[row]); });
+      for_each_index(outer, [&](const Dims& index) { fold_run(begin + offset_of(index, loops.reduced_in) * size, totals); });
     }
   }
 }
@@ -254,9 +314,8 @@ int64_t piece_width(const ReductionLoops& loops, int64_t length, int threads) {
   return std::clamp<int64_t>(kParallelElements / 4 / std::max<int64_t>(length, 1), 1, kChunk);
 }
 
-/// out = finish(all reduced elements folded).
-template <class Domain, class Rule, class Finish>
-void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, const Finish& finish) {
+/// Each output is what all its elements fold to.
+void reduce(const OpCall& call, const Reduction& reduction, const Folding& folding) {
   if (reduction.out.element_count() == 0) return;
   const ReductionLoops loops = loops_of(reduction);
   const int64_t in_size = element_stride(reduction.x.type()), out_size = element_stride(reduction.out.type());
@@ -277,22 +336,28 @@ void reduce(const OpCall& call, const Reduction& reduction, const Rule& rule, co
     index.back() *= width;
     const int64_t count = std::min(width, loops.kept.back() - index.back());
     const std::byte* const from = reduction.x.bytes() + offset_of(index, loops.kept_in) * in_size;
-    std::array<Domain, kChunk> totals;
-    std::fill_n(totals.begin(), count, rule.start);
+    alignas(kLineBytes) ChunkBytes totals;
+    folding.start(totals.data(), count);
     if (reduction.length > 0) {
       if (loops.across)
-        fold_across(reduction, loops, reduced_outer, from, count, totals.data(), rule);
+        fold_across(reduction, loops, reduced_outer, from, count, totals.data(), folding);
       else
-        fold_along(reduction, loops, reduced_outer, from, count, totals.data(), rule);
+        fold_along(reduction, loops, reduced_outer, from, count, totals.data(), folding);
     }
-    for (int64_t i = 0; i < count; ++i) element_at(totals, i) = finish(element_at(totals, i));
-    store_chunk(reduction.out.type(), reduction.out.bytes() + offset_of(index, loops.kept_out) * out_size, loops.kept_out.back(), count,
-                totals.data());
+    folding.finish(totals.data(), count);
+    folding.totals().store(reduction.out.type(), reduction.out.bytes() + offset_of(index, loops.kept_out) * out_size, loops.kept_out.back(),
+                           count, totals.data());
   };
   parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
     Dims index(outer.size());
     for (int64_t piece = count_of_pieces * task / tasks; piece < count_of_pieces * (task + 1) / tasks; ++piece) run_piece(piece, index);
   });
+}
+
+/// out = finish(all reduced elements folded by the rule).
+template <class Domain, class Rule, class Finish>
+void reduce_by(const OpCall& call, const Reduction& reduction, const Rule& rule, const Finish& finish) {
+  reduce(call, reduction, RuleFolding<Domain, Rule, Finish>(rule, finish));
 }
 
 /// The same for a fold that is arithmetic: integers wrap (as uint64_t), floats run in double.
@@ -301,20 +366,20 @@ void reduce_sum_like(const OpCall& call, InputData inputs, OutputData outputs, i
                      const Combine& combine = {}) {
   const Reduction reduction = reduction_of(call, inputs, outputs);
   if (traits(reduction.x.type()).is_float) {
-    return reduce<double>(call, reduction, Folding<double, Fold, Combine>{static_cast<double>(start), fold, combine}, finish);
+    return reduce_by<double>(call, reduction, SumRule<double, Fold, Combine>{static_cast<double>(start), fold, combine}, finish);
   }
-  reduce<uint64_t>(call, reduction, Folding<uint64_t, Fold, Combine>{static_cast<uint64_t>(start), fold, combine}, finish);
+  reduce_by<uint64_t>(call, reduction, SumRule<uint64_t, Fold, Combine>{static_cast<uint64_t>(start), fold, combine}, finish);
 }
 
 /// Sums in double whatever the type, for results that are roots or logarithms.
 template <class Fold, class Finish>
 void reduce_real(const OpCall& call, InputData inputs, OutputData outputs, const Fold& fold, const Finish& finish) {
-  reduce<double>(call, reduction_of(call, inputs, outputs), Folding<double, Fold, std::plus<>>{0.0, fold, {}}, finish);
+  reduce_by<double>(call, reduction_of(call, inputs, outputs), SumRule<double, Fold, std::plus<>>{0.0, fold, {}}, finish);
 }
 
 /// The first by `better` of many; NaN if there is one.
 template <class T, class Better>
-struct ExtremeFolding {
+struct ExtremeRule {
   static constexpr bool kTakesFloats = false;
   static constexpr bool kTakesAnyOrder = true;
   T start;
@@ -337,7 +402,7 @@ void reduce_extreme(const OpCall& call, InputData inputs, OutputData outputs) {
     T start = kLargest ? Limits::lowest() : Limits::max();
     if constexpr (std::is_floating_point_v<T>) start = kLargest ? -Limits::infinity() : Limits::infinity();
     if (reduction.x.type() == DataType::boolean) start = kLargest ? T{0} : T{1};
-    reduce<T>(call, reduction, ExtremeFolding<T, Better>{start, {}}, [](T total) { return total; });
+    reduce_by<T>(call, reduction, ExtremeRule<T, Better>{start, {}}, [](T total) { return total; });
   });
 }
 
