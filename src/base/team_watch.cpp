@@ -21,6 +21,12 @@ constexpr double kLeastGain = 1.2;
 constexpr int kBadWindows = 2;
 /// Progress measured alone is forgotten after so many windows.
 constexpr int kRemembered = 50;
+/// What a window alone weighs in the progress made alone. One in which the thread lost its processor for some milliseconds must not let a
+/// team pass that makes less than one thread does: two threads took 1.5 times as long for half a second where the last window alone was
+/// all.
+constexpr double kWeightOfWindow = 0.25;
+/// What a pause counts of the time alone: the competitor may have ended, but each look costs a window.
+constexpr int kPartOfPause = 8;
 
 }  // namespace
 
@@ -31,7 +37,7 @@ bool TeamWatch::note(const Piece& piece) {
 }
 
 void TeamWatch::pause(Time idle) {
-  alone_for_ += idle;
+  alone_for_ += idle / kPartOfPause;
   begin_window();
 }
 
@@ -46,7 +52,7 @@ void TeamWatch::close(Time wall, Time asleep, Time running) {
   const double progress = static_cast<double>(work_.count()) * share / static_cast<double>(std::max(elapsed_, Time{1}).count());
   if (is_alone_) {
     alone_for_ += wall;
-    alone_progress_ = progress;
+    alone_progress_ += kWeightOfWindow * (progress - alone_progress_);
   } else {
     judge_team(progress);
   }

@@ -32,8 +32,8 @@ class TeamWatch {
 
   bool is_alone_ = false;
   Time elapsed_{}, work_{};                 ///< of this window
-  Time alone_for_{}, period_{};             ///< how long it has been alone, pauses included; how long it stays so
-  double alone_progress_ = 1;               ///< when last alone, lately
+  Time alone_for_{}, period_{};             ///< how long it has been alone, parts of pauses included; how long it stays so
+  double alone_progress_ = 1;               ///< mean of the windows alone, the latest weigh most
   int good_windows_ = 0, bad_windows_ = 0;  ///< of the team, in a row
 };
 

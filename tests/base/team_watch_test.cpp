@@ -59,14 +59,25 @@ TEST(TeamWatch, ATeamThatDoesNotHelpIsNotCalledAndLookedAtAgainLessAndLessOften)
   EXPECT_LE(looks, 110);
 }
 
-TEST(TeamWatch, PausesCountAsTimeAlone) {
+TEST(TeamWatch, LongPausesEndTheTimeAlone) {
   TeamWatch team;
   for (int i = 0; i < 20; ++i) help_badly(team);
   while (!team.is_alone()) help_badly(team);
-  team.pause(milliseconds(1));
+  team.pause(milliseconds(100));
   EXPECT_TRUE(team.is_alone());
-  team.pause(milliseconds(500));
+  team.pause(milliseconds(4000));
   EXPECT_FALSE(team.is_alone());
+}
+
+TEST(TeamWatch, OneInterruptedWindowAloneDoesNotLetABadTeamPass) {
+  TeamWatch team;
+  for (int i = 0; i < 2; ++i) help_badly(team);
+  for (int i = 0; i < 3; ++i) work_alone(team);
+  ASSERT_TRUE(team.is_alone());
+  watch(team, milliseconds(20), milliseconds(20), 2, milliseconds(12));  // progress 0.6
+  ASSERT_FALSE(team.is_alone());                                         // time to look at the team again
+  for (int i = 0; i < 2; ++i) help_badly(team);                          // 1.0
+  EXPECT_TRUE(team.is_alone());
 }
 
 TEST(TeamWatch, OneBadWindowIsForgiven) {
