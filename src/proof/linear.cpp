@@ -125,36 +125,36 @@ bool read_matmul(Linear& linear, Shapes& shapes) {
 
 }  // namespace
 
-int64_t Linear::output_channel(int64_t row, int64_t column) const {
+Channels Linear::output_channels(int64_t row) const {
   switch (kind) {
     case Kind::conv:
-      return row;
+      return {row, 0};
     case Kind::conv_transpose:
-      return row / (inputs / groups) * columns + column;
+      return {row / (inputs / groups) * columns, 1};
     case Kind::gemm:
-      return transposed ? row : column;
+      return transposed ? Channels{row, 0} : Channels{0, 1};
     case Kind::matmul_right:
-      return column;
+      return {0, 1};
     case Kind::matmul_left:
-      return row % outputs;
+      return {row % outputs, 0};
   }
-  return 0;
+  return {};
 }
 
-int64_t Linear::input_channel(int64_t row, int64_t column) const {
+Channels Linear::input_channels(int64_t row) const {
   switch (kind) {
     case Kind::conv:
-      return row / (outputs / groups) * columns + column;
+      return {row / (outputs / groups) * columns, 1};
     case Kind::conv_transpose:
-      return row;
+      return {row, 0};
     case Kind::gemm:
-      return transposed ? column : row;
+      return transposed ? Channels{0, 1} : Channels{row, 0};
     case Kind::matmul_right:
-      return row % inputs;
+      return {row % inputs, 0};
     case Kind::matmul_left:
-      return column;
+      return {0, 1};
   }
-  return 0;
+  return {};
 }
 
 bool is_linear(const Node& node) {

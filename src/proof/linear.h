@@ -9,6 +9,12 @@
 
 namespace relayout::proof {
 
+/// Channels that the weights of one row stand between on one side.
+struct Channels {
+  int64_t first = 0, step = 0;
+  [[nodiscard]] int64_t of(int64_t column) const { return first + column * step; }
+};
+
 /// A node that is linear in its data operand with a constant weight: the seam between operators and the one formula of a fold.
 /// The weight is seen as [rows, columns, inner], row-major over its logical dims; each of its elements leads from one input channel
 /// to one output channel, which depend on row and column alone.
@@ -29,8 +35,8 @@ struct Linear {
   Axis output_axis, input_axis;  ///< of the channels in result and data operand
   bool takes_shift = false;      ///< every output element sums all taps: a shift of the data operand is a shift of the result
 
-  [[nodiscard]] int64_t output_channel(int64_t row, int64_t column) const;
-  [[nodiscard]] int64_t input_channel(int64_t row, int64_t column) const;
+  [[nodiscard]] Channels output_channels(int64_t row) const;
+  [[nodiscard]] Channels input_channels(int64_t row) const;
   /// Whether the output channel depends on the row alone.
   [[nodiscard]] bool output_by_row() const {
     return kind != Kind::conv_transpose && kind != Kind::matmul_right && !(kind == Kind::gemm && !transposed);

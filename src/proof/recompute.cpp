@@ -101,9 +101,10 @@ struct TapSums {
 template <class Format>
 void TapSums::add(const Linear& linear, int64_t row, const typename Format::Element* weights, const Composed& front) {
   if (sum.empty()) return;
+  const Channels inputs = linear.input_channels(row), outputs = linear.output_channels(row);
   for (int64_t column = 0; column < linear.columns; ++column) {
-    const Lane& lane = front.lanes[as_size(linear.input_channel(row, column))];
-    const auto output = as_size(linear.output_channel(row, column));
+    const Lane& lane = front.lanes[as_size(inputs.of(column))];
+    const auto output = as_size(outputs.of(column));
     long double of_channel = 0;
     for (int64_t i = 0; i < linear.inner; ++i) {
       const auto weight = static_cast<long double>(Format::load(weights[column * linear.inner + i]));
@@ -141,6 +142,11 @@ class Closeness {
   /// b's weights should be a's times this.
   template <class Format>
   void compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
+  /// Whether all of b's weights are a's times these, as compare() would find. False: perhaps.
+  [[nodiscard]] bool are_clear(const float* a, const float* b, std::span<const double> factors) {
+    return count_unequal(a, b, factors) == 0 ||
+           (fold_error_ > 0 && is_clearly_near(a, b, factors, {.rounding = tolerance_, .error = fold_error_}, near_));
+  }
 
   [[nodiscard]] const Difference& difference() const { return difference_; }
   /// See Recomputed.
@@ -161,10 +167,11 @@ class WeightCheck {
   WeightCheck(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b)
       : a_(a),
         b_(b),
-        behind_a_(around_a.behind),
-        behind_b_(around_b.behind),
         front_a_(around_a.in_front),
         front_b_(around_b.in_front),
+        of_outputs_(ratios(around_a.behind, around_b.behind, a.outputs)),
+        of_inputs_(ratios(front_a_, front_b_, a.inputs)),
+        inputs_vanish_(std::ranges::find(of_inputs_, 0) != of_inputs_.end()),
         closeness_(a, around_a, around_b),
         largest_a_(a.outputs),
         largest_b_(a.outputs) {}
@@ -200,12 +207,17 @@ class WeightCheck {
   /// Whether all weights of a row are multiplied by the same.
   [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
   /// Factor from a weight of `a` between two channels to b's.
-  [[nodiscard]] long double ratio(int64_t output, int64_t input) const {
-    const auto of = [](const Composed& composed, int64_t channel) {
-      return composed.steps == 0 ? 1.0L : composed.lanes[as_size(channel)].factor;
-    };
-    return of(behind_a_, output) * of(front_a_, input) / (of(behind_b_, output) * of(front_b_, input));
+  [[nodiscard]] long double ratio(int64_t output, int64_t input) const { return of_outputs_[as_size(output)] * of_inputs_[as_size(input)]; }
+  /// Factors of a over those of b, channel by channel.
+  static std::vector<long double> ratios(const Composed& a, const Composed& b, int64_t channels) {
+    std::vector<long double> out(as_size(channels), 1.0L);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (a.steps > 0) out[i] = a.lanes[i].factor;
+      if (b.steps > 0) out[i] /= b.lanes[i].factor;
+    }
+    return out;
   }
+  std::span<const double> factors_of_row(int64_t row);
 
   template <class Format>
   void run_as(bool thorough);
@@ -215,7 +227,10 @@ class WeightCheck {
   void note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b);
 
   const Linear &a_, &b_;
-  const Composed &behind_a_, &behind_b_, &front_a_, &front_b_;
+  const Composed &front_a_, &front_b_;
+  std::vector<long double> of_outputs_, of_inputs_;
+  bool inputs_vanish_;           ///< some of them, by a factor of 0
+  std::vector<double> factors_;  ///< of one row's weights
   Closeness closeness_;
   TapSums sums_a_, sums_b_;
   ChannelMagnitudes largest_a_, largest_b_;  ///< of A without what a factor of 0 takes away
@@ -266,10 +281,23 @@ void WeightCheck::run_as(bool thorough) {
 
 template <class Format>
 void WeightCheck::compare_row(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
-  if (has_one_factor()) return closeness_.compare<Format>(a, b, a_.columns * a_.inner, ratio(a_.output_channel(row, 0), 0));
-  for (int64_t column = 0; column < a_.columns; ++column, a += a_.inner, b += a_.inner) {
-    closeness_.compare<Format>(a, b, a_.inner, ratio(a_.output_channel(row, column), a_.input_channel(row, column)));
+  const Channels outputs = a_.output_channels(row), inputs = a_.input_channels(row);
+  if (has_one_factor()) return closeness_.compare<Format>(a, b, a_.columns * a_.inner, ratio(outputs.first, 0));
+  if constexpr (std::is_same_v<Format, Single>) {
+    if (closeness_.are_clear(a, b, factors_of_row(row))) return;
   }
+  for (int64_t column = 0; column < a_.columns; ++column, a += a_.inner, b += a_.inner) {
+    closeness_.compare<Format>(a, b, a_.inner, ratio(outputs.of(column), inputs.of(column)));
+  }
+}
+
+std::span<const double> WeightCheck::factors_of_row(int64_t row) {
+  const Channels outputs = a_.output_channels(row), inputs = a_.input_channels(row);
+  factors_.resize(as_size(a_.columns * a_.inner));
+  for (int64_t column = 0; column < a_.columns; ++column) {
+    std::fill_n(factors_.begin() + column * a_.inner, a_.inner, static_cast<double>(ratio(outputs.of(column), inputs.of(column))));
+  }
+  return factors_;
 }
 
 template <class Format>
@@ -302,12 +330,13 @@ void Closeness::compare(const typename Format::Element* a, const typename Format
 
 template <class Format>
 void WeightCheck::note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
-  const bool one_factor = has_one_factor();
-  const int64_t columns = one_factor ? 1 : a_.columns;
+  const Channels outputs = a_.output_channels(row), inputs = a_.input_channels(row);
+  const bool is_whole = a_.output_by_row() && !inputs_vanish_;
+  const int64_t columns = is_whole ? 1 : a_.columns;
   const int64_t count = a_.columns * a_.inner / columns;
   for (int64_t column = 0; column < columns; ++column) {
-    const auto channel = as_size(a_.output_channel(row, column));
-    const bool is_meant_to_vanish = ratio(a_.output_channel(row, column), one_factor ? 0 : a_.input_channel(row, column)) == 0;
+    const auto channel = as_size(outputs.of(column));
+    const bool is_meant_to_vanish = ratio(outputs.of(column), inputs.of(column)) == 0;
     if (!is_meant_to_vanish) largest_a_.note<Format>(channel, a + column * count, count);
     largest_b_.note<Format>(channel, b + column * count, count);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace relayout::proof {
 
@@ -13,6 +14,9 @@ struct FoldLimits {
 /// How many of b's weights are not a's times `factor` in double, rounded once.
 [[nodiscard]] int64_t count_unequal(const float* a, const float* b, int64_t count, double factor);
 
+/// The same where each weight has a factor of its own.
+[[nodiscard]] int64_t count_unequal(const float* a, const float* b, std::span<const double> factors);
+
 /// The largest magnitude as bits, which are in order of the values.
 [[nodiscard]] uint32_t largest_magnitude(const float* weights, int64_t count);
 
@@ -20,5 +24,6 @@ struct FoldLimits {
 /// decide as extended precision does. A limit is at least 2^-25 of the value, which makes that 2^-27 of the limit. `near` grows to the
 /// most units by which one is off that rounding alone does not explain.
 [[nodiscard]] bool is_clearly_near(const float* a, const float* b, int64_t count, double factor, const FoldLimits& limits, double& near);
+[[nodiscard]] bool is_clearly_near(const float* a, const float* b, std::span<const double> factors, const FoldLimits& limits, double& near);
 
 }  // namespace relayout::proof
