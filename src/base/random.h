@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace relayout {
@@ -13,6 +14,8 @@ class RandomStream {
   [[nodiscard]] uint64_t bits(uint64_t index) const noexcept;
   [[nodiscard]] double uniform(uint64_t index) const noexcept;  ///< [0, 1), 53 bits
   [[nodiscard]] double normal(uint64_t index) const noexcept;   ///< N(0, 1) by Box–Muller over two words of `index`
+  /// normal() from index `first` on, several side by side.
+  void normals(uint64_t first, std::span<double> out) const noexcept;
   /// Mean 0, variance 1, within 3.47: the sum of four uniform numbers, which takes no logarithm and no cosine.
   [[nodiscard]] double nearly_normal(uint64_t index) const noexcept;
   /// Uniform in [0, bound), bound > 0.

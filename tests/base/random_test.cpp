@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
 #include <set>
+#include <vector>
 
 namespace relayout {
 namespace {
@@ -39,6 +43,27 @@ TEST(RandomStream, MomentsOfUniformAndNormal) {
   EXPECT_NEAR(uniform / kCount, 0.5, 6 * std::sqrt(1.0 / 12 / kCount));
   EXPECT_NEAR(mean / kCount, 0, 6 / std::sqrt(kCount));
   EXPECT_NEAR(square / kCount, 1, 6 * std::sqrt(2.0 / kCount));
+}
+
+/// Box and Muller's formula by the C library, in long double.
+long double by_library(const RandomStream& stream, uint64_t index) {
+  const long double first = stream.uniform(2 * index), second = stream.uniform(2 * index + 1);
+  return std::sqrt(-2 * std::log(1 - first)) * std::cos(2 * std::numbers::pi_v<long double> * second);
+}
+
+TEST(RandomStream, NormalsAreThoseOfTheFormula) {
+  const RandomStream stream(11, "normals");
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    const long double expected = by_library(stream, i);
+    ASSERT_NEAR(stream.normal(i), static_cast<double>(expected), 4e-16 * (1 + std::abs(static_cast<double>(expected)))) << i;
+  }
+}
+
+TEST(RandomStream, ManyNormalsAreTheSameBitsAsEach) {
+  const RandomStream stream(13, "many");
+  std::vector<double> many(1003);
+  stream.normals(5, many);
+  for (std::size_t i = 0; i < many.size(); ++i) ASSERT_EQ(many[i], stream.normal(5 + i)) << i;
 }
 
 TEST(RandomStream, BelowCoversTheRange) {

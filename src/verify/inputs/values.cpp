@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,15 +29,23 @@ constexpr int64_t kSecond = int64_t{1} << 40;  ///< a second random number for t
 
 constexpr auto kWords = std::to_array<std::string_view>({"", "a", "The", "quick brown fox", "relayout", "\xC3\xA9t\xC3\xA9", "42", " b "});
 
+/// make(first, values) makes several elements, the first of which has that index.
 template <class Domain, class F>
-void fill(const Tensor& tensor, F&& value) {
+void fill_chunks(const Tensor& tensor, F&& make) {
   std::array<Domain, kElementChunk> buffer;
   const int64_t count = tensor.element_count(), stride = element_stride(tensor.type());
   for (int64_t first = 0; first < count; first += kElementChunk) {
     const int64_t size = std::min(kElementChunk, count - first);
-    for (int64_t i = 0; i < size; ++i) buffer[as_size(i)] = value(first + i);
+    make(first, std::span(buffer.data(), as_size(size)));
     store<Domain>(tensor.type(), tensor.bytes() + first * stride, 1, size, buffer.data());
   }
+}
+
+template <class Domain, class F>
+void fill(const Tensor& tensor, F&& value) {
+  fill_chunks<Domain>(tensor, [&](int64_t first, std::span<Domain> values) {
+    for (Domain& each : values) each = value(first++);
+  });
 }
 
 /// Low-pass noise in [0, 1): random values on a coarse grid over the trailing axes from the third on, linear in between; each plane its
@@ -185,8 +194,15 @@ class Values {
       case 3:
         return fill<double>(tensor, [&](int64_t i) { return std::floor(most * random_.uniform(index(i))); });
       default:
-        return fill<double>(tensor, [&](int64_t i) { return normal(i); });
+        return fill_normals(tensor);
     }
+  }
+
+  void fill_normals(const Tensor& tensor) const {
+    fill_chunks<double>(tensor, [&](int64_t first, std::span<double> values) {
+      random_.normals(index(first), values);
+      for (double& value : values) value *= spread();
+    });
   }
 
   void fill_numbers(const Tensor& tensor) const {
@@ -198,7 +214,7 @@ class Values {
           return random_.normal(index(i)) * std::exp2(static_cast<double>(random_.below(index(kSecond + i), 7)) - 3);
         });
       default:
-        return fill<double>(tensor, [&](int64_t i) { return normal(i); });
+        return fill_normals(tensor);
     }
   }
 
