@@ -59,8 +59,8 @@ template <std::size_t kCount>
   const double angle = (turns - 0.25 * quarter) * (2 * std::numbers::pi);
   const double square = angle * angle;
   const double sine = polynomial(kSine, square) * angle, cosine = polynomial(kCosine, square);
-  const double size = (quarter == 1) | (quarter == 3) ? sine : cosine;
-  return (quarter == 1) | (quarter == 2) ? -size : size;
+  const double size = ((quarter == 1) | (quarter == 3)) ? sine : cosine;
+  return ((quarter == 1) | (quarter == 2)) ? -size : size;
 }
 
 /// The upper 53 bits as a fraction of 1.
