@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/polynomial.h"
 #include "base/vectorize.h"
 
 namespace relayout {
@@ -16,6 +17,7 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
+constexpr uint64_t kTwoTo52 = 0x4330000000000000U;  // its bits: an integer below it in their low ones is added to it
 
 /// splitmix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 [[gnu::always_inline]] inline uint64_t mix(uint64_t z) {
@@ -24,12 +26,8 @@ constexpr uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
   return z ^ (z >> 31U);
 }
 
-/// c[0] + c[1] · z + c[2] · z² + …
-template <std::size_t kCount>
-[[gnu::always_inline]] inline double polynomial(const double (&c)[kCount], double z) {
-  double sum = c[kCount - 1];
-  for (std::size_t i = kCount - 1; i-- > 0;) sum = sum * z + c[i];
-  return sum;
+[[gnu::always_inline]] inline uint64_t word_at(uint64_t key, uint64_t index) {
+  return mix(key + (index + 1) * kGolden);
 }
 
 // Logarithm and cosine of what normal() needs, to 2 ulp, in operations that IEEE 754 defines and vectors have: the C library's are other
@@ -37,7 +35,7 @@ template <std::size_t kCount>
 
 /// log(x) for x in (0, 1]: x = 2^k · m with m in [√½, √2), log m = 2 atanh(t) with t = (m − 1) / (m + 1), |t| ≤ 0.172.
 [[gnu::always_inline]] inline double logarithm(double x) {
-  constexpr uint64_t kRootHalf = 0x3FE6A09E667F3BCDU, kOne = 0x3FF0000000000000U, kTwoTo52 = 0x4330000000000000U;
+  constexpr uint64_t kRootHalf = 0x3FE6A09E667F3BCDU, kOne = 0x3FF0000000000000U;
   constexpr double kSeries[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
                                 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
   const auto bits = std::bit_cast<uint64_t>(x);
@@ -65,22 +63,19 @@ template <std::size_t kCount>
 
 /// The upper 53 bits as a fraction of 1.
 [[gnu::always_inline]] inline double fraction(uint64_t bits) {
-  constexpr uint64_t kTwoTo52 = 0x4330000000000000U;
   const double upper = std::bit_cast<double>(bits >> 43U | kTwoTo52) - 0x1p52;
   const double lower = std::bit_cast<double>((bits >> 11U & 0xffffffffU) | kTwoTo52) - 0x1p52;
   return upper * 0x1p-21 + lower * 0x1p-53;
 }
 
-/// Two words as a normal number (Box and Muller, A note on the generation of random normal deviates, 1958).
-[[gnu::always_inline]] inline double normal_of(uint64_t first, uint64_t second) {
-  return std::sqrt(-2.0 * logarithm(1.0 - fraction(first))) * cosine_of_turns(fraction(second));
+/// Two words of `index` as a normal number (Box and Muller, A note on the generation of random normal deviates, 1958).
+[[gnu::always_inline]] inline double normal_at(uint64_t key, uint64_t index) {
+  const double radius = std::sqrt(-2.0 * logarithm(1.0 - fraction(word_at(key, 2 * index))));
+  return radius * cosine_of_turns(fraction(word_at(key, 2 * index + 1)));
 }
 
 RELAYOUT_VECTORIZE void fill_normals(uint64_t key, uint64_t first, double* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const uint64_t word = 2 * (first + i) + 1;
-    out[i] = normal_of(mix(key + word * kGolden), mix(key + (word + 1) * kGolden));
-  }
+  for (std::size_t i = 0; i < count; ++i) out[i] = normal_at(key, first + i);
 }
 
 }  // namespace
@@ -91,7 +86,7 @@ RandomStream::RandomStream(uint64_t seed, std::string_view name, uint64_t sample
 }
 
 uint64_t RandomStream::bits(uint64_t index) const noexcept {
-  return mix(key_ + (index + 1) * kGolden);
+  return word_at(key_, index);
 }
 
 double RandomStream::uniform(uint64_t index) const noexcept {
@@ -99,7 +94,7 @@ double RandomStream::uniform(uint64_t index) const noexcept {
 }
 
 double RandomStream::normal(uint64_t index) const noexcept {
-  return normal_of(bits(2 * index), bits(2 * index + 1));
+  return normal_at(key_, index);
 }
 
 void RandomStream::normals(uint64_t first, std::span<double> out) const noexcept {

@@ -22,7 +22,7 @@ class Sha256Both : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Implementations, Sha256Both, testing::Values(true, false),
                          [](const auto& chosen) { return std::string(chosen.param ? "Portable" : "Chosen"); });
 
-// Examples of NIST for FIPS 180-4 (csrc.nist.gov, "SHA256.pdf", "SHA2_Additional.pdf") and of FIPS 180-2 appendix B.
+// Examples of NIST for FIPS 180-4 (csrc.nist.gov: SHA-256 and the additional ones of SHA-2) and of FIPS 180-2 appendix B.
 TEST_P(Sha256Both, NistVectors) {
   const auto of = [&](std::string_view text) { return hash(text, GetParam()); };
   EXPECT_EQ(of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

@@ -70,7 +70,7 @@ TEST(Threads, LibraryAndOwnKernelsShareOnePool) {
   }
 }
 
-/// A depthwise convolution of one tap computes little and moves much: an image of 800 KB is worth a team, one of 3 KB is not.
+/// A depthwise convolution of one tap computes little and moves much: an image of 800 KB is worth a team, one of 1 KB is not.
 TEST(Threads, StepsThatMoveMuchTakeTheTeam) {
   for (const auto& [side, threads] : {std::pair<int64_t, int>{56, 2}, {2, 1}}) {
     ModelBuilder builder;

@@ -2,22 +2,15 @@
 
 #include <bit>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
+
+#include "base/polynomial.h"
 
 namespace relayout::wide {
 
 // Functions of numbers that were floats, in double: their errors stay below 2⁻³², so that rounding to float is nearly always right. Special
 // values come out as IEEE 754 has them. Written so that the compiler widens loops over them: no branches, no conversions to integers
 // that vectors lack.
-
-/// c[0] + c[1] · z + c[2] · z² + …
-template <std::size_t kCount>
-[[gnu::always_inline]] inline double polynomial(const double (&c)[kCount], double z) {
-  double sum = c[kCount - 1];
-  for (std::size_t i = kCount - 1; i-- > 0;) sum = sum * z + c[i];
-  return sum;
-}
 
 /// An integer below 2⁵¹ and what bits it takes: adding this leaves it in the low ones.
 inline constexpr double kRounder = 6755399441055744.0;

@@ -160,13 +160,12 @@ struct Rows {
 /// How elements become one, whatever their type is. Totals are an array of the type that they are computed in.
 class Folding {
  public:
-  Folding(const ChunkType& totals, int64_t total_bytes) : totals_(totals), total_bytes_(total_bytes) {}
+  explicit Folding(const ChunkType& totals) : totals_(totals) {}
   virtual ~Folding() = default;
   Folding(const Folding&) = delete;
   Folding& operator=(const Folding&) = delete;
 
   [[nodiscard]] const ChunkType& totals() const { return totals_; }
-  [[nodiscard]] int64_t total_bytes() const { return total_bytes_; }
   /// Whether elements of this type are taken as memory has them.
   [[nodiscard]] virtual bool takes(DataType type) const = 0;
   [[nodiscard]] virtual bool takes_any_order() const = 0;
@@ -179,14 +178,13 @@ class Folding {
 
  private:
   ChunkType totals_;
-  int64_t total_bytes_;
 };
 
 /// Of a rule, fold(total, element) from `start` on, and of what is made of each total.
 template <class Domain, class Rule, class Finish>
 class RuleFolding final : public Folding {
  public:
-  RuleFolding(Rule rule, Finish finish) : Folding(kChunkType<Domain>, sizeof(Domain)), rule_(std::move(rule)), finish_(std::move(finish)) {}
+  RuleFolding(Rule rule, Finish finish) : Folding(kChunkType<Domain>), rule_(std::move(rule)), finish_(std::move(finish)) {}
 
   [[nodiscard]] bool takes(DataType type) const override {
     return is_native<Domain>(type) || (Rule::kTakesFloats && type == DataType::float32);
@@ -235,8 +233,6 @@ struct SumRule {
   }
 };
 
-using ChunkBytes = std::array<std::byte, kChunk * kMostElementBytes>;
-
 /// Folds `count` outputs, one kept stride apart, from the input address on.
 void fold_across(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t count,
                  void* totals, const Folding& folding) {
@@ -275,7 +271,7 @@ void fold_planes(const Reduction& reduction, const ReductionLoops& loops, const 
       } else {
         for_each_index(around, [&](const Dims& index) { fold_plane(first + offset_of(index, loops.reduced_in) * size); });
       }
-      folding.fold_line(type, line.data(), length, totals + i * folding.total_bytes());
+      folding.fold_line(type, line.data(), length, totals + i * folding.totals().bytes);
     }
   }
 }
@@ -297,7 +293,7 @@ void fold_along(const Reduction& reduction, const ReductionLoops& loops, const D
   if (!outer.empty() && type == native && folding.takes_any_order()) {
     return fold_planes(reduction, loops, outer, from, rows, totals, folding);
   }
-  for (int64_t row = 0; row < rows; ++row, totals += folding.total_bytes()) {
+  for (int64_t row = 0; row < rows; ++row, totals += folding.totals().bytes) {
     const std::byte* const begin = from + row * row_bytes;
     if (outer.empty()) {
       fold_run(begin, totals);

@@ -163,7 +163,7 @@ void StridedLoop::run_joined(int threads, const Run& work) const {
   const int64_t pieces = (rows + most - 1) / most, total = rows_ / rows * pieces;
   const int64_t tasks = std::clamp<int64_t>(rows_ * columns / kParallelElements, 1, std::max(threads, 1));
   parallel_for(tasks, static_cast<int>(tasks), [&](int64_t task) {
-    std::vector<std::array<std::byte, kChunk * kMostElementBytes>> joined(count);
+    std::vector<ChunkBytes> joined(count);
     std::vector<std::byte*> data(count);
     std::vector<int64_t> strides(count);
     for (int64_t piece = total * task / tasks; piece < total * (task + 1) / tasks; ++piece) {
@@ -262,15 +262,14 @@ void fill_zero(const Tensor& to) {
 
 void map_chunks(int threads, const Tensor& out, const ChunkType& out_as, std::span<const Tensor* const> inputs, const ChunkType& in_as,
                 const ChunkWork& work) {
-  using Buffer = std::array<std::byte, kChunk * kMostElementBytes>;
   std::vector<Operand> operands{operand(out)};
   for (const Tensor* const input : inputs) operands.push_back(broadcast_operand(*input, out.dims()));
   const DataType out_type = out.type();
   const int64_t out_size = element_stride(out_type);
   const StridedLoop loop(out.dims(), std::move(operands));
   loop.run_joined(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    alignas(kLineBytes) std::array<Buffer, kMostMapped> readers;
-    alignas(kLineBytes) Buffer made;
+    alignas(kLineBytes) std::array<ChunkBytes, kMostMapped> readers;
+    alignas(kLineBytes) ChunkBytes made;
     std::array<const void*, kMostMapped> from;
     const bool is_direct = strides[0] == 1 && out_type == out_as.native;
     for (int64_t begin = 0; begin < count; begin += kChunk) {

@@ -106,7 +106,7 @@ std::vector<fs::path> find_data_sets(const fs::path& directory) {
   return sets;
 }
 
-/// A case's own tolerance: data.json beside the data or the model.
+/// A case's own tolerance, which the test format keeps beside the data or the model.
 Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const VerifyOptions& options) {
   constexpr int64_t kMaxSize = int64_t{1} << 20;
   Tolerance tolerance;
