@@ -1,7 +1,6 @@
 // The Reduce operators over any axes, in the order of memory, with sums in double.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
