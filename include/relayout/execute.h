@@ -32,6 +32,8 @@ struct ExecuteOptions {
   int threads = 0;                                ///< 0: available_cpus()
   LayoutChoice layout = LayoutChoice::automatic;  ///< of the optimized mode's layout plan
   uint64_t seed = 1;                              ///< of Random* nodes without one
+  /// Plans are to be ready soon and take little memory, rather than run fast: nothing that pays only after many runs.
+  bool few_runs = false;
   /// Replaces the contents of an initializer or Constant at load (noise floor): called once per tensor with its value's name.
   std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
   /// Called after each node with every output as it stands (debug, localization); slows down.

@@ -66,7 +66,8 @@ std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, N
   const std::vector<Group> groups =
       mode == Mode::optimized ? fused_groups(program, inference.nodes, facts, guide) : single_groups(program, inference.nodes);
   const auto* const leave_out = may_leave_out(program, inference, context, facts) ? &context.options.leave_out : nullptr;
-  const LoweringSettings settings{mode, context.threads, context.library, static_cast<bool>(context.options.observe), leave_out};
+  const LoweringSettings settings{
+      mode, context.threads, context.library, context.options.few_runs, static_cast<bool>(context.options.observe), leave_out};
   std::unique_ptr<Plan> plan = lower(program, first, inference, facts, guide, groups, settings);
   for (const PlanPort& port : plan->exports) {
     if (port.place) states[port.value].strides = port.place.desc.strides;

@@ -36,6 +36,7 @@ namespace {
 
 Session::Session(const Side& side, ExecuteOptions options) : side_(&side) {
   check_interrupt();
+  options.few_runs = true;
   try {
     executor_ = std::make_unique<Executor>(side.model->graph(), std::move(options));
   } catch (const Error& error) {

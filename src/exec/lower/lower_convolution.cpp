@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +16,7 @@
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/winograd_kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
@@ -23,6 +26,7 @@
 #include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/lower/value_facts.h"
+#include "exec/lower/winograd.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"
@@ -234,22 +238,37 @@ Tensor writable(Tensor tensor, const KnownConstant& constant) {
   return copy;
 }
 
-Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format) {
-  KnownConstant& constant = *lowering.constant(group.node->inputs[1]);
+/// Gives the weights with the affine in them, read anew at each call.
+std::function<Tensor()> reader_of_weights(Lowering& lowering, const ConvolutionGroup& group) {
+  std::vector<double> scale;
+  if (group.rest.affine) scale = group.rest.affine->scale;
+  return [store = &lowering.store(), constant = lowering.facts.state(group.node->inputs[1]).constant, spec = group.spec,
+          scale = std::move(scale)] {
+    Tensor weights = store->read(*constant);
+    if (scale.empty()) return weights;
+    weights = writable(std::move(weights), *constant);
+    scale_weights(weights, spec, scale);
+    return weights;
+  };
+}
+
+/// Weights as the library wants them, of what `change` makes of them; `kind` names that.
+Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format, const std::string& kind,
+                   const std::function<Tensor(Tensor)>& change) {
   const auto make = [&](std::byte* target) {
-    Tensor weights = lowering.store().read(constant);
-    if (group.rest.affine) {
-      weights = writable(std::move(weights), constant);
-      scale_weights(weights, group.spec, group.rest.affine->scale);
-    }
+    const Tensor weights = change(reader_of_weights(lowering, group)());
     lowering.library().set_threads(lowering.settings.threads);
     format.pack(weights.desc(), weights.bytes(), target);
   };
   lowering.steps.count_packed(format.bytes());
+  const std::string key = lowering.store().key_of(*lowering.constant(group.node->inputs[1])) + group.rest.affine_key + kind + format.key();
+  return lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
+}
+
+Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format) {
   // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
   const std::string kind = group.spec.transposed ? "transposed" : "";
-  const std::string key = lowering.store().key_of(constant) + group.rest.affine_key + kind + format.key();
-  return lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
+  return pack_weights(lowering, group, format, kind, [](Tensor weights) { return weights; });
 }
 
 /// The bias with the affine in it; nothing when there is none.
@@ -324,6 +343,7 @@ class ConvolutionLowering {
     const Place source = operand(order);
     bias_ = make_bias(lowering_, parts_);
     lowering_.steps.use_threads(nanoseconds());
+    if (order == Order::channels_last && order == outer_order() && emit_winograd(source)) return true;
     if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
       if (!emit_bare(operand(other), other)) return false;
@@ -422,6 +442,58 @@ class ConvolutionLowering {
     roles.emplace_back(Argument::destination, 0);
     lowering_.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads_);
     lowering_.steps.count_macs(macs_);
+  }
+
+  /// The first stages as what the kernel does before it stores: a residual is added, the sum is clipped.
+  std::optional<Place> take_finish(WinogradConvolution& shape, std::span<const Stage>& stages) {
+    std::optional<Place> residual;
+    const auto is_image = [&](const Stage& stage) {
+      return stage.value != ValueId::none && lowering_.is_tensor(stage.value) && lowering_.info(stage.value).dims == output_dims_;
+    };
+    if (!stages.empty() && stages[0].is_binary && stages[0].binary == BinaryFunction::add && is_image(stages[0])) {
+      residual = lowering_.places.dense(stages[0].value, Order::channels_last);
+      stages = stages.subspan(1);
+    }
+    if (stages.empty() || stages[0].is_binary) return residual;
+    const bool clips = stages[0].function == Function::clip;
+    if (!clips && (stages[0].function != Function::relu || stages[0].alpha != 0)) return residual;
+    shape.lowest = clips ? stages[0].alpha : 0;
+    if (clips) shape.highest = stages[0].beta;
+    stages = stages.subspan(1);
+    return residual;
+  }
+
+  /// By fewer products, where plans are made to run often: the weights are transformed, and take 16 numbers in the place of 9.
+  bool emit_winograd(const Place& source) {
+    if (!lowering_.optimized() || lowering_.settings.few_runs) return false;
+    const auto& inputs = parts_.node->inputs;
+    const int threads = lowering_.steps.use_threads(nanoseconds());
+    auto shape = winograd_of(parts_.spec, lowering_.info(inputs[0]).dims, lowering_.info(inputs[1]).dims, output_dims_, threads);
+    if (!shape || !are_own(parts_.rest.stages)) return false;
+    std::vector<std::unique_ptr<Primitive>> products;
+    for (int64_t plane = 0; plane < shape->window_depth; ++plane) {
+      products.push_back(lowering_.library().make(shape->product(plane, threads)).primitive);
+      if (!products.back()) return false;
+    }
+    std::vector<Place> places{source};
+    for (int64_t plane = 0; plane < shape->window_depth; ++plane) {
+      const auto change = [plane](const Tensor& weights) { return winograd_weights(weights, plane); };
+      const WeightsFormat& format = *products[as_size(plane)]->weights_format();
+      places.push_back(pack_weights(lowering_, parts_, format, "winograd" + std::to_string(plane), change));
+    }
+    std::span<const Stage> stages = parts_.rest.stages;
+    const std::optional<Place> residual = take_finish(*shape, stages);
+    shape->has_bias = bias_.has_value(), shape->has_residual = residual.has_value();
+    if (bias_) places.push_back(*bias_);
+    if (residual) places.push_back(*residual);
+    const Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, Order::channels_last));
+    places.push_back(destination);
+    lowering_.steps.emit(
+        make_winograd_kernel(*shape, std::move(products), reader_of_weights(lowering_, parts_), {lowering_.settings.library, threads}),
+        places, threads);
+    lowering_.steps.count_macs(macs_);
+    finish(lowering_, group_, destination, {stages.begin(), stages.end()});
+    return true;
   }
 
   /// Products of unfolded windows apply post-ops element by element, in loops that are not widened; contiguous convolutions by windows of

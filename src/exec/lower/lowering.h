@@ -26,6 +26,7 @@ struct LoweringSettings {
   Mode mode = Mode::optimized;
   int threads = 1;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode
+  bool few_runs = false;                ///< see ExecuteOptions
   bool observe = false;                 ///< observers may write over what they are shown: no value is a view of another
   /// Nodes that get memory for their outputs and no step that computes them; null: none.
   const std::function<bool(const Node&)>* leave_out = nullptr;
