@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/kernels/gather.h"
@@ -96,41 +98,40 @@ template <class T>
 
 /// Takes element k of each line into the best so far.
 template <class T>
-RELAYOUT_VECTORIZE void select_row(const T* row, int32_t k, bool largest, bool last, int64_t lines, T* best, int32_t* at) {
-  const auto run = [&](const auto& is_better) {
+RELAYOUT_VECTORIZE void select_row(const void* row, int32_t k, bool largest, bool last, int64_t lines, void* best, int32_t* at) {
+  const auto run = [&, values = static_cast<const T*>(row), kept = static_cast<T*>(best)](const auto& is_better) {
     RELAYOUT_INDEPENDENT for (int64_t i = 0; i < lines; ++i) {
-      const T value = row[i], before = best[i];
+      const T value = values[i], before = kept[i];
       const bool taken = (is_better(value, before) || is_nan(value)) && !is_nan(before);
-      best[i] = taken ? value : before;
+      kept[i] = taken ? value : before;
       at[i] = taken ? k : at[i];
     }
   };
-  if (largest && last) return run([](T a, T b) { return a >= b; });
-  if (largest) return run([](T a, T b) { return a > b; });
-  if (last) return run([](T a, T b) { return a <= b; });
-  run([](T a, T b) { return a < b; });
+  if (largest && last) return run(std::greater_equal<>{});
+  if (largest) return run(std::greater<>{});
+  if (last) return run(std::less_equal<>{});
+  run(std::less<>{});
 }
 
 /// The best position along a dim for many lines side by side. The first NaN wins.
-template <class T>
 void select_across(int threads, const Tensor& x, std::size_t axis, const Operand& out, bool largest, bool last) {
   Dims dims = x.dims();
   const auto length = static_cast<int32_t>(dims[axis]);
   const int64_t step = x.strides()[axis], size = element_stride(x.type());
   dims[axis] = 1;
+  const auto [type, select] = with_native_type(x.type(), []<class T>(T) { return std::pair(&kChunkType<T>, &select_row<T>); });
   const StridedLoop loop(dims, {operand(x), out});
   loop.run(threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    std::array<T, kChunk> best;
+    alignas(kLineBytes) ChunkBytes best, buffer;
     std::array<int32_t, kChunk> at;
-    ChunkReader<T> reader;
     for (int64_t begin = 0; begin < count; begin += kChunk) {
       const int64_t lines = std::min(kChunk, count - begin);
       const auto row = [&](int32_t k) {
-        return reader.read(x.type(), data[0] + (begin * strides[0] + k * step) * size, strides[0], lines);
+        return type->read(x.type(), data[0] + (begin * strides[0] + k * step) * size, strides[0], lines, buffer.data());
       };
-      std::copy_n(row(0), lines, best.data());
+      std::memcpy(best.data(), row(0), as_size(lines * type->bytes));
       std::fill_n(at.data(), lines, 0);
-      for (int32_t k = 1; k < length; ++k) select_row(row(k), k, largest, last, lines, best.data(), at.data());
+      for (int32_t k = 1; k < length; ++k) select(row(k), k, largest, last, lines, best.data(), at.data());
       auto* const to = reinterpret_cast<int64_t*>(data[1]) + begin * strides[1];
       for (int64_t i = 0; i < lines; ++i) to[i * strides[1]] = element_at(at, i);
     }
@@ -152,10 +153,7 @@ void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool 
   const bool last = call.attributes.integer("select_last_index", 0) != 0;
   const auto along = only(axis, x.dims().size());
   const AxisLines lines(x.dims(), along);
-  if (goes_across(x, axis)) {
-    return with_native_type(
-        x.type(), [&]<class T>(T) { select_across<T>(call.threads, x, axis, reduced_operand(out, along, keeps), largest, last); });
-  }
+  if (goes_across(x, axis)) return select_across(call.threads, x, axis, reduced_operand(out, along, keeps), largest, last);
   lines.for_each(
       call.threads, {reduced_operand(out, along, keeps), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
         with_line(x, line[1], data[1], lines.length(),
@@ -282,7 +280,7 @@ void top_k(const OpCall& call, InputData inputs, OutputData outputs) {
   if (k == 1 && largest && x.element_count() > 0 && goes_across(x, axis)) {
     const Dims& dims = (values_out != nullptr ? values_out : indices_out)->dims();
     const Tensor indices = indices_out != nullptr ? *indices_out : Tensor(DataType::int64, dims);
-    with_native_type(x.type(), [&]<class T>(T) { select_across<T>(call.threads, x, axis, operand(indices), true, false); });
+    select_across(call.threads, x, axis, operand(indices), true, false);
     if (values_out == nullptr) return;
     Operand from = operand(x);
     from.strides[axis] = 0;
