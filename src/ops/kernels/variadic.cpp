@@ -1,7 +1,6 @@
 // Elementwise operators of any number of operands, which broadcast.
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -33,36 +32,35 @@ template <class T, class Better>
   }
 }
 
-/// out = finish(fold of all inputs), each read as T, any number of operands.
+/// Finishes with the total as it is.
+template <class T>
+void keep(int64_t count, T* out, const T* total) {
+  if (out != total) std::copy_n(total, count, out);
+}
+
+/// out = fold of all inputs, each read as T, any number of operands; finish(count, out, total) writes each chunk's.
 template <class T, class Fold, class Finish>
-void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, const Fold& fold, const Finish& finish) {
-  std::vector<Operand> operands{operand(out)};
-  std::vector<DataType> types;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    operands.push_back(broadcast_operand(tensor_at(inputs, i), out.dims()));
-    types.push_back(tensor_at(inputs, i).type());
-  }
-  const StridedLoop loop(out.dims(), std::move(operands));
-  loop.run_joined(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
-    std::array<T, kChunk> buffer;
-    ChunkReader<T> first, next;
-    const bool direct = strides[0] == 1 && is_native<T>(out.type());
-    for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const int64_t length = std::min(kChunk, count - begin);
-      const auto read = [&](ChunkReader<T>& reader, std::size_t k) {
-        return reader.read(types[k], data[k + 1] + begin * strides[k + 1] * element_stride(types[k]), strides[k + 1], length);
-      };
-      std::byte* const to = data[0] + begin * strides[0] * element_stride(out.type());
-      T* const target = direct ? reinterpret_cast<T*>(to) : buffer.data();
-      const T* total = read(first, 0);
-      for (std::size_t k = 1; k < types.size(); ++k) {
-        map_run(length, fold, target, total, read(next, k));
-        total = target;
-      }
-      map_run(length, finish, target, total);
-      if (!direct) store_chunk(out.type(), to, strides[0], length, target);
+void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, Fold fold, Finish finish) {
+  struct Work {
+    Fold fold;
+    Finish finish;
+    std::size_t inputs;
+  };
+  const Work work{fold, finish, inputs.size()};
+  const auto run = [](const void* opaque, int64_t count, void* to, const void* const* in, std::size_t first) {
+    const auto& all = *static_cast<const Work*>(opaque);
+    const std::size_t end = std::min(kMostMapped, all.inputs - first);
+    T* const target = static_cast<T*>(to);
+    const T* total = first == 0 ? static_cast<const T*>(in[0]) : target;
+    for (std::size_t k = first == 0 ? 1 : 0; k < end; ++k) {
+      map_run(count, all.fold, target, total, static_cast<const T*>(in[k]));
+      total = target;
     }
-  });
+    if (first + end == all.inputs) all.finish(count, target, total);
+  };
+  std::vector<const Tensor*> tensors;
+  for (std::size_t i = 0; i < inputs.size(); ++i) tensors.push_back(&tensor_at(inputs, i));
+  map_chunks(call.threads, out, kChunkType<T>, tensors, kChunkType<T>, {run, &work});
 }
 
 Inferred infer_variadic(const OpCall& call, InputInfos inputs, TypeSet types) {
@@ -82,7 +80,7 @@ void extreme_of_inputs(const OpCall& call, InputData inputs, OutputData outputs,
   const Tensor& out = outputs[0]->tensor;
   with_native_type(out.type(), [&]<class T>(T) {
     const auto fold = [better](T x, T y) { return extreme(x, y, better); };
-    fold_inputs<T>(call, inputs, out, fold, std::identity{});
+    fold_inputs<T>(call, inputs, out, fold, keep<T>);
   });
 }
 
@@ -96,14 +94,15 @@ Inferred infer_variadic_numeric(const OpCall& call, InputInfos inputs) {
 }
 
 void sum(const OpCall& c, InputData in, OutputData out) {
-  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, std::identity{});
+  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, keep<double>);
 }
 void mean(const OpCall& c, InputData in, OutputData out) {
-  const auto count = static_cast<double>(in.size());
-  if (!std::has_single_bit(in.size())) {
-    return fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [count](double x) { return x / count; });
-  }
-  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, [part = 1 / count](double x) { return x * part; });  // exact
+  const auto finish = [inputs = in.size()](int64_t count, double* to, const double* total) {
+    const auto divisor = static_cast<double>(inputs);
+    if (!std::has_single_bit(inputs)) return map_run(count, [divisor](double x) { return x / divisor; }, to, total);
+    map_run(count, [part = 1 / divisor](double x) { return x * part; }, to, total);  // exact
+  };
+  fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, finish);
 }
 void maximum(const OpCall& c, InputData in, OutputData out) {
   extreme_of_inputs(c, in, out, std::greater<>{});

@@ -274,15 +274,16 @@ void map_chunks(int threads, const Tensor& out, const ChunkType& out_as, std::sp
     const bool is_direct = strides[0] == 1 && out_type == out_as.native;
     for (int64_t begin = 0; begin < count; begin += kChunk) {
       const int64_t length = std::min(kChunk, count - begin);
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (begin > 0 && strides[i + 1] == 0) continue;  // read already
-        const DataType type = inputs[i]->type();
-        const std::byte* const at = data[i + 1] + begin * strides[i + 1] * element_stride(type);
-        from[i] = in_as.read(type, at, strides[i + 1], length, readers[i].data());
-      }
       std::byte* const to = data[0] + begin * strides[0] * out_size;
       std::byte* const target = is_direct ? to : made.data();
-      work.run(work.function, length, target, from.data());
+      for (std::size_t i = 0, slot = 0; i < inputs.size(); ++i, slot = i % kMostMapped) {
+        if (begin == 0 || strides[i + 1] != 0 || inputs.size() > kMostMapped) {  // else read already
+          const DataType type = inputs[i]->type();
+          const std::byte* const at = data[i + 1] + begin * strides[i + 1] * element_stride(type);
+          from[slot] = in_as.read(type, at, strides[i + 1], length, readers[slot].data());
+        }
+        if (slot + 1 == kMostMapped || i + 1 == inputs.size()) work.run(work.function, length, target, from.data(), i - slot);
+      }
       if (!is_direct) out_as.store(out_type, to, strides[0], length, target);
     }
   });

@@ -126,7 +126,7 @@ RELAYOUT_VECTORIZE static void map_run(int64_t count, F f, Out* out, const In*..
   for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]...);
 }
 
-inline constexpr std::size_t kMostMapped = 5;    ///< tensors that map_elements() reads
+inline constexpr std::size_t kMostMapped = 5;    ///< tensors that map_elements() reads, and map_chunks() at a time
 inline constexpr int64_t kMostElementBytes = 8;  ///< of a type that it computes in
 /// Room for a chunk of any such type.
 using ChunkBytes = std::array<std::byte, kChunk * kMostElementBytes>;
@@ -148,13 +148,14 @@ inline constexpr ChunkType kChunkType{int64_t{sizeof(T)}, kNativeType<T>,
                                         store_chunk(type, to, stride, count, static_cast<const T*>(from));
                                       }};
 
-/// What is done with chunks: out and each of `in` are `count` neighbouring elements.
+/// What is done with chunks: out and each of `in` are `count` neighbouring elements. More than kMostMapped inputs come that many at a
+/// time, in order, with the same `out`; `first` is the index of in[0] among them.
 struct ChunkWork {
-  void (*run)(const void* function, int64_t count, void* out, const void* const* in);
+  void (*run)(const void* function, int64_t count, void* out, const void* const* in, std::size_t first);
   const void* function;
 };
 
-/// The walk of map_elements(), one for all functions and types: made for each, it was 8 % of the program.
+/// The walk of elementwise functions, one for all functions and types: made for each, it was 8 % of the program.
 void map_chunks(int threads, const Tensor& out, const ChunkType& out_as, std::span<const Tensor* const> inputs, const ChunkType& in_as,
                 const ChunkWork& work);
 
@@ -165,7 +166,7 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
   static_assert(sizeof(Out) <= kMostElementBytes && sizeof(In) <= kMostElementBytes);
   using Function = std::decay_t<F>;
   const Function function = f;
-  const auto run = [](const void* opaque, int64_t count, void* to, const void* const* from) {
+  const auto run = [](const void* opaque, int64_t count, void* to, const void* const* from, std::size_t) {
     [&]<std::size_t... kInput>(std::index_sequence<kInput...>) {
       map_run(count, *static_cast<const Function*>(opaque), static_cast<Out*>(to), static_cast<const In*>(from[kInput])...);
     }(std::make_index_sequence<sizeof...(Inputs)>{});
