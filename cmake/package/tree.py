@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 LOADER = "ld-linux-x86-64.so.2"
 
 # Libraries of which the compiled program holds code although it loads none of them.
-COMPILED_IN = ("libcli11-dev", "nlohmann-json3-dev", "libspdlog-dev", "libfmt-dev", "libstb-dev", "libtomlplusplus-dev")
+COMPILED_IN = ("libcli11-dev", "nlohmann-json3-dev", "libspdlog-dev", "libstb-dev", "libtomlplusplus-dev")
 # Packages that are not named after their library, as Debian's policy (8.1) would have it.
 PACKAGES = {"libc": "libc6", "libm": "libc6", "ld-linux-x86-64": "libc6", "libz": "zlib1g", "libonnx_proto": "libonnx1"}
 
