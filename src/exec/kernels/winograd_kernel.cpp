@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,7 +24,6 @@ namespace {
 
 constexpr int64_t kTile = 4, kStep = 2, kWindow = 3;  // elements along a dim: of a tile, from one to the next, of a window
 constexpr int64_t kMatrices = kTile * kTile;
-constexpr std::size_t kImageRank = 4;  // of an image of one plane
 
 /// Floats from one of the 16 matrices to the next. A line more than they need: at powers of two all would fall into the same sets of the
 /// cache.
@@ -345,7 +343,7 @@ Tensor winograd_weights(const Tensor& weights, int64_t plane) {
   const Dims& strides = weights.strides();
   const std::size_t rank = strides.size();
   const int64_t outputs = weights.dims()[0], channels = weights.dims()[1], matrix = channels * outputs;
-  const int64_t first = rank > kImageRank ? plane * strides[2] : 0, down = strides[rank - 2], right = strides[rank - 1];
+  const int64_t first = plane * strides[2], down = strides[rank - 2], right = strides[rank - 1];
   Tensor out(DataType::float32, {kMatrices, channels, outputs});
   const auto lines = [](double a, double b, double c) { return std::array<double, kTile>{a, (a + b + c) / 2, (a - b + c) / 2, c}; };
   for (int64_t c = 0; c < channels; ++c) {

@@ -35,8 +35,8 @@ struct WinogradConvolution {
   [[nodiscard]] Matmul product(int64_t plane, int threads) const;
 };
 
-/// One plane of weights [outputs, channels, (planes,) 3, 3] of any strides as [16, channels, outputs]: G · g · Gᵀ of each window, in double
-/// with one rounding.
+/// One plane (0 where there are no planes) of weights [outputs, channels, (planes,) 3, 3] of any strides as [16, channels, outputs]: G · g
+/// · Gᵀ of each window, in double with one rounding.
 [[nodiscard]] Tensor winograd_weights(const Tensor& weights, int64_t plane);
 
 /// `products`: one for each plane of the windows. Operands: source, the products' packed weights, the bias [outputs] and the residual where

@@ -343,7 +343,7 @@ class ConvolutionLowering {
     const Place source = operand(order);
     bias_ = make_bias(lowering_, parts_);
     lowering_.steps.use_threads(nanoseconds());
-    if (order == Order::channels_last && order == outer_order() && emit_winograd(source)) return true;
+    if (emit_winograd(source, order)) return true;
     if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
       if (!emit_bare(operand(other), other)) return false;
@@ -464,8 +464,8 @@ class ConvolutionLowering {
   }
 
   /// By fewer products, where plans are made to run often: the weights are transformed, and take 16 numbers in the place of 9.
-  bool emit_winograd(const Place& source) {
-    if (!lowering_.optimized() || lowering_.settings.few_runs) return false;
+  bool emit_winograd(const Place& source, Order order) {
+    if (order != Order::channels_last || order != outer_order() || lowering_.settings.few_runs) return false;
     const auto& inputs = parts_.node->inputs;
     const int threads = lowering_.steps.use_threads(nanoseconds());
     auto shape = winograd_of(parts_.spec, lowering_.info(inputs[0]).dims, lowering_.info(inputs[1]).dims, output_dims_, threads);
@@ -486,7 +486,7 @@ class ConvolutionLowering {
     shape->has_bias = bias_.has_value(), shape->has_residual = residual.has_value();
     if (bias_) places.push_back(*bias_);
     if (residual) places.push_back(*residual);
-    const Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, Order::channels_last));
+    const Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
     places.push_back(destination);
     lowering_.steps.emit(
         make_winograd_kernel(*shape, std::move(products), reader_of_weights(lowering_, parts_), {lowering_.settings.library, threads}),
