@@ -42,7 +42,7 @@ TEST(HelpText, NoLineIsWiderThanAsked) {
   HelpText help("convert", std::string(30, 's') + " " + std::string(30, 't'), "MODEL [OPTIONS]",
                 "relayout convert a b c d e f g h i j k l m n o p");
   help.add("-o, --output", "FILE", "write here what is to be written, and say so in a sentence that is long enough to be broken");
-  for (const std::size_t width : {60, 73, 80}) {
+  for (const std::size_t width : {60U, 73U, 80U}) {
     std::istringstream lines(help.to_text(width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
   }
