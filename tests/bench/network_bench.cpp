@@ -1,5 +1,6 @@
 // Whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice and of other runtimes, and
 // time on the clock at two threads. Ratios are medians over rounds, each within its round, so that what else the machine does falls on all.
+// A round in which the host of a virtual machine took processors away is measured again, after a pause.
 //   cmake/dev bench network [--as-avx2] [--json FILE] [REGEX [ROUNDS [BUSY]]]
 //   BUSY                     processes that compete for the processors
 //   --as-avx2                all runtimes see a processor without AVX-512, where this one can hide it
@@ -46,11 +47,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kRoundSeconds = 0.05;
+/// What of a round the host may take, of one processor: a tick of the clock that tells it. How often a round is measured again on average.
+constexpr double kLeastStolen = 0.03;
+constexpr int kMostRepeats = 3;
 
 double seconds_of(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Time that this machine's processors were ready and the host ran something else; zero where it is not told.
+double stolen_seconds() {
+  std::ifstream file("/proc/stat");
+  std::string word;
+  double ticks = 0;
+  file >> word;
+  for (int column = 0; column < 8; ++column) file >> ticks;
+  return file ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : 0;
 }
 
 /// Seconds of one run.
@@ -223,16 +237,29 @@ class Bench {
       std::printf("%s: geometric mean %.3f of %zu, largest %.2f\n", title.c_str(), std::exp(sum / static_cast<double>(ratios.size())),
                   ratios.size(), std::ranges::max(ratios));
     }
+    std::printf("%d rounds were measured again because the host took processors away, %d were kept in spite of it\n", repeated_,
+                disturbed_);
   }
   [[nodiscard]] const nlohmann::json& document() const { return document_; }
 
  private:
-  void measure(std::vector<Runner>& runners) const {
+  void measure(std::vector<Runner>& runners) {
     for (Runner& runner : runners) (void)runner.measure(2);
     const int runs = static_cast<int>(std::clamp(kRoundSeconds / runners[0].measure(1).clock, 1.0, 1000.0));
     const Competitors competitors(busy_);
-    for (int round = 0; round < rounds_; ++round) {
+    int repeats = kMostRepeats * rounds_;
+    for (int round = 0; round < rounds_;) {
+      const double stolen = stolen_seconds(), begin = seconds_of(CLOCK_MONOTONIC);
       for (Runner& runner : runners) runner.times.push_back(runner.measure(runs));
+      const bool was_disturbed = stolen_seconds() - stolen > kLeastStolen * (seconds_of(CLOCK_MONOTONIC) - begin);
+      if (was_disturbed && repeats > 0) {
+        for (Runner& runner : runners) runner.times.pop_back();
+        --repeats, ++repeated_;
+        sleep(1);
+      } else {
+        if (was_disturbed) ++disturbed_;
+        ++round;
+      }
     }
   }
 
@@ -311,6 +338,7 @@ class Bench {
   }
 
   int rounds_, busy_;
+  int repeated_ = 0, disturbed_ = 0;  ///< rounds that the host disturbed
   std::vector<OtherRuntime> others_;
   std::vector<std::pair<std::string, std::vector<double>>> means_;
   nlohmann::json document_ = nlohmann::json::array();
