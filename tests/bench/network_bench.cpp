@@ -47,8 +47,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kRoundSeconds = 0.05;
-/// What of a round the host may take, of one processor: a tick of the clock that tells it. How often a round is measured again on average.
-constexpr double kLeastStolen = 0.03;
+/// The largest part of a round for which the host may take one processor away: one to two ticks of the clock that counts it.
+constexpr double kMostStolen = 0.03;
+/// Rounds measured again, for each round asked for.
 constexpr int kMostRepeats = 3;
 
 double seconds_of(clockid_t clock) {
@@ -57,7 +58,8 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Time that this machine's processors were ready and the host ran something else; zero where it is not told.
+/// Seconds, summed over processors, for which the host of this virtual machine ran something else, since it started: column "steal" of
+/// /proc/stat. Zero where the system does not count them.
 double stolen_seconds() {
   std::ifstream file("/proc/stat");
   std::string word;
@@ -251,15 +253,15 @@ class Bench {
     for (int round = 0; round < rounds_;) {
       const double stolen = stolen_seconds(), begin = seconds_of(CLOCK_MONOTONIC);
       for (Runner& runner : runners) runner.times.push_back(runner.measure(runs));
-      const bool was_disturbed = stolen_seconds() - stolen > kLeastStolen * (seconds_of(CLOCK_MONOTONIC) - begin);
-      if (was_disturbed && repeats > 0) {
-        for (Runner& runner : runners) runner.times.pop_back();
-        --repeats, ++repeated_;
-        sleep(1);
-      } else {
-        if (was_disturbed) ++disturbed_;
+      const bool was_disturbed = stolen_seconds() - stolen > kMostStolen * (seconds_of(CLOCK_MONOTONIC) - begin);
+      if (!was_disturbed || repeats == 0) {
+        disturbed_ += was_disturbed ? 1 : 0;
         ++round;
+        continue;
       }
+      for (Runner& runner : runners) runner.times.pop_back();
+      --repeats, ++repeated_;
+      sleep(1);
     }
   }
 
@@ -338,7 +340,7 @@ class Bench {
   }
 
   int rounds_, busy_;
-  int repeated_ = 0, disturbed_ = 0;  ///< rounds that the host disturbed
+  int repeated_ = 0, disturbed_ = 0;  ///< rounds that the host disturbed: measured again, and kept
   std::vector<OtherRuntime> others_;
   std::vector<std::pair<std::string, std::vector<double>>> means_;
   nlohmann::json document_ = nlohmann::json::array();
