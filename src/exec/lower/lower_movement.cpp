@@ -1,13 +1,12 @@
 // Lowers operators that only move elements: to views where strides can say it, else to one copy.
 #include <cstddef>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "exec/ids.h"
+#include "exec/kernels/concat_kernel.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -25,33 +24,6 @@
 
 namespace relayout::exec {
 namespace {
-
-/// Copies of the sources into slices of one destination: operands are the sources, then the destination.
-class ConcatKernel : public Kernel {
- public:
-  ConcatKernel(const std::vector<TensorDesc>& sources, const TensorDesc& destination, std::size_t axis, Team team) {
-    int64_t offset = 0;
-    for (const TensorDesc& source : sources) {
-      const TensorDesc slice{source.type, source.dims, destination.strides};
-      copies_.push_back(make_copy_kernel(source, slice, team));
-      offsets_.push_back(offset * static_cast<int64_t>(memory_size(source.type)));
-      offset += source.dims[axis] * destination.strides[axis];
-    }
-  }
-
-  void bind(std::size_t operand, std::byte* data) override {
-    if (operand < copies_.size()) return copies_[operand]->bind(0, data);
-    for (std::size_t i = 0; i < copies_.size(); ++i) copies_[i]->bind(1, data + offsets_[i]);
-  }
-  void run() override {
-    for (const auto& copy : copies_) copy->run();
-  }
-  [[nodiscard]] std::string implementation() const override { return "copy"; }
-
- private:
-  std::vector<std::unique_ptr<Kernel>> copies_;
-  std::vector<int64_t> offsets_;
-};
 
 bool lies_channels_last(const TensorDesc& desc) {
   return !is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last);
@@ -78,7 +50,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   for (const Place& place : places) sources.push_back(place.desc);
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, order));
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(result.dims)) / step_rates::kMovedPerNanosecond);
-  auto kernel = std::make_unique<ConcatKernel>(sources, destination.desc, as_size(axis), Team{lowering.settings.library, threads});
+  auto kernel = make_concat_kernel(sources, destination.desc, as_size(axis), Team{lowering.settings.library, threads});
   places.push_back(destination);
   lowering.steps.emit(std::move(kernel), places, threads);
   lowering.places.define(group.output(), destination);
