@@ -1,7 +1,9 @@
 // Whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice and of other runtimes, and
 // time on the clock at two threads. Ratios are medians over rounds, each within its round, so that what else the machine does falls on all.
-// A round in which the host of a virtual machine took processors away is measured again, after a pause.
+// A round in which the host of a virtual machine took processors away is measured again, after a pause, and where rounds scatter there are
+// more of them.
 //   cmake/dev bench network [--as-avx2] [--json FILE] [REGEX [ROUNDS [BUSY]]]
+//   ROUNDS                   at least; up to four times as many until the 95 % intervals against other runtimes are narrower than 0.1
 //   BUSY                     processes that compete for the processors
 //   --as-avx2                all runtimes see a processor without AVX-512, where this one can hide it
 //   RELAYOUT_PYTHON=PYTHON   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
@@ -49,8 +51,10 @@ namespace fs = std::filesystem;
 constexpr double kRoundSeconds = 0.05;
 /// The largest part of a round for which the host may take one processor away: one to two ticks of the clock that counts it.
 constexpr double kMostStolen = 0.03;
-/// Rounds measured again, for each round asked for.
-constexpr int kMostRepeats = 3;
+/// Rounds measured again, and rounds added where they scatter, for each round asked for.
+constexpr int kMostRepeats = 3, kMostAdded = 3;
+/// The widest 95 % interval of a ratio against another runtime that needs no more rounds.
+constexpr double kWidestInterval = 0.1;
 
 double seconds_of(clockid_t clock) {
   timespec now{};
@@ -204,11 +208,22 @@ Estimate ratio(const Runner& a, const Runner& b) {
   return estimate(std::move(out));
 }
 
+/// Whether the rounds agree on each ratio against another runtime.
+bool is_settled(const std::vector<Runner>& runners) {
+  return std::ranges::all_of(runners, [&](const Runner& other) {
+    if (!other.plan.empty()) return true;
+    const auto own =
+        std::ranges::find_if(runners, [&](const Runner& one) { return one.name == "automatic" && one.threads == other.threads; });
+    const Estimate found = ratio(*own, other);
+    return found.interval && found.interval->high - found.interval->low <= kWidestInterval;
+  });
+}
+
 class Bench {
  public:
   Bench(int rounds, int busy) : rounds_(rounds), busy_(busy), others_(other_runtimes()) {
-    std::printf("oneDNN %s, %s; medians of %d rounds, %d busy processes beside\n", onednn_info().version.c_str(), onednn_info().isa.c_str(),
-                rounds, busy);
+    std::printf("oneDNN %s, %s; medians of %d rounds or more, %d busy processes beside\n", onednn_info().version.c_str(),
+                onednn_info().isa.c_str(), rounds, busy);
     std::printf("%-26s|%-71s|%s\n", "", " processor ms at one thread", " clock ms at two threads");
     std::printf("%-26s|%8s %8s %8s %6s %8s %8s %6s %13s |%8s %6s %8s %8s %6s\n", "", "auto", "always", "never", "ratio", "ORT", "OpenVINO",
                 "ratio", "95 %", "two", "2 / 1", "ORT", "OpenVINO", "ratio");
@@ -239,8 +254,8 @@ class Bench {
       std::printf("%s: geometric mean %.3f of %zu, largest %.2f\n", title.c_str(), std::exp(sum / static_cast<double>(ratios.size())),
                   ratios.size(), std::ranges::max(ratios));
     }
-    std::printf("%d rounds were measured again because the host took processors away, %d were kept in spite of it\n", repeated_,
-                disturbed_);
+    std::printf("%d rounds; %d were measured again because the host took processors away, %d were kept in spite of it\n", measured_,
+                repeated_, disturbed_);
   }
   [[nodiscard]] const nlohmann::json& document() const { return document_; }
 
@@ -250,13 +265,14 @@ class Bench {
     const int runs = static_cast<int>(std::clamp(kRoundSeconds / runners[0].measure(1).clock, 1.0, 1000.0));
     const Competitors competitors(busy_);
     int repeats = kMostRepeats * rounds_;
-    for (int round = 0; round < rounds_;) {
+    const int most_rounds = (1 + kMostAdded) * rounds_;
+    for (int round = 0; round < rounds_ || (round < most_rounds && !is_settled(runners));) {
       const double stolen = stolen_seconds(), begin = seconds_of(CLOCK_MONOTONIC);
       for (Runner& runner : runners) runner.times.push_back(runner.measure(runs));
       const bool was_disturbed = stolen_seconds() - stolen > kMostStolen * (seconds_of(CLOCK_MONOTONIC) - begin);
       if (!was_disturbed || repeats == 0) {
         disturbed_ += was_disturbed ? 1 : 0;
-        ++round;
+        ++round, ++measured_;
         continue;
       }
       for (Runner& runner : runners) runner.times.pop_back();
@@ -318,7 +334,7 @@ class Bench {
     note("one thread against the better runtime", value(peer_one));
     note("two threads against one", both);
     note("two threads against the better runtime", value(peer_two));
-    nlohmann::json row{{"model", name}, {"two_over_one", both}};
+    nlohmann::json row{{"model", name}, {"rounds", one.times.size()}, {"two_over_one", both}};
     for (const Runner& runner : runners) row["seconds"][runner.name + "_" + std::to_string(runner.threads)] = runner.median();
     const auto add = [&](const char* key, const std::optional<Estimate>& estimate) {
       if (estimate) row[key] = {{"median", estimate->median}, {"low", bound(estimate, true)}, {"high", bound(estimate, false)}};
@@ -340,6 +356,7 @@ class Bench {
   }
 
   int rounds_, busy_;
+  int measured_ = 0;                  ///< rounds of all networks
   int repeated_ = 0, disturbed_ = 0;  ///< rounds that the host disturbed: measured again, and kept
   std::vector<OtherRuntime> others_;
   std::vector<std::pair<std::string, std::vector<double>>> means_;
