@@ -132,7 +132,10 @@ void expect_side_by_side(Drawn& drawn) {
       Dims target = index;
       target[drawn.axis] += begin;
       ASSERT_EQ(std::memcmp(source.at(index), drawn.destination.at(target), size), 0) << to_string(target);
-      for (std::size_t level = dims.size(); level-- > 0 && ++index[level] == dims[level];) index[level] = 0;
+      for (std::size_t level = dims.size(); level-- > 0;) {
+        if (++index[level] < dims[level]) break;
+        index[level] = 0;
+      }
     }
     begin += dims[drawn.axis];
   }

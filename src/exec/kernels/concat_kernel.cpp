@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"
 #include "ops/loops/loops.h"
