@@ -27,7 +27,7 @@ enum class Function : uint8_t {
   gelu_tanh,
   swish,  ///< x · sigmoid(alpha·x)
   mish,
-  softplus,  ///< log(1 + exp(alpha·x)) / alpha
+  softplus,  ///< log(1 + e^x); alpha is 1
   abs,
   sqrt,
   exp,

@@ -56,6 +56,16 @@ TEST(FastMath, SigmoidIsWithinThreeUlp) {
   }
 }
 
+TEST(FastMath, SoftplusIsWithinThreeUlp) {
+  const auto wanted = [](float x) { return std::fmax(x, 0.0L) + std::log1p(std::exp(-std::fabs(static_cast<long double>(x)))); };
+  EXPECT_LT(worst([](float x) { return softplus(x); }, wanted, 87.0F), 3.0);
+  EXPECT_EQ(softplus(kInfinity), kInfinity);
+  EXPECT_EQ(softplus(-kInfinity), 0.0F);
+  EXPECT_EQ(softplus(1e30F), 1e30F);
+  EXPECT_TRUE(std::isnan(softplus(kNan)));
+  for (const float x : {87.5F, 90.0F, 103.0F}) EXPECT_NEAR(softplus(-x), static_cast<double>(wanted(-x)), 0x1p-146) << x;
+}
+
 TEST(FastMath, HyperbolicTangentIsWithinThreeUlp) {
   EXPECT_LT(worst([](float x) { return hyperbolic_tangent(x); }, [](float x) { return std::tanh(static_cast<long double>(x)); }, 100.0F),
             3.0);

@@ -46,7 +46,7 @@ struct Case {
 };
 
 TEST(WideMath, FunctionsAreWithinOneUlpOfTheStandardLibrarys) {
-  const std::array<Case, 12> cases{{
+  const std::array<Case, 11> cases{{
       {"exp", wide::exponential, [](double x) { return std::exp(x); }},
       {"log", wide::logarithm, [](double x) { return std::log(x); }},
       {"asin", wide::arc_sine, [](double x) { return std::asin(x); }},
@@ -58,7 +58,6 @@ TEST(WideMath, FunctionsAreWithinOneUlpOfTheStandardLibrarys) {
       {"acosh", wide::area_cosine, [](double x) { return std::acosh(x); }},
       {"atanh", wide::area_tangent, [](double x) { return std::atanh(x); }},
       {"tan", wide::tangent, [](double x) { return std::tan(x); }, 8192},
-      {"softplus", wide::softplus, [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }},
   }};
   for (const Case& each : cases) {
     int64_t differing = 0, count = 0;

@@ -149,7 +149,7 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
         return x < 0 ? tail : x;
       });
     case Function::softplus:
-      return map_wide(out, in, count, [=](double x) { return wide::softplus(x * double{alpha}) / double{alpha}; });
+      return map(out, in, count, [](float x) { return softplus(x); });
     case Function::log:
       return map_wide(out, in, count, [](double x) { return wide::logarithm(x); });
     case Function::arc_sine:

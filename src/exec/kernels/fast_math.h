@@ -71,6 +71,16 @@ struct Reduced {
   return 1.0F / (1.0F + normal_exponential(x < -89.0F ? 89.0F : (x > 87.0F ? -87.0F : -x)));
 }
 
+/// log(1 + e^x) to 3 ulp: max(x, 0) + log(1 + u), u = e^(−|x|). That logarithm is 2 · artanh(s) for s = u / (u + 2), by its series in
+/// s² ≤ 1/9.
+[[gnu::always_inline]] inline float softplus(float x) {
+  const float u = exponential(-std::fabs(x));
+  const float s = u / (u + 2.0F);
+  const float series =
+      polynomial(s * s, 1.0F / 13.0F, 1.0F / 11.0F, 1.0F / 9.0F, 1.0F / 7.0F, 1.0F / 5.0F, 1.0F / 3.0F) * (s * s) * (2.0F * s) + 2.0F * s;
+  return x > 0 ? x + series : series;
+}
+
 /// e / (e + 2) with e = e^(2x) − 1, to 3 ulp: 2^n · (e^r − 1) + (2^n − 1) keeps the relative precision near 0. It is 1 from 9.02 on.
 [[gnu::always_inline]] inline float hyperbolic_tangent(float x) {
   const float clamped = x < -9.5F ? -9.5F : (x > 9.5F ? 9.5F : x);

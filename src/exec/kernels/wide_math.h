@@ -46,13 +46,6 @@ inline constexpr double kRounder = 6755399441055744.0;
   return x > 0 ? finite : edge;
 }
 
-/// log(1 + x) for 0 ≤ x ≤ 1: near 0 as 2 atanh(x / (2 + x)), which keeps the relative precision.
-[[gnu::always_inline]] inline double logarithm_of_sum(double x) {
-  const double t = x / (2.0 + x);
-  const double near = 2.0 * t * area_series(t * t);
-  return x < 0.4 ? near : logarithm(1.0 + x);
-}
-
 /// atan(x): |x| against tan(π/8) and tan(3π/8), then a polynomial.
 [[gnu::always_inline]] inline double arc_tangent(double x) {
   const double a = std::fabs(x);
@@ -138,12 +131,6 @@ inline constexpr double kRounder = 6755399441055744.0;
   const double sine = r * polynomial(kSine, r * r), cosine = polynomial(kCosine, r * r);
   const bool odd = (std::bit_cast<uint64_t>(shifted) & 1U) != 0;
   return (odd ? -cosine : sine) / (odd ? sine : cosine);
-}
-
-/// log(1 + e^x).
-[[gnu::always_inline]] inline double softplus(double x) {
-  const double tail = logarithm_of_sum(exponential(-std::fabs(x)));
-  return x > 0 ? x + tail : tail;
 }
 
 /// x^y: ±e^(y · log |x|).
