@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
+#include "exec/draw.h"
 #include "exec/kernels/kernel.h"
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
@@ -36,24 +36,15 @@ class OneByOne : public PrimitiveLibrary {
   int most_parts = 1;
 };
 
-class Draw {
- public:
-  explicit Draw(uint64_t seed) : random_(seed, "concat") {}
-  int64_t from(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random_.below(next_++, static_cast<uint64_t>(high - low + 1)));
-  }
-  bool yes(int64_t one_in) { return from(1, one_in) == 1; }
-  std::vector<std::size_t> axes(std::size_t rank) {
-    std::vector<std::size_t> out(rank);
-    std::iota(out.begin(), out.end(), std::size_t{0});
-    for (std::size_t i = rank; i > 1; --i) std::swap(out[i - 1], out[static_cast<std::size_t>(from(0, static_cast<int64_t>(i) - 1))]);
-    return out;
-  }
+using test::Draw;
 
- private:
-  RandomStream random_;
-  uint64_t next_ = 0;
-};
+/// Axes of so many dims in any order.
+std::vector<std::size_t> draw_axes(Draw& draw, std::size_t rank) {
+  std::vector<std::size_t> out(rank);
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  for (std::size_t i = rank; i > 1; --i) std::swap(out[i - 1], out[static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(i) - 1))]);
+  return out;
+}
 
 /// Bytes somewhere in memory, and where in them element [0, 0, …] lies.
 struct Lying {
@@ -106,7 +97,7 @@ Drawn draw_case(Draw& draw, int64_t most_elements) {
     dims.push_back(draw.from(1, std::min<int64_t>(left, most_elements / 8)));
     left /= dims.back();
   }
-  const std::vector<std::size_t> axes = draw.axes(rank);
+  const std::vector<std::size_t> axes = draw_axes(draw, rank);
   out.axis = static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(rank) - 1));
   const int64_t count = draw.from(1, 5);
   int64_t length = 0;
@@ -114,7 +105,7 @@ Drawn draw_case(Draw& draw, int64_t most_elements) {
     dims[out.axis] = draw.from(1, std::max<int64_t>(left, 2));
     length += dims[out.axis];
     const bool is_usual = draw.yes(2);
-    out.sources.push_back(lying(type, dims, is_usual || draw.yes(2) ? axes : draw.axes(rank), is_usual ? nullptr : &draw));
+    out.sources.push_back(lying(type, dims, is_usual || draw.yes(2) ? axes : draw_axes(draw, rank), is_usual ? nullptr : &draw));
     for (std::byte& byte : out.sources.back().memory) byte = static_cast<std::byte>(draw.from(0, 255));
   }
   dims[out.axis] = length;
@@ -143,7 +134,7 @@ void expect_side_by_side(Drawn& drawn) {
 
 /// Returns the parts in which threads share the work.
 int expect_concat(uint64_t seed, int64_t most_elements) {
-  Draw draw(seed);
+  Draw draw(seed, "concat");
   Drawn drawn = draw_case(draw, most_elements);
   OneByOne library;
   std::vector<TensorDesc> descs;

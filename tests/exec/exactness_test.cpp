@@ -9,10 +9,10 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "exec/draw.h"
 #include "exec/model_builder.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"
@@ -20,24 +20,6 @@
 
 namespace relayout::test {
 namespace {
-
-/// Numbers from a seed, one after the other.
-class Draw {
- public:
-  Draw(uint64_t seed, std::string_view name) : random_(seed, name) {}
-  int64_t from(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random_.below(next_++, static_cast<uint64_t>(high - low + 1)));
-  }
-  bool yes(int64_t one_in = 2) { return from(1, one_in) == 1; }
-  std::vector<float> integers(int64_t count, int range = 3) {
-    next_ += static_cast<uint64_t>(count);
-    return small_integers(count, random_, next_ - static_cast<uint64_t>(count), range);
-  }
-
- private:
-  RandomStream random_;
-  uint64_t next_ = 0;
-};
 
 void expect_equal_in_all_modes(const ModelBuilder& builder, const Inputs& inputs, uint64_t seed) {
   const auto model = builder.build();
