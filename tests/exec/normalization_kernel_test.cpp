@@ -1,14 +1,16 @@
-// Lines that are normalized by their own mean and variance, against the formula in double.
+// Lines and groups of channels that are normalized by their own mean and variance, against the formula in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
 #include "exec/model_builder.h"
 #include "relayout/execute.h"
+#include "relayout/layout.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -74,6 +76,81 @@ TEST(LineNormalization, IsTheFormulaInDouble) {
 /// A mean that f32 does not hold takes nothing from the result.
 TEST(LineNormalization, ALargeMeanCostsNoAccuracy) {
   expect_normalized({{1, 1, 40'003}, 1000.03F});
+}
+
+/// Groups of channels of an image, by scale and shift of each channel or of each group.
+struct GroupCase {
+  Dims dims;
+  int64_t groups, opset;
+  float mean = 0;
+};
+
+/// ONNX GroupNormalization: each group of channels is a line; from opset 21 on each channel has its own scale and shift.
+std::vector<double> groups_normalized(const GroupCase& one, const std::vector<float>& x, const std::vector<float>& scale,
+                                      const std::vector<float>& shift) {
+  const auto channels = static_cast<std::size_t>(one.dims[1]), groups = static_cast<std::size_t>(one.groups);
+  const std::size_t images = static_cast<std::size_t>(one.dims[0]), length = x.size() / images / groups;
+  const std::size_t positions = x.size() / images / channels;
+  std::vector<double> out;
+  for (std::size_t line = 0; line < images * groups; ++line) {
+    for (const double value : normalized({&x[line * length], length, 1, 0, 0.5})) {
+      const std::size_t channel = out.size() / positions % channels;
+      const std::size_t parameter = scale.size() == channels ? channel : channel / (channels / groups);
+      out.push_back(value * scale[parameter] + shift[parameter]);
+    }
+  }
+  return out;
+}
+
+std::string layout_of(const PlanInfo& plan, const std::string& op_type) {
+  for (const StepInfo& step : plan.steps) {
+    if (step.op_type == op_type) return step.layout;
+  }
+  return {};
+}
+
+void expect_groups_normalized(const GroupCase& one) {
+  const int64_t parameters = one.opset < 21 ? one.groups : one.dims[1], channels = one.dims[1];
+  std::vector<float> x = normal_values(element_count(one.dims), RandomStream(8, "x"), 0), scale, shift, identity;
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += one.mean + static_cast<float>(i % 3);
+  for (int64_t i = 0; i < parameters; ++i) {
+    scale.push_back(1.5F - static_cast<float>(i % 5));
+    shift.push_back(static_cast<float>(i % 7) + 0.25F);
+  }
+  for (int64_t i = 0; i < channels * channels; ++i) identity.push_back(i / channels == i % channels ? 1.0F : 0.0F);
+  ModelBuilder builder(one.opset);
+  builder.input("x", one.dims).constant("s", {parameters}, scale).constant("b", {parameters}, shift);
+  Dims window(one.dims.size(), 1);
+  window[0] = window[1] = channels;
+  builder.constant("w", window, identity).node("Conv", {"x", "w"}, {"c"});
+  builder.node("GroupNormalization", {"c", "s", "b"}, {"n"}).real("epsilon", 0.5F).integer("num_groups", one.groups);
+  builder.node("Conv", {"n", "w"}, {"y"}).output("y");
+  const auto model = builder.build();
+  const std::vector<double> wanted = groups_normalized(one, x, scale, shift);
+  for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+    for (const LayoutChoice layout : {LayoutChoice::always, LayoutChoice::never}) {
+      ExecuteOptions options;
+      options.mode = mode, options.layout = layout, options.threads = 2;
+      Executor executor(model->graph(), options);
+      const std::vector<float> got = values_of(executor.run({{"x", tensor_of(one.dims, x)}}).at(0).tensor);
+      if (mode == Mode::optimized && layout == LayoutChoice::always && channels > 1) {
+        ASSERT_EQ(layout_of(executor.plan_info(), "GroupNormalization"), "channels-last");
+      }
+      ASSERT_EQ(got.size(), wanted.size());
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_NEAR(got[i], wanted[i], 4e-6 * (1 + std::abs(wanted[i]))) << to_string(mode) << ' ' << i;
+      }
+    }
+  }
+}
+
+TEST(GroupNormalization, IsTheFormulaInDouble) {
+  for (const int64_t opset : {18, 21}) {
+    for (const GroupCase& one : {GroupCase{{2, 6, 5, 7}, 3, opset}, {{1, 32, 40, 33}, 8, opset}, {{1, 130, 9, 11}, 2, opset},
+                                 {{3, 4, 17}, 4, opset}, {{1, 12, 150, 111}, 1, opset, 100.03F}, {{2, 3, 3, 4, 5}, 3, opset}}) {
+      ASSERT_NO_FATAL_FAILURE(expect_groups_normalized(one)) << to_string(one.dims) << " opset " << opset;
+    }
+  }
 }
 
 TEST(LineNormalization, NotANumberFillsItsLine) {

@@ -1,4 +1,4 @@
-// Normalizes lines of f32 by their own mean and variance.
+// Normalizes lines of f32, or channels that lie side by side, by their own mean and variance.
 #include "exec/kernels/normalization_kernel.h"
 
 #include <algorithm>
@@ -42,6 +42,18 @@ RELAYOUT_VECTORIZE void scale_differences(float* out, const float* in, int64_t c
   for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * scale + shift;
 }
 
+/// What a line of a known mean and sum of squares is multiplied with, and what is added then. Differences are from the mean in f32; what
+/// rounding took from it (`rest`) is given back to the variance and to the shift.
+struct Moments {
+  float center;
+  double rest;
+  explicit Moments(double mean) : center(static_cast<float>(mean)), rest(mean - static_cast<double>(center)) {}
+  [[nodiscard]] double inverse(double mean_of_squares, float epsilon) const {
+    return 1 / std::sqrt(std::max(mean_of_squares - rest * rest, 0.0) + static_cast<double>(epsilon));
+  }
+  [[nodiscard]] float shift(double scale, float shift) const { return static_cast<float>(static_cast<double>(shift) - rest * scale); }
+};
+
 class LineNormalizationKernel : public Kernel {
  public:
   LineNormalizationKernel(const LineNormalizationShape& shape, Team team)
@@ -71,23 +83,23 @@ class LineNormalizationKernel : public Kernel {
     return std::accumulate(terms.begin(), terms.end(), 0.0);
   }
 
-  /// Differences are from the mean in f32; what rounding took from it is given back to the variance and to the shift.
   void normalize(int64_t line, const Team& team, std::vector<double>& terms) const {
     const float* const in = data_[0] + line * shape_.length;
     const auto count = static_cast<double>(shape_.length);
-    const double mean = total(team, terms, [&](int64_t begin, int64_t length) { return sum_of(in + begin, length); }) / count;
-    const auto center = static_cast<float>(mean);
-    const double rest = mean - static_cast<double>(center);
+    const Moments moments(total(team, terms, [&](int64_t begin, int64_t length) { return sum_of(in + begin, length); }) / count);
     const double squares =
-        total(team, terms, [&](int64_t begin, int64_t length) { return sum_of_squares(in + begin, length, center); }) / count;
-    const double inverse = 1 / std::sqrt(std::max(squares - rest * rest, 0.0) + static_cast<double>(shape_.epsilon));
-    const int64_t channel = line % shape_.channels;
-    const double scale = inverse * static_cast<double>(data_[1][channel]);
-    const double shift = static_cast<double>(data_[2][channel]) - rest * scale;
+        total(team, terms, [&](int64_t begin, int64_t length) { return sum_of_squares(in + begin, length, moments.center); });
+    const double inverse = moments.inverse(squares / count, shape_.epsilon);
     float* const out = data_[3] + line * shape_.length;
-    team.divide(shape_.length, kElementsPerPart, [&](int64_t begin, int64_t end) {
-      scale_differences(out + begin, in + begin, end - begin, center, static_cast<float>(scale), static_cast<float>(shift));
-    });
+    const int64_t run_length = shape_.length / shape_.runs;
+    for (int64_t run = 0; run < shape_.runs; ++run) {
+      const int64_t parameter = (line * shape_.runs + run) % shape_.parameters, first = run * run_length;
+      const double scale = inverse * static_cast<double>(data_[1][parameter]);
+      const float shift = moments.shift(scale, data_[2][parameter]);
+      team.divide(run_length, kElementsPerPart, [&](int64_t begin, int64_t end) {
+        scale_differences(out + first + begin, in + first + begin, end - begin, moments.center, static_cast<float>(scale), shift);
+      });
+    }
   }
 
   LineNormalizationShape shape_;
@@ -96,10 +108,139 @@ class LineNormalizationKernel : public Kernel {
   std::array<float*, 4> data_{};
 };
 
+// Rows whose elements have sums, means, scales and shifts of their own, one row behind the other; the last may end early.
+
+RELAYOUT_VECTORIZE void add_rows(double* totals, const float* in, int64_t count, int64_t row) {
+  for (; count >= 4 * row; in += 4 * row, count -= 4 * row) {
+    const float *const second = in + row, *const third = second + row, *const fourth = third + row;
+    RELAYOUT_INDEPENDENT
+    for (int64_t i = 0; i < row; ++i) {
+      const double a = static_cast<double>(in[i]) + static_cast<double>(second[i]);
+      const double b = static_cast<double>(third[i]) + static_cast<double>(fourth[i]);
+      totals[i] += a + b;
+    }
+  }
+  for (; count > 0; in += row, count -= row) {
+    RELAYOUT_INDEPENDENT
+    for (int64_t i = 0; i < std::min(row, count); ++i) totals[i] += static_cast<double>(in[i]);
+  }
+}
+
+[[gnu::always_inline]] inline double square_of(float difference) {
+  return static_cast<double>(difference) * static_cast<double>(difference);
+}
+
+RELAYOUT_VECTORIZE void add_squares(double* totals, const float* in, int64_t count, const float* means, int64_t row) {
+  for (; count >= 4 * row; in += 4 * row, count -= 4 * row) {
+    const float *const second = in + row, *const third = second + row, *const fourth = third + row;
+    RELAYOUT_INDEPENDENT
+    for (int64_t i = 0; i < row; ++i) {
+      const double a = square_of(in[i] - means[i]) + square_of(second[i] - means[i]);
+      const double b = square_of(third[i] - means[i]) + square_of(fourth[i] - means[i]);
+      totals[i] += a + b;
+    }
+  }
+  for (; count > 0; in += row, count -= row) {
+    RELAYOUT_INDEPENDENT
+    for (int64_t i = 0; i < std::min(row, count); ++i) totals[i] += square_of(in[i] - means[i]);
+  }
+}
+
+/// By element of a row.
+struct RowParameters {
+  std::vector<float> mean, scale, shift;
+};
+
+RELAYOUT_VECTORIZE void scale_rows(float* out, const float* in, int64_t count, const RowParameters& parameters) {
+  const auto row = std::ssize(parameters.mean);
+  const float *const means = parameters.mean.data(), *const scales = parameters.scale.data(), *const shifts = parameters.shift.data();
+  for (; count > 0; in += row, out += row, count -= row) {
+    RELAYOUT_INDEPENDENT
+    for (int64_t i = 0; i < std::min(row, count); ++i) out[i] = (in[i] - means[i]) * scales[i] + shifts[i];
+  }
+}
+
+class ChannelNormalizationKernel : public Kernel {
+  static constexpr int64_t kShortestRow = 64;
+
+ public:
+  ChannelNormalizationKernel(const ChannelNormalizationShape& shape, Team team)
+      : shape_(shape),
+        team_(team),
+        elements_(shape.positions * shape.channels),
+        row_(shape.channels * std::max<int64_t>(kShortestRow / shape.channels, 1)),
+        piece_(row_ * std::max<int64_t>(kPiece / row_, 1)),
+        terms_(as_size((elements_ + piece_ - 1) / piece_ * row_)),
+        parameters_{std::vector<float>(as_size(row_)), std::vector<float>(as_size(row_)), std::vector<float>(as_size(row_))} {}
+
+  void bind(std::size_t operand, std::byte* data) override { data_[operand] = reinterpret_cast<float*>(data); }
+  [[nodiscard]] std::string implementation() const override { return "own"; }
+
+  void run() override {
+    for (int64_t image = 0; image < shape_.images; ++image) normalize(data_[0] + image * elements_, data_[3] + image * elements_);
+  }
+
+ private:
+  /// sum(totals of a row, first element, count) over all pieces: by group of channels.
+  template <class Sum>
+  std::vector<double> totals(const Sum& sum) {
+    std::ranges::fill(terms_, 0.0);
+    const int64_t pieces = std::ssize(terms_) / row_;
+    team_.divide(pieces, std::max<int64_t>(kElementsPerPart / piece_, 1), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) sum(terms_.data() + i * row_, i * piece_, std::min(piece_, elements_ - i * piece_));
+    });
+    std::vector<double> out(as_size(shape_.channels / shape_.group));
+    for (int64_t i = 0; i < std::ssize(terms_); ++i) element_at(out, i % shape_.channels / shape_.group) += element_at(terms_, i);
+    return out;
+  }
+
+  void normalize(const float* in, float* out) {
+    const auto count = static_cast<double>(shape_.positions * shape_.group);
+    std::vector<Moments> moments;
+    for (const double sum : totals([&](double* to, int64_t first, int64_t length) { add_rows(to, in + first, length, row_); })) {
+      moments.emplace_back(sum / count);
+    }
+    const auto each = [&](std::vector<float>& values, const auto& value_of) {
+      for (int64_t i = 0; i < row_; ++i) element_at(values, i) = value_of(i % shape_.channels);
+    };
+    const auto moments_of = [&](int64_t channel) -> const Moments& { return element_at(moments, channel / shape_.group); };
+    each(parameters_.mean, [&](int64_t channel) { return moments_of(channel).center; });
+    const std::vector<double> squares = totals([&](double* to, int64_t first, int64_t length) {
+      add_squares(to, in + first, length, parameters_.mean.data(), row_);
+    });
+    const int64_t channels_per_parameter = shape_.channels / shape_.parameters;
+    const auto scale_of = [&](int64_t channel) {
+      const double inverse = moments_of(channel).inverse(element_at(squares, channel / shape_.group) / count, shape_.epsilon);
+      return inverse * static_cast<double>(data_[1][channel / channels_per_parameter]);
+    };
+    each(parameters_.scale, [&](int64_t channel) { return static_cast<float>(scale_of(channel)); });
+    each(parameters_.shift, [&](int64_t channel) {
+      return moments_of(channel).shift(scale_of(channel), data_[2][channel / channels_per_parameter]);
+    });
+    const int64_t pieces = (elements_ + piece_ - 1) / piece_;
+    team_.divide(pieces, std::max<int64_t>(kElementsPerPart / piece_, 1), [&](int64_t begin, int64_t end) {
+      const int64_t first = begin * piece_;
+      scale_rows(out + first, in + first, std::min(end * piece_, elements_) - first, parameters_);
+    });
+  }
+
+  ChannelNormalizationShape shape_;
+  Team team_;
+  int64_t elements_;           ///< of an image
+  int64_t row_, piece_;        ///< elements: whole positions, of few channels several; whole rows
+  std::vector<double> terms_;  ///< by piece and element of a row
+  RowParameters parameters_;
+  std::array<float*, 4> data_{};
+};
+
 }  // namespace
 
 std::unique_ptr<Kernel> make_line_normalization_kernel(const LineNormalizationShape& shape, Team team) {
   return std::make_unique<LineNormalizationKernel>(shape, team);
+}
+
+std::unique_ptr<Kernel> make_channel_normalization_kernel(const ChannelNormalizationShape& shape, Team team) {
+  return std::make_unique<ChannelNormalizationKernel>(shape, team);
 }
 
 }  // namespace relayout::exec

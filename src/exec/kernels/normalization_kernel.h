@@ -7,13 +7,23 @@
 
 namespace relayout::exec {
 
-/// Lines of f32 of one length, dense, each brought to mean 0 and variance 1, then scaled and shifted by one number each: line i by element
-/// i mod `channels` of both. Sums are in double. Operands: source, scale and shift (`channels` f32 each), destination, which may be the
-/// source.
+// Normalizations of f32 to mean 0 and variance 1. Sums are in double, the same for any number of threads. Operands: source, scale and shift
+// (`parameters` f32 each), destination, which may be the source.
+
+/// Lines of one length, dense, each normalized by itself. A line is `runs` equal runs; run r of line i is scaled and shifted by element
+/// (i · runs + r) mod `parameters`.
 struct LineNormalizationShape {
-  int64_t lines = 1, length = 1, channels = 1;
+  int64_t lines = 1, length = 1, runs = 1, parameters = 1;
   float epsilon = 0;
 };
 [[nodiscard]] std::unique_ptr<Kernel> make_line_normalization_kernel(const LineNormalizationShape& shape, Team team);
+
+/// Images [images, positions, channels], dense: each group of `group` neighbouring channels of an image normalized by itself, then scaled
+/// and shifted by one number for each channel (`parameters` = channels) or each group.
+struct ChannelNormalizationShape {
+  int64_t images = 1, positions = 1, channels = 1, group = 1, parameters = 1;
+  float epsilon = 0;
+};
+[[nodiscard]] std::unique_ptr<Kernel> make_channel_normalization_kernel(const ChannelNormalizationShape& shape, Team team);
 
 }  // namespace relayout::exec

@@ -24,6 +24,7 @@ bool lower_elementwise(Lowering& lowering, const Group& group);
 bool lower_softmax(Lowering& lowering, const Group& group);
 bool lower_log_softmax(Lowering& lowering, const Group& group);
 bool lower_layer_normalization(Lowering& lowering, const Group& group);
+bool lower_group_normalization(Lowering& lowering, const Group& group);
 bool lower_instance_normalization(Lowering& lowering, const Group& group);
 bool lower_concat(Lowering& lowering, const Group& group);
 bool lower_reshape(Lowering& lowering, const Group& group);

@@ -1,4 +1,4 @@
-// Lowers LayerNormalization over the last dim, and InstanceNormalization.
+// Lowers LayerNormalization over the last dim, InstanceNormalization and GroupNormalization.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -63,25 +63,54 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   return true;
 }
 
-/// Of contiguous images.
-bool lower_instance_normalization(Lowering& lowering, const Group& group) {
-  const ProgramNode& node = group.anchor();
+namespace {
+
+/// Images whose groups of channels are normalized, by scale and shift of one number for each of `parameters`.
+struct GroupNormalization {
+  int64_t groups = 1, parameters = 1;
+};
+
+std::unique_ptr<Kernel> group_kernel(const GroupNormalization& spec, const Dims& dims, Order order, float epsilon, const Team& team) {
+  const int64_t images = dims[0], channels = dims[1], positions = element_count(dims) / (images * channels);
+  const int64_t group = channels / spec.groups;
+  if (order == Order::channels_last) {
+    return make_channel_normalization_kernel({images, positions, channels, group, spec.parameters, epsilon}, team);
+  }
+  const int64_t runs = spec.parameters == channels ? group : 1;
+  return make_line_normalization_kernel({images * spec.groups, group * positions, runs, spec.parameters, epsilon}, team);
+}
+
+bool lower_groups(Lowering& lowering, const ProgramNode& node, const GroupNormalization& spec) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
   if (x.type != DataType::float32 || element_count(x.dims) == 0) return false;
-  if (!is_line(lowering, node.inputs[1], x.dims[1]) || !is_line(lowering, node.inputs[2], x.dims[1])) return false;
+  if (!is_line(lowering, node.inputs[1], spec.parameters) || !is_line(lowering, node.inputs[2], spec.parameters)) return false;
   const Place source = lowering.places.of(node.inputs[0]);
-  const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
-  if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
+  const bool is_inside = !is_ordered(source.desc, Order::contiguous);
+  const Order order = is_inside ? Order::channels_last : Order::contiguous;
+  const TensorDesc desc = lowering.result_desc(node, 0, order);
+  if (!is_ordered(source.desc, order) || !is_ordered(desc, order)) return false;
   const Place scale = lowering.places.dense(node.inputs[1], Order::contiguous);
   const Place shift = lowering.places.dense(node.inputs[2], Order::contiguous);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kSummedPerNanosecond);
-  const int64_t lines = x.dims[0] * x.dims[1];
-  const LineNormalizationShape shape{lines, element_count(x.dims) / lines, x.dims[1], node.call.attributes.real("epsilon", 1e-5F)};
+  const float epsilon = node.call.attributes.real("epsilon", 1e-5F);
   const Place destination = lowering.places.can_overwrite(source) ? source : lowering.steps.new_place(desc);
-  lowering.steps.emit(make_line_normalization_kernel(shape, {lowering.settings.library, threads}), {source, scale, shift, destination},
+  lowering.steps.emit(group_kernel(spec, x.dims, order, epsilon, {lowering.settings.library, threads}), {source, scale, shift, destination},
                       threads);
   lowering.places.define(node.outputs[0], destination);
   return true;
+}
+
+}  // namespace
+
+bool lower_instance_normalization(Lowering& lowering, const Group& group) {
+  const int64_t channels = lowering.info(group.anchor().inputs[0]).dims[1];
+  return lower_groups(lowering, group.anchor(), {channels, channels});
+}
+
+bool lower_group_normalization(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const int64_t groups = *node.call.attributes.integer("num_groups");
+  return lower_groups(lowering, node, {groups, lowering.info(node.inputs[1]).dims[0]});
 }
 
 }  // namespace relayout::exec

@@ -25,6 +25,7 @@ constexpr LoweringEntry kEntries[] = {
     {"Gemm", lower_gemm},
     {"GlobalAveragePool", lower_spatial},
     {"GlobalMaxPool", lower_spatial},
+    {"GroupNormalization", lower_group_normalization},
     {"InstanceNormalization", lower_instance_normalization},
     {"LSTM", lower_recurrent, true},
     {"LayerNormalization", lower_layer_normalization},
