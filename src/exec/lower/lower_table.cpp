@@ -39,6 +39,7 @@ constexpr LoweringEntry kEntries[] = {
     {"ReduceMax", lower_reduce},
     {"ReduceMean", lower_reduce},
     {"Reshape", lower_reshape},
+    {"ScatterND", lower_scatter_nd},
     {"SequenceAt", lower_sequence_at},
     {"SequenceConstruct", lower_sequence_construct},
     {"Softmax", lower_softmax},
