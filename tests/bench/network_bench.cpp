@@ -157,7 +157,7 @@ std::vector<OtherRuntime> other_runtimes() {
   return out;
 }
 
-/// Numbers between −0.5 and 0.5 in every input; free dims are 1.
+/// Numbers between −0.5 and 0.5 in every input of floats, zeros in others; free dims are 1.
 Inputs inputs_of(const Graph& graph) {
   Inputs out;
   for (const Value* const input : graph.inputs()) {
@@ -165,8 +165,12 @@ Inputs inputs_of(const Graph& graph) {
     const auto declared = input->declared();
     Dims dims = declared->dims;
     for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 1);
-    Tensor tensor(DataType::float32, dims);
-    for (int64_t i = 0; i < tensor.element_count(); ++i) tensor.data<float>()[i] = static_cast<float>(i * 2654435761 % 1000) / 1000 - 0.5F;
+    Tensor tensor(declared->type, dims);
+    if (tensor.type() == DataType::float32) {
+      for (int64_t i = 0; i < tensor.element_count(); ++i) tensor.data<float>()[i] = static_cast<float>(i * 2654435761 % 1000) / 1000 - 0.5F;
+    } else {
+      std::fill_n(tensor.bytes(), tensor.element_count() * static_cast<int64_t>(memory_size(tensor.type())), std::byte{0});
+    }
     out.emplace(input->name(), Datum(std::move(tensor)));
   }
   return out;
