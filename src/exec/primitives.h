@@ -59,7 +59,17 @@ enum class Function : uint8_t {
   erf_gate,  ///< beta · x · (1 + erf(alpha · x))
 };
 
-enum class BinaryFunction : uint8_t { add, subtract, multiply, divide, minimum, maximum, power };
+enum class BinaryFunction : uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  minimum,
+  maximum,
+  // Of the chain kernel only.
+  power,
+  slope_below,  ///< x < 0 ? operand · x : x
+};
 
 /// Something done to a destination element before it is stored.
 struct PostOp {

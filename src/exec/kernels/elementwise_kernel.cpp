@@ -200,6 +200,8 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
       if (stage.reversed) return zip(out, in, operand, step, count, [=](float a, float b) { return power(b, a); });
       return zip(out, in, operand, step, count, power);
     }
+    case BinaryFunction::slope_below:
+      return zip(out, in, operand, step, count, [](float x, float slope) { return x < 0 ? x * slope : x; });
   }
 }
 

@@ -143,12 +143,14 @@ struct PairFunction {
   std::string_view op;
   BinaryFunction function;
   bool takes_many = false;  ///< any number of inputs, in any order
+  bool is_first = false;    ///< the result has the dims of the first input, which the others broadcast to
 };
 
 constexpr PairFunction kPairFunctions[] = {
-    {"Add", BinaryFunction::add},    {"Sub", BinaryFunction::subtract},      {"Mul", BinaryFunction::multiply},
-    {"Div", BinaryFunction::divide}, {"Min", BinaryFunction::minimum, true}, {"Max", BinaryFunction::maximum, true},
-    {"Sum", BinaryFunction::add},
+    {"Add", BinaryFunction::add},           {"Sub", BinaryFunction::subtract},
+    {"Mul", BinaryFunction::multiply},      {"Div", BinaryFunction::divide},
+    {"Min", BinaryFunction::minimum, true}, {"Max", BinaryFunction::maximum, true},
+    {"Sum", BinaryFunction::add},           {"PRelu", BinaryFunction::slope_below, false, true},
 };
 
 constexpr std::string_view kPower = "Pow", kChannelAffine = "BatchNormalization";
@@ -173,7 +175,7 @@ std::vector<Stage> pairwise(const ProgramNode& node, ValueId through) {
   if (entry == nullptr || node.call.opset < kNumpyOpset || node.inputs.size() < 2) return {};
   if ((node.inputs.size() > 2 && !entry->takes_many) || std::ranges::count(node.inputs, ValueId::none) > 0) return {};
   const auto self = std::ranges::find(node.inputs, through);
-  if (self == node.inputs.end()) return {};
+  if (self == node.inputs.end() || (entry->is_first && self != node.inputs.begin())) return {};
   std::vector<Stage> stages;
   for (auto input = node.inputs.begin(); input != node.inputs.end(); ++input) {
     if (input == self) continue;

@@ -119,6 +119,7 @@ dnnl::algorithm algorithm_of(BinaryFunction function) {
     case BinaryFunction::maximum:
       return binary_max;
     case BinaryFunction::power:
+    case BinaryFunction::slope_below:
       break;
   }
   return undef;
