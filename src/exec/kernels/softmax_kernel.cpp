@@ -59,6 +59,54 @@ class LogSoftmaxKernel : public FloatKernel {
   Team team_;
 };
 
+constexpr int64_t kLinesTogether = 64;
+/// Element k of a line after the other, then element k + 1.
+using ShortLines = float[kShortSoftmax][kLinesTogether];
+
+RELAYOUT_VECTORIZE void softmax_of_columns(ShortLines& lines, int64_t length) {
+  float most[kLinesTogether], sums[kLinesTogether] = {};
+  std::copy_n(lines[0], kLinesTogether, most);
+  for (int64_t k = 1; k < length; ++k) {
+    for (int64_t i = 0; i < kLinesTogether; ++i) most[i] = larger(most[i], lines[k][i]);
+  }
+  for (int64_t k = 0; k < length; ++k) {
+    for (int64_t i = 0; i < kLinesTogether; ++i) {
+      lines[k][i] = exponential(lines[k][i] - most[i]);
+      sums[i] += lines[k][i];
+    }
+  }
+  for (int64_t k = 0; k < length; ++k) {
+    for (int64_t i = 0; i < kLinesTogether; ++i) lines[k][i] /= sums[i];
+  }
+}
+
+class ShortSoftmaxKernel : public FloatKernel {
+ public:
+  ShortSoftmaxKernel(int64_t length, int64_t lines, Team team) : length_(length), lines_(lines), team_(team) {}
+
+  void run() override {
+    team_.divide(lines_, kElementsPerPart / length_ + 1, [&](int64_t begin, int64_t end) {
+      ShortLines lines = {};
+      for (int64_t line = begin; line < end; line += kLinesTogether) {
+        const int64_t count = std::min(kLinesTogether, end - line);
+        const float* const in = source_ + line * length_;
+        float* const out = destination_ + line * length_;
+        for (int64_t i = 0; i < count; ++i) {
+          for (int64_t k = 0; k < length_; ++k) lines[k][i] = in[i * length_ + k];
+        }
+        softmax_of_columns(lines, length_);
+        for (int64_t i = 0; i < count; ++i) {
+          for (int64_t k = 0; k < length_; ++k) out[i * length_ + k] = lines[k][i];
+        }
+      }
+    });
+  }
+
+ private:
+  int64_t length_, lines_;
+  Team team_;
+};
+
 /// A score that the mask forbids is −∞ whatever its value, NaN too.
 RELAYOUT_VECTORIZE void scale_and_mask(float* scores, float scale, const float* mask, int64_t count) {
   if (mask == nullptr) {
@@ -201,6 +249,10 @@ class GuardedSoftmaxKernel : public FloatKernel {
 };
 
 }  // namespace
+
+std::unique_ptr<Kernel> make_short_softmax_kernel(int64_t length, int64_t lines, Team team) {
+  return std::make_unique<ShortSoftmaxKernel>(length, lines, team);
+}
 
 std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements,
                                                     Team team) {

@@ -1,5 +1,6 @@
 // Lowers Softmax and LogSoftmax.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -47,15 +48,21 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   const Place source = planned ? lowering.places.dense(node.inputs[0], *planned)
                                : lowering.places.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);
-  MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis});
-  if (!made.primitive) return false;
-  const Place destination = lowering.steps.new_place(source.desc);
-  auto softmax = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
+  const Team team{lowering.settings.library, threads};
   const int64_t length = element_at(x.dims, *axis);
   const int64_t stride = length == 1 ? 1 : element_at(source.desc.strides, *axis);
-  lowering.steps.emit(
-      make_guarded_softmax_kernel(std::move(softmax), length, stride, element_count(x.dims), {lowering.settings.library, threads}),
-      {source, destination}, threads);
+  std::unique_ptr<Kernel> kernel;
+  if (stride == 1 && length <= kShortSoftmax) {
+    kernel = make_short_softmax_kernel(length, element_count(x.dims) / length, team);
+  } else if (MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis}); made.primitive) {
+    kernel =
+        make_guarded_softmax_kernel(make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}}),
+                                    length, stride, element_count(x.dims), team);
+  } else {
+    return false;
+  }
+  const Place destination = lowering.steps.new_place(source.desc);
+  lowering.steps.emit(std::move(kernel), {source, destination}, threads);
   lowering.places.define(node.outputs[0], destination);
   return true;
 }
