@@ -167,7 +167,8 @@ Inputs inputs_of(const Graph& graph) {
     for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 1);
     Tensor tensor(declared->type, dims);
     if (tensor.type() == DataType::float32) {
-      for (int64_t i = 0; i < tensor.element_count(); ++i) tensor.data<float>()[i] = static_cast<float>(i * 2654435761 % 1000) / 1000 - 0.5F;
+      for (int64_t i = 0; i < tensor.element_count(); ++i)
+        tensor.data<float>()[i] = static_cast<float>(i * 2654435761 % 1000) / 1000 - 0.5F;
     } else {
       std::fill_n(tensor.bytes(), tensor.element_count() * static_cast<int64_t>(memory_size(tensor.type())), std::byte{0});
     }

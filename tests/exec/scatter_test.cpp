@@ -116,8 +116,8 @@ TEST(Scatter, OfEverythingInAnotherOrderIsACopy) {
 
 TEST(Scatter, OfOtherPlacesIsTheOperatorsKernel) {
   EXPECT_EQ(implementation_of({{5}, {3}, {0, 1, 3}, 1}), "own");
-  EXPECT_EQ(implementation_of({{5}, {3}, {1, 1, 1}, 1}), "own");        // the last wins
-  EXPECT_EQ(implementation_of({{4, 3}, {3}, {3, 2, 1}, 1}), "own");     // backwards
+  EXPECT_EQ(implementation_of({{5}, {3}, {1, 1, 1}, 1}), "own");                       // the last wins
+  EXPECT_EQ(implementation_of({{4, 3}, {3}, {3, 2, 1}, 1}), "own");                    // backwards
   EXPECT_EQ(implementation_of({{2, 2}, {2, 2}, {0, 0, 0, 1, 0, 1, 1, 0}, 2}), "own");  // places 0, 1, 1, 2
 }
 

@@ -205,18 +205,16 @@ class ChannelNormalizationKernel : public Kernel {
     };
     const auto moments_of = [&](int64_t channel) -> const Moments& { return element_at(moments, channel / shape_.group); };
     each(parameters_.mean, [&](int64_t channel) { return moments_of(channel).center; });
-    const std::vector<double> squares = totals([&](double* to, int64_t first, int64_t length) {
-      add_squares(to, in + first, length, parameters_.mean.data(), row_);
-    });
+    const std::vector<double> squares =
+        totals([&](double* to, int64_t first, int64_t length) { add_squares(to, in + first, length, parameters_.mean.data(), row_); });
     const int64_t channels_per_parameter = shape_.channels / shape_.parameters;
     const auto scale_of = [&](int64_t channel) {
       const double inverse = moments_of(channel).inverse(element_at(squares, channel / shape_.group) / count, shape_.epsilon);
       return inverse * static_cast<double>(data_[1][channel / channels_per_parameter]);
     };
     each(parameters_.scale, [&](int64_t channel) { return static_cast<float>(scale_of(channel)); });
-    each(parameters_.shift, [&](int64_t channel) {
-      return moments_of(channel).shift(scale_of(channel), data_[2][channel / channels_per_parameter]);
-    });
+    each(parameters_.shift,
+         [&](int64_t channel) { return moments_of(channel).shift(scale_of(channel), data_[2][channel / channels_per_parameter]); });
     const int64_t pieces = (elements_ + piece_ - 1) / piece_;
     team_.divide(pieces, std::max<int64_t>(kElementsPerPart / piece_, 1), [&](int64_t begin, int64_t end) {
       const int64_t first = begin * piece_;
