@@ -371,6 +371,7 @@ class ConvolutionLowering {
   /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, inside the node.
   [[nodiscard]] Order computed_order() const {
     if (outer_order() == Order::channels_last || parts_.spec.transposed || repeats_ > 1) return Order::channels_last;
+    if (winograd().has_value()) return Order::channels_last;
     if (lowering_.library().fast_plain_convolution()) return has_few_channels() ? Order::channels_last : Order::contiguous;
     return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
   }
@@ -384,7 +385,8 @@ class ConvolutionLowering {
            all(begin.begin(), begin.end(), 0) && all(end.begin(), end.end(), 0);
   }
 
-  /// The library's own copy of such an operand, element by element, takes longer than the convolution.
+  /// The library's own copy of such an operand, element by element, takes longer than the convolution; of one channel there is none to
+  /// make.
   [[nodiscard]] bool has_few_channels() const {
     constexpr int64_t kFewChannels = 4;
     const int64_t channels = element_at(lowering_.info(parts_.node->inputs[0]).dims, 1);
@@ -463,13 +465,18 @@ class ConvolutionLowering {
     return residual;
   }
 
-  /// By fewer products, where plans are made to run often: the weights are transformed, and take 16 numbers in the place of 9.
-  bool emit_winograd(const Place& source, Order order) {
-    if (order != Order::channels_last || order != outer_order() || lowering_.settings.few_runs) return false;
+  /// Whether it is computed by fewer products, where plans are made to run often: the weights are transformed, and take 16 numbers in the
+  /// place of 9.
+  [[nodiscard]] std::optional<WinogradConvolution> winograd() const {
+    if (!lowering_.optimized() || lowering_.settings.few_runs || !are_own(parts_.rest.stages)) return std::nullopt;
     const auto& inputs = parts_.node->inputs;
+    return winograd_of(parts_.spec, lowering_.info(inputs[0]).dims, lowering_.info(inputs[1]).dims, output_dims_, threads_);
+  }
+
+  bool emit_winograd(const Place& source, Order order) {
+    auto shape = order == Order::channels_last ? winograd() : std::nullopt;
+    if (!shape) return false;
     const int threads = lowering_.steps.use_threads(nanoseconds());
-    auto shape = winograd_of(parts_.spec, lowering_.info(inputs[0]).dims, lowering_.info(inputs[1]).dims, output_dims_, threads);
-    if (!shape || !are_own(parts_.rest.stages)) return false;
     std::vector<std::unique_ptr<Primitive>> products;
     for (int64_t plane = 0; plane < shape->window_depth; ++plane) {
       products.push_back(lowering_.library().make(shape->product(plane, threads)).primitive);
@@ -482,7 +489,8 @@ class ConvolutionLowering {
       places.push_back(pack_weights(lowering_, parts_, format, "winograd" + std::to_string(plane), change));
     }
     std::span<const Stage> stages = parts_.rest.stages;
-    const std::optional<Place> residual = take_finish(*shape, stages);
+    const bool is_inside = order != outer_order();
+    const std::optional<Place> residual = is_inside ? std::nullopt : take_finish(*shape, stages);
     shape->has_bias = bias_.has_value(), shape->has_residual = residual.has_value();
     if (bias_) places.push_back(*bias_);
     if (residual) places.push_back(*residual);
@@ -492,8 +500,15 @@ class ConvolutionLowering {
         make_winograd_kernel(*shape, std::move(products), reader_of_weights(lowering_, parts_), {lowering_.settings.library, threads}),
         places, threads);
     lowering_.steps.count_macs(macs_);
-    finish(lowering_, group_, destination, {stages.begin(), stages.end()});
+    finish(lowering_, group_, is_inside ? outside(destination) : destination, {stages.begin(), stages.end()});
     return true;
+  }
+
+  /// A result that was computed in another order than its own.
+  Place outside(const Place& result) {
+    const Place out = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, outer_order()));
+    lowering_.steps.copy(result, out, StepKind::inside);
+    return out;
   }
 
   /// Products of unfolded windows apply post-ops element by element, in loops that are not widened; contiguous convolutions by windows of
@@ -523,11 +538,7 @@ class ConvolutionLowering {
     if (!made.primitive) return false;
     Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
     emit(std::move(made), source, {}, destination);
-    if (order != outer_order() && !is_ordered(destination.desc, outer_order())) {
-      const Place outside = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, outer_order()));
-      lowering_.steps.copy(destination, outside, StepKind::inside);
-      destination = outside;
-    }
+    if (order != outer_order() && !is_ordered(destination.desc, outer_order())) destination = outside(destination);
     if (!parts_.rest.stages.empty()) emit_stages(lowering_, destination, destination, parts_.rest.stages);
     lowering_.places.define(group_.output(), destination);
     return true;
