@@ -390,7 +390,7 @@ class ConvolutionLowering {
   [[nodiscard]] bool has_few_channels() const {
     constexpr int64_t kFewChannels = 4;
     const int64_t channels = element_at(lowering_.info(parts_.node->inputs[0]).dims, 1);
-    return channels > 1 && channels <= kFewChannels;
+    return channels <= kFewChannels;
   }
 
   Place operand(Order order) {
@@ -419,7 +419,8 @@ class ConvolutionLowering {
 
   MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
     Convolution spec = parts_.spec;
-    spec.source = source.desc;
+    // Of one channel the strides say both orders: the library would take it for contiguous, and compute that with copies.
+    spec.source = ordered(DataType::float32, source.desc.dims, order);
     spec.weights = TensorDesc{DataType::float32, lowering_.info(parts_.node->inputs[1]).dims, {}};
     spec.weights.strides = contiguous_strides(spec.weights.dims);
     spec.destination = ordered(DataType::float32, output_dims_, order);
