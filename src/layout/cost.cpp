@@ -33,12 +33,13 @@ rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
   const Dims& x = graph.value(node.input(0))->dims;
   const LayoutValue* const weight = graph.value(node.input(*node.op->traits.convolution_weight()));
   const int64_t groups = Attributes(*node.node).integer("group", 1);
-  if (x.size() == 3 || weight == nullptr || weight->dims.size() != x.size()) return line;
+  if (weight == nullptr || weight->dims.size() != x.size()) return line;
   if (groups > 1) return groups == x[1] ? depthwise : grouped;
   if (node.op->traits.has(Trait::transposed)) return transposed;
-  if (x[1] <= rates::kFewChannels) return first;
+  if (x.size() > 3 && x[1] <= rates::kFewChannels) return first;
   if (x.size() > 4) return volume;
-  return std::all_of(weight->dims.begin() + 2, weight->dims.end(), [](int64_t dim) { return dim == 1; }) ? point : other;
+  if (std::all_of(weight->dims.begin() + 2, weight->dims.end(), [](int64_t dim) { return dim == 1; })) return point;
+  return x.size() == 3 ? line : other;
 }
 
 class DefaultCosts : public CostModel {
