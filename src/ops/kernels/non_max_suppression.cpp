@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "base/vectorize.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op_call.h"
@@ -35,13 +36,52 @@ Box box_from(const std::array<float, 4>& numbers, bool center) {
           std::max(numbers[0], numbers[2])};
 }
 
-bool overlaps(const Box& a, const Box& b, float threshold) {
-  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  if (!(width > 0 && height > 0)) return false;
-  const float shared = width * height, whole = a.area() + b.area() - shared;
-  if (!(a.area() > 0 && b.area() > 0 && whole > 0)) return false;
-  return shared / whole > threshold;
+/// Boxes that were kept, number by number, so that many are held against one box at a time.
+struct KeptBoxes {
+  std::vector<float> left, top, right, bottom, area;
+
+  void add(const Box& box) {
+    left.push_back(box.left), top.push_back(box.top), right.push_back(box.right), bottom.push_back(box.bottom);
+    area.push_back(box.area());
+  }
+};
+
+/// Whether any of the `count` kept boxes from `first` on shares some area with the box.
+RELAYOUT_VECTORIZE bool meets_any(const Box& box, const KeptBoxes& kept, std::size_t first, std::size_t count) {
+  const float *const left = kept.left.data() + first, *const top = kept.top.data() + first, *const right = kept.right.data() + first;
+  const float* const bottom = kept.bottom.data() + first;
+  int found = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_beside = std::min(box.right, right[i]) > std::max(box.left, left[i]);
+    found |= static_cast<int>(is_beside & (std::min(box.bottom, bottom[i]) > std::max(box.top, top[i])));
+  }
+  return found != 0;
+}
+
+/// Whether any of the `count` kept boxes from `first` on overlaps the box by more than `threshold` of what both cover.
+RELAYOUT_VECTORIZE bool overlaps_any(const Box& box, const KeptBoxes& kept, std::size_t first, std::size_t count, float threshold) {
+  const float *const left = kept.left.data() + first, *const top = kept.top.data() + first, *const right = kept.right.data() + first;
+  const float *const bottom = kept.bottom.data() + first, *const areas = kept.area.data() + first;
+  const float area = box.area();
+  int found = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float width = std::min(box.right, right[i]) - std::max(box.left, left[i]);
+    const float height = std::min(box.bottom, bottom[i]) - std::max(box.top, top[i]);
+    const float shared = width * height, whole = area + areas[i] - shared;
+    const bool is_real = (width > 0) & (height > 0) & (area > 0) & (areas[i] > 0) & (whole > 0);
+    found |= static_cast<int>(is_real & (shared / whole > threshold));
+  }
+  return found != 0;
+}
+
+/// The best boxes, which most of the others overlap, come first.
+bool is_hidden(const Box& box, const KeptBoxes& kept, float threshold) {
+  constexpr std::size_t kTogether = 64;
+  for (std::size_t first = 0; first < kept.area.size(); first += kTogether) {
+    const std::size_t count = std::min(kTogether, kept.area.size() - first);
+    if (meets_any(box, kept, first, count) && overlaps_any(box, kept, first, count, threshold)) return true;
+  }
+  return false;
 }
 
 struct Suppression {
@@ -60,14 +100,16 @@ std::vector<int64_t> remaining_boxes(const std::vector<Box>& boxes, const std::v
   const auto score = [&](int64_t i) { return element_at(scores, i); };
   std::ranges::stable_sort(candidates,
                            [&](int64_t a, int64_t b) { return score(a) > score(b) || (!std::isnan(score(a)) && std::isnan(score(b))); });
-  std::vector<int64_t> kept;
+  std::vector<int64_t> out;
+  KeptBoxes kept;
   for (const int64_t candidate : candidates) {
-    if (static_cast<int64_t>(kept.size()) >= rule.limit) break;
+    if (static_cast<int64_t>(out.size()) >= rule.limit) break;
     const Box& box = element_at(boxes, candidate);
-    const bool hidden = std::ranges::any_of(kept, [&](int64_t other) { return overlaps(box, element_at(boxes, other), rule.overlap); });
-    if (!hidden) kept.push_back(candidate);
+    if (is_hidden(box, kept, rule.overlap)) continue;
+    kept.add(box);
+    out.push_back(candidate);
   }
-  return kept;
+  return out;
 }
 
 /// Rows (image, class, box) of the result.
