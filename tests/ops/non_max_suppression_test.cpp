@@ -64,10 +64,9 @@ TEST(NonMaxSuppression, KeepsWhatNoBetterBoxOverlaps) {
       std::vector<double> wanted;
       for (const std::size_t box : kept) wanted.insert(wanted.end(), {0, 0, static_cast<double>(box)});
       const std::string op = "NonMaxSuppression <center_point_box = " + std::to_string(is_centered ? 1 : 0) + ">";
-      const auto got = run_one(op, {tensor_of_values(DataType::float32, {1, count, 4}, numbers),
-                                    tensor_of_values(DataType::float32, {1, 1, count}, scores),
-                                    tensor_of_values(DataType::int64, {1}, {static_cast<double>(count)}),
-                                    tensor_of_values(DataType::float32, {1}, {0.4})});
+      const auto got = run_one(
+          op, {tensor_of_values(DataType::float32, {1, count, 4}, numbers), tensor_of_values(DataType::float32, {1, 1, count}, scores),
+               tensor_of_values(DataType::int64, {1}, {static_cast<double>(count)}), tensor_of_values(DataType::float32, {1}, {0.4})});
       EXPECT_EQ(numbers_of(got), wanted) << count << ' ' << is_centered;
     }
   }

@@ -32,6 +32,7 @@ bool lower_split_to_sequence(Lowering& lowering, const Group& group);
 bool lower_sequence_construct(Lowering& lowering, const Group& group);
 bool lower_sequence_at(Lowering& lowering, const Group& group);
 bool lower_transpose(Lowering& lowering, const Group& group);
+bool lower_resize(Lowering& lowering, const Group& group);
 bool lower_scatter_nd(Lowering& lowering, const Group& group);
 bool lower_blocks(Lowering& lowering, const Group& group);
 bool lower_tile(Lowering& lowering, const Group& group);

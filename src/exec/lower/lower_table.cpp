@@ -39,6 +39,7 @@ constexpr LoweringEntry kEntries[] = {
     {"ReduceMax", lower_reduce},
     {"ReduceMean", lower_reduce},
     {"Reshape", lower_reshape},
+    {"Resize", lower_resize},
     {"ScatterND", lower_scatter_nd},
     {"SequenceAt", lower_sequence_at},
     {"SequenceConstruct", lower_sequence_construct},
@@ -49,6 +50,7 @@ constexpr LoweringEntry kEntries[] = {
     {"Tile", lower_tile},
     {"Transpose", lower_transpose},
     {"Unsqueeze", lower_reshape},
+    {"Upsample", lower_resize},
 };
 static_assert(std::ranges::is_sorted(kEntries, {}, &LoweringEntry::op_type));
 

@@ -1,5 +1,7 @@
 // Resize and Upsample: coordinates, nearest, linear and cubic interpolation, anti-aliasing.
 
+#include "ops/kernels/resize.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -238,21 +240,19 @@ struct Filter {
   double a = -0.75;
 };
 
-/// Which inputs make up the outputs along a dim, and with what weights: output p is the sum over taps t of
-/// weights[t · out + p] · input[at[t · out + p]]. What has no weight is input `in`, a 0 behind the others: 0 · ∞ would not be 0.
-struct Taps {
-  int64_t in = 0, out = 0, count = 0;  ///< count is even
-  std::vector<int64_t> at;
-  std::vector<double> weights;
-};
+Filter filter_of(const OpCall& call, const ResizePlan& plan) {
+  return {plan.mode == "cubic", call.attributes.integer("antialias", 0) != 0, call.attributes.integer("exclude_outside", 0) != 0,
+          double{call.attributes.real("cubic_coeff_a", -0.75F)}};
+}
 
-/// Inputs around each output's coordinate. The neighbour to its left counts as nearest; an antialiasing filter is stretched by 1 / scale.
-Taps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axis) {
+/// Inputs around each output's coordinate, an even number of them. The neighbour to its left counts as nearest; an antialiasing filter is
+/// stretched by 1 / scale.
+ResizeTaps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axis) {
   const double stretch = filter.antialias ? std::min(axis.scale, 1.0) : 1;
   const double reach = std::ceil((filter.cubic ? 2 : 1) / stretch);  // at most a few lengths of the input, as there is an output
   const double limit = static_cast<double>(axis.in) + 1;             // farther out the edge is all there is
   const bool normalizes = filter.antialias || filter.exclude_outside;
-  Taps taps{axis.in, axis.out, static_cast<int64_t>(2 * reach), {}, {}};
+  ResizeTaps taps{axis.in, axis.out, static_cast<int64_t>(2 * reach), {}, {}};
   taps.at.assign(as_size(taps.count * axis.out), axis.in);
   taps.weights.assign(taps.at.size(), 0.0);
   std::vector<double> weights(as_size(taps.count));
@@ -304,13 +304,13 @@ RELAYOUT_VECTORIZE void round_row(double* row, int64_t count) {
 /// One dim resampled, with `outer` lines before it and `inner` positions behind it, each of as many elements as are run at a time.
 struct Pass {
   int64_t outer = 1, inner = 1;
-  Taps taps;
+  ResizeTaps taps;
 };
 
 /// A pass over `inner` elements behind the dim.
 struct Line {
   int64_t inner = 1;
-  const Taps& taps;
+  const ResizeTaps& taps;
 
   [[nodiscard]] int64_t source_length() const { return taps.in * inner; }
   [[nodiscard]] int64_t result_length() const { return taps.out * inner; }
@@ -462,8 +462,7 @@ constexpr int64_t kTailWidth = 64;
 
 void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, const Tensor& out) {
   if (std::ranges::all_of(plan.axes, [&](const Axis& axis) { return is_identity(plan, axis); })) return copy_elements(call.threads, out, x);
-  const Filter filter{plan.mode == "cubic", call.attributes.integer("antialias", 0) != 0,
-                      call.attributes.integer("exclude_outside", 0) != 0, double{call.attributes.real("cubic_coeff_a", -0.75F)}};
+  const Filter filter = filter_of(call, plan);
   const std::vector<int64_t> order = memory_order(out);
   const Tensor source = contiguous(x.transposed(order));
   const DenseOutput result(out.transposed(order));
@@ -532,3 +531,18 @@ void resize(const OpCall& call, InputData inputs, OutputData outputs) {
 }
 
 }  // namespace relayout::kernels
+
+namespace relayout {
+
+std::optional<std::vector<ResizeTaps>> interpolation_taps(const OpCall& call, InputInfos inputs, const Dims& dims) {
+  const auto plan = kernels::plan_of(call, inputs, dims);
+  if (!plan || plan->mode == "nearest" || plan->coordinates == kernels::Coordinates::tf_crop_and_resize) return std::nullopt;
+  const kernels::Filter filter = kernels::filter_of(call, *plan);
+  std::vector<ResizeTaps> out;
+  for (const kernels::Axis& axis : plan->axes) {
+    out.push_back(kernels::is_identity(*plan, axis) ? ResizeTaps{axis.in, axis.out, 0, {}, {}} : kernels::taps_of(*plan, filter, axis));
+  }
+  return out;
+}
+
+}  // namespace relayout
