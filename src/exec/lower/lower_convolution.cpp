@@ -16,6 +16,7 @@
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/narrow_convolution_kernel.h"
 #include "exec/kernels/winograd_kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -343,7 +344,7 @@ class ConvolutionLowering {
     const Place source = operand(order);
     bias_ = make_bias(lowering_, parts_);
     lowering_.steps.use_threads(nanoseconds());
-    if (emit_winograd(source, order)) return true;
+    if (emit_winograd(source, order) || emit_narrow(source, order)) return true;
     if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
       if (!emit_bare(operand(other), other)) return false;
@@ -371,7 +372,7 @@ class ConvolutionLowering {
   /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, inside the node.
   [[nodiscard]] Order computed_order() const {
     if (outer_order() == Order::channels_last || parts_.spec.transposed || repeats_ > 1) return Order::channels_last;
-    if (winograd().has_value()) return Order::channels_last;
+    if (winograd().has_value() || is_narrow()) return Order::channels_last;
     if (lowering_.library().fast_plain_convolution()) return has_few_channels() ? Order::channels_last : Order::contiguous;
     return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
   }
@@ -502,6 +503,35 @@ class ConvolutionLowering {
         places, threads);
     lowering_.steps.count_macs(macs_);
     finish(lowering_, group_, is_inside ? outside(destination) : destination, {stages.begin(), stages.end()});
+    return true;
+  }
+
+  /// Whether it is of so few outputs that the library's vectors would be nearly empty.
+  [[nodiscard]] bool is_narrow() const {
+    constexpr int64_t kFewestTaps = 2;
+    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
+    const int64_t taps = w[0] == 0 ? 0 : element_count(w) / (w[0] * w[1]);
+    return lowering_.optimized() && are_own(parts_.rest.stages) && !parts_.spec.transposed && parts_.spec.groups == 1 &&
+           w[0] <= NarrowConvolution::kMostOutputs && w[1] % NarrowConvolution::kChannels == 0 && taps >= kFewestTaps;
+  }
+
+  bool emit_narrow(const Place& source, Order order) {
+    if (order != Order::channels_last || !is_narrow()) return false;
+    const Tensor weights = narrow_weights(reader_of_weights(lowering_, parts_)());
+    const std::span<const float> numbers(weights.data<float>(), as_size(weights.element_count()));
+    if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); })) return false;
+    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
+    const NarrowConvolution spec{source.desc.dims,    output_dims_,          Dims(w.begin() + 2, w.end()),
+                                 parts_.spec.strides, parts_.spec.dilations, parts_.spec.pads_begin,
+                                 bias_.has_value()};
+    std::vector<Place> places{source, lowering_.steps.fixed_place(weights)};
+    if (bias_) places.push_back(*bias_);
+    const Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
+    places.push_back(destination);
+    const int threads = lowering_.steps.use_threads(nanoseconds());
+    lowering_.steps.emit(make_narrow_convolution_kernel(spec, {lowering_.settings.library, threads}), places, threads);
+    lowering_.steps.count_macs(macs_);
+    finish(lowering_, group_, order == outer_order() ? destination : outside(destination), parts_.rest.stages);
     return true;
   }
 
