@@ -144,6 +144,24 @@ TEST(Scatter, OfDrawnPlacesIsTheLoop) {
   }
 }
 
+/// The updates are a part of the data, which the result may not be written over then: rows that move on by one element.
+TEST(Scatter, OfAPartOfTheDataIsTheLoop) {
+  constexpr int64_t kRows = 300, kColumns = 12;
+  const Scatter one = slice_of({kRows, kColumns}, {0, 1}, {kRows, kColumns - 1}, {1, 1});
+  ModelBuilder builder;
+  builder.input("x", one.data).constant("i", one.index_dims(), one.indices);
+  builder.constant<int64_t>("begin", {1}, {0}).constant<int64_t>("end", {1}, {kColumns - 1}).constant<int64_t>("axis", {1}, {1});
+  builder.node("Neg", {"x"}, {"a"}).node("Slice", {"a", "begin", "end", "axis"}, {"u"}).node("ScatterND", {"a", "i", "u"}, {"s"});
+  builder.node("Neg", {"s"}, {"y"}).output("y");
+  const auto model = builder.build();
+  const std::vector<float> x = numbers(kRows * kColumns, 1);
+  std::vector<float> wanted = x;
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = i % kColumns == 0 ? x[i] : x[i - 1];
+  for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+    EXPECT_EQ(values_of(run_in(mode, *model, {{"x", tensor_of(one.data, x)}}, 2).outputs.at(0)), wanted) << to_string(mode);
+  }
+}
+
 TEST(Scatter, ARowOutsideTheDataIsAnError) {
   ModelBuilder builder;
   builder.input("d", {4}).input("u", {2}).constant<int64_t>("i", {2, 1}, {3, 4}).node("ScatterND", {"d", "i", "u"}, {"y"}).output("y");

@@ -21,7 +21,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Scale and shift along the last dim alone, which is what the library has.
+/// Whether a value is a line of so many f32.
 bool is_line(const Lowering& lowering, ValueId value, int64_t length) {
   const DatumInfo& info = lowering.info(value);
   return info.type == DataType::float32 && info.dims == Dims{length};
@@ -93,7 +93,8 @@ bool lower_groups(Lowering& lowering, const ProgramNode& node, const GroupNormal
   const Place shift = lowering.places.dense(node.inputs[2], Order::contiguous);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kSummedPerNanosecond);
   const float epsilon = node.call.attributes.real("epsilon", 1e-5F);
-  const Place destination = lowering.places.can_overwrite(source) ? source : lowering.steps.new_place(desc);
+  const bool in_place = lowering.places.can_overwrite(source) && scale.buffer != source.buffer && shift.buffer != source.buffer;
+  const Place destination = in_place ? source : lowering.steps.new_place(desc);
   lowering.steps.emit(group_kernel(spec, x.dims, order, epsilon, {lowering.settings.library, threads}), {source, scale, shift, destination},
                       threads);
   lowering.places.define(node.outputs[0], destination);

@@ -116,7 +116,7 @@ bool lower_scatter_nd(Lowering& lowering, const Group& group) {
   const bool is_contiguous = is_ordered(desc, Order::contiguous);
   if (replaces_all && is_contiguous && define_updates(lowering, node, updates, *view)) return true;
   const Place data = lowering.places.of(node.inputs[0]);
-  const bool in_place = data.desc.strides == desc.strides && lowering.places.can_overwrite(data);
+  const bool in_place = data.buffer != updates.buffer && data.desc.strides == desc.strides && lowering.places.can_overwrite(data);
   const Place destination = in_place ? data : lowering.steps.new_place(desc);
   if (!in_place && !replaces_all) emit_copy(lowering, data, destination);
   emit_copy(lowering, updates, view_of(destination, view->desc, view->first * element_stride(desc.type)));

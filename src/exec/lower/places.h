@@ -33,7 +33,8 @@ class Places {
   [[nodiscard]] Place dense(ValueId value, const layout::AxisOrder& order) { return dense_as(value, order, false); }
   /// The value in this order for the inside of one node.
   [[nodiscard]] Place dense_inside(ValueId value, Order order);
-  /// Whether the place is that of a dying value which may be written over, and no other operand of the step lies in its buffer.
+  /// Whether the place is that of a value which may be written over and that no later step reads, nor another value in its buffer. Other
+  /// operands of this step may lie there: who reads them after it writes has to see to it.
   [[nodiscard]] bool can_overwrite(const Place& place) const { return steps_.is_in_arena(place) && reads_.in(place.buffer) == 0; }
 
   /// Says where a value lies.
