@@ -92,14 +92,15 @@ class LineNormalizationKernel : public Kernel {
     const double inverse = moments.inverse(squares / count, shape_.epsilon);
     float* const out = data_[3] + line * shape_.length;
     const int64_t run_length = shape_.length / shape_.runs;
-    for (int64_t run = 0; run < shape_.runs; ++run) {
-      const int64_t parameter = (line * shape_.runs + run) % shape_.parameters, first = run * run_length;
-      const double scale = inverse * static_cast<double>(data_[1][parameter]);
-      const float shift = moments.shift(scale, data_[2][parameter]);
-      team.divide(run_length, kElementsPerPart, [&](int64_t begin, int64_t end) {
-        scale_differences(out + first + begin, in + first + begin, end - begin, moments.center, static_cast<float>(scale), shift);
-      });
-    }
+    team.divide(shape_.length, kElementsPerPart, [&](int64_t begin, int64_t end) {
+      for (int64_t run = begin / run_length; run * run_length < end; ++run) {
+        const int64_t parameter = (line * shape_.runs + run) % shape_.parameters;
+        const int64_t first = std::max(begin, run * run_length), last = std::min(end, (run + 1) * run_length);
+        const double scale = inverse * static_cast<double>(data_[1][parameter]);
+        const float shift = moments.shift(scale, data_[2][parameter]);
+        scale_differences(out + first, in + first, last - first, moments.center, static_cast<float>(scale), shift);
+      }
+    });
   }
 
   LineNormalizationShape shape_;
@@ -124,6 +125,11 @@ RELAYOUT_VECTORIZE void add_rows(double* totals, const float* in, int64_t count,
     RELAYOUT_INDEPENDENT
     for (int64_t i = 0; i < std::min(row, count); ++i) totals[i] += static_cast<double>(in[i]);
   }
+}
+
+RELAYOUT_VECTORIZE void add_terms(double* totals, const double* terms, int64_t count) {
+  RELAYOUT_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) totals[i] += terms[i];
 }
 
 [[gnu::always_inline]] inline double square_of(float difference) {
@@ -161,7 +167,7 @@ RELAYOUT_VECTORIZE void scale_rows(float* out, const float* in, int64_t count, c
 }
 
 class ChannelNormalizationKernel : public Kernel {
-  static constexpr int64_t kShortestRow = 64;
+  static constexpr int64_t kShortestRow = 64, kFewestRows = 16;  ///< rows of a piece: sums of many channels take memory, too
 
  public:
   ChannelNormalizationKernel(const ChannelNormalizationShape& shape, Team team)
@@ -169,7 +175,7 @@ class ChannelNormalizationKernel : public Kernel {
         team_(team),
         elements_(shape.positions * shape.channels),
         row_(shape.channels * std::max<int64_t>(kShortestRow / shape.channels, 1)),
-        piece_(row_ * std::max<int64_t>(kPiece / row_, 1)),
+        piece_(row_ * std::max(kPiece / row_, kFewestRows)),
         terms_(as_size((elements_ + piece_ - 1) / piece_ * row_)),
         parameters_{std::vector<float>(as_size(row_)), std::vector<float>(as_size(row_)), std::vector<float>(as_size(row_))} {}
 
@@ -189,8 +195,9 @@ class ChannelNormalizationKernel : public Kernel {
     team_.divide(pieces, std::max<int64_t>(kElementsPerPart / piece_, 1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) sum(terms_.data() + i * row_, i * piece_, std::min(piece_, elements_ - i * piece_));
     });
+    for (int64_t i = 1; i < pieces; ++i) add_terms(terms_.data(), terms_.data() + i * row_, row_);
     std::vector<double> out(as_size(shape_.channels / shape_.group));
-    for (int64_t i = 0; i < std::ssize(terms_); ++i) element_at(out, i % shape_.channels / shape_.group) += element_at(terms_, i);
+    for (int64_t i = 0; i < row_; ++i) element_at(out, i % shape_.channels / shape_.group) += element_at(terms_, i);
     return out;
   }
 
