@@ -1,4 +1,4 @@
-// Lowers Conv and ConvTranspose with what is fused behind them: to a primitive, a product, or a product of windows.
+// Lowers Conv and ConvTranspose with what is fused behind them: to a primitive, a product, a product of windows, or an own kernel.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -369,7 +369,8 @@ class ConvolutionLowering {
     return lowering_.planned_order(*parts_.node).value_or(Order::channels_last);
   }
 
-  /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, inside the node.
+  /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, and by own kernels, inside the
+  /// node.
   [[nodiscard]] Order computed_order() const {
     if (outer_order() == Order::channels_last || parts_.spec.transposed || repeats_ > 1) return Order::channels_last;
     if (winograd().has_value() || is_narrow()) return Order::channels_last;
@@ -502,7 +503,7 @@ class ConvolutionLowering {
         make_winograd_kernel(*shape, std::move(products), reader_of_weights(lowering_, parts_), {lowering_.settings.library, threads}),
         places, threads);
     lowering_.steps.count_macs(macs_);
-    finish(lowering_, group_, is_inside ? outside(destination) : destination, {stages.begin(), stages.end()});
+    finish(lowering_, group_, outside(destination), {stages.begin(), stages.end()});
     return true;
   }
 
@@ -531,12 +532,13 @@ class ConvolutionLowering {
     const int threads = lowering_.steps.use_threads(nanoseconds());
     lowering_.steps.emit(make_narrow_convolution_kernel(spec, {lowering_.settings.library, threads}), places, threads);
     lowering_.steps.count_macs(macs_);
-    finish(lowering_, group_, order == outer_order() ? destination : outside(destination), parts_.rest.stages);
+    finish(lowering_, group_, outside(destination), parts_.rest.stages);
     return true;
   }
 
-  /// A result that was computed in another order than its own.
+  /// The result in its own order, where it was computed in another.
   Place outside(const Place& result) {
+    if (is_ordered(result.desc, outer_order())) return result;
     const Place out = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, outer_order()));
     lowering_.steps.copy(result, out, StepKind::inside);
     return out;
@@ -569,7 +571,7 @@ class ConvolutionLowering {
     if (!made.primitive) return false;
     Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
     emit(std::move(made), source, {}, destination);
-    if (order != outer_order() && !is_ordered(destination.desc, outer_order())) destination = outside(destination);
+    destination = outside(destination);
     if (!parts_.rest.stages.empty()) emit_stages(lowering_, destination, destination, parts_.rest.stages);
     lowering_.places.define(group_.output(), destination);
     return true;
