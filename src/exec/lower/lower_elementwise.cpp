@@ -27,12 +27,12 @@ bool is_float_tensor(Lowering& lowering, ValueId value) {
   return lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
 }
 
-/// The input that the result has the dims of; one that may be overwritten is preferred.
+/// The input that the result has the dims of, and that the node can be read as stages over; one that may be overwritten is preferred.
 ValueId through_input(Lowering& lowering, const ProgramNode& node) {
   ValueId best = ValueId::none;
   for (const ValueId input : node.inputs) {
     if (input == ValueId::none || !is_float_tensor(lowering, input) || lowering.constant(input) != nullptr) continue;
-    if (lowering.info(input).dims != lowering.info(node.output(0)).dims) continue;
+    if (lowering.info(input).dims != lowering.info(node.output(0)).dims || !stages_of(lowering.facts, node, input)) continue;
     if (best == ValueId::none ||
         (!lowering.places.can_overwrite(lowering.places.of(best)) && lowering.places.can_overwrite(lowering.places.of(input))))
       best = input;
