@@ -2,7 +2,6 @@
 #include "exec/kernels/narrow_convolution_kernel.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +20,7 @@ namespace relayout::exec {
 namespace {
 
 /// Positions that a block holds at most; those of a block times the outputs are sums that fit the registers.
-constexpr int64_t kMostPositions = 12;
+constexpr int kMostPositions = 12;
 
 /// An element of the windows of one line of positions, where it is not padding for all of them.
 struct Tap {
@@ -81,25 +80,28 @@ template <int kBytes, int kPositions, int kOutputs, bool kHasPadding>
 }
 
 /// Positions of a block: with registers of 64 bytes there are 32 of them, else 16.
-constexpr int64_t positions_of(int64_t outputs, bool is_wide) {
-  return is_wide ? std::min<int64_t>(24 / outputs, kMostPositions) : 12 / outputs;
+constexpr int positions_of(int outputs, bool is_wide) {
+  return is_wide ? std::min(24 / outputs, kMostPositions) : 12 / outputs;
+}
+
+template <int kBytes, bool kIsWide, int kOutputs>
+[[gnu::always_inline]] inline void sum_outputs(const Block& block, float* sums) {
+  constexpr int kPositions = positions_of(kOutputs, kIsWide);
+  if (block.at == nullptr) return sum_block<kBytes, kPositions, kOutputs, false>(block, sums);
+  sum_block<kBytes, kPositions, kOutputs, true>(block, sums);
 }
 
 template <int kBytes, bool kIsWide>
 [[gnu::always_inline]] inline void sum_any(const Block& block, int64_t outputs, float* sums) {
   switch (outputs) {
     case 1:
-      return block.at == nullptr ? sum_block<kBytes, positions_of(1, kIsWide), 1, false>(block, sums)
-                                 : sum_block<kBytes, positions_of(1, kIsWide), 1, true>(block, sums);
+      return sum_outputs<kBytes, kIsWide, 1>(block, sums);
     case 2:
-      return block.at == nullptr ? sum_block<kBytes, positions_of(2, kIsWide), 2, false>(block, sums)
-                                 : sum_block<kBytes, positions_of(2, kIsWide), 2, true>(block, sums);
+      return sum_outputs<kBytes, kIsWide, 2>(block, sums);
     case 3:
-      return block.at == nullptr ? sum_block<kBytes, positions_of(3, kIsWide), 3, false>(block, sums)
-                                 : sum_block<kBytes, positions_of(3, kIsWide), 3, true>(block, sums);
+      return sum_outputs<kBytes, kIsWide, 3>(block, sums);
     default:
-      return block.at == nullptr ? sum_block<kBytes, positions_of(4, kIsWide), 4, false>(block, sums)
-                                 : sum_block<kBytes, positions_of(4, kIsWide), 4, true>(block, sums);
+      return sum_outputs<kBytes, kIsWide, 4>(block, sums);
   }
 }
 
@@ -145,7 +147,7 @@ class NarrowConvolutionKernel : public Kernel {
         team_(team),
         channels_(spec.source[1]),
         outputs_(spec.destination[1]),
-        positions_(positions_of(outputs_, instruction_set() == InstructionSet::avx512)),
+        positions_(positions_of(static_cast<int>(outputs_), instruction_set() == InstructionSet::avx512)),
         sum_(choose(channels_)),
         zeros_(as_size(channels_)) {
     while (spec_.kernel.size() < kSpatial) {

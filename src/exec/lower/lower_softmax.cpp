@@ -36,7 +36,8 @@ std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node)
 
 }  // namespace
 
-/// The library drops NaN in some rows, which are looked for; as written, the own kernel computes it.
+/// By a kernel for short lines, or the library's, which drops NaN in some rows: they are looked for. As written, the operator's own kernel
+/// computes it.
 bool lower_softmax(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
