@@ -3,13 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
@@ -18,6 +16,7 @@
 #include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/program.h"
+#include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
