@@ -41,7 +41,7 @@ struct Block {
 };
 
 template <int kBytes>
-[[gnu::always_inline]] inline float sum_of_lanes(typename VectorOf<float, kBytes>::Type vector) {
+[[gnu::always_inline]] inline float sum_of_lanes(const typename VectorOf<float, kBytes>::Type& vector) {
   if constexpr (kBytes == 16) {
     return (vector[0] + vector[1]) + (vector[2] + vector[3]);
   } else {
@@ -105,22 +105,16 @@ template <int kBytes, bool kIsWide>
   }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define RELAYOUT_FOR(isa) __attribute__((target(isa)))
-#else
-#define RELAYOUT_FOR(isa)
-#endif
-
-RELAYOUT_FOR("arch=x86-64-v4,prefer-vector-width=512") void sum_wide(const Block& block, int64_t outputs, float* sums) {
+RELAYOUT_VECTORIZE void sum_wide(const Block& block, int64_t outputs, float* sums) {
   sum_any<64, true>(block, outputs, sums);
 }
-RELAYOUT_FOR("arch=x86-64-v4") void sum_wide_by_eight(const Block& block, int64_t outputs, float* sums) {
+RELAYOUT_VECTORIZE void sum_wide_by_eight(const Block& block, int64_t outputs, float* sums) {
   sum_any<32, true>(block, outputs, sums);
 }
-RELAYOUT_FOR("arch=x86-64-v3") void sum_narrow(const Block& block, int64_t outputs, float* sums) {
+RELAYOUT_VECTORIZE void sum_narrow(const Block& block, int64_t outputs, float* sums) {
   sum_any<32, false>(block, outputs, sums);
 }
-void sum_plain(const Block& block, int64_t outputs, float* sums) {
+RELAYOUT_VECTORIZE void sum_plain(const Block& block, int64_t outputs, float* sums) {
   sum_any<16, false>(block, outputs, sums);
 }
 
