@@ -30,7 +30,7 @@ struct Tap {
   const float* weights;  ///< of the first output
 };
 
-/// What one block of positions reads: channels of element t of the window of position p, from taps[t].source + first + p · step on, or
+/// The operands of one block of positions: channels of element t of the window of position p, from taps[t].source + first + p · step on, or
 /// where there is padding, from at[t · positions + p] on.
 struct Block {
   const Tap* taps;

@@ -42,8 +42,8 @@ RELAYOUT_VECTORIZE void scale_differences(float* out, const float* in, int64_t c
   for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * scale + shift;
 }
 
-/// What a line of a known mean and sum of squares is multiplied with, and what is added then. Differences are from the mean in f32; what
-/// rounding took from it (`rest`) is given back to the variance and to the shift.
+/// Factor and addend of a line of known mean and sum of squares. Differences are from the mean in f32; its rounding error (`rest`) is given
+/// back to the variance and to the shift.
 struct Moments {
   float center;
   double rest;

@@ -44,7 +44,7 @@ RELAYOUT_VECTORIZE void add_elements(float* out, const float* line, const int32_
   for (int64_t i = 0; i < count; ++i) out[i] += weights[i] * line[at[i]];
 }
 
-/// One dim, and what lies inside it.
+/// One dim and the elements inside it.
 struct Level {
   const ResizeTaps* taps = nullptr;
   int64_t source_slab = 1, result_slab = 1;  ///< elements of one position: of the source, and once the dims inside are interpolated
@@ -85,7 +85,7 @@ class Resampler {
     if (!plan.elements.at.empty()) line_.assign(as_size(last.taps->in * last.result_slab) + 1, 0.0F);
   }
 
-  /// Position `p` along the outermost dim of the block at `source`; another source forgets what was kept.
+  /// Position `p` along the outermost dim of the block at `source`.
   void run(const float* source, int64_t p, float* out) { run_level(0, source, p, out); }
 
   /// All positions of the innermost dim, element by element.

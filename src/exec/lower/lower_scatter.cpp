@@ -13,7 +13,6 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "ops/loops/dtypes.h"
@@ -81,11 +80,6 @@ bool is_one_to_one(const TensorDesc& desc) {
     reach += stride * (size - 1);
   }
   return true;
-}
-
-void emit_copy(Lowering& lowering, const Place& from, const Place& to) {
-  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(from.desc.dims)) / step_rates::kMovedPerNanosecond);
-  lowering.steps.emit(make_copy_kernel(from.desc, to.desc, {lowering.settings.library, threads}), {from, to}, threads);
 }
 
 /// Updates that replace all elements in their order are the result.

@@ -34,7 +34,7 @@ class Places {
   /// The value in this order for the inside of one node.
   [[nodiscard]] Place dense_inside(ValueId value, Order order);
   /// Whether the place is that of a value which may be written over and that no later step reads, nor another value in its buffer. Other
-  /// operands of this step may lie there: who reads them after it writes has to see to it.
+  /// operands of this step may lie there: a kernel that reads them after its first write needs a check for that.
   [[nodiscard]] bool can_overwrite(const Place& place) const { return steps_.is_in_arena(place) && reads_.in(place.buffer) == 0; }
 
   /// Says where a value lies.
