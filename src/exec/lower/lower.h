@@ -40,8 +40,8 @@ bool lower_tile(Lowering& lowering, const Group& group);
 /// The nodes behind a Concat that a group computes for its own channels, in place: of a convolution that its operator's own kernel
 /// computed.
 void lower_part(Lowering& lowering, const Group& group);
-/// Copies elements between two places of the same dims, one step of the node's.
-void emit_copy(Lowering& lowering, const Place& source, const Place& destination);
+/// Copies elements in one step of the node's. `through` describes the destination, from its first element on, under the source's dims.
+void emit_copy(Lowering& lowering, const Place& source, const Place& destination, const TensorDesc& through);
 /// A node's output is elements that are there already: seen as `view` where the plan lets them lie so (true), else copied.
 bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view);
 /// A tensor under larger dims, numpy's way: strides 0 where it repeats.

@@ -57,17 +57,16 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   return true;
 }
 
-void emit_copy(Lowering& lowering, const Place& source, const Place& destination) {
+void emit_copy(Lowering& lowering, const Place& source, const Place& destination, const TensorDesc& through) {
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / step_rates::kMovedPerNanosecond);
-  lowering.steps.emit(make_copy_kernel(source.desc, destination.desc, {lowering.settings.library, threads}), {source, destination},
-                      threads);
+  lowering.steps.emit(make_copy_kernel(source.desc, through, {lowering.settings.library, threads}), {source, destination}, threads);
 }
 
 namespace {
 
-/// Copies a value that no view gives. `through` is the destination, from its first element on, under the source's dims.
+/// Copies a value that no view gives.
 void emit_copy(Lowering& lowering, ValueId value, const Place& source, const Place& destination, const Place& through) {
-  emit_copy(lowering, source, through);
+  emit_copy(lowering, source, destination, through.desc);
   lowering.places.define(value, destination);
 }
 

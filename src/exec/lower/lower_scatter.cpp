@@ -111,8 +111,9 @@ bool lower_scatter_nd(Lowering& lowering, const Group& group) {
   const Place data = lowering.places.of(node.inputs[0]);
   const bool in_place = data.buffer != updates.buffer && data.desc.strides == desc.strides && lowering.places.can_overwrite(data);
   const Place destination = in_place ? data : lowering.steps.new_place(desc);
-  if (!in_place && !replaces_all) emit_copy(lowering, data, destination);
-  emit_copy(lowering, updates, view_of(destination, view->desc, view->first * element_stride(desc.type)));
+  if (!in_place && !replaces_all) emit_copy(lowering, data, destination, destination.desc);
+  const Place replaced = view_of(destination, view->desc, view->first * element_stride(desc.type));
+  emit_copy(lowering, updates, replaced, replaced.desc);
   lowering.places.define(node.outputs[0], destination);
   return true;
 }
