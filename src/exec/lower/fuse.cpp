@@ -15,6 +15,7 @@
 #include "exec/ids.h"
 #include "exec/kernels/elementwise_kernel.h"
 #include "exec/layout_guide.h"
+#include "exec/lower/convolution_sum.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/stages.h"
@@ -41,24 +42,29 @@ class Fuser {
         facts_(facts),
         guide_(guide),
         runs_(program.nodes().size(), false),
-        taken_(program.nodes().size(), false) {
-    for (const NodeId node : nodes) runs_[node] = true;
+        taken_(program.nodes().size(), false),
+        makers_(program.values().size(), NodeId::none) {
+    for (const NodeId node : nodes) {
+      runs_[node] = true;
+      if (node_at(node).output(0) != ValueId::none) makers_[node_at(node).output(0)] = node;
+    }
   }
 
   std::vector<Group> run() {
     for (const NodeId node : nodes_) {
-      if (is_convolution(node)) convolutions_[node_at(node).output(0)] = node;
-    }
-    for (const NodeId node : nodes_) {
       if (is_concat(node)) divide(node);
+    }
+    for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+      if (!taken_[*node] && is_addition(*node)) sum(*node);
     }
     // Of several convolutions that end in one Add, the last takes it: the results of the others are there by then.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      if (is_convolution(*node)) grow(*node, &Fuser::follows_convolution);
-      if (is_product(*node)) grow(*node, &Fuser::follows_elementwise);
+      if (taken_[*node]) continue;
+      if (is_convolution(*node)) grow({*node}, &Fuser::follows_convolution);
+      if (is_product(*node)) grow({*node}, &Fuser::follows_elementwise);
     }
     for (const NodeId node : nodes_) {
-      if (!taken_[node] && is_elementwise(node)) grow(node, &Fuser::follows_elementwise);
+      if (!taken_[node] && is_elementwise(node)) grow({node}, &Fuser::follows_elementwise);
     }
     for (const NodeId node : nodes_) {
       if (!taken_[node]) chains_.push_back({node});
@@ -66,8 +72,8 @@ class Fuser {
     std::ranges::sort(chains_, {}, [](const std::vector<NodeId>& chain) { return chain.back(); });
     std::vector<Group> out;
     for (const std::vector<NodeId>& chain : chains_) {
-      const auto part = parts_.find(chain.front());
-      Group& group = out.emplace_back(part == parts_.end() ? Group{} : part->second);
+      const auto special = special_.find(chain.front());
+      Group& group = out.emplace_back(special == special_.end() ? Group{} : special->second);
       for (const NodeId node : chain) group.nodes.push_back(&node_at(node));
     }
     return out;
@@ -79,10 +85,12 @@ class Fuser {
   [[nodiscard]] const ProgramNode& node_at(NodeId node) const { return program_.nodes()[node]; }
   [[nodiscard]] const Dims& dims(ValueId value) const { return facts_.state(value).info->dims; }
 
-  void grow(NodeId anchor, Follows follows) {
+  /// A chain that begins with these nodes.
+  void grow(const std::vector<NodeId>& nodes, Follows follows) {
     std::vector<NodeId> chain;
     chain_operands_ = 0;
-    take(chain, anchor);
+    for (const NodeId node : nodes) take(chain, node);
+    const NodeId anchor = chain.front();
     while (true) {
       const ValueId through = node_at(chain.back()).output(0);
       const NodeId next = only_reader(through);
@@ -106,6 +114,17 @@ class Fuser {
     return node_at(node).output(0) != ValueId::none && dims(node_at(node).output(0)) == dims(through) &&
            guide_.is_ordered(node).value_or(false) == guide_.is_ordered(anchor).value_or(false) &&
            (!is_concat(anchor) || guide_.made(node, 0) == guide_.made(anchor, 0));
+  }
+
+  /// Takes a sum of convolutions that one computes, which ends in `root`.
+  void sum(NodeId root) {
+    if (node_at(root).output(0) == ValueId::none || !facts_.is_tensor(node_at(root).output(0))) return;
+    auto found = find_convolution_sum(program_, facts_, root, [this](ValueId value) { return only_maker(value); });
+    if (!found || guide_.is_ordered(root).value_or(false) != guide_.is_ordered(found->nodes.front()).value_or(false)) return;
+    Group& group = special_[found->nodes.front()];
+    group.terms = std::move(found->terms);
+    group.summed = found->nodes.size();
+    grow(found->nodes, &Fuser::follows_convolution);
   }
 
   /// Takes a function and the product of its result with its argument, the two readers of the chain's end. Behind a convolution the
@@ -158,10 +177,10 @@ class Fuser {
     for (const NodeId node : std::span(chain).subspan(1)) behind.push_back(&node_at(node));
     int64_t channel = 0;
     for (const NodeId part : parts) {
-      parts_[part] = {{}, behind, channel};
+      special_[part] = {{}, behind, channel};
       channel += element_at(dims(node_at(part).output(0)), 1);
     }
-    parts_[concat].in_parts = true;
+    special_[concat].in_parts = true;
     chains_.push_back(std::move(chain));
   }
 
@@ -173,10 +192,9 @@ class Fuser {
     const int64_t axis = node.call.attributes.integer("axis", 1), rank = std::ssize(dims(node.output(0)));
     if ((axis < 0 ? axis + rank : axis) != 1) return out;
     for (const ValueId input : node.inputs) {
-      const auto found = convolutions_.find(input);
-      if (found == convolutions_.end() || only_reader(input) != concat || element_count(dims(input)) == 0 || !has_known_bias(found->second))
-        return {};
-      out.push_back(found->second);
+      const NodeId maker = only_maker(input);
+      if (maker == NodeId::none || !is_convolution(maker) || element_count(dims(input)) == 0 || !has_known_bias(maker)) return {};
+      out.push_back(maker);
     }
     return out;
   }
@@ -194,6 +212,10 @@ class Fuser {
   }
 
   [[nodiscard]] bool is_concat(NodeId node) const { return node_at(node).node->op_type() == "Concat"; }
+  [[nodiscard]] bool is_addition(NodeId node) const {
+    const std::string& op = node_at(node).node->op_type();
+    return op == "Add" || op == "Sum";
+  }
   [[nodiscard]] bool is_convolution(NodeId node) const {
     const std::string& op = node_at(node).node->op_type();
     return op == "Conv" || op == "ConvTranspose";
@@ -211,10 +233,16 @@ class Fuser {
     return runs_[reader] && !taken_[reader] ? reader : NodeId::none;
   }
 
+  /// The node that makes a value which one node reads, if both run in this plan and are free; else none.
+  [[nodiscard]] NodeId only_maker(ValueId value) const {
+    const NodeId maker = value == ValueId::none ? NodeId::none : makers_[value];
+    return maker == NodeId::none || taken_[maker] || only_reader(value) == NodeId::none ? NodeId::none : maker;
+  }
+
   /// A BatchNormalization directly behind; then functions, sums with a number, and sums with tensors of the same size. Broadcast operands
   /// crash some of the library's kernels on AMX (oneDNN issue 3450).
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
-    if (chain.size() == 1) {
+    if (chain.size() == anchors_of(chain)) {
       const auto affine = channel_affine_of(facts_, node_at(node));
       if (affine) return affine->is_finite() && (is_concat(chain.front()) || has_known_bias(chain.front()));
     }
@@ -223,6 +251,12 @@ class Fuser {
     const Stage& stage = stages->front();
     if (!stage.is_binary) return is_applied_by_convolution(stage, node_at(node));
     return shift_of(facts_, stage).has_value() || (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
+  }
+
+  /// The nodes of a chain that its convolution stands for.
+  [[nodiscard]] std::size_t anchors_of(const std::vector<NodeId>& chain) const {
+    const auto special = special_.find(chain.front());
+    return special == special_.end() ? 1 : special->second.summed;
   }
 
   /// Whether an affine can go into the bias of a convolution, or take the place of one.
@@ -259,10 +293,10 @@ class Fuser {
   ValueFacts facts_;
   const LayoutGuide& guide_;
   IdVector<NodeId, bool> runs_, taken_;
+  IdVector<ValueId, NodeId> makers_;  ///< of first outputs
   std::vector<std::vector<NodeId>> chains_;
-  std::size_t chain_operands_ = 0;                    ///< that stages of the chain which grows may have
-  std::unordered_map<ValueId, NodeId> convolutions_;  ///< by their results
-  std::unordered_map<NodeId, Group> parts_;           ///< what groups are besides their nodes, by anchor
+  std::size_t chain_operands_ = 0;             ///< that stages of the chain which grows may have
+  std::unordered_map<NodeId, Group> special_;  ///< what groups are besides their nodes, by anchor
 };
 
 }  // namespace

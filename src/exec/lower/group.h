@@ -1,11 +1,20 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "exec/program.h"
+#include "relayout/types.h"
 
 namespace relayout::exec {
+
+/// A term of a sum: a Conv of the operand that all terms share, or that operand itself, and a BatchNormalization of it.
+struct ConvolutionTerm {
+  const ProgramNode* convolution = nullptr;  ///< null: the operand itself
+  const ProgramNode* affine = nullptr;       ///< null: none
+  Dims first = {};                           ///< where its window begins in the window of the sum, per spatial dim
+};
 
 /// Nodes that become one piece of work: the first is the anchor. What each makes is read within the group alone, mostly by the next one
 /// (x · f(x) reads x twice: gated_stage_of, is_library_gelu).
@@ -16,6 +25,10 @@ struct Group {
   std::vector<const ProgramNode*> behind = {};
   int64_t first_channel = 0;
   bool in_parts = false;  ///< a Concat whose further nodes the groups of its operands compute
+  /// Convolutions of one operand whose results are added, computed as one: the anchor, the window of which holds those of the others, has
+  /// the sum of their weights. The first term is the anchor's; empty: the anchor alone.
+  std::vector<ConvolutionTerm> terms = {};
+  std::size_t summed = 1;  ///< the nodes, from the first on, that make that sum
   [[nodiscard]] const ProgramNode& anchor() const { return *nodes.front(); }
   [[nodiscard]] const ProgramNode& last() const { return *nodes.back(); }
   /// Result of the group, unless the anchor stands alone and makes more.

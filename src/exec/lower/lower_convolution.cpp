@@ -18,6 +18,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/narrow_convolution_kernel.h"
 #include "exec/kernels/winograd_kernel.h"
+#include "exec/lower/convolution_weights.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
@@ -42,20 +43,6 @@
 
 namespace relayout::exec {
 namespace {
-
-/// The work of a group on the result of its convolution: an affine, which goes into the weights, and stages behind it.
-struct ConvolutionRest {
-  std::optional<ChannelAffine> affine;
-  std::string affine_key;
-  std::vector<Stage> stages;
-};
-
-/// A Conv or ConvTranspose and what a group adds to it.
-struct ConvolutionGroup {
-  const ProgramNode* node = nullptr;
-  Convolution spec;  ///< without descs' strides and post-ops
-  ConvolutionRest rest;
-};
 
 Convolution plain_spec(Lowering& lowering, const ProgramNode& node) {
   const ConvolutionShape shape = convolution_shape(node.call, lowering.info(node.inputs[0]).dims, lowering.info(node.inputs[1]).dims);
@@ -112,8 +99,8 @@ std::optional<ConvolutionRest> rest_of_convolution(Lowering& lowering, const Gro
   ConvolutionRest out;
   const ProgramNode& convolution = group.anchor();
   const bool is_part = !group.behind.empty();
-  std::span<const ProgramNode* const> rest = is_part ? std::span(group.behind) : std::span(group.nodes).subspan(1);
-  ValueId through = is_part ? rest.front()->input(0) : convolution.output(0);
+  std::span<const ProgramNode* const> rest = is_part ? std::span(group.behind) : std::span(group.nodes).subspan(group.summed);
+  ValueId through = is_part ? rest.front()->input(0) : group.nodes[group.summed - 1]->output(0);
   auto affine = rest.empty() ? std::nullopt : channel_affine_of(lowering.facts, *rest.front());
   if (affine && affine->is_finite()) {
     const auto channels = as_size(element_at(lowering.info(convolution.output(0)).dims, 1));
@@ -206,85 +193,6 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
   }
   finish(lowering, group, destination, *stages);
   return true;
-}
-
-/// Multiplies each output channel of f32 weights of any strides, in double with one rounding.
-void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<double>& scale) {
-  Dims dims = weights.dims(), places = weights.strides(), channels(dims.size(), 0);
-  channels[spec.transposed ? 1 : 0] = 1;
-  if (spec.transposed) {
-    // Dim 0 has the groups' inputs, group by group; each group has its own dims[1] outputs.
-    const int64_t inputs = dims[0] / spec.groups;
-    channels.insert(channels.begin(), dims[1]);
-    places.insert(places.begin(), places[0] * inputs);
-    dims[0] = inputs;
-    dims.insert(dims.begin(), spec.groups);
-  }
-  const Loops loops = simplify(dims, {places, channels}, 0);
-  float* const data = weights.data<float>();
-  for_each_outer(loops, loops.dims.size(), 0, weights.element_count(), [&](std::span<const int64_t> offsets) {
-    float& weight = data[offsets[0]];
-    weight = static_cast<float>(static_cast<double>(weight) * element_at(scale, offsets[1]));
-  });
-}
-
-/// A tensor that may be written: the one given when nothing else holds it.
-Tensor writable(Tensor tensor, const KnownConstant& constant) {
-  if (!constant.is_loaded()) return tensor;
-  Tensor copy(TensorDesc{tensor.type(), tensor.dims(), tensor.strides()});
-  const auto kernel = make_copy_kernel(tensor.desc(), copy.desc(), {});
-  kernel->bind(0, tensor.bytes());
-  kernel->bind(1, copy.bytes());
-  kernel->run();
-  return copy;
-}
-
-/// Gives the weights with the affine in them, read anew at each call.
-std::function<Tensor()> reader_of_weights(Lowering& lowering, const ConvolutionGroup& group) {
-  std::vector<double> scale;
-  if (group.rest.affine) scale = group.rest.affine->scale;
-  return [store = &lowering.store(), constant = lowering.facts.state(group.node->inputs[1]).constant, spec = group.spec,
-          scale = std::move(scale)] {
-    Tensor weights = store->read(*constant);
-    if (scale.empty()) return weights;
-    weights = writable(std::move(weights), *constant);
-    scale_weights(weights, spec, scale);
-    return weights;
-  };
-}
-
-/// Weights as the library wants them, of what `change` makes of them; `kind` names that.
-Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format, const std::string& kind,
-                   const std::function<Tensor(Tensor)>& change) {
-  const auto make = [&](std::byte* target) {
-    const Tensor weights = change(reader_of_weights(lowering, group)());
-    lowering.library().set_threads(lowering.settings.threads);
-    format.pack(weights.desc(), weights.bytes(), target);
-  };
-  lowering.steps.count_packed(format.bytes());
-  const std::string key = lowering.store().key_of(*lowering.constant(group.node->inputs[1])) + group.rest.affine_key + kind + format.key();
-  return lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
-}
-
-Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format) {
-  // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
-  const std::string kind = group.spec.transposed ? "transposed" : "";
-  return pack_weights(lowering, group, format, kind, [](Tensor weights) { return weights; });
-}
-
-/// The bias with the affine in it; nothing when there is none.
-std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group) {
-  const ValueId value = group.node->input(2);
-  if (!group.rest.affine) return value == ValueId::none ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
-  const ValueFacts& facts = lowering.facts;
-  const auto before = small_constant(facts, value);
-  const auto channels = static_cast<int64_t>(group.rest.affine->scale.size());
-  Tensor bias(DataType::float32, {channels});
-  for (std::size_t i = 0; i < group.rest.affine->scale.size(); ++i) {
-    const double shifted = (before ? (*before)[i] : 0.0) - group.rest.affine->mean[i];
-    bias.data<float>()[i] = static_cast<float>(shifted * group.rest.affine->scale[i] + group.rest.affine->bias[i]);
-  }
-  return lowering.steps.fixed_place(bias);
 }
 
 /// Stages as post-ops over a destination of this order; the residual that the destination takes the place of, if any.
@@ -606,12 +514,14 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
   const bool transposed = node.op->traits.has(Trait::transposed);
   ConvolutionGroup parts;
   parts.node = &node;
+  parts.terms = group.terms;
   parts.spec = transposed ? transposed_spec(lowering, node) : plain_spec(lowering, node);
   const auto is_negative = [](int64_t pad) { return pad < 0; };
   if (std::ranges::any_of(parts.spec.pads_begin, is_negative)) return false;
   if (!transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
-  if (is_product(lowering, parts.spec, node) && lower_product(lowering, group)) return true;
-  if (has_shallow_windows(lowering, parts.spec, node) && lower_columns(lowering, group, parts.spec)) return true;
+  const bool is_sum = !parts.terms.empty();
+  if (!is_sum && is_product(lowering, parts.spec, node) && lower_product(lowering, group)) return true;
+  if (!is_sum && has_shallow_windows(lowering, parts.spec, node) && lower_columns(lowering, group, parts.spec)) return true;
   auto rest = rest_of_convolution(lowering, group);
   if (!rest) return false;
   parts.rest = std::move(*rest);

@@ -1,0 +1,154 @@
+// Finds sums of convolutions of one operand that one convolution computes.
+#include "exec/lower/convolution_sum.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/positions.h"
+#include "exec/lower/stages.h"
+#include "ops/kernels/convolution.h"
+#include "ops/kernels/window.h"
+#include "relayout/types.h"
+
+namespace relayout::exec {
+namespace {
+
+/// More nodes are no sum of branches, but a chain that would be walked again from each of its nodes.
+constexpr std::size_t kMostNodes = 64;
+
+/// A term, and how its window moves.
+struct Branch {
+  ConvolutionTerm term;
+  ValueId operand = ValueId::none;
+  Window window = {};
+  int64_t groups = 0;
+};
+
+class SumFinder {
+ public:
+  SumFinder(const Program& program, const ValueFacts& facts, const std::function<NodeId(ValueId)>& maker)
+      : program_(program), facts_(facts), maker_(maker) {}
+
+  std::optional<ConvolutionSum> find(NodeId root) {
+    dims_ = facts_.info(node_at(root).output(0)).dims;
+    if (!collect(root)) return std::nullopt;
+    const auto is_convolution = [](const Branch& branch) { return branch.term.convolution != nullptr; };
+    const auto largest = std::ranges::max_element(branches_, {}, [&](const Branch& branch) { return branch.window.taps(); });
+    if (largest == branches_.end() || !is_convolution(*largest)) return std::nullopt;
+    if (std::ranges::count_if(branches_, [&](const Branch& branch) { return is_convolution(branch) || branch.term.affine; }) < 2) {
+      return std::nullopt;
+    }
+    std::rotate(branches_.begin(), largest, largest + 1);
+    ConvolutionSum out;
+    for (Branch& branch : branches_) {
+      if (!place(branch)) return std::nullopt;
+      out.terms.push_back(std::move(branch.term));
+    }
+    const NodeId anchor = out.terms.front().convolution->id;
+    std::ranges::sort(nodes_);
+    std::erase(nodes_, anchor);
+    out.nodes = {anchor};
+    out.nodes.insert(out.nodes.end(), nodes_.begin(), nodes_.end());
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const ProgramNode& node_at(NodeId node) const { return program_.nodes()[node]; }
+  [[nodiscard]] bool is(NodeId node, std::string_view op_type) const {
+    return node != NodeId::none && node_at(node).node->op_type() == op_type;
+  }
+  [[nodiscard]] bool is_addition(NodeId node) const { return is(node, "Add") || is(node, "Sum"); }
+  [[nodiscard]] bool has_result_dims(ValueId value) const {
+    return value != ValueId::none && facts_.is_tensor(value) && facts_.info(value).dims == dims_;
+  }
+
+  /// All operands of `root`, and of the additions that they come from, as branches.
+  bool collect(NodeId root) {
+    std::vector<NodeId> additions{root};
+    while (!additions.empty()) {
+      const NodeId addition = additions.back();
+      additions.pop_back();
+      nodes_.push_back(addition);
+      for (const ValueId input : node_at(addition).inputs) {
+        if (nodes_.size() + additions.size() > kMostNodes || !has_result_dims(input)) return false;
+        const NodeId maker = maker_(input);
+        if (is_addition(maker)) {
+          additions.push_back(maker);
+        } else if (!add_branch(input)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool add_branch(ValueId value) {
+    Branch branch;
+    branch.operand = value;
+    NodeId maker = maker_(value);
+    if (is(maker, "BatchNormalization")) {
+      const auto affine = channel_affine_of(facts_, node_at(maker));
+      if (!affine || !affine->is_finite()) return false;
+      branch.term.affine = &node_at(maker);
+      branch.operand = node_at(maker).inputs[0];
+      nodes_.push_back(maker);
+      maker = maker_(branch.operand);
+    }
+    if (is(maker, "Conv")) {
+      if (!read_convolution(node_at(maker), branch)) return false;
+      nodes_.push_back(maker);
+    } else if (facts_.info(branch.operand).type != DataType::float32) {
+      return false;
+    }
+    branches_.push_back(std::move(branch));
+    const Branch& first = branches_.front();
+    return branches_.back().operand == first.operand;
+  }
+
+  bool read_convolution(const ProgramNode& node, Branch& branch) const {
+    branch.operand = node.inputs[0];
+    if (!facts_.is_tensor(branch.operand) || facts_.info(branch.operand).type != DataType::float32) return false;
+    const KnownConstant* const weights = facts_.constant(node.inputs[1]);
+    const bool has_known_bias = node.input(2) == ValueId::none || small_constant(facts_, node.input(2)).has_value();
+    if (weights == nullptr || !has_known_bias) return false;
+    const ConvolutionShape shape = convolution_shape(node.call, facts_.info(branch.operand).dims, weights->dims());
+    branch.term.convolution = &node;
+    branch.window = shape.window;
+    branch.groups = shape.groups;
+    return true;
+  }
+
+  /// Finds where the window of a branch lies in that of the first; false when it does not lie in it.
+  [[nodiscard]] bool place(Branch& branch) const {
+    const Window& all = branches_.front().window;
+    const bool is_operand = branch.term.convolution == nullptr;
+    if (is_operand ? !has_result_dims(branch.operand) : branch.groups != branches_.front().groups) return false;
+    for (std::size_t i = 0; i < all.kernel.size(); ++i) {
+      const int64_t kernel = is_operand ? 1 : branch.window.kernel[i], stride = is_operand ? 1 : branch.window.strides[i];
+      const int64_t shift = all.before[i] - (is_operand ? 0 : branch.window.before[i]), step = all.dilations[i];
+      if (stride != all.strides[i] || (kernel > 1 && branch.window.dilations[i] != step)) return false;
+      if (shift < 0 || shift % step != 0 || shift / step + kernel > all.kernel[i]) return false;
+      branch.term.first.push_back(shift / step);
+    }
+    return true;
+  }
+
+  const Program& program_;
+  const ValueFacts& facts_;
+  const std::function<NodeId(ValueId)>& maker_;
+  Dims dims_;
+  std::vector<NodeId> nodes_;
+  std::vector<Branch> branches_;
+};
+
+}  // namespace
+
+std::optional<ConvolutionSum> find_convolution_sum(const Program& program, const ValueFacts& facts, NodeId root,
+                                                   const std::function<NodeId(ValueId)>& maker) {
+  return SumFinder(program, facts, maker).find(root);
+}
+
+}  // namespace relayout::exec

@@ -1,0 +1,197 @@
+// Weights and bias of a convolution with the affine behind it, and of a sum of convolutions that one computes.
+#include "exec/lower/convolution_weights.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/positions.h"
+#include "exec/constant_store.h"
+#include "exec/ids.h"
+#include "exec/kernels/kernel.h"
+#include "exec/lower/places.h"
+#include "exec/lower/step_writer.h"
+#include "exec/lower/value_facts.h"
+#include "ops/loops/loops.h"
+#include "relayout/types.h"
+
+namespace relayout::exec {
+namespace {
+
+/// Multiplies each output channel of f32 weights of any strides, in double with one rounding.
+void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<double>& scale) {
+  Dims dims = weights.dims(), places = weights.strides(), channels(dims.size(), 0);
+  channels[spec.transposed ? 1 : 0] = 1;
+  if (spec.transposed) {
+    // Dim 0 has the groups' inputs, group by group; each group has its own dims[1] outputs.
+    const int64_t inputs = dims[0] / spec.groups;
+    channels.insert(channels.begin(), dims[1]);
+    places.insert(places.begin(), places[0] * inputs);
+    dims[0] = inputs;
+    dims.insert(dims.begin(), spec.groups);
+  }
+  const Loops loops = simplify(dims, {places, channels}, 0);
+  float* const data = weights.data<float>();
+  for_each_outer(loops, loops.dims.size(), 0, weights.element_count(), [&](std::span<const int64_t> offsets) {
+    float& weight = data[offsets[0]];
+    weight = static_cast<float>(static_cast<double>(weight) * element_at(scale, offsets[1]));
+  });
+}
+
+/// A tensor that may be written: the one given when nothing else holds it.
+Tensor writable(Tensor tensor, const KnownConstant& constant) {
+  if (!constant.is_loaded()) return tensor;
+  Tensor copy(TensorDesc{tensor.type(), tensor.dims(), tensor.strides()});
+  const auto kernel = make_copy_kernel(tensor.desc(), copy.desc(), {});
+  kernel->bind(0, tensor.bytes());
+  kernel->bind(1, copy.bytes());
+  kernel->run();
+  return copy;
+}
+
+/// The weights of one term, and where they go.
+struct TermWeights {
+  std::shared_ptr<KnownConstant> constant;  ///< null: the operand itself, which is a window of one element with weight 1
+  std::vector<double> scale;                ///< per output channel
+  Dims first;                               ///< of the spatial dims of the sum's window
+};
+
+TermWeights weights_of(Lowering& lowering, const ConvolutionTerm& term, std::size_t channels) {
+  TermWeights out{nullptr, std::vector<double>(channels, 1.0), term.first};
+  if (term.convolution != nullptr) out.constant = lowering.facts.state(term.convolution->inputs[1]).constant;
+  if (term.affine != nullptr) out.scale = channel_affine_of(lowering.facts, *term.affine)->scale;
+  return out;
+}
+
+/// Adds a term's weights, scaled, to f64 sums that lie contiguous.
+void add_weights(Tensor& sums, const TermWeights& term, const ConstantStore& store) {
+  int64_t first = 0;
+  for (std::size_t i = 0; i < term.first.size(); ++i) first += term.first[i] * sums.strides()[i + 2];
+  double* const to = sums.data<double>() + first;
+  if (term.constant == nullptr) {
+    for (int64_t channel = 0; channel < sums.dims()[0]; ++channel) {
+      to[channel * sums.strides()[0] + channel % sums.dims()[1] * sums.strides()[1]] += element_at(term.scale, channel);
+    }
+    return;
+  }
+  const Tensor weights = store.read(*term.constant);
+  const float* const from = weights.data<float>();
+  Dims channels(weights.dims().size(), 0);
+  channels[0] = 1;
+  const Loops loops = simplify(weights.dims(), {weights.strides(), sums.strides(), channels}, 1);
+  for_each_outer(loops, loops.dims.size(), 0, weights.element_count(), [&](std::span<const int64_t> offsets) {
+    to[offsets[1]] += static_cast<double>(from[offsets[0]]) * element_at(term.scale, offsets[2]);
+  });
+}
+
+std::function<Tensor()> reader_of_sum(Lowering& lowering, const ConvolutionGroup& group) {
+  const Dims& dims = lowering.info(group.node->inputs[1]).dims;
+  std::vector<TermWeights> terms;
+  for (const ConvolutionTerm& term : group.terms) terms.push_back(weights_of(lowering, term, as_size(dims[0])));
+  if (group.rest.affine) {
+    for (TermWeights& term : terms) {
+      std::ranges::transform(term.scale, group.rest.affine->scale, term.scale.begin(), std::multiplies<>());
+    }
+  }
+  return [store = &lowering.store(), dims, terms = std::move(terms)] {
+    Tensor sums(DataType::float64, dims), weights(DataType::float32, dims);
+    const std::span<double> numbers(sums.data<double>(), as_size(sums.element_count()));
+    std::ranges::fill(numbers, 0.0);
+    for (const TermWeights& term : terms) add_weights(sums, term, *store);
+    std::ranges::transform(numbers, weights.data<float>(), [](double sum) { return static_cast<float>(sum); });
+    return weights;
+  };
+}
+
+/// Equal keys mean equal weights.
+std::string key_of_weights(Lowering& lowering, const ConvolutionGroup& group) {
+  const auto name = [](const ProgramNode* affine) { return "bn" + std::to_string(reinterpret_cast<uintptr_t>(affine->node)); };
+  if (group.terms.empty()) return lowering.store().key_of(*lowering.constant(group.node->inputs[1])) + group.rest.affine_key;
+  std::string key = "sum";
+  for (const ConvolutionTerm& term : group.terms) {
+    key += " " + relayout::to_string(term.first);
+    if (term.convolution != nullptr) key += lowering.store().key_of(*lowering.constant(term.convolution->inputs[1]));
+    if (term.affine != nullptr) key += name(term.affine);
+  }
+  return key + group.rest.affine_key;
+}
+
+void apply(const ChannelAffine& affine, std::vector<double>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - affine.mean[i]) * affine.scale[i] + affine.bias[i];
+}
+
+/// What a term adds per channel; nothing when that is nothing.
+std::optional<std::vector<double>> bias_of(const ValueFacts& facts, const ProgramNode* convolution, const ChannelAffine* affine) {
+  const ValueId value = convolution == nullptr ? ValueId::none : convolution->input(2);
+  auto bias = small_constant(facts, value);
+  if (affine == nullptr) return bias;
+  if (!bias) bias.emplace(affine->scale.size(), 0.0);
+  apply(*affine, *bias);
+  return bias;
+}
+
+}  // namespace
+
+std::function<Tensor()> reader_of_weights(Lowering& lowering, const ConvolutionGroup& group) {
+  if (!group.terms.empty()) return reader_of_sum(lowering, group);
+  std::vector<double> scale;
+  if (group.rest.affine) scale = group.rest.affine->scale;
+  return [store = &lowering.store(), constant = lowering.facts.state(group.node->inputs[1]).constant, spec = group.spec,
+          scale = std::move(scale)] {
+    Tensor weights = store->read(*constant);
+    if (scale.empty()) return weights;
+    weights = writable(std::move(weights), *constant);
+    scale_weights(weights, spec, scale);
+    return weights;
+  };
+}
+
+Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format, const std::string& kind,
+                   const std::function<Tensor(Tensor)>& change) {
+  const auto make = [&](std::byte* target) {
+    const Tensor weights = change(reader_of_weights(lowering, group)());
+    lowering.library().set_threads(lowering.settings.threads);
+    format.pack(weights.desc(), weights.bytes(), target);
+  };
+  lowering.steps.count_packed(format.bytes());
+  const std::string key = key_of_weights(lowering, group) + kind + format.key();
+  return lowering.steps.fixed_place(lowering.store().share(key, format.bytes(), make).memory, format.bytes());
+}
+
+Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format) {
+  // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
+  const std::string kind = group.spec.transposed ? "transposed" : "";
+  return pack_weights(lowering, group, format, kind, [](Tensor weights) { return weights; });
+}
+
+std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group) {
+  const ValueId value = group.node->input(2);
+  if (group.terms.empty() && !group.rest.affine) {
+    return value == ValueId::none ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
+  }
+  const ValueFacts& facts = lowering.facts;
+  const int64_t channels = element_at(lowering.info(group.node->output(0)).dims, 1);
+  std::vector<double> sums(as_size(channels), 0.0);
+  bool has_bias = group.rest.affine.has_value();
+  const auto add = [&](const ProgramNode* convolution, const ChannelAffine* affine) {
+    const auto bias = bias_of(facts, convolution, affine);
+    if (!bias) return;
+    has_bias = true;
+    std::ranges::transform(sums, *bias, sums.begin(), std::plus<>());
+  };
+  if (group.terms.empty()) add(group.node, nullptr);
+  for (const ConvolutionTerm& term : group.terms) {
+    const auto affine = term.affine == nullptr ? std::nullopt : channel_affine_of(facts, *term.affine);
+    add(term.convolution, affine ? &*affine : nullptr);
+  }
+  if (!has_bias) return std::nullopt;
+  if (group.rest.affine) apply(*group.rest.affine, sums);
+  Tensor bias(DataType::float32, {channels});
+  std::ranges::transform(sums, bias.data<float>(), [](double sum) { return static_cast<float>(sum); });
+  return lowering.steps.fixed_place(bias);
+}
+
+}  // namespace relayout::exec
