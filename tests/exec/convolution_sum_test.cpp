@@ -90,6 +90,19 @@ class Branches {
     return y;
   }
 
+  /// A number, or one for each channel.
+  std::string shift() {
+    const std::string y = name();
+    Dims dims;
+    if (draw_.yes()) {
+      if (draw_.yes()) dims.push_back(1);
+      dims.push_back(groups_ * outputs_);
+      dims.resize(dims.size() + kernel_.size(), 1);
+    }
+    builder_.constant(y, dims, draw_.integers(element_count(dims)));
+    return y;
+  }
+
   /// One name behind the other, in an order and nesting drawn.
   std::string add(std::vector<std::string> terms) {
     while (terms.size() > 1) {

@@ -36,7 +36,8 @@ class SumFinder {
     dims_ = facts_.info(node_at(root).output(0)).dims;
     if (!collect(root)) return std::nullopt;
     const auto is_convolution = [](const Branch& branch) { return branch.term.convolution != nullptr; };
-    const auto largest = std::ranges::max_element(branches_, {}, [&](const Branch& branch) { return branch.window.taps(); });
+    const auto taps = [&](const Branch& branch) { return is_convolution(branch) ? branch.window.taps() : 0; };
+    const auto largest = std::ranges::max_element(branches_, {}, taps);
     if (largest == branches_.end() || !is_convolution(*largest)) return std::nullopt;
     if (std::ranges::count_if(branches_, [&](const Branch& branch) { return is_convolution(branch) || branch.term.affine; }) < 2) {
       return std::nullopt;
@@ -47,6 +48,7 @@ class SumFinder {
       if (!place(branch)) return std::nullopt;
       out.terms.push_back(std::move(branch.term));
     }
+    out.terms.insert(out.terms.end(), constants_.begin(), constants_.end());
     const NodeId anchor = out.terms.front().convolution->id;
     std::ranges::sort(nodes_);
     std::erase(nodes_, anchor);
@@ -65,6 +67,15 @@ class SumFinder {
     return value != ValueId::none && facts_.is_tensor(value) && facts_.info(value).dims == dims_;
   }
 
+  /// Whether a value is a constant number, or one for each channel.
+  [[nodiscard]] bool is_per_channel(ValueId value) const {
+    if (!small_constant(facts_, value) || dims_.size() < 2) return false;
+    const Dims& dims = facts_.info(value).dims;
+    const std::size_t channel = dims_.size() - 1;  // counted from the end
+    return dims.size() <= dims_.size() && (element_count(dims) == 1 || (dims.size() >= channel && element_count(dims) == dims_[1] &&
+                                                                        dims[dims.size() - channel] == dims_[1]));
+  }
+
   /// All operands of `root`, and of the additions that they come from, as branches.
   bool collect(NodeId root) {
     std::vector<NodeId> additions{root};
@@ -73,7 +84,12 @@ class SumFinder {
       additions.pop_back();
       nodes_.push_back(addition);
       for (const ValueId input : node_at(addition).inputs) {
-        if (nodes_.size() + additions.size() > kMostNodes || !has_result_dims(input)) return false;
+        if (nodes_.size() + additions.size() > kMostNodes || input == ValueId::none) return false;
+        if (is_per_channel(input)) {
+          constants_.push_back({.constant = input});
+          continue;
+        }
+        if (!has_result_dims(input)) return false;
         const NodeId maker = maker_(input);
         if (is_addition(maker)) {
           additions.push_back(maker);
@@ -142,6 +158,7 @@ class SumFinder {
   Dims dims_;
   std::vector<NodeId> nodes_;
   std::vector<Branch> branches_;
+  std::vector<ConvolutionTerm> constants_;
 };
 
 }  // namespace

@@ -90,7 +90,9 @@ void add_weights(Tensor& sums, const TermWeights& term, const ConstantStore& sto
 std::function<Tensor()> reader_of_sum(Lowering& lowering, const ConvolutionGroup& group) {
   const Dims& dims = lowering.info(group.node->inputs[1]).dims;
   std::vector<TermWeights> terms;
-  for (const ConvolutionTerm& term : group.terms) terms.push_back(weights_of(lowering, term, as_size(dims[0])));
+  for (const ConvolutionTerm& term : group.terms) {
+    if (term.constant == ValueId::none) terms.push_back(weights_of(lowering, term, as_size(dims[0])));
+  }
   if (group.rest.affine) {
     for (TermWeights& term : terms) {
       std::ranges::transform(term.scale, group.rest.affine->scale, term.scale.begin(), std::multiplies<>());
@@ -119,17 +121,18 @@ std::string key_of_weights(Lowering& lowering, const ConvolutionGroup& group) {
   return key + group.rest.affine_key;
 }
 
-void apply(const ChannelAffine& affine, std::vector<double>& values) {
+void apply_affine(const ChannelAffine& affine, std::vector<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - affine.mean[i]) * affine.scale[i] + affine.bias[i];
 }
 
-/// What a term adds per channel; nothing when that is nothing.
-std::optional<std::vector<double>> bias_of(const ValueFacts& facts, const ProgramNode* convolution, const ChannelAffine* affine) {
-  const ValueId value = convolution == nullptr ? ValueId::none : convolution->input(2);
+/// What a term adds to each of the channels; nothing when that is nothing.
+std::optional<std::vector<double>> bias_of(const ValueFacts& facts, const ConvolutionTerm& term, std::size_t channels) {
+  const ValueId value = term.convolution == nullptr ? term.constant : term.convolution->input(2);
   auto bias = small_constant(facts, value);
-  if (affine == nullptr) return bias;
-  if (!bias) bias.emplace(affine->scale.size(), 0.0);
-  apply(*affine, *bias);
+  if (bias && bias->size() == 1) bias->resize(channels, bias->front());
+  if (term.affine == nullptr) return bias;
+  if (!bias) bias.emplace(channels, 0.0);
+  apply_affine(*channel_affine_of(facts, *term.affine), *bias);
   return bias;
 }
 
@@ -172,23 +175,18 @@ std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group
   if (group.terms.empty() && !group.rest.affine) {
     return value == ValueId::none ? std::nullopt : std::optional(lowering.places.dense(value, Order::contiguous));
   }
-  const ValueFacts& facts = lowering.facts;
   const int64_t channels = element_at(lowering.info(group.node->output(0)).dims, 1);
   std::vector<double> sums(as_size(channels), 0.0);
   bool has_bias = group.rest.affine.has_value();
-  const auto add = [&](const ProgramNode* convolution, const ChannelAffine* affine) {
-    const auto bias = bias_of(facts, convolution, affine);
-    if (!bias) return;
+  const std::vector<ConvolutionTerm> alone{{group.node}};
+  for (const ConvolutionTerm& term : group.terms.empty() ? alone : group.terms) {
+    const auto bias = bias_of(lowering.facts, term, sums.size());
+    if (!bias) continue;
     has_bias = true;
     std::ranges::transform(sums, *bias, sums.begin(), std::plus<>());
-  };
-  if (group.terms.empty()) add(group.node, nullptr);
-  for (const ConvolutionTerm& term : group.terms) {
-    const auto affine = term.affine == nullptr ? std::nullopt : channel_affine_of(facts, *term.affine);
-    add(term.convolution, affine ? &*affine : nullptr);
   }
   if (!has_bias) return std::nullopt;
-  if (group.rest.affine) apply(*group.rest.affine, sums);
+  if (group.rest.affine) apply_affine(*group.rest.affine, sums);
   Tensor bias(DataType::float32, {channels});
   std::ranges::transform(sums, bias.data<float>(), [](double sum) { return static_cast<float>(sum); });
   return lowering.steps.fixed_place(bias);

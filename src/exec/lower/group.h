@@ -4,16 +4,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "exec/ids.h"
 #include "exec/program.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
 
-/// A term of a sum: a Conv of the operand that all terms share, or that operand itself, and a BatchNormalization of it.
+/// A term of a sum: a Conv of the operand that all terms share, or that operand itself, and a BatchNormalization of it; or a constant.
 struct ConvolutionTerm {
   const ProgramNode* convolution = nullptr;  ///< null: the operand itself
   const ProgramNode* affine = nullptr;       ///< null: none
   Dims first = {};                           ///< where its window begins in the window of the sum, per spatial dim
+  ValueId constant = ValueId::none;          ///< of one element, or one per channel
 };
 
 /// Nodes that become one piece of work: the first is the anchor. What each makes is read within the group alone, mostly by the next one
