@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/random.h"
@@ -45,6 +46,48 @@ TEST(Softmax, OfLinesOfAnyLengthIsTheFormulaInDouble) {
       }
     }
   }
+}
+
+/// Elements of one line lie `columns` apart.
+TEST(Softmax, OfColumnsSideBySideIsTheFormulaInDouble) {
+  for (const int64_t length : {2, 5, 16, 17, 196, 1000}) {
+    for (const int64_t columns : {2, 3, 4, 12, 16, 21, 63, 64, 65, 200}) {
+      constexpr int64_t kBlocks = 3;
+      const Dims dims{kBlocks, length, columns};
+      std::vector<float> x = normal_values(element_count(dims), RandomStream(12, "columns"), 0), lines(x.size());
+      for (float& value : x) value *= 8;
+      const auto place = [&](int64_t block, int64_t k, int64_t column) {
+        return static_cast<std::size_t>((block * length + k) * columns + column);
+      };
+      const auto each = [&](const auto& visit) {
+        std::size_t at = 0;
+        for (int64_t block = 0; block < kBlocks; ++block) {
+          for (int64_t column = 0; column < columns; ++column) {
+            for (int64_t k = 0; k < length; ++k) visit(at++, place(block, k, column));
+          }
+        }
+      };
+      each([&](std::size_t at, std::size_t from) { lines[at] = x[from]; });
+      const std::vector<double> wanted = softmax(lines, static_cast<std::size_t>(length));
+      ModelBuilder builder;
+      builder.input("x", dims).node("Softmax", {"x"}, {"y"}).integer("axis", 1).output("y");
+      const std::vector<float> got = values_of(run_in(Mode::optimized, *builder.build(), {{"x", tensor_of(dims, x)}}, 2).outputs.at(0));
+      each([&](std::size_t at, std::size_t from) {
+        ASSERT_NEAR(got[from], wanted[at], 4e-7 + 4e-6 * wanted[at]) << to_string(dims) << ' ' << from;
+      });
+    }
+  }
+}
+
+/// A line with a NaN is NaN, as one of −∞ alone; its neighbours are not.
+TEST(Softmax, OfColumnsKeepsNanToItsColumn) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  ModelBuilder builder;
+  builder.input("x", {2, 4}).node("Softmax", {"x"}, {"y"}).integer("axis", 0).output("y");
+  const std::vector<float> x{1, kNan, -kInfinity, -kInfinity, 1, 0, -kInfinity, 3};
+  const std::vector<float> got = values_of(run_in(Mode::optimized, *builder.build(), {{"x", tensor_of({2, 4}, x)}}).outputs.at(0));
+  for (const std::size_t i : {1, 2, 5, 6}) EXPECT_TRUE(std::isnan(got[i])) << i;
+  EXPECT_EQ((std::vector<float>{got[0], got[3], got[4], got[7]}), (std::vector<float>{0.5F, 0, 0.5F, 1}));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,6 +106,101 @@ class ShortSoftmaxKernel : public FloatKernel {
 
  private:
   int64_t length_, lines_;
+  Team team_;
+};
+
+/// Columns computed side by side; narrower ones are repeated until rows of them fill whole vectors, and several of those.
+constexpr int64_t kMostColumns = 64, kMostWidth = kMostColumns * kLanes, kFewestLanes = 64;
+/// Lines whose sums are in f32; these sums are added in double.
+constexpr int64_t kLinesPerSum = 16;
+
+/// Columns of a matrix side by side: `lines` of `width` elements, `step` apart, and `rest` < width elements behind them. Element i of a
+/// line is of column i % columns.
+struct Columns {
+  int64_t lines, width, step, rest, columns;
+};
+
+/// What is known of the element i of each line, then of its column.
+struct ColumnSums {
+  float most[kMostWidth], part[kMostWidth];
+  double sums[kMostWidth];
+};
+
+RELAYOUT_VECTORIZE void take_largest(float* most, const float* in, const Columns& shape) {
+  std::fill_n(most, shape.width, -std::numeric_limits<float>::infinity());
+  for (int64_t line = 0; line < shape.lines; ++line, in += shape.step) {
+    RELAYOUT_INDEPENDENT for (int64_t i = 0; i < shape.width; ++i) most[i] = larger(most[i], in[i]);
+  }
+  RELAYOUT_INDEPENDENT for (int64_t i = 0; i < shape.rest; ++i) most[i] = larger(most[i], in[i]);
+}
+
+RELAYOUT_VECTORIZE void add_exponentials(float* out, const float* in, const Columns& shape, ColumnSums& known) {
+  float *const part = known.part, *const most = known.most;
+  std::fill_n(known.sums, shape.width, 0.0);
+  const int64_t all = shape.lines + (shape.rest > 0 ? 1 : 0);
+  for (int64_t first = 0; first < all; first += kLinesPerSum) {
+    std::fill_n(part, shape.width, 0.0F);
+    for (int64_t line = first; line < std::min(first + kLinesPerSum, all); ++line, in += shape.step, out += shape.step) {
+      const int64_t count = line < shape.lines ? shape.width : shape.rest;
+      RELAYOUT_INDEPENDENT for (int64_t i = 0; i < count; ++i) {
+        out[i] = exponential(in[i] - most[i]);
+        part[i] += out[i];
+      }
+    }
+    for (int64_t i = 0; i < shape.width; ++i) known.sums[i] += static_cast<double>(part[i]);
+  }
+}
+
+RELAYOUT_VECTORIZE void divide_by(float* out, const float* divisors, const Columns& shape) {
+  for (int64_t line = 0; line < shape.lines; ++line, out += shape.step) {
+    RELAYOUT_INDEPENDENT for (int64_t i = 0; i < shape.width; ++i) out[i] /= divisors[i];
+  }
+  RELAYOUT_INDEPENDENT for (int64_t i = 0; i < shape.rest; ++i) out[i] /= divisors[i];
+}
+
+/// Joins the elements of each column, and gives every element what its column has.
+template <class T, class Join>
+void join_columns(T* values, const Columns& shape, const Join& join) {
+  for (int64_t first = shape.columns; first < shape.width; first += shape.columns) {
+    for (int64_t i = 0; i < shape.columns; ++i) values[i] = join(values[i], values[first + i]);
+  }
+  for (int64_t i = shape.columns; i < shape.width; ++i) values[i] = values[i - shape.columns];
+}
+
+void softmax_of_columns(float* out, const float* in, const Columns& shape, ColumnSums& known) {
+  take_largest(known.most, in, shape);
+  join_columns(known.most, shape, larger);
+  add_exponentials(out, in, shape, known);
+  join_columns(known.sums, shape, std::plus<>());
+  std::transform(known.sums, known.sums + shape.width, known.part, [](double sum) { return static_cast<float>(sum); });
+  divide_by(out, known.part, shape);
+}
+
+class ColumnSoftmaxKernel : public FloatKernel {
+ public:
+  ColumnSoftmaxKernel(int64_t length, int64_t stride, int64_t elements, Team team)
+      : length_(length), stride_(stride), blocks_(elements / (length * stride)), team_(team) {}
+
+  void run() override {
+    const int64_t strips = (stride_ + kMostColumns - 1) / kMostColumns, columns = std::min(stride_, kMostColumns);
+    team_.divide(blocks_ * strips, kElementsPerPart / (length_ * columns) + 1, [&](int64_t begin, int64_t end) {
+      const auto known = std::make_unique<ColumnSums>();
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t first = at % strips * kMostColumns, place = at / strips * length_ * stride_ + first;
+        softmax_of_columns(destination_ + place, source_ + place, shape_of(std::min(kMostColumns, stride_ - first)), *known);
+      }
+    });
+  }
+
+ private:
+  [[nodiscard]] Columns shape_of(int64_t columns) const {
+    if (columns < stride_) return {length_, columns, stride_, 0, columns};
+    const int64_t whole = std::lcm(columns, kLanes), elements = length_ * columns;
+    const int64_t width = std::min(whole * std::max<int64_t>(kFewestLanes / whole, 1), elements);
+    return {elements / width, width, width, elements % width, columns};
+  }
+
+  int64_t length_, stride_, blocks_;
   Team team_;
 };
 
@@ -252,6 +349,10 @@ class GuardedSoftmaxKernel : public FloatKernel {
 
 std::unique_ptr<Kernel> make_short_softmax_kernel(int64_t length, int64_t lines, Team team) {
   return std::make_unique<ShortSoftmaxKernel>(length, lines, team);
+}
+
+std::unique_ptr<Kernel> make_column_softmax_kernel(int64_t length, int64_t stride, int64_t elements, Team team) {
+  return std::make_unique<ColumnSoftmaxKernel>(length, stride, elements, team);
 }
 
 std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements,

@@ -55,6 +55,8 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   std::unique_ptr<Kernel> kernel;
   if (stride == 1 && length <= kShortSoftmax) {
     kernel = make_short_softmax_kernel(length, element_count(x.dims) / length, team);
+  } else if (stride > 1) {
+    kernel = make_column_softmax_kernel(length, stride, element_count(x.dims), team);
   } else if (MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis}); made.primitive) {
     kernel =
         make_guarded_softmax_kernel(make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}}),
