@@ -131,6 +131,8 @@ class PieceTimes {
  public:
   /// Whether pieces of work are to be run by the caller alone for now.
   [[nodiscard]] bool is_alone() const noexcept { return watch_.is_alone(); }
+  /// The same, as pieces measured a moment ago tell.
+  [[nodiscard]] bool is_alone(Clock::time_point now) const noexcept { return is_alone() && now - last_end_ < kLongestGap; }
   void begin_piece(Clock::time_point now) {
     if (is_open_ && now - last_end_ < kLongestGap) return;
     watch_.pause(now - last_end_);
@@ -173,6 +175,7 @@ class Team {
   /// Makes helpers until `wanted` parts can run at a time; how many can.
   int reserve(int wanted);
   void run(int count, Parts kind, PartWork work, void* context);
+  void offer();
   void meet();
 
  private:
@@ -198,6 +201,7 @@ class Team {
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) Signal calls_;  ///< tells helpers that there are parts to take
   std::atomic<bool> stop_{false}, is_alone_{false}, was_rescued_{false};
+  std::atomic<bool> may_wait_{false};         ///< parts of this piece of work may wait for each other
   alignas(64) std::atomic<uint32_t> met_{0};  ///< parts that wait in meet()
   Signal meetings_;                           ///< at each, all parts have met
 
@@ -304,7 +308,7 @@ void Team::sleep(uint32_t calls) {
     const auto begin = Clock::now();
     calls_.sleep(calls, looks ? Time(kOld) : Time{});
     if (looks && Clock::now() - begin >= kOld && tickets_.now().word == before.word && before.is_open()) {
-      was_rescued_.store(true);
+      if (may_wait_.load()) was_rescued_.store(true);
       return;
     }
   }
@@ -326,8 +330,9 @@ void Team::run(int count, Parts kind, PartWork work, void* context) {
   if (is_measured) times_.begin_piece(begin);
   piece_ = {work, context, count};
   left_.store(static_cast<uint32_t>(count));
+  may_wait_.store(is_measured, std::memory_order_relaxed);
   tickets_.begin(count);
-  if (!is_measured || !times_.is_alone()) calls_.raise();
+  if (is_measured ? !times_.is_alone() : !times_.is_alone(begin)) calls_.raise();
   int own_parts = 0, part = 0;
   do {
     perform(part);
@@ -344,6 +349,10 @@ void Team::run(int count, Parts kind, PartWork work, void* context) {
   if (is_alone) calls_.raise();  // helpers sleep with one eye open now
 }
 
+void Team::offer() {
+  if (tickets_.now().is_open()) calls_.raise();
+}
+
 void Team::meet() {
   const uint32_t meetings = meetings_.count();
   if (met_.fetch_add(1) + 1 == static_cast<uint32_t>(piece_.count)) {
@@ -351,7 +360,7 @@ void Team::meet() {
     meetings_.raise();
     return;
   }
-  if (tickets_.now().is_open()) calls_.raise();
+  offer();
   if (spin([&] { return meetings_.count() != meetings; })) return;
   while (meetings_.count() == meetings) meetings_.sleep(meetings, {});
 }
@@ -366,6 +375,10 @@ void run_parts(int count, Parts kind, PartWork work, void* context) {
   Team& team = local.team();
   (void)team.reserve(count);
   team.run(count, kind, work, context);
+}
+
+void offer_parts() {
+  if (local.inside != nullptr) local.inside->offer();
 }
 
 void meet_parts() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -10,6 +11,13 @@
 #include "base/thread_team.h"
 
 namespace relayout {
+namespace {
+
+/// A loop that has taken so long is offered to other threads even while they do not make short pieces of work shorter: several times
+/// what waking one takes.
+constexpr std::chrono::microseconds kLongLoop{500};
+
+}  // namespace
 
 void parallel_for(int64_t count, int threads, const std::function<void(int64_t)>& work) {
   if (threads <= 1 || count <= 1) {
@@ -23,8 +31,10 @@ void parallel_for(int64_t count, int threads, const std::function<void(int64_t)>
     std::mutex mutex;
     std::exception_ptr error;
   } tasks{work, count, {}, {}, {}};
-  const auto run = [](void* opaque, int) {
+  const auto run = [](void* opaque, int part) {
     auto& shared = *static_cast<Tasks*>(opaque);
+    const auto begin = std::chrono::steady_clock::now();
+    bool is_offered = part > 0;
     while (true) {
       const int64_t i = shared.next.fetch_add(1);
       if (i >= shared.count) return;
@@ -36,6 +46,9 @@ void parallel_for(int64_t count, int threads, const std::function<void(int64_t)>
         shared.next.store(shared.count);
         return;
       }
+      if (is_offered || std::chrono::steady_clock::now() - begin < kLongLoop) continue;
+      offer_parts();
+      is_offered = true;
     }
   };
   run_parts(static_cast<int>(std::min<int64_t>(threads, count)), Parts::dynamic, run, &tasks);
