@@ -131,7 +131,7 @@ class PieceTimes {
  public:
   /// Whether pieces of work are to be run by the caller alone for now.
   [[nodiscard]] bool is_alone() const noexcept { return watch_.is_alone(); }
-  /// The same, as pieces measured a moment ago tell.
+  /// The same, if the last measured piece ended less than kLongestGap ago.
   [[nodiscard]] bool is_alone(Clock::time_point now) const noexcept { return is_alone() && now - last_end_ < kLongestGap; }
   void begin_piece(Clock::time_point now) {
     if (is_open_ && now - last_end_ < kLongestGap) return;
@@ -195,13 +195,13 @@ class Team {
 
   alignas(64) Tickets tickets_;
   Piece piece_;
+  std::atomic<bool> may_wait_{false};  ///< parts of this piece of work may wait for each other
   std::vector<std::thread> helpers_;
   std::atomic<bool> patient_{false};           ///< there are processors to spin on
   alignas(64) std::atomic<uint32_t> left_{0};  ///< parts that are not finished
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) Signal calls_;  ///< tells helpers that there are parts to take
   std::atomic<bool> stop_{false}, is_alone_{false}, was_rescued_{false};
-  std::atomic<bool> may_wait_{false};         ///< parts of this piece of work may wait for each other
   alignas(64) std::atomic<uint32_t> met_{0};  ///< parts that wait in meet()
   Signal meetings_;                           ///< at each, all parts have met
 
@@ -304,11 +304,12 @@ void Team::help() {
 void Team::sleep(uint32_t calls) {
   while (calls_.count() == calls) {
     const bool looks = is_alone_.load();
+    const bool may_wait = may_wait_.load();
     const Ticket before = tickets_.now();
     const auto begin = Clock::now();
     calls_.sleep(calls, looks ? Time(kOld) : Time{});
     if (looks && Clock::now() - begin >= kOld && tickets_.now().word == before.word && before.is_open()) {
-      if (may_wait_.load()) was_rescued_.store(true);
+      if (may_wait) was_rescued_.store(true);
       return;
     }
   }

@@ -17,11 +17,11 @@ using PartWork = void (*)(void* context, int part);
 /// Runs work(context, i) for i in [0, count), the first on the calling thread, the others on threads that wait for this thread's
 /// calls; parts that none of them has started are run by the caller, so that it never waits for a thread that the machine does not
 /// run. Which part does what never depends on the machine, so results do not either. While other threads are seen not to make the
-/// work shorter (TeamWatch), parts are run by the caller alone, dynamic ones until offer_parts() is called. Work inside a part has a team
-/// of its own.
+/// work shorter (TeamWatch), parts are run by the caller alone: dynamic ones if a piece of equal parts has just been run, and until
+/// offer_parts() is called. Work inside a part has a team of its own.
 void run_parts(int count, Parts kind, PartWork work, void* context);
 
-/// Inside a part: calls other threads if none has started some of the parts.
+/// Inside a part: wakes other threads if some parts have not started.
 void offer_parts();
 
 /// Inside a part: waits until every part of the piece of work got here.

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <thread>
 #include <vector>
@@ -75,6 +76,36 @@ TEST(ThreadTeam, PartsMeetOnOneProcessor) {
     });
   })
       .join();
+}
+
+/// On one processor a team does not help, and is not called for short pieces of work; a loop of many tasks gets help all the same.
+TEST(ThreadTeam, ALongLoopIsOfferedToATeamThatIsNotCalled) {
+  using Clock = std::chrono::steady_clock;
+  const auto compute = [](std::chrono::microseconds time) {
+    const auto end = Clock::now() + time;
+    while (Clock::now() < end) {
+    }
+  };
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<int> helped{0};
+    for (int attempt = 0; attempt < 50 && helped == 0; ++attempt) {
+      for (int piece = 0; piece < 300; ++piece) run(2, Parts::equal, [&](int) { compute(std::chrono::microseconds(100)); });
+      parallel_for(40, 2, [&](int64_t) {
+        compute(std::chrono::milliseconds(1));
+        helped += std::this_thread::get_id() == caller ? 0 : 1;
+      });
+    }
+    EXPECT_GT(helped, 0);
+  }).join();
+}
+
+TEST(ThreadTeam, OfferOutsideAPartDoesNothing) {
+  offer_parts();
 }
 
 TEST(ThreadTeam, WorkInsideAPartIsSharedToo) {

@@ -8,12 +8,14 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/draw.h"
 #include "exec/model_builder.h"
 #include "relayout/execute.h"
 #include "relayout/layout.h"
+#include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -164,11 +166,10 @@ TEST(ConvolutionSum, OfWholeNumbersIsOneExactConvolution) {
     }
     if (takes_operand && draw.yes()) terms.emplace_back("x");
     if (takes_operand && draw.yes()) terms.push_back(branches.normalize("x"));
+    if (draw.yes()) terms.push_back(branches.shift());
     std::string sum = branches.add(terms);
-    if (draw.yes())
-      branches.behind("Relu", sum, "y");
-    else
-      branches.behind("Neg", sum, "y");
+    if (draw.yes()) sum = branches.normalize(sum);
+    branches.behind(draw.yes() ? "Relu" : "Neg", sum, "y");
     ASSERT_NO_FATAL_FAILURE(expect_same(*branches.finish().build(), branches.dims(), draw, 1));
   }
 }
@@ -176,6 +177,7 @@ TEST(ConvolutionSum, OfWholeNumbersIsOneExactConvolution) {
 /// Two convolutions of "x" by 3 × 3 windows with pads of 1, added; tests change one thing.
 struct Pair {
   Dims first{4, 4, 3, 3}, second{4, 4, 3, 3}, pads{1, 1, 1, 1}, second_pads{1, 1, 1, 1}, dilations{1, 1};
+  Dims strides{1, 1};
   std::string second_operand = "x";
   bool shows_second = false;
 
@@ -183,7 +185,7 @@ struct Pair {
     ModelBuilder builder;
     builder.input("x", {1, 4, 7, 7}).node("Neg", {"x"}, {"n"});
     builder.constant("a", first, draw.integers(element_count(first))).constant("b", second, draw.integers(element_count(second)));
-    builder.node("Conv", {"x", "a"}, {"p"}).integers("pads", pads);
+    builder.node("Conv", {"x", "a"}, {"p"}).integers("pads", pads).integers("strides", strides);
     builder.node("Conv", {second_operand, "b"}, {"q"}).integers("pads", second_pads).integers("dilations", dilations);
     builder.integer("group", first[1] / second[1]).node("Add", {"p", "q"}, {"s"}).node("Relu", {"s"}, {"y"}).output("y");
     if (shows_second) builder.output("q");
@@ -205,6 +207,19 @@ TEST(ConvolutionSum, StaysTwoConvolutionsWhereOneWouldDiffer) {
   expect({.second = {4, 1, 3, 3}}, 2);  // other groups
   expect({.second_operand = "n"}, 2);   // another operand
   expect({.shows_second = true}, 2);    // a result of its own
+  // Windows that move by other steps.
+  expect({.second = {4, 4, 4, 4}, .second_pads = {0, 0, 0, 0}, .strides = {2, 2}}, 2);
+}
+
+/// Before opset 7, attributes say which dims a constant belongs to: here to that of images.
+TEST(ConvolutionSum, TakesNoConstantThatLiesAlongOtherDims) {
+  Draw draw(13, "images");
+  const Dims x{2, 2, 4, 4}, w{2, 2, 3, 3};
+  ModelBuilder builder(6);
+  builder.input("x", x).constant("a", w, draw.integers(36)).constant("b", w, draw.integers(36)).constant<float>("c", {2, 1, 1}, {1, 5});
+  builder.node("Conv", {"x", "a"}, {"p"}).node("Conv", {"x", "b"}, {"q"}).node("Add", {"p", "q"}, {"s"});
+  builder.node("Add", {"s", "c"}, {"t"}).integer("axis", 0).integer("broadcast", 1).node("Relu", {"t"}, {"y"}).output("y");
+  expect_same(*builder.build(), x, draw, 2);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ constexpr int64_t kLinesTogether = 64;
 /// Element k of a line after the other, then element k + 1.
 using ShortLines = float[kShortSoftmax][kLinesTogether];
 
-RELAYOUT_VECTORIZE void softmax_of_columns(ShortLines& lines, int64_t length) {
+RELAYOUT_VECTORIZE void softmax_of_short_lines(ShortLines& lines, int64_t length) {
   float most[kLinesTogether], sums[kLinesTogether] = {};
   std::copy_n(lines[0], kLinesTogether, most);
   for (int64_t k = 1; k < length; ++k) {
@@ -96,7 +96,7 @@ class ShortSoftmaxKernel : public FloatKernel {
         for (int64_t i = 0; i < count; ++i) {
           for (int64_t k = 0; k < length_; ++k) lines[k][i] = in[i * length_ + k];
         }
-        softmax_of_columns(lines, length_);
+        softmax_of_short_lines(lines, length_);
         for (int64_t i = 0; i < count; ++i) {
           for (int64_t k = 0; k < length_; ++k) out[i * length_ + k] = lines[k][i];
         }
@@ -120,7 +120,7 @@ struct Columns {
   int64_t lines, width, step, rest, columns;
 };
 
-/// What is known of the element i of each line, then of its column.
+/// Maxima and sums of element i over all lines; later those of its column.
 struct ColumnSums {
   float most[kMostWidth], part[kMostWidth];
   double sums[kMostWidth];
@@ -182,12 +182,13 @@ class ColumnSoftmaxKernel : public FloatKernel {
       : length_(length), stride_(stride), blocks_(elements / (length * stride)), team_(team) {}
 
   void run() override {
-    const int64_t strips = (stride_ + kMostColumns - 1) / kMostColumns, columns = std::min(stride_, kMostColumns);
+    const int64_t least = (stride_ + kMostColumns - 1) / kMostColumns, columns = (stride_ + least * kLanes - 1) / (least * kLanes) * kLanes;
+    const int64_t strips = (stride_ + columns - 1) / columns;
     team_.divide(blocks_ * strips, kElementsPerPart / (length_ * columns) + 1, [&](int64_t begin, int64_t end) {
-      const auto known = std::make_unique<ColumnSums>();
+      ColumnSums known;
       for (int64_t at = begin; at < end; ++at) {
-        const int64_t first = at % strips * kMostColumns, place = at / strips * length_ * stride_ + first;
-        softmax_of_columns(destination_ + place, source_ + place, shape_of(std::min(kMostColumns, stride_ - first)), *known);
+        const int64_t first = at % strips * columns, place = at / strips * length_ * stride_ + first;
+        softmax_of_columns(destination_ + place, source_ + place, shape_of(std::min(columns, stride_ - first)), known);
       }
     });
   }
@@ -306,8 +307,8 @@ class AttentionSoftmaxKernel : public Kernel {
 /// Takes NaN for +∞, so that the other elements of its line are 0: lines that begin with 0 are looked at.
 class GuardedSoftmaxKernel : public FloatKernel {
  public:
-  GuardedSoftmaxKernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements, Team team)
-      : softmax_(std::move(softmax)), length_(length), stride_(stride), elements_(elements), team_(team) {}
+  GuardedSoftmaxKernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t lines, Team team)
+      : softmax_(std::move(softmax)), length_(length), lines_(lines), team_(team) {}
 
   void bind(std::size_t operand, std::byte* data) override {
     FloatKernel::bind(operand, data);
@@ -319,11 +320,11 @@ class GuardedSoftmaxKernel : public FloatKernel {
 
   void run() override {
     softmax_->run();
-    const int64_t block = length_ * stride_;
-    team_.divide(elements_ / block, 65536 / stride_ + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t at = begin; at < end; ++at) {
-        for (int64_t line = at * block; line < at * block + stride_; ++line) {
-          if (!(destination_[line] > 0) && !is_below_infinity(source_ + line)) fill(destination_ + line);
+    constexpr int64_t kLinesPerPart = 65536;
+    team_.divide(lines_, kLinesPerPart, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin * length_; at < end * length_; at += length_) {
+        if (!(destination_[at] > 0) && !is_below_infinity(source_ + at)) {
+          std::fill_n(destination_ + at, length_, std::numeric_limits<float>::quiet_NaN());
         }
       }
     });
@@ -333,15 +334,12 @@ class GuardedSoftmaxKernel : public FloatKernel {
   /// Whether all of a line are numbers or −∞, whose exponential is 0.
   [[nodiscard]] bool is_below_infinity(const float* line) const {
     int64_t below = 0;
-    for (int64_t k = 0; k < length_; ++k) below += line[k * stride_] <= std::numeric_limits<float>::max() ? 1 : 0;
+    for (int64_t k = 0; k < length_; ++k) below += line[k] <= std::numeric_limits<float>::max() ? 1 : 0;
     return below == length_;
-  }
-  void fill(float* line) const {
-    for (int64_t k = 0; k < length_; ++k) line[k * stride_] = std::numeric_limits<float>::quiet_NaN();
   }
 
   std::unique_ptr<Kernel> softmax_;
-  int64_t length_, stride_, elements_;
+  int64_t length_, lines_;
   Team team_;
 };
 
@@ -355,9 +353,8 @@ std::unique_ptr<Kernel> make_column_softmax_kernel(int64_t length, int64_t strid
   return std::make_unique<ColumnSoftmaxKernel>(length, stride, elements, team);
 }
 
-std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride, int64_t elements,
-                                                    Team team) {
-  return std::make_unique<GuardedSoftmaxKernel>(std::move(softmax), length, stride, elements, team);
+std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t lines, Team team) {
+  return std::make_unique<GuardedSoftmaxKernel>(std::move(softmax), length, lines, team);
 }
 
 std::unique_ptr<Kernel> make_attention_softmax_kernel(AttentionSoftmax spec, Team team) {

@@ -24,10 +24,10 @@ inline constexpr int64_t kShortSoftmax = 16;
 /// Softmax of f32 along `length` elements `stride` > 1 apart, dense, columns side by side. Operands as of LogSoftmax.
 [[nodiscard]] std::unique_ptr<Kernel> make_column_softmax_kernel(int64_t length, int64_t stride, int64_t elements, Team team);
 
-/// A softmax of f32 along `length` elements `stride` apart, dense; `softmax` is the library's, which takes NaN for +∞ and leaves the rest
-/// of such a line 0: here all of it is NaN. Operands as of LogSoftmax, not in place.
-[[nodiscard]] std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t stride,
-                                                                  int64_t elements, Team team);
+/// Softmax of `lines` lines of `length` f32 each, dense; `softmax` is the library's, which takes NaN for +∞ and leaves the rest of such a
+/// line 0: here all of it is NaN. Operands as of LogSoftmax, not in place.
+[[nodiscard]] std::unique_ptr<Kernel> make_guarded_softmax_kernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t lines,
+                                                                  Team team);
 
 /// The steps of an Attention between its two products, over scores of [batch, heads, queries, keys], f32, dense: what may not be seen gets
 /// 0, the rest softmax(softcap · tanh(scale · score / softcap) + mask).

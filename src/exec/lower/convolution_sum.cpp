@@ -4,20 +4,31 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "base/positions.h"
+#include "exec/constant_store.h"
+#include "exec/ids.h"
+#include "exec/lower/group.h"
 #include "exec/lower/stages.h"
+#include "exec/lower/value_facts.h"
+#include "exec/program.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
+#include "ops/op_version.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
 namespace {
 
-/// More nodes are no sum of branches, but a chain that would be walked again from each of its nodes.
-constexpr std::size_t kMostNodes = 64;
+/// The operands of a sum, at most. A longer chain is not searched: each of its nodes would walk it again.
+constexpr std::size_t kMostOperands = 64;
+/// Channels, at most, of a constant term: small_constant reads no more.
+constexpr int64_t kMostChannels = 65536;
 
 /// A term, and how its window moves.
 struct Branch {
@@ -45,7 +56,7 @@ class SumFinder {
     std::rotate(branches_.begin(), largest, largest + 1);
     ConvolutionSum out;
     for (Branch& branch : branches_) {
-      if (!place(branch)) return std::nullopt;
+      if (!place(branch) || !has_finite_affine(branch.term)) return std::nullopt;
       out.terms.push_back(std::move(branch.term));
     }
     out.terms.insert(out.terms.end(), constants_.begin(), constants_.end());
@@ -62,14 +73,13 @@ class SumFinder {
   [[nodiscard]] bool is(NodeId node, std::string_view op_type) const {
     return node != NodeId::none && node_at(node).node->op_type() == op_type;
   }
-  [[nodiscard]] bool is_addition(NodeId node) const { return is(node, "Add") || is(node, "Sum"); }
   [[nodiscard]] bool has_result_dims(ValueId value) const {
     return value != ValueId::none && facts_.is_tensor(value) && facts_.info(value).dims == dims_;
   }
 
   /// Whether a value is a constant number, or one for each channel.
   [[nodiscard]] bool is_per_channel(ValueId value) const {
-    if (!small_constant(facts_, value) || dims_.size() < 2) return false;
+    if (facts_.constant(value) == nullptr || dims_.size() < 2 || dims_[1] > kMostChannels) return false;
     const Dims& dims = facts_.info(value).dims;
     const std::size_t channel = dims_.size() - 1;  // counted from the end
     return dims.size() <= dims_.size() && (element_count(dims) == 1 || (dims.size() >= channel && element_count(dims) == dims_[1] &&
@@ -84,14 +94,14 @@ class SumFinder {
       additions.pop_back();
       nodes_.push_back(addition);
       for (const ValueId input : node_at(addition).inputs) {
-        if (nodes_.size() + additions.size() > kMostNodes || input == ValueId::none) return false;
+        if (branches_.size() + constants_.size() + additions.size() > kMostOperands || input == ValueId::none) return false;
         if (is_per_channel(input)) {
           constants_.push_back({.constant = input});
           continue;
         }
         if (!has_result_dims(input)) return false;
         const NodeId maker = maker_(input);
-        if (is_addition(maker)) {
+        if (maker != NodeId::none && is_addition(node_at(maker))) {
           additions.push_back(maker);
         } else if (!add_branch(input)) {
           return false;
@@ -106,8 +116,6 @@ class SumFinder {
     branch.operand = value;
     NodeId maker = maker_(value);
     if (is(maker, "BatchNormalization")) {
-      const auto affine = channel_affine_of(facts_, node_at(maker));
-      if (!affine || !affine->is_finite()) return false;
       branch.term.affine = &node_at(maker);
       branch.operand = node_at(maker).inputs[0];
       nodes_.push_back(maker);
@@ -128,13 +136,18 @@ class SumFinder {
     branch.operand = node.inputs[0];
     if (!facts_.is_tensor(branch.operand) || facts_.info(branch.operand).type != DataType::float32) return false;
     const KnownConstant* const weights = facts_.constant(node.inputs[1]);
-    const bool has_known_bias = node.input(2) == ValueId::none || small_constant(facts_, node.input(2)).has_value();
-    if (weights == nullptr || !has_known_bias) return false;
+    if (weights == nullptr || !has_known_bias(facts_, node)) return false;
     const ConvolutionShape shape = convolution_shape(node.call, facts_.info(branch.operand).dims, weights->dims());
     branch.term.convolution = &node;
     branch.window = shape.window;
     branch.groups = shape.groups;
     return true;
+  }
+
+  [[nodiscard]] bool has_finite_affine(const ConvolutionTerm& term) const {
+    if (term.affine == nullptr) return true;
+    const auto affine = channel_affine_of(facts_, *term.affine);
+    return affine && affine->is_finite();
   }
 
   /// Finds where the window of a branch lies in that of the first; false when it does not lie in it.
@@ -162,6 +175,15 @@ class SumFinder {
 };
 
 }  // namespace
+
+bool is_addition(const ProgramNode& node) {
+  const std::string& op = node.node->op_type();
+  return (op == "Add" || op == "Sum") && node.call.opset >= kNumpyOpset;
+}
+
+bool has_known_bias(const ValueFacts& facts, const ProgramNode& node) {
+  return node.input(2) == ValueId::none || small_constant(facts, node.input(2)).has_value();
+}
 
 std::optional<ConvolutionSum> find_convolution_sum(const Program& program, const ValueFacts& facts, NodeId root,
                                                    const std::function<NodeId(ValueId)>& maker) {

@@ -54,14 +54,14 @@ Tensor writable(Tensor tensor, const KnownConstant& constant) {
 
 /// The weights of one term, and where they go.
 struct TermWeights {
-  std::shared_ptr<KnownConstant> constant;  ///< null: the operand itself, which is a window of one element with weight 1
-  std::vector<double> scale;                ///< per output channel
-  Dims first;                               ///< of the spatial dims of the sum's window
+  std::shared_ptr<KnownConstant> weights;  ///< null: the operand itself, which is a window of one element with weight 1
+  std::vector<double> scale;               ///< per output channel
+  Dims first;                              ///< of the spatial dims of the sum's window
 };
 
 TermWeights weights_of(Lowering& lowering, const ConvolutionTerm& term, std::size_t channels) {
   TermWeights out{nullptr, std::vector<double>(channels, 1.0), term.first};
-  if (term.convolution != nullptr) out.constant = lowering.facts.state(term.convolution->inputs[1]).constant;
+  if (term.convolution != nullptr) out.weights = lowering.facts.state(term.convolution->inputs[1]).constant;
   if (term.affine != nullptr) out.scale = channel_affine_of(lowering.facts, *term.affine)->scale;
   return out;
 }
@@ -71,13 +71,13 @@ void add_weights(Tensor& sums, const TermWeights& term, const ConstantStore& sto
   int64_t first = 0;
   for (std::size_t i = 0; i < term.first.size(); ++i) first += term.first[i] * sums.strides()[i + 2];
   double* const to = sums.data<double>() + first;
-  if (term.constant == nullptr) {
+  if (term.weights == nullptr) {
     for (int64_t channel = 0; channel < sums.dims()[0]; ++channel) {
       to[channel * sums.strides()[0] + channel % sums.dims()[1] * sums.strides()[1]] += element_at(term.scale, channel);
     }
     return;
   }
-  const Tensor weights = store.read(*term.constant);
+  const Tensor weights = store.read(*term.weights);
   const float* const from = weights.data<float>();
   Dims channels(weights.dims().size(), 0);
   channels[0] = 1;
@@ -110,13 +110,12 @@ std::function<Tensor()> reader_of_sum(Lowering& lowering, const ConvolutionGroup
 
 /// Equal keys mean equal weights.
 std::string key_of_weights(Lowering& lowering, const ConvolutionGroup& group) {
-  const auto name = [](const ProgramNode* affine) { return "bn" + std::to_string(reinterpret_cast<uintptr_t>(affine->node)); };
   if (group.terms.empty()) return lowering.store().key_of(*lowering.constant(group.node->inputs[1])) + group.rest.affine_key;
   std::string key = "sum";
   for (const ConvolutionTerm& term : group.terms) {
     key += " " + relayout::to_string(term.first);
     if (term.convolution != nullptr) key += lowering.store().key_of(*lowering.constant(term.convolution->inputs[1]));
-    if (term.affine != nullptr) key += name(term.affine);
+    if (term.affine != nullptr) key += key_of_affine(lowering, *term.affine);
   }
   return key + group.rest.affine_key;
 }
@@ -125,7 +124,7 @@ void apply_affine(const ChannelAffine& affine, std::vector<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - affine.mean[i]) * affine.scale[i] + affine.bias[i];
 }
 
-/// What a term adds to each of the channels; nothing when that is nothing.
+/// The values that a term adds to the channels; none if it has no bias, constant or affine.
 std::optional<std::vector<double>> bias_of(const ValueFacts& facts, const ConvolutionTerm& term, std::size_t channels) {
   const ValueId value = term.convolution == nullptr ? term.constant : term.convolution->input(2);
   auto bias = small_constant(facts, value);
@@ -137,6 +136,12 @@ std::optional<std::vector<double>> bias_of(const ValueFacts& facts, const Convol
 }
 
 }  // namespace
+
+std::string key_of_affine(Lowering& lowering, const ProgramNode& node) {
+  std::string key = "affine" + std::to_string(reinterpret_cast<uintptr_t>(node.node));
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) key += ' ' + lowering.store().key_of(*lowering.constant(node.inputs[i]));
+  return key;
+}
 
 std::function<Tensor()> reader_of_weights(Lowering& lowering, const ConvolutionGroup& group) {
   if (!group.terms.empty()) return reader_of_sum(lowering, group);

@@ -29,6 +29,8 @@ struct ConvolutionGroup {
   ConvolutionRest rest;
 };
 
+/// Names the affine of a BatchNormalization: equal keys mean equal affines, of one node for the same contents of its operands.
+[[nodiscard]] std::string key_of_affine(Lowering& lowering, const ProgramNode& node);
 /// Gives the f32 weights, those of all terms added, with the affine in them; read anew at each call.
 [[nodiscard]] std::function<Tensor()> reader_of_weights(Lowering& lowering, const ConvolutionGroup& group);
 /// Weights as the library wants them.

@@ -1,4 +1,4 @@
-// Finds nodes that run as one step: what follows a convolution or product, and chains of elementwise operators.
+// Finds nodes that run as one step: a convolution or product and what follows it, sums of convolutions, chains of elementwise operators.
 #include "exec/lower/fuse.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class Fuser {
       if (is_concat(node)) divide(node);
     }
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      if (!taken_[*node] && is_addition(*node)) sum(*node);
+      if (!taken_[*node] && is_addition(node_at(*node))) sum(*node);
     }
     // Of several convolutions that end in one Add, the last takes it: the results of the others are there by then.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
@@ -72,8 +72,8 @@ class Fuser {
     std::ranges::sort(chains_, {}, [](const std::vector<NodeId>& chain) { return chain.back(); });
     std::vector<Group> out;
     for (const std::vector<NodeId>& chain : chains_) {
-      const auto special = special_.find(chain.front());
-      Group& group = out.emplace_back(special == special_.end() ? Group{} : special->second);
+      const auto special = parts_and_sums_.find(chain.front());
+      Group& group = out.emplace_back(special == parts_and_sums_.end() ? Group{} : special->second);
       for (const NodeId node : chain) group.nodes.push_back(&node_at(node));
     }
     return out;
@@ -116,12 +116,14 @@ class Fuser {
            (!is_concat(anchor) || guide_.made(node, 0) == guide_.made(anchor, 0));
   }
 
-  /// Takes a sum of convolutions that one computes, which ends in `root`.
+  /// Takes the sum that ends in `root` if one convolution can compute it.
   void sum(NodeId root) {
     if (node_at(root).output(0) == ValueId::none || !facts_.is_tensor(node_at(root).output(0))) return;
     auto found = find_convolution_sum(program_, facts_, root, [this](ValueId value) { return only_maker(value); });
-    if (!found || guide_.is_ordered(root).value_or(false) != guide_.is_ordered(found->nodes.front()).value_or(false)) return;
-    Group& group = special_[found->nodes.front()];
+    if (!found) return;
+    const bool order = guide_.is_ordered(found->nodes.front()).value_or(false);
+    if (!std::ranges::all_of(found->nodes, [&](NodeId node) { return guide_.is_ordered(node).value_or(order) == order; })) return;
+    Group& group = parts_and_sums_[found->nodes.front()];
     group.terms = std::move(found->terms);
     group.summed = found->nodes.size();
     grow(found->nodes, &Fuser::follows_convolution);
@@ -177,10 +179,10 @@ class Fuser {
     for (const NodeId node : std::span(chain).subspan(1)) behind.push_back(&node_at(node));
     int64_t channel = 0;
     for (const NodeId part : parts) {
-      special_[part] = {{}, behind, channel};
+      parts_and_sums_[part] = {{}, behind, channel};
       channel += element_at(dims(node_at(part).output(0)), 1);
     }
-    special_[concat].in_parts = true;
+    parts_and_sums_[concat].in_parts = true;
     chains_.push_back(std::move(chain));
   }
 
@@ -193,7 +195,7 @@ class Fuser {
     if ((axis < 0 ? axis + rank : axis) != 1) return out;
     for (const ValueId input : node.inputs) {
       const NodeId maker = only_maker(input);
-      if (maker == NodeId::none || !is_convolution(maker) || element_count(dims(input)) == 0 || !has_known_bias(maker)) return {};
+      if (maker == NodeId::none || !is_convolution(maker) || element_count(dims(input)) == 0 || !takes_affine(maker)) return {};
       out.push_back(maker);
     }
     return out;
@@ -212,10 +214,6 @@ class Fuser {
   }
 
   [[nodiscard]] bool is_concat(NodeId node) const { return node_at(node).node->op_type() == "Concat"; }
-  [[nodiscard]] bool is_addition(NodeId node) const {
-    const std::string& op = node_at(node).node->op_type();
-    return op == "Add" || op == "Sum";
-  }
   [[nodiscard]] bool is_convolution(NodeId node) const {
     const std::string& op = node_at(node).node->op_type();
     return op == "Conv" || op == "ConvTranspose";
@@ -244,7 +242,7 @@ class Fuser {
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == anchors_of(chain)) {
       const auto affine = channel_affine_of(facts_, node_at(node));
-      if (affine) return affine->is_finite() && (is_concat(chain.front()) || has_known_bias(chain.front()));
+      if (affine) return affine->is_finite() && (is_concat(chain.front()) || takes_affine(chain.front()));
     }
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
@@ -255,15 +253,12 @@ class Fuser {
 
   /// The nodes of a chain that its convolution stands for.
   [[nodiscard]] std::size_t anchors_of(const std::vector<NodeId>& chain) const {
-    const auto special = special_.find(chain.front());
-    return special == special_.end() ? 1 : special->second.summed;
+    const auto special = parts_and_sums_.find(chain.front());
+    return special == parts_and_sums_.end() ? 1 : special->second.summed;
   }
 
   /// Whether an affine can go into the bias of a convolution, or take the place of one.
-  [[nodiscard]] bool has_known_bias(NodeId node) const {
-    const ValueId bias = node_at(node).input(2);
-    return bias == ValueId::none || small_constant(facts_, bias).has_value();
-  }
+  [[nodiscard]] bool takes_affine(NodeId node) const { return has_known_bias(facts_, node_at(node)); }
 
   [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& /*chain*/, NodeId node, ValueId through) const {
     const auto stages = stages_of(facts_, node_at(node), through);
@@ -295,8 +290,8 @@ class Fuser {
   IdVector<NodeId, bool> runs_, taken_;
   IdVector<ValueId, NodeId> makers_;  ///< of first outputs
   std::vector<std::vector<NodeId>> chains_;
-  std::size_t chain_operands_ = 0;             ///< that stages of the chain which grows may have
-  std::unordered_map<NodeId, Group> special_;  ///< what groups are besides their nodes, by anchor
+  std::size_t chain_operands_ = 0;                    ///< that stages of the chain which grows may have
+  std::unordered_map<NodeId, Group> parts_and_sums_;  ///< what groups are besides their nodes, by anchor
 };
 
 }  // namespace

@@ -18,8 +18,8 @@ struct ConvolutionTerm {
   ValueId constant = ValueId::none;          ///< of one element, or one per channel
 };
 
-/// Nodes that become one piece of work: the first is the anchor. What each makes is read within the group alone, mostly by the next one
-/// (x · f(x) reads x twice: gated_stage_of, is_library_gelu).
+/// Nodes that become one piece of work: the first is the anchor. What each makes is read within the group alone, by the next one but for
+/// functions written out in several nodes (x · f(x) reads x twice: gated_stage_of, is_library_gelu) and for sums.
 struct Group {
   std::vector<const ProgramNode*> nodes;
   /// Nodes behind a Concat of channels, which this group computes for its own channels, those from `first_channel` on. What it then makes

@@ -34,7 +34,6 @@
 #include "model/attributes.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
-#include "ops/loops/loops.h"
 #include "ops/traits.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -105,7 +104,7 @@ std::optional<ConvolutionRest> rest_of_convolution(Lowering& lowering, const Gro
   if (affine && affine->is_finite()) {
     const auto channels = as_size(element_at(lowering.info(convolution.output(0)).dims, 1));
     out.affine = is_part ? affine->part(as_size(group.first_channel), channels) : std::move(affine);
-    out.affine_key = "bn" + std::to_string(reinterpret_cast<uintptr_t>(rest.front()->node)) + ":" + std::to_string(group.first_channel);
+    out.affine_key = key_of_affine(lowering, *rest.front()) + ':' + std::to_string(group.first_channel);
     through = rest.front()->output(0);
     rest = rest.subspan(1);
   }

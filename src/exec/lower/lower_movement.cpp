@@ -65,8 +65,8 @@ void emit_copy(Lowering& lowering, const Place& source, const Place& destination
 namespace {
 
 /// Copies a value that no view gives.
-void emit_copy(Lowering& lowering, ValueId value, const Place& source, const Place& destination, const Place& through) {
-  emit_copy(lowering, source, destination, through.desc);
+void emit_copy(Lowering& lowering, ValueId value, const Place& source, const Place& destination, const TensorDesc& through) {
+  emit_copy(lowering, source, destination, through);
   lowering.places.define(value, destination);
 }
 
@@ -95,8 +95,7 @@ bool lower_reshape(Lowering& lowering, const Group& group) {
     const TensorDesc planned = lowering.result_desc(node, 0, Order::contiguous);
     if (const auto strides = reshape_strides(planned, source.desc.dims)) {
       const Place destination = lowering.steps.new_place(planned);
-      emit_copy(lowering, node.outputs[0], source, destination,
-                view_of(destination, TensorDesc{planned.type, source.desc.dims, *strides}, 0));
+      emit_copy(lowering, node.outputs[0], source, destination, TensorDesc{planned.type, source.desc.dims, *strides});
       return true;
     }
   }
@@ -108,7 +107,7 @@ bool lower_reshape(Lowering& lowering, const Group& group) {
     const auto strides = reshape_strides(desc, source.desc.dims);
     if (!strides) continue;
     const Place destination = lowering.steps.new_place(desc);
-    emit_copy(lowering, node.outputs[0], source, destination, view_of(destination, TensorDesc{desc.type, source.desc.dims, *strides}, 0));
+    emit_copy(lowering, node.outputs[0], source, destination, TensorDesc{desc.type, source.desc.dims, *strides});
     return true;
   }
   return false;
@@ -140,7 +139,7 @@ bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view)
     return true;
   }
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, Order::contiguous));
-  emit_copy(lowering, node.outputs[0], view, destination, destination);
+  emit_copy(lowering, node.outputs[0], view, destination, destination.desc);
   return false;
 }
 
@@ -154,7 +153,7 @@ bool lower_blocks(Lowering& lowering, const Group& group) {
   const TensorDesc desc = lowering.result_desc(node, 0, inside ? Order::channels_last : Order::contiguous);
   const Place destination = lowering.steps.new_place(desc);
   const auto views = block_views(node.call, Tensor(source.desc, nullptr, nullptr), Tensor(desc, nullptr, nullptr));
-  emit_copy(lowering, node.outputs[0], view_of(source, views.from.desc(), 0), destination, view_of(destination, views.to.desc(), 0));
+  emit_copy(lowering, node.outputs[0], view_of(source, views.from.desc(), 0), destination, views.to.desc());
   return true;
 }
 
@@ -172,7 +171,7 @@ bool lower_tile(Lowering& lowering, const Group& group) {
     to.strides.insert(to.strides.end(), {stride * dim, stride});
   }
   to.dims = from.dims;
-  emit_copy(lowering, node.outputs[0], view_of(source, std::move(from), 0), destination, view_of(destination, std::move(to), 0));
+  emit_copy(lowering, node.outputs[0], view_of(source, std::move(from), 0), destination, to);
   return true;
 }
 

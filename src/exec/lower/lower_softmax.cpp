@@ -36,8 +36,8 @@ std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node)
 
 }  // namespace
 
-/// By a kernel for short lines, or the library's, which drops NaN in some rows: they are looked for. As written, the operator's own kernel
-/// computes it.
+/// By kernels for short lines and for lines whose elements lie apart, or the library's, which drops NaN in some rows: they are looked for.
+/// As written, the operator's own kernel computes it.
 bool lower_softmax(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
@@ -60,7 +60,7 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   } else if (MadePrimitive made = lowering.library().make(Softmax{source.desc, source.desc, *axis}); made.primitive) {
     kernel =
         make_guarded_softmax_kernel(make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}}),
-                                    length, stride, element_count(x.dims), team);
+                                    length, element_count(x.dims) / length, team);
   } else {
     return false;
   }
