@@ -195,12 +195,12 @@ class Team {
 
   alignas(64) Tickets tickets_;
   Piece piece_;
-  std::atomic<bool> may_wait_{false};  ///< parts of this piece of work may wait for each other
   std::vector<std::thread> helpers_;
   std::atomic<bool> patient_{false};           ///< there are processors to spin on
   alignas(64) std::atomic<uint32_t> left_{0};  ///< parts that are not finished
   std::atomic<bool> caller_sleeps_{false};
-  alignas(64) Signal calls_;  ///< tells helpers that there are parts to take
+  std::atomic<bool> may_wait_{false};  ///< parts of this piece of work may wait for each other
+  alignas(64) Signal calls_;           ///< tells helpers that there are parts to take
   std::atomic<bool> stop_{false}, is_alone_{false}, was_rescued_{false};
   alignas(64) std::atomic<uint32_t> met_{0};  ///< parts that wait in meet()
   Signal meetings_;                           ///< at each, all parts have met

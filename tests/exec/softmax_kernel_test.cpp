@@ -1,4 +1,4 @@
-// Softmax of short and of long lines, against the formula in double.
+// Softmax of short and of long lines, and of columns side by side, against the formula in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ TEST(Softmax, OfColumnsKeepsNanToItsColumn) {
   builder.input("x", {2, 4}).node("Softmax", {"x"}, {"y"}).integer("axis", 0).output("y");
   const std::vector<float> x{1, kNan, -kInfinity, -kInfinity, 1, 0, -kInfinity, 3};
   const std::vector<float> got = values_of(run_in(Mode::optimized, *builder.build(), {{"x", tensor_of({2, 4}, x)}}).outputs.at(0));
-  for (const std::size_t i : {1, 2, 5, 6}) EXPECT_TRUE(std::isnan(got[i])) << i;
+  for (const std::size_t i : {1U, 2U, 5U, 6U}) EXPECT_TRUE(std::isnan(got[i])) << i;
   EXPECT_EQ((std::vector<float>{got[0], got[3], got[4], got[7]}), (std::vector<float>{0.5F, 0, 0.5F, 1}));
 }
 

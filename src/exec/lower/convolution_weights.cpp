@@ -4,18 +4,29 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
+#include "exec/lower/lowering.h"
+#include "exec/lower/order.h"
 #include "exec/lower/places.h"
+#include "exec/lower/stages.h"
 #include "exec/lower/step_writer.h"
 #include "exec/lower/value_facts.h"
+#include "exec/primitives.h"
+#include "exec/program.h"
 #include "ops/loops/loops.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {

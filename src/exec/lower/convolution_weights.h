@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/kernels/kernel.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/stages.h"

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/narrow_convolution_kernel.h"
@@ -27,7 +26,6 @@
 #include "exec/lower/stages.h"
 #include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
-#include "exec/lower/value_facts.h"
 #include "exec/lower/winograd.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
