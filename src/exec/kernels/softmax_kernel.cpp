@@ -169,7 +169,7 @@ void join_columns(T* values, const Columns& shape, const Join& join) {
 
 void softmax_of_columns(float* out, const float* in, const Columns& shape, ColumnSums& known) {
   take_largest(known.most, in, shape);
-  join_columns(known.most, shape, larger);
+  join_columns(known.most, shape, [](float a, float b) { return larger(a, b); });
   add_exponentials(out, in, shape, known);
   join_columns(known.sums, shape, std::plus<>());
   std::transform(known.sums, known.sums + shape.width, known.part, [](double sum) { return static_cast<float>(sum); });
