@@ -31,7 +31,8 @@ inline constexpr double kMildDeviations[] = {0.25, 0.01};
 
 /// Samples when something is unexplained; and when the proof is complete, or but for constants that rounding may have changed.
 inline constexpr int kSamples = 4, kSamplesOfProved = 1;
-/// Samples over which nodes are compared one by one: of the usual size, and reaching far.
+/// Samples over which nodes are compared one by one: of the usual size, and reaching far. So many are all where the proof is complete but
+/// for constants that nearly agree.
 inline constexpr int kLayerSamples = 2;
 
 /// The double-precision reference runs plain loops: beyond so many multiply-accumulates per sample it takes too long.

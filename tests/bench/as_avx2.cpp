@@ -1,7 +1,8 @@
 // Preloaded, it makes a process see a processor of the AVX2 class: cpuid traps, and its answer is without AVX-512, AMX and the newer
 // instructions for AVX registers. What a program and its libraries choose by cpuid follows, functions that are chosen while the program is
 // loaded among them. It needs no library, so that every program can load it, whichever its C library.
-// Where processor or hypervisor cannot trap cpuid, the process ends with exit code 77.
+// Where processor or hypervisor cannot trap cpuid, the process ends with exit code 77; with RELAYOUT_COPIES it answers the illegal
+// instructions instead that as_avx2.py put in the place of cpuid in copies of programs and libraries.
 //   LD_PRELOAD=build/release/tests/as_avx2.so PROGRAM
 #include <asm/prctl.h>
 #include <asm/unistd.h>
@@ -12,6 +13,15 @@
 
 namespace {
 
+#ifdef RELAYOUT_COPIES
+constexpr bool kIsTrapped = false;
+constexpr int kSignal = SIGILL;
+constexpr unsigned char kInstruction[] = {0x0f, 0x0b};  // ud2
+#else
+constexpr bool kIsTrapped = true;
+constexpr int kSignal = SIGSEGV;
+constexpr unsigned char kInstruction[] = {0x0f, 0xa2};  // cpuid
+#endif
 constexpr long kNotSupported = 77;
 constexpr int kSetCpuid = 0x1012;  // ARCH_SET_CPUID of Linux 4.12
 
@@ -56,11 +66,11 @@ void hide(uint32_t leaf, uint32_t subleaf, Answer& answer) {
 void answer_cpuid(int /*signal*/, siginfo_t* /*info*/, void* context) {
   greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto* const at = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
-  if (at[0] != 0x0f || at[1] != 0xa2) system_call(__NR_exit_group, 128 + SIGSEGV);  // a fault of the program's own
+  if (at[0] != kInstruction[0] || at[1] != kInstruction[1]) system_call(__NR_exit_group, 128 + kSignal);  // a fault of the program's own
   const auto leaf = static_cast<uint32_t>(registers[REG_RAX]), subleaf = static_cast<uint32_t>(registers[REG_RCX]);
-  trap_cpuid(false);
+  if (kIsTrapped) trap_cpuid(false);
   Answer answer = ask(leaf, subleaf);
-  trap_cpuid(true);
+  if (kIsTrapped) trap_cpuid(true);
   hide(leaf, subleaf, answer);
   registers[REG_RAX] = answer.a;
   registers[REG_RBX] = answer.b;
@@ -84,8 +94,8 @@ extern "C" [[gnu::naked]] void as_avx2_return() {
 void start() {
   constexpr unsigned long kRestorer = 0x04000000;
   const KernelAction action{answer_cpuid, SA_SIGINFO | SA_NODEFER | kRestorer, as_avx2_return, 0};
-  system_call(__NR_rt_sigaction, SIGSEGV, reinterpret_cast<long>(&action), 0, sizeof action.mask);
-  if (trap_cpuid(true) == 0) return;
+  system_call(__NR_rt_sigaction, kSignal, reinterpret_cast<long>(&action), 0, sizeof action.mask);
+  if (!kIsTrapped || trap_cpuid(true) == 0) return;
   static constexpr char kWords[] = "as_avx2: this processor, or its hypervisor, cannot hide instructions\n";
   system_call(__NR_write, 2, reinterpret_cast<long>(kWords), sizeof kWords - 1);
   system_call(__NR_exit_group, kNotSupported);
