@@ -355,13 +355,12 @@ std::optional<std::vector<LayerResult>> compare_open_layers(const LayerTask& tas
   if (!excerpt) return std::nullopt;
   FedRuns runs(task, layers, &*excerpt);
   runs.capture();
-  runs.measure_floors(0, rules::kFirstDraws);
-  runs.feed_candidate();
+  compare_fed(runs, layers);
   if (runs.has_misfed()) return std::nullopt;
   std::vector<LayerResult> results;
   for (const std::size_t i : excerpt->asked()) {
     const Layer& layer = layers.all()[i];
-    if (!layer.compared || layer.differs() || layer.flat || wants_all_draws(runs, layer)) return std::nullopt;
+    if (!layer.compared || layer.differs() || layer.flat || layer.other_structure) return std::nullopt;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, false, &suspects);
   }
   return results;

@@ -18,7 +18,7 @@ namespace relayout {
 [[nodiscard]] std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects);
 
 /// The same for the layers alone that `suspects` names a difference of: the nodes of neither model run that have no part in them, which
-/// costs a fraction. Nothing unless every such layer is well within the floor of the first draw: then the layers around it decide too.
+/// costs a fraction. Nothing where one of them differs: then the layers around it decide too.
 [[nodiscard]] std::optional<std::vector<LayerResult>> compare_open_layers(const LayerTask& task, const Suspects& suspects);
 
 /// The same for one model in another mode, without a judgement of who is right: every node's distance and floor. Values inside a fused
