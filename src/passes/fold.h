@@ -29,7 +29,7 @@ struct Absorption {
 ///     x1 = BatchNormalization (x, γ, β, μ, σ²)    y = Conv (x, W', B')
 ///     y = Conv (x1, W, B)                         W' = W · a[i],  B' = B + Σ W · t[i],  t = β − a · μ
 ///
-/// (Jacob et al., arXiv:1712.05877, section 3.2. What o and i are for ConvTranspose, Gemm and MatMul: linear_operator.h.)
+/// (What o and i are for ConvTranspose, Gemm and MatMul: linear_operator.h.)
 struct AffineFold {
   std::vector<Absorption> parts;
   bool is_behind = true;

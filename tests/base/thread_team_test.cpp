@@ -78,29 +78,37 @@ TEST(ThreadTeam, PartsMeetOnOneProcessor) {
       .join();
 }
 
-/// On one processor a team does not help, and is not called for short pieces of work; a loop of many tasks gets help all the same.
+/// On one processor a team does not help: a loop behind short pieces of work leaves it asleep, and is offered to it when it turns out long.
+/// That is long before helpers look by themselves, after 100 ms. Attempts, as the team is looked at again now and then.
 TEST(ThreadTeam, ALongLoopIsOfferedToATeamThatIsNotCalled) {
-  using Clock = std::chrono::steady_clock;
-  const auto compute = [](std::chrono::microseconds time) {
-    const auto end = Clock::now() + time;
-    while (Clock::now() < end) {
-    }
-  };
   std::thread([&] {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
     const std::thread::id caller = std::this_thread::get_id();
-    std::atomic<int> helped{0};
-    for (int attempt = 0; attempt < 50 && helped == 0; ++attempt) {
-      for (int piece = 0; piece < 300; ++piece) run(2, Parts::equal, [&](int) { compute(std::chrono::microseconds(100)); });
-      parallel_for(40, 2, [&](int64_t) {
-        compute(std::chrono::milliseconds(1));
-        helped += std::this_thread::get_id() == caller ? 0 : 1;
+    bool was_left_asleep = false, was_offered = false;
+    for (int attempt = 0; attempt < 50 && !was_offered; ++attempt) {
+      for (int piece = 0; piece < 300; ++piece) {
+        run(2, Parts::equal, [](int) {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+          while (std::chrono::steady_clock::now() < end) {
+          }
+        });
+      }
+      std::atomic<int> helped{0};
+      std::atomic<bool> is_asleep{false};
+      parallel_for(30, 2, [&](int64_t task) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(task == 0 ? 5 : 1));
+        const bool is_caller = std::this_thread::get_id() == caller;
+        if (task == 0) is_asleep = is_caller && helped == 0;
+        helped += is_caller ? 0 : 1;
       });
+      was_left_asleep = was_left_asleep || is_asleep;
+      was_offered = is_asleep && helped > 0;
     }
-    EXPECT_GT(helped, 0);
+    EXPECT_TRUE(was_left_asleep);
+    EXPECT_TRUE(was_offered);
   }).join();
 }
 

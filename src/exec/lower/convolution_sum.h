@@ -23,7 +23,7 @@ struct ConvolutionSum {
 [[nodiscard]] bool has_known_bias(const ValueFacts& facts, const ProgramNode& node);
 
 /// The sum that `root` ends, if one convolution can compute it: its window holds all others, and their weights, added in double and rounded
-/// once, are its weights. RepVGG merges its branches in this way (arXiv 2101.03697, section 3.3). `maker` gives the node that makes a value
+/// once, are its weights. RepVGG and MobileOne are trained with such branches. `maker` gives the node that makes a value
 /// which nothing else reads and that is free to be taken; else none.
 [[nodiscard]] std::optional<ConvolutionSum> find_convolution_sum(const Program& program, const ValueFacts& facts, NodeId root,
                                                                  const std::function<NodeId(ValueId)>& maker);
