@@ -4,7 +4,6 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <ratio>
@@ -84,8 +83,8 @@ void log_detail(const std::string& message) {
   logger().info(in_locale(message));
 }
 
-void log_time(const std::string& what, std::chrono::duration<double, std::milli> time) {
-  log_detail(what + ": " + fixed(time.count(), 2) + " ms");
+void log_time(const std::string& what, double seconds) {
+  log_detail(what + ": " + fixed(seconds * 1000, 2) + " ms");
 }
 
 }  // namespace relayout

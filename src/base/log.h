@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +36,6 @@ class HeldWarnings {
 };
 void log_detail(const std::string& message);  ///< with verbose only
 /// "WHAT: 1.23 ms", with verbose only.
-void log_time(const std::string& what, std::chrono::duration<double, std::milli> time);
+void log_time(const std::string& what, double seconds);
 
 }  // namespace relayout

@@ -2,7 +2,6 @@
 #include "cli/progress.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <mutex>
@@ -17,8 +16,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(500);
-constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr double kPatience = 0.5, kInterval = 0.1;  // seconds
 constexpr int64_t kBarColumns = 24;
 
 /// "40 s", "12 min", "3 h 20 min"
@@ -33,8 +31,7 @@ std::string rough_duration(double seconds) {
 
 }  // namespace
 
-Progress::Progress(bool enabled)
-    : enabled_(enabled && error_is_terminal() && log_level() != LogLevel::quiet), next_(Clock::now() + kPatience) {}
+Progress::Progress(bool enabled) : enabled_(enabled && error_is_terminal() && log_level() != LogLevel::quiet), next_(kPatience) {}
 
 Progress::~Progress() {
   clear();
@@ -42,7 +39,7 @@ Progress::~Progress() {
 
 bool Progress::is_due() {
   if (!enabled_) return false;
-  const auto now = Clock::now();
+  const double now = watch_.seconds();
   if (now < next_) return false;
   next_ = now + kInterval;
   return true;

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/clock.h"
 
 namespace relayout::cli {
 
@@ -31,10 +32,10 @@ class Progress {
   [[nodiscard]] bool is_due();
   void show(std::string_view what, int64_t done, int64_t total, const std::string& amount);
 
-  using Clock = std::chrono::steady_clock;
   bool enabled_;
   bool shown_ = false;
-  Clock::time_point next_;
+  Stopwatch watch_;
+  double next_;  ///< seconds on it, before which nothing is shown
   std::mutex mutex_;
 };
 

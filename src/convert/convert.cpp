@@ -4,7 +4,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <iterator>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -46,18 +46,16 @@ namespace relayout {
 namespace {
 
 /// Wall time of the stages, as -v shows it.
-class Stopwatch {
+class Stages {
  public:
-  void stage(std::string_view name) {
-    const auto now = Clock::now();
-    log_time(std::string(name), now - last_);
-    last_ = now;
+  void end(std::string_view name) {
+    log_time(std::string(name), last_.seconds());
+    last_ = Stopwatch();
   }
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  [[nodiscard]] double seconds() const { return all_.seconds(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now(), last_ = start_;
+  Stopwatch all_, last_;
 };
 
 struct Counts {
@@ -192,7 +190,7 @@ enum class Ranges { assumed, looked_at, looked_at_again };
 
 ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options,
                       Ranges ranges) {
-  Stopwatch watch;
+  Stages stages;
   ConvertResult result;
   result.input = input;
   result.output = output;
@@ -224,7 +222,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   layout::check_sizes(options.rewrite.sizes, layout::size_names(model->graph()));
   check_declared_types(*model);
   warn_about_unknown(*model);
-  watch.stage("load");
+  stages.end("load");
   check_interrupt();
 
   {
@@ -244,12 +242,12 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.initializers_after = after.initializers;
   result.all_folded = after.batch_norms == 0;
   if (options.stamp) stamp(*model, result.passes);
-  watch.stage("passes");
+  stages.end("passes");
   check_interrupt();
 
   if (options.verify && exit_code(result, options) == 0) {
     result.verification = verify_draft(*model, result, options, saving);
-    watch.stage("verify");
+    stages.end("verify");
   }
 
   // The last place to say no: after this there is a file.
@@ -260,9 +258,9 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     result.data = saved.data;
     result.left_behind = saved.left_behind;
     result.written = true;
-    watch.stage("save");
+    stages.end("save");
   }
-  result.seconds = watch.seconds();
+  result.seconds = stages.seconds();
   return result;
 }
 

@@ -4,7 +4,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/positions.h"
 #include "base/random.h"
 #include "layout/axis_order.h"
@@ -34,9 +34,7 @@
 namespace relayout::exec {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kLongEnough{10};
+constexpr int64_t kLongEnough = 10'000'000;  ///< nanoseconds
 constexpr int kLeastRuns = 3, kMostRuns = 200;
 constexpr int64_t kMostElements = int64_t{1} << 28;  ///< of all operands: larger ones keep their default
 
@@ -62,11 +60,11 @@ class Bench {
       Executor executor(model->graph(), options);
       (void)executor.run(inputs_);
       auto best = std::numeric_limits<int64_t>::max();
-      const auto begin = Clock::now();
-      for (int i = 0; i < kMostRuns && (i < kLeastRuns || Clock::now() - begin < kLongEnough); ++i) {
-        const auto start = Clock::now();
+      const Stopwatch all;
+      for (int i = 0; i < kMostRuns && (i < kLeastRuns || all.nanoseconds() < kLongEnough); ++i) {
+        const Stopwatch one;
         (void)executor.run(inputs_);
-        best = std::min<int64_t>(best, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+        best = std::min(best, one.nanoseconds());
       }
       return best;
     } catch (const Error& error) {

@@ -99,9 +99,6 @@ struct RunServices {
 /// Runs the steps: binds what changed since the last run, and leaves the exports in `state`.
 void run_steps(Plan& plan, RunState& state, const RunServices& services);
 
-/// Of the steady clock.
-[[nodiscard]] int64_t steady_nanoseconds() noexcept;
-
 /// Name of a node in StepInfo: its own, or that of its first output where it has none.
 [[nodiscard]] const std::string& name_of(const Node& node);
 /// "call › node"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "base/text.h"

@@ -1,12 +1,12 @@
 // Runs a plan: binds what changed since the last run, then step after step.
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/indexed.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
@@ -101,10 +101,6 @@ Plan::~Plan() {
     doomed.pop_back();
     take(*plan);
   }
-}
-
-int64_t steady_nanoseconds() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void run_steps(Plan& plan, RunState& state, const RunServices& services) {

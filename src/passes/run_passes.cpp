@@ -1,11 +1,11 @@
 // Runs, times and checks passes, in the order of the table.
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <span>
 #include <string>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
@@ -35,11 +35,11 @@ void run_pass(Model& model, const Pass& pass, PassContext& context) {
   const bool checks = true;
 #endif
   const std::string before = debug >= 2 ? to_text(model) : std::string();
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   context.pass = pass.name;
   pass.run(model.graph(), context);
   for (const auto& function : model.functions()) pass.run(*function, context);
-  log_time(std::string(pass.name), std::chrono::steady_clock::now() - start);
+  log_time(std::string(pass.name), watch.seconds());
   if (debug >= 3) std::ofstream("relayout-" + std::string(pass.name) + ".onnxtxt") << to_text(model);
   if (!checks) return;
   try {

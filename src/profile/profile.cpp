@@ -2,7 +2,6 @@
 #include "relayout/profile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/statistics.h"
 #include "profile/causes.h"
 #include "profile/recorder.h"
@@ -28,14 +28,6 @@ constexpr int kLeastWarmUps = 3;
 constexpr double kSteady = 0.05, kWarmUpSeconds = 1;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr double kBusy = 0.9;  ///< of the processor time that the threads would take
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
 
 /// Until three runs in a row are alike, or a second is over: caches, branch predictors and the processor's clock settle.
 void warm_up(Subject& subject) {

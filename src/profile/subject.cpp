@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/interrupt.h"
 #include "base/text.h"
@@ -36,19 +36,8 @@
 namespace relayout {
 namespace {
 
-int64_t wall_clock() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Of all threads of this process.
-int64_t processor_clock() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 double microseconds_since(int64_t begin) {
-  return static_cast<double>(wall_clock() - begin) / kNanosecondsPerMicrosecond;
+  return static_cast<double>(steady_nanoseconds() - begin) / kNanosecondsPerMicrosecond;
 }
 
 /// Errors say which model they are about.
@@ -78,7 +67,7 @@ std::string precision_of(const Graph& graph) {
 }  // namespace
 
 Subject::Subject(const std::filesystem::path& path, const ProfileOptions& options) : name_(path.string()), options_(&options) {
-  const int64_t begin = wall_clock();
+  const int64_t begin = steady_nanoseconds();
   model_ = Model::load(path, options.load);
   load_us_ = microseconds_since(begin);
   context_ = current_context(options.threads > 0 ? options.threads : available_cpus());
@@ -116,7 +105,7 @@ void Subject::open() {
   execute.mode = options_->mode;
   execute.threads = options_->threads;
   execute.seed = options_->seed;
-  const int64_t begin = wall_clock();
+  const int64_t begin = steady_nanoseconds();
   executor_ = std::make_unique<Executor>(model_->graph(), execute);
   (void)executor_->run(inputs_, &times_);
   const double all = microseconds_since(begin);
@@ -151,17 +140,17 @@ void Subject::renew() {
 }
 
 int64_t Subject::warm_up() {
-  const int64_t begin = wall_clock();
+  const int64_t begin = steady_nanoseconds();
   (void)executor_->run(inputs_);
-  return wall_clock() - begin;
+  return steady_nanoseconds() - begin;
 }
 
 Subject::Time Subject::measure(Noting noting) {
   check_interrupt();
-  const int64_t processor = processor_clock(), begin = wall_clock();
+  const int64_t processor = processor_nanoseconds(), begin = steady_nanoseconds();
   const Outputs outputs = executor_->run(inputs_, noting == Noting::steps ? &times_ : nullptr);
-  const int64_t end = wall_clock();
-  const Time time{end - begin, processor_clock() - processor};
+  const int64_t end = steady_nanoseconds();
+  const Time time{end - begin, processor_nanoseconds() - processor};
   if (noting == Noting::nothing) return time;
   if (times_.begins.size() != recorder_->kept().steps()) fail_of_random_values();
   recorder_->add(begin, end, time.processor, times_);

@@ -3,7 +3,6 @@
 #include "verify/candidate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
@@ -61,7 +61,7 @@ Candidate::Candidate(const Pair& pair, const Reference& reference, const Floors&
 }
 
 void Candidate::run(std::size_t count) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::size_t last = std::min(count, reference_->samples().size());
   pair_->steps->expect(static_cast<int64_t>(last - samples_));
   const auto session = pair_->open(pair_->b, pair_->execute_options(mode_));
@@ -80,7 +80,7 @@ void Candidate::run(std::size_t count) {
     }
     if (samples_ == 0) look_for_renames(run.outputs);
   }
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds_ += watch.seconds();
 }
 
 void Candidate::compare(std::size_t output, std::size_t sample, const Datum& candidate) {

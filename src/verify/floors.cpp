@@ -3,12 +3,12 @@
 #include "verify/floors.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
@@ -23,21 +23,12 @@
 #include "verify/session.h"
 
 namespace relayout {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 Floors::Floors(const Pair& pair, const Reference& reference)
     : pair_(&pair), reference_(&reference), noise_(pair.a.model->graph()), floors_(reference.outputs().count()) {}
 
 void Floors::measure() {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   const std::size_t first = joined_.size(), last = reference_->samples().size();
   if (first == last) return;
   for (std::size_t i = 0; i < floors_.size(); ++i) {
@@ -47,26 +38,26 @@ void Floors::measure() {
   joined_.resize(last, false);
   draws_ = std::max(draws_, rules::kFirstDraws);
   draw(first, 0, draws_);
-  seconds_ += seconds_since(start);
+  seconds_ += watch.seconds();
   if (!pair_->proved && !are_healthy()) (void)complete();
 }
 
 bool Floors::complete() {
   if (draws_ >= rules::kNoiseDraws) return false;
-  const auto start = Clock::now();
+  const Stopwatch watch;
   draw(0, draws_, rules::kNoiseDraws - draws_);
   draws_ = rules::kNoiseDraws;
-  seconds_ += seconds_since(start);
+  seconds_ += watch.seconds();
   return true;
 }
 
 void Floors::firm_up(int64_t fewest_elements) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   const int64_t firm = (rules::kFirmElements + fewest_elements - 1) / std::max<int64_t>(fewest_elements, 1);
   const int wanted = static_cast<int>(std::max<int64_t>(rules::kNoiseDraws + rules::kMoreDraws, std::min(firm, rules::kFirmElements)));
   if (wanted > draws_) draw(0, draws_, wanted - draws_);
   draws_ = std::max(draws_, wanted);
-  seconds_ += seconds_since(start);
+  seconds_ += watch.seconds();
 }
 
 void Floors::draw(std::size_t first, int first_draw, int count) {
@@ -84,7 +75,7 @@ void Floors::draw(std::size_t first, int first_draw, int count) {
 }
 
 void Floors::join_reference(std::size_t first, std::size_t last) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   std::vector<std::size_t> wanted;
   for (std::size_t s = first; s < last; ++s) {
     if (!joined_[s] && reference_->samples()[s].macs <= rules::kReferenceMacs) wanted.push_back(s);
@@ -96,7 +87,7 @@ void Floors::join_reference(std::size_t first, std::size_t last) {
     pair_->steps->next("reference in double precision");
     widen_by(*session, reference_->inputs_of(s), s, /*is_reference=*/true);
   }
-  seconds_ += seconds_since(start);
+  seconds_ += watch.seconds();
 }
 
 void Floors::widen_by(Session& session, const Inputs& inputs, std::size_t sample, bool is_reference) {

@@ -3,11 +3,11 @@
 #include "verify/reference.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
+#include "base/clock.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
@@ -107,24 +107,24 @@ void Reference::compare_again(Session& session, const Outputs& first) {
 
 void Reference::repeat() {
   if (!waits_to_repeat_ || samples_.empty()) return;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   pair_->steps->expect(1);
   pair_->steps->next("reference");
   Outputs first;
   for (std::size_t i = 0; i < outputs_.count(); ++i) first.push_back(outputs_.value(i, 0));
   compare_again(*pair_->open(pair_->a, pair_->execute_options(Mode::as_written)), first);
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds_ += watch.seconds();
 }
 
 void Reference::run(int count, double deviation) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   pair_->steps->expect(count);
   const auto session = pair_->open(pair_->a, pair_->execute_options(Mode::as_written));
   for (int i = 0; i < count; ++i) {
     pair_->steps->next("reference");
     run_next(*session, deviation);
   }
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds_ += watch.seconds();
 }
 
 void Reference::run_next(Session& session, double deviation) {

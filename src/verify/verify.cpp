@@ -3,7 +3,6 @@
 #include "relayout/verify.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/numbers.h"
 #include "base/sha256.h"
@@ -535,7 +535,7 @@ void execute(Pair& pair, VerifyResult& result) {
 }  // namespace
 
 VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSession open) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Steps steps(options.progress);
   VerifyResult result = describe_run(a, b, options);
   read_files(a, b, options, result);
@@ -547,7 +547,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
     execute(pair, result);
   }
   conclude(pair, result);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,7 @@ std::string printed(LogLevel level) {
   testing::internal::CaptureStderr();
   log_warning("weights {} 100 %");
   log_detail("stage");
-  log_time("load", std::chrono::microseconds(41236));
+  log_time("load", 0.041236);
   set_log_level(LogLevel::normal);
   return testing::internal::GetCapturedStderr();
 }

@@ -13,13 +13,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/text.h"
@@ -27,8 +28,6 @@
 
 namespace relayout {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Bytes that are kept of each stream.
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
@@ -104,15 +103,17 @@ class Child {
     waitpid(id_, nullptr, 0);
   }
 
-  /// Reads what it prints until it has closed both streams or the time is over; false in the latter case.
-  bool read_all(Clock::time_point deadline, std::string& out, std::string& err) {
+  /// Seconds since its start.
+  [[nodiscard]] double seconds() const { return watch_.seconds(); }
+  /// Reads what it prints until it has closed both streams or `timeout` seconds are over; false in the latter case.
+  bool read_all(double timeout, std::string& out, std::string& err) {
     constexpr int kLookAround = 100;  // milliseconds between looks at signals
     std::array<pollfd, 2> streams{pollfd{out_.read.number(), POLLIN, 0}, pollfd{err_.read.number(), POLLIN, 0}};
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
       check_interrupt();
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      const double left = std::ceil((timeout - seconds()) * 1000);
       if (left <= 0) return false;
-      if (poll(streams.data(), streams.size(), static_cast<int>(std::min<int64_t>(left, kLookAround))) < 0 && errno != EINTR)
+      if (poll(streams.data(), streams.size(), static_cast<int>(std::min<double>(left, kLookAround))) < 0 && errno != EINTR)
         fail_with_errno("poll");
       take(streams[0], out);
       take(streams[1], err);
@@ -123,12 +124,12 @@ class Child {
   void end() { kill(id_, SIGKILL); }
 
   /// Its status, once it has ended.
-  int wait(Clock::time_point deadline) {
+  int wait(double timeout) {
     int status = 0;
     // It has closed its streams and is about to end; most do within the first pauses.
     constexpr useconds_t kLeastPause = 20, kMostPause = 2000;
     for (useconds_t pause = kLeastPause; waitpid(id_, &status, WNOHANG) == 0; pause = std::min(2 * pause, kMostPause)) {
-      if (Clock::now() > deadline) end();
+      if (seconds() > timeout) end();
       usleep(pause);
     }
     id_ = 0;
@@ -148,6 +149,7 @@ class Child {
     text.append(buffer.data(), std::min(as_size(count), kMostOutput - text.size()));
   }
 
+  Stopwatch watch_;
   pid_t id_ = 0;
   Pipe out_, err_;
 };
@@ -156,16 +158,14 @@ class Child {
 
 ChildResult run_child(const std::vector<std::string>& command, double timeout) {
   ChildResult result;
-  const auto start = Clock::now();
-  const auto deadline = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
   Child child(command);
-  result.timed_out = !child.read_all(deadline, result.out, result.err);
+  result.timed_out = !child.read_all(timeout, result.out, result.err);
   if (result.timed_out) child.end();
-  const int status = child.wait(deadline);
+  const int status = child.wait(timeout);
   if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
-  if (result.signal == SIGKILL && Clock::now() > deadline) result.timed_out = true;
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (result.signal == SIGKILL && child.seconds() > timeout) result.timed_out = true;
+  result.seconds = child.seconds();
   return result;
 }
 

@@ -1,7 +1,6 @@
 // Many cases of a tree, each in a process of its own: what crashes or hangs ends alone.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "relayout/error.h"
@@ -198,7 +198,7 @@ std::vector<std::string> case_names(const SuiteTrees& trees, const std::optional
 }
 
 SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const ExpectedCases expected = options.expected.empty() ? ExpectedCases() : read_expected_cases(options.expected);
   SuiteResult result;
   result.tree = trees.tree.string();
@@ -224,7 +224,7 @@ SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options) {
   result.cases = run.all();
   result.interruption = run.interruption();
   expect(result.cases, expected, options.allow_inconclusive);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

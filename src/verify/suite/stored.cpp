@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
@@ -42,7 +42,6 @@ namespace relayout {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 /// The files prefix_0.pb, prefix_1.pb … of a folder, as far as they are numbered without gaps.
 std::vector<fs::path> numbered_files(const fs::path& directory, const std::string& prefix) {
@@ -214,7 +213,7 @@ class StoredVerification {
       if (options_->progress) options_->progress(to_string(mode), done_, total_);
       ++done_;
       Attempt& attempt = add_attempt(set, mode);
-      const auto start = Clock::now();
+      const Stopwatch watch;
       try {
         if (!session) session.emplace(side_, execute_options(mode));
         run_set(*session, attempt);
@@ -223,7 +222,7 @@ class StoredVerification {
         attempt.result.status = "unsupported";
         attempt.result.message = error.what();
       }
-      attempt.result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      attempt.result.seconds = watch.seconds();
     }
   }
 

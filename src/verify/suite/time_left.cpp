@@ -2,7 +2,6 @@
 #include "verify/suite/time_left.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -56,8 +55,7 @@ void TimeLeft::drop(const std::string& name) {
 std::optional<double> TimeLeft::seconds() const {
   constexpr double kEnough = 0.02;  // share of the work that makes a pace
   if (done_ <= 0 || done_ < kEnough * (done_ + left_)) return std::nullopt;
-  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  return elapsed * left_ / done_;
+  return watch_.seconds() * left_ / done_;
 }
 
 }  // namespace relayout

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "relayout/suite.h"
 
 namespace relayout {
@@ -28,8 +28,7 @@ class TimeLeft {
  private:
   int64_t take(const std::string& name);
 
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
+  Stopwatch watch_;
   std::map<std::string, int64_t> times_;  ///< of those that are not done
   double done_ = 0, left_ = 0;
 };

@@ -1,0 +1,32 @@
+// The clocks of the system, without <chrono>: that header brings in all of std::format, which every file would instantiate.
+#include "base/clock.h"
+
+#include <cstdint>
+#include <ctime>
+
+namespace relayout {
+namespace {
+
+constexpr int64_t kPerSecond = 1'000'000'000;
+
+int64_t read(clockid_t clock) noexcept {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * kPerSecond + time.tv_nsec;
+}
+
+}  // namespace
+
+int64_t steady_nanoseconds() noexcept {
+  return read(CLOCK_MONOTONIC);
+}
+
+int64_t processor_nanoseconds() noexcept {
+  return read(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double Stopwatch::seconds() const noexcept {
+  return static_cast<double>(nanoseconds()) / double{kPerSecond};
+}
+
+}  // namespace relayout
