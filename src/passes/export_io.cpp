@@ -125,7 +125,7 @@ class PortMatcher {
     if (transpose != nullptr) return Skip{Reason::already_channels_last, "", Verdict::not_applicable};
     if (output.producer() == nullptr) return NotApplicable{};
     auto found = match_port(output);
-    if (std::holds_alternative<PortRewrite>(found) && is_output_elsewhere(output)) return Skip{Reason::conv_output_captured, {}};
+    if (std::holds_alternative<PortRewrite>(found) && is_output_elsewhere(output)) return Skip{Reason::operator_output_captured, {}};
     return found;
   }
 

@@ -51,7 +51,7 @@ std::variant<AffineFold, Skip> fold_into(Neighbours& side, bool is_behind, PassC
     auto part = is_behind ? absorb_behind(branch, context) : absorb_in_front(branch, context);
     if (auto* const skip = std::get_if<Skip>(&part)) {
       const bool is_one_of_several = side.branches.size() > 1 && skip->reason != Reason::excluded;
-      const Reason shared = is_behind ? Reason::concat_branch : Reason::bn_output_shared;
+      const Reason shared = is_behind ? Reason::concat_branch : Reason::affine_output_shared;
       if (is_one_of_several) obstacles.note(shared, branch.target->label() + ": " + std::string(to_string(skip->reason)));
       if (!is_one_of_several || !is_behind) obstacles.note(std::move(*skip));
     } else {
@@ -135,10 +135,10 @@ Match<AffineFold> match_other(const Node& node, PassContext& context) {
   const Value& value = *node.input(data);
   const Arithmetic arithmetic = arithmetic_of(node);
   if (arithmetic == Arithmetic::add) {
-    if (is_squared) return Skip{Reason::conv_output_shared, quote(value.name()) + " is read twice"};
+    if (is_squared) return Skip{Reason::operator_output_shared, quote(value.name()) + " is read twice"};
     return NotApplicable{};
   }
-  if (arithmetic == Arithmetic::subtract && value.uses().size() > 1) return Skip{Reason::conv_output_shared, quote(value.name())};
+  if (arithmetic == Arithmetic::subtract && value.uses().size() > 1) return Skip{Reason::operator_output_shared, quote(value.name())};
   // Without a constant operand nothing was to be folded: a square, a gate, the product of HardSwish and GELU. One that only a caller may
   // replace is a constant that --freeze makes.
   const Value* const other = is_squared || node.inputs().size() != 2 ? nullptr : node.input(1 - data);

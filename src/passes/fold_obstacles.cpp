@@ -94,13 +94,13 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
     return;
   }
   if (value.uses().size() == 1 && !value.is_output()) return;
-  if (value.is_captured()) obstacles.note(Reason::conv_output_captured, quote(value.name()));
-  if (value.is_own_output()) obstacles.note(Reason::conv_output_visible, quote(value.name()));
+  if (value.is_captured()) obstacles.note(Reason::operator_output_captured, quote(value.name()));
+  if (value.is_own_output()) obstacles.note(Reason::operator_output_visible, quote(value.name()));
   int own = 0;
   for (const Use& use : value.uses()) {
     if (use.node == &reader && ++own == 1) continue;
     if (&use.node->graph() != &value.graph() || reads_dims_for_constants(use, context)) continue;
-    obstacles.note(Reason::conv_output_shared, quote(value.name()) + " is read by " + use.node->label());
+    obstacles.note(Reason::operator_output_shared, quote(value.name()) + " is read by " + use.node->label());
     return;
   }
 }
@@ -144,7 +144,7 @@ class Behind {
         if (auto skip = carry_up(*producer, affines, context_)) return stop(*producer, blocking(*producer, std::move(*skip)));
         const Value* const second = producer->output(1);  // the mask of a Dropout
         if (second != nullptr && (!second->uses().empty() || second->is_output()))
-          out_.obstacles.note(Reason::conv_output_shared, quote(second->name()) + " is read");
+          out_.obstacles.note(Reason::operator_output_shared, quote(second->name()) + " is read");
         if (passes_through(*producer, context_)) out_.path.push_back({producer, 0});
         input = 0;
       }
@@ -185,7 +185,7 @@ class Behind {
       out_.obstacles.note(skip);
       return true;
     }
-    if (skip.reason == Reason::bn_output_shared || skip.reason == Reason::pads_with_shift) return false;
+    if (skip.reason == Reason::affine_output_shared || skip.reason == Reason::pads_with_shift) return false;
     out_.found = true;
     out_.obstacles.note(skip.reason, skip.detail.empty() ? producer.label() : skip.detail);
     return true;
@@ -248,14 +248,14 @@ class Ahead {
     if (steps == kLongestWay) return stop(&value, {Reason::no_linear_neighbour, {}});
     Obstacles obstacles;
     std::swap(obstacles, out_.obstacles);
-    if (value.is_output()) out_.obstacles.note(Reason::bn_output_shared, quote(value.name()) + " is a graph output");
+    if (value.is_output()) out_.obstacles.note(Reason::affine_output_shared, quote(value.name()) + " is a graph output");
     bool is_followed = false;
     for (const Use& use : value.uses()) {
       if (&use.node->graph() == &value.graph() && reads_dims_for_constants(use, context_)) continue;
       follow(value, use, affines, steps);
       is_followed = true;
     }
-    if (value.uses().size() > 1 && out_.obstacles.any()) out_.obstacles.note(Reason::bn_output_shared, quote(value.name()));
+    if (value.uses().size() > 1 && out_.obstacles.any()) out_.obstacles.note(Reason::affine_output_shared, quote(value.name()));
     if (!is_followed) out_.obstacles.note(Reason::no_linear_neighbour, {});
     out_.obstacles.note(obstacles);
   }

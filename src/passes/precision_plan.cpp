@@ -209,7 +209,7 @@ void PrecisionPlan::decide(Node& node) {
   if (is_excluded(node, context_.options)) {
     nodes_.emplace_back(&node, Skip{Reason::excluded});
   } else if (std::ranges::any_of(node.outputs(), is_shared_output)) {
-    nodes_.emplace_back(&node, Skip{Reason::conv_output_captured});
+    nodes_.emplace_back(&node, Skip{Reason::operator_output_captured});
   } else if (std::ranges::all_of(node.inputs(), is_fixed) && !(has_trait(node, Trait::multiplies) && numbers_.depends_on_run(node))) {
     numbers_.note_constant(node);
     if (auto harm = change_.narrows() ? numbers_.harm_by_magnitude(node, changing_operands(node, variables)) : std::nullopt) {

@@ -108,7 +108,7 @@ TEST(ConvertReport, AffinesThatStayAreSummedUp) {
   ConvertResult result = densenet();
   result.passes.emplace_back("fold-affine");
   result.findings.push_back(finding("fold-affine", "Mul", "m"));
-  result.findings.push_back(finding("fold-affine", "Div", "gelu", Verdict::skipped, Reason::conv_output_shared));
+  result.findings.push_back(finding("fold-affine", "Div", "gelu", Verdict::skipped, Reason::operator_output_shared));
   EXPECT_THAT(convert_text(result, {}), HasSubstr("  fold-affine           1 of 2 scales and shifts, 1 stays (-v says why)\n"));
   EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("gelu")));
   EXPECT_THAT(convert_text(result, {.verbose = true}),

@@ -2,11 +2,42 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "support/paths.h"
 
 namespace relayout::passes {
 namespace {
+
+/// Enumerators of Reason as the header has them, in order.
+std::vector<std::string> enumerators() {
+  std::ifstream header(source_folder() + "/include/relayout/findings.h");
+  std::vector<std::string> out;
+  bool is_inside = false;
+  for (std::string line; std::getline(header, line);) {
+    if (line.starts_with("};")) is_inside = false;
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (is_inside && line.compare(begin, 2, "//") != 0) out.push_back(line.substr(begin, line.find(',') - begin));
+    if (line.starts_with("enum class Reason")) is_inside = true;
+  }
+  return out;
+}
+
+TEST(Findings, ReasonsArePrintedAsTheyAreNamed) {
+  const std::vector<std::string> names = enumerators();
+  ASSERT_EQ(names.size(), static_cast<std::size_t>(Reason::count_) + 1);
+  for (int i = 0; i < static_cast<int>(Reason::count_); ++i) {
+    std::string name = names[static_cast<std::size_t>(i)];
+    std::ranges::replace(name, '_', '-');
+    EXPECT_EQ(to_string(static_cast<Reason>(i)), name);
+  }
+}
 
 TEST(Findings, EachReasonHasItsOwnCodeAndText) {
   std::set<std::string_view> codes, texts;
@@ -24,8 +55,8 @@ TEST(Findings, EachReasonHasItsOwnCodeAndText) {
 TEST(Findings, CodesOfTheClosedSet) {
   // Reason codes: relied on by readers of the JSON.
   EXPECT_EQ(to_string(Reason::not_constant), "not-constant");
-  EXPECT_EQ(to_string(Reason::conv_output_shared), "operator-output-shared");
-  EXPECT_EQ(to_string(Reason::bn_output_shared), "affine-output-shared");
+  EXPECT_EQ(to_string(Reason::operator_output_shared), "operator-output-shared");
+  EXPECT_EQ(to_string(Reason::affine_output_shared), "affine-output-shared");
   EXPECT_EQ(to_string(Reason::no_linear_neighbour), "no-linear-neighbour");
   EXPECT_EQ(to_string(Reason::unknown_op_between), "unknown-op-between");
   EXPECT_EQ(to_string(Reason::pads_with_shift), "pads-with-shift");

@@ -78,7 +78,7 @@ const std::vector<FoldCase> kCases = {
     {"F108aSquare", conv("y = Mul (c, c)", ""), 0, {}, 17, true},
     {"F108aPow", conv("y = Pow (c, k)", "float k = {2.0}"), 0, Reason::not_affine},
     {"F108aSqrt", conv("y = Sqrt (c)", ""), 0, Reason::not_affine},
-    {"F108bTwice", conv("y = Add (c, c)", ""), 0, Reason::conv_output_shared},
+    {"F108bTwice", conv("y = Add (c, c)", ""), 0, Reason::operator_output_shared},
     {"F109Gate",
      "g (float[2,3,5,6] x, float[2,4,1,1] g) => (float[2,4,3,4] y) <float[4,3,3,3] W> { c = Conv (x, W)  y = Mul (c, g) }",
      0,
@@ -107,7 +107,7 @@ const std::vector<FoldCase> kCases = {
      6},
     {"F112bOpset6Suffix", conv("y = Add <broadcast = 1> (c, k)", "float[4] k"), 0, Reason::not_per_channel, 6},
     {"F113Sum", conv("y = Sum (c, k)", kC), 1},
-    {"F114InputIsGraphOutput", conv("y = Mul (c, k)", kC, "float[2,4,3,4] y, float[2,4,3,4] c"), 0, Reason::conv_output_visible},
+    {"F114InputIsGraphOutput", conv("y = Mul (c, k)", kC, "float[2,4,3,4] y, float[2,4,3,4] c"), 0, Reason::operator_output_visible},
     {"F115aMulInFrontOfPadded", in_front("n = Mul (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[3,1,1] k", "float[2,4,5,6] y"), 1},
     {"F115bDivByScalar", in_front("n = Div (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float k = {255.0}", "float[2,4,5,6] y"), 1},
     {"F115bOfUnknownBatchAndSpace",
@@ -153,7 +153,7 @@ const std::vector<FoldCase> kCases = {
           "float[4,1,1] var, float e = {0.001}, float q = {-0.5}, float[4,1,1] m, float[4,1,1] s, float[4,1,1] b"),
      4},
     {"F119InstanceNormalizationInDisguise", conv("v = ReduceMean <axes = [2,3]> (c)  d = Sub (c, v)  y = Mul (d, s)", "float[4,1,1] s"), 0,
-     Reason::conv_output_shared},
+     Reason::operator_output_shared},
 };
 
 std::string name_of_case(const ::testing::TestParamInfo<FoldCase>& info) {

@@ -223,7 +223,7 @@ TEST(FoldBatchNormConstants, ShapeOfTheConvolutionsOwnResult) {
   // Dims are needed elsewhere too: those of what the convolution makes now are the same.
   EXPECT_EQ(expect_fold(scaled_by_own_shape(", float[1,4,6,6] u", "u = Reshape (z, d) "), 1).count("Shape"), 1);
   // Elements are not, nor is a shape that a caller sees.
-  expect_skip("fold-batch-norm", scaled_by_own_shape(", float[1,4,6,6] u", "u = Relu (c) "), Reason::conv_output_shared);
+  expect_skip("fold-batch-norm", scaled_by_own_shape(", float[1,4,6,6] u", "u = Relu (c) "), Reason::operator_output_shared);
 }
 
 TEST(FoldBatchNormConstants, F41Arithmetic) {

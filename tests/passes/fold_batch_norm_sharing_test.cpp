@@ -37,13 +37,13 @@ const std::string kYZ = "float[1,4,3,3] y, float[1,4,3,3] z";
 
 TEST(FoldBatchNormSharing, F49ConvOutputShared) {
   const auto result = expect_skip(kFoldBatchNorm, two(kYZ, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  z = Relu (c)"),
-                                  Reason::conv_output_shared);
+                                  Reason::operator_output_shared);
   EXPECT_THAT(result.details(), HasSubstr("Relu"));
 }
 
 TEST(FoldBatchNormSharing, F50ConvOutputIsGraphOutput) {
   expect_skip(kFoldBatchNorm, two("float[1,4,3,3] c, " + kY, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)"),
-              Reason::conv_output_visible);
+              Reason::operator_output_visible);
 }
 
 TEST(FoldBatchNormSharing, F51ConvOutputCaptured) {
@@ -51,13 +51,13 @@ TEST(FoldBatchNormSharing, F51ConvOutputCaptured) {
               "g (bool k, float[1,4,5,5] x) => (" + kYZ + ") <float[4,4,3,3] W, " + parameters(4) +
                   R"(> { c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)
     z = If (k) <then_branch = t () => (float[1,4,3,3] p) { p = Relu (c) }, else_branch = e () => (float[1,4,3,3] q) { q = Abs (x) }> })",
-              Reason::conv_output_captured);
+              Reason::operator_output_captured);
 }
 
 TEST(FoldBatchNormSharing, F52TwoBehindOne) {
   expect_skip(kFoldBatchNorm,
               two(kYZ, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  z = BatchNormalization (c, s2, b2, m2, var2)"),
-              Reason::conv_output_shared);
+              Reason::operator_output_shared);
 }
 
 TEST(FoldBatchNormSharing, F53OneWeightOneFold) {
