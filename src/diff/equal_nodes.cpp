@@ -12,7 +12,7 @@
 #include "base/positions.h"
 #include "proof/account.h"
 #include "proof/claim.h"
-#include "proof/compare_nodes.h"
+#include "proof/node_differences.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"

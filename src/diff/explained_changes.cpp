@@ -16,11 +16,11 @@
 #include "diff/change_list.h"
 #include "diff/unexplained_changes.h"
 #include "proof/account.h"
+#include "proof/cancelling_transposes.h"
 #include "proof/claim.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "proof/sides.h"
-#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/model_diff.h"
 

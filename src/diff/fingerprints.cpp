@@ -19,9 +19,9 @@
 #include "model/tensor_data.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "proof/cancelling_transposes.h"
 #include "proof/linear.h"
 #include "proof/side.h"
-#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

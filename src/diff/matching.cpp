@@ -11,8 +11,8 @@
 
 #include "base/positions.h"
 #include "diff/fingerprints.h"
-#include "proof/compare_nodes.h"
 #include "proof/linear.h"
+#include "proof/node_differences.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 

@@ -7,7 +7,7 @@
 #include "diff/fingerprints.h"
 #include "diff/matching.h"
 #include "proof/claim.h"
-#include "proof/compare_nodes.h"
+#include "proof/node_differences.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"

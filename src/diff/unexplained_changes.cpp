@@ -14,7 +14,7 @@
 #include "diff/unread_constants.h"
 #include "proof/account.h"
 #include "proof/claim.h"
-#include "proof/compare_nodes.h"
+#include "proof/node_differences.h"
 #include "proof/sides.h"
 #include "proof/versions.h"
 #include "relayout/graph.h"

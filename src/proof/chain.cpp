@@ -11,11 +11,11 @@
 #include "base/positions.h"
 #include "ops/axis.h"
 #include "proof/affine_steps.h"
+#include "proof/cancelling_transposes.h"
 #include "proof/linear.h"
 #include "proof/passable.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
-#include "proof/transposes.h"
 #include "relayout/graph.h"
 
 namespace relayout::proof {

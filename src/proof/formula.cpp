@@ -19,11 +19,11 @@
 #include "model/domains.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "proof/cancelling_transposes.h"
 #include "proof/float_types.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sums.h"
-#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

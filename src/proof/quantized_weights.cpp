@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "proof/cancelling_transposes.h"
 #include "proof/claim.h"
-#include "proof/compare_nodes.h"
 #include "proof/examine.h"
+#include "proof/node_differences.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"
-#include "proof/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

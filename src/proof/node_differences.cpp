@@ -1,6 +1,6 @@
 // Compares two nodes: operator and attributes, tensors among them by their elements.
 
-#include "proof/compare_nodes.h"
+#include "proof/node_differences.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

@@ -1,6 +1,6 @@
 // What a Transpose permutes, and pairs of Transposes that cancel.
 
-#include "proof/transposes.h"
+#include "proof/cancelling_transposes.h"
 
 #include <cstddef>
 #include <cstdint>
