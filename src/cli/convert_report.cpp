@@ -18,6 +18,7 @@
 #include "relayout/findings.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
+#include "report/display_width.h"
 #include "report/json.h"
 #include "report/line_breaks.h"
 #include "report/table.h"

@@ -24,6 +24,7 @@
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "relayout/types.h"
+#include "report/display_width.h"
 #include "report/short_names.h"
 #include "report/table.h"
 

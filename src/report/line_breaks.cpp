@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/display_width.h"
 #include "report/short_names.h"
-#include "report/table.h"
 
 namespace relayout {
 namespace {

@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/table.h"
+#include "base/utf8.h"
+#include "report/display_width.h"
 
 namespace relayout {
 namespace {
@@ -29,8 +30,7 @@ std::size_t columns_left(std::size_t width, std::size_t cuts, std::size_t others
 std::string part(std::string_view name, std::size_t count, bool is_last) {
   std::vector<std::string_view> characters;
   while (!name.empty()) {
-    std::size_t length = 1;
-    while (length < name.size() && (static_cast<unsigned char>(name[length]) & 0xC0U) == 0x80U) ++length;
+    const std::size_t length = std::max<std::size_t>(first_character(name).length, 1);
     characters.push_back(name.substr(0, length));
     name.remove_prefix(length);
   }

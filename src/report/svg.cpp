@@ -10,9 +10,9 @@
 
 #include "base/numbers.h"
 #include "report/chart.h"
+#include "report/display_width.h"
 #include "report/markup.h"
 #include "report/short_names.h"
-#include "report/table.h"
 
 namespace relayout {
 namespace {

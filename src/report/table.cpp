@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "base/locale.h"
+#include "report/display_width.h"
 #include "report/short_names.h"
 
 namespace relayout {
@@ -19,31 +18,6 @@ namespace {
 
 /// SGR codes in the order of Style.
 constexpr auto kCodes = std::to_array<std::string_view>({"", "1", "32", "31", "33", "2"});
-
-/// The code point at `position`, which moves behind it; a stray byte stands for itself.
-uint32_t next_code_point(std::string_view text, std::size_t& position) {
-  const auto byte = [&](std::size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
-  const uint32_t first = byte(position++);
-  const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : first >= 0xC0 ? 1 : 0;
-  uint32_t point = more == 0 ? first : first & (0x3FU >> more);
-  for (int i = 0; i < more && position < text.size() && (byte(position) & 0xC0U) == 0x80U; ++i) {
-    point = (point << 6U) | (byte(position++) & 0x3FU);
-  }
-  return point;
-}
-
-bool is_combining(uint32_t point) {
-  return (point >= 0x300 && point <= 0x36F) || (point >= 0x200B && point <= 0x200F) || (point >= 0x20D0 && point <= 0x20F0) ||
-         (point >= 0xFE00 && point <= 0xFE0F);
-}
-
-/// East Asian wide and fullwidth blocks, emoji (Unicode Standard Annex 11).
-bool is_wide(uint32_t point) {
-  return (point >= 0x1100 && point <= 0x115F) || (point >= 0x2E80 && point <= 0xA4CF && point != 0x303F) ||
-         (point >= 0xAC00 && point <= 0xD7A3) || (point >= 0xF900 && point <= 0xFAFF) || (point >= 0xFE30 && point <= 0xFE6F) ||
-         (point >= 0xFF00 && point <= 0xFF60) || (point >= 0xFFE0 && point <= 0xFFE6) || (point >= 0x1F300 && point <= 0x1F64F) ||
-         (point >= 0x1F900 && point <= 0x1F9FF) || (point >= 0x20000 && point <= 0x3FFFD);
-}
 
 /// Names may be shortened, sentences not.
 bool is_name(std::string_view text) {
@@ -56,16 +30,6 @@ std::string paint(std::string_view text, Style style, bool color) {
   const std::string_view code = kCodes[static_cast<std::size_t>(style)];
   if (!color || code.empty() || text.empty()) return std::string(text);
   return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
-}
-
-std::size_t display_width(std::string_view text) {
-  if (measures_ascii()) return ascii_text(text).size();
-  std::size_t width = 0;
-  for (std::size_t position = 0; position < text.size();) {
-    const uint32_t point = next_code_point(text, position);
-    if (!is_combining(point)) width += is_wide(point) ? 2 : 1;
-  }
-  return width;
 }
 
 void TextTable::row(std::vector<Cell> cells) {

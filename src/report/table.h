@@ -14,9 +14,6 @@ enum class Style { plain, strong, good, bad, warning, faint };
 /// `text` as a terminal shows it in `style` when `color`, else as it is.
 [[nodiscard]] std::string paint(std::string_view text, Style style, bool color);
 
-/// Columns that `text` takes on a terminal: code points, without combining marks and counting wide ones twice.
-[[nodiscard]] std::size_t display_width(std::string_view text);
-
 enum class Align { left, right };
 
 struct Cell {

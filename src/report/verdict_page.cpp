@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/display_width.h"
 #include "report/markup.h"
 #include "report/page.h"
 #include "report/table.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "report/display_width.h"
 #include "report/short_names.h"
 #include "report/table.h"
 
