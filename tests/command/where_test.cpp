@@ -1,0 +1,72 @@
+// `cmake/dev where`: the index of the source tree.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "command/command_test.h"
+
+namespace relayout::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+ProcessResult where(const fs::path& top, const std::string& words = "") {
+  // The build root has no awk by that name.
+  const std::string script = "command -v awk > /dev/null || awk() { gawk \"$@\"; }; eval \"$(sed -n '/^where()/,/^}/p' '" +
+                             source_folder() + "/cmake/dev')\"; die() { echo \"$*\" >&2; exit 1; }; where " + words;
+  return run_process({"/bin/bash", "-euo", "pipefail", "-c", script}, {.environment = {{"top", top.string()}}});
+}
+
+class WhereTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    write("src/ops/sums.cpp", "// Running totals along an axis.\n// Either end may come first.\n#include <vector>\n\nint kFirstOne = 1;\n");
+    write("src/ops/sums.h", "#pragma once\n\n/// Declared here.\nint sum();\n");
+    write("include/cut.h",
+          "#pragma once\n\n/// The cheapest way\n/// to part a graph.\nint cut();\n\n/// Totals of something else.\nint other();\n");
+  }
+
+  void write(const std::string& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+};
+
+TEST_F(WhereTest, ListsEachFileWithTheFirstLineOfItsOpeningComment) {
+  const ProcessResult all = where(folder_.path());
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(all.out, "include/cut.h: The cheapest way\nsrc/ops/sums.cpp: Running totals along an axis.\n");
+}
+
+TEST_F(WhereTest, FindsAllWordsInNameAndOpeningComment) {
+  EXPECT_EQ(where(folder_.path(), "totals").out, "src/ops/sums.cpp: Running totals along an axis.\n");
+  EXPECT_EQ(where(folder_.path(), "SUMS either").out, "src/ops/sums.cpp: Running totals along an axis.\n");
+  EXPECT_EQ(where(folder_.path(), "part a graph").out, "include/cut.h: The cheapest way\n");
+}
+
+TEST_F(WhereTest, LooksIntoTheFilesWhereNoOpeningCommentHasTheWords) {
+  EXPECT_EQ(where(folder_.path(), "kfirstone").out, "src/ops/sums.cpp\n");
+  EXPECT_EQ(where(folder_.path(), "int cut").out, "include/cut.h\n");
+  const ProcessResult nowhere = where(folder_.path(), "'*x*'");
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_EQ(nowhere.out + nowhere.err, "where: no source file has '*x*'\n");
+}
+
+TEST_F(WhereTest, EverySourceFileOfThisTreeHasItsLine) {
+  const std::string index = "\n" + where(source_folder()).out;
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_folder()) / "src")) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string name = fs::relative(entry.path(), source_folder()).string();
+    const std::size_t at = index.find("\n" + name + ": ");
+    ASSERT_NE(at, std::string::npos) << name;
+    EXPECT_NE(index[at + name.size() + 3], '\n') << name << " opens without a sentence";
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+}  // namespace
+}  // namespace relayout::test
