@@ -1,8 +1,9 @@
 // The clocks of the system, without <chrono>: that header brings in all of std::format, which every file would instantiate.
 #include "base/clock.h"
 
+#include <time.h>
+
 #include <cstdint>
-#include <ctime>
 
 namespace relayout {
 namespace {

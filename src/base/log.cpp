@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <mutex>
-#include <ratio>
 #include <set>
 #include <string>
 #include <vector>

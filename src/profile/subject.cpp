@@ -1,8 +1,6 @@
 // One model ready to be timed. The first run makes the plan; what it costs beyond its steps is told apart from running.
 #include "profile/subject.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

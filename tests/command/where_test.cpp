@@ -9,7 +9,6 @@ namespace relayout::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 ProcessResult where(const fs::path& top, const std::string& words = "") {
   // The build root has no awk by that name.
