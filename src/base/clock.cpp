@@ -26,6 +26,10 @@ int64_t processor_nanoseconds() noexcept {
   return read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+int64_t thread_nanoseconds() noexcept {
+  return read(CLOCK_THREAD_CPUTIME_ID);
+}
+
 double Stopwatch::seconds() const noexcept {
   return static_cast<double>(nanoseconds()) / double{kPerSecond};
 }

@@ -8,6 +8,8 @@ namespace relayout {
 [[nodiscard]] int64_t steady_nanoseconds() noexcept;
 /// Nanoseconds that all threads of this process have spent on processors.
 [[nodiscard]] int64_t processor_nanoseconds() noexcept;
+/// The same of the calling thread.
+[[nodiscard]] int64_t thread_nanoseconds() noexcept;
 
 /// How long something takes.
 class Stopwatch {

@@ -23,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/team_watch.h"
 
 namespace relayout {
@@ -61,13 +62,6 @@ void sleep_on(std::atomic<uint32_t>& word, uint32_t value, Time time) {
 
 void wake(std::atomic<uint32_t>& word, int count) {
   ::syscall(SYS_futex, address(word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
-}
-
-/// Processor time of the calling thread.
-Time running_time() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + Time(time.tv_nsec);
 }
 
 int processors() {
@@ -138,7 +132,7 @@ class PieceTimes {
     watch_.pause(now - last_end_);
     is_open_ = true;
     begin_ = now;
-    running_before_ = running_time();
+    running_before_ = Time(thread_nanoseconds());
     asleep_ = Time{};
   }
   /// The caller slept so long, in a piece of whatever parts.
@@ -149,7 +143,7 @@ class PieceTimes {
     if (!may_be_alone) {
       watch_ = TeamWatch();
     } else if (watch_.note(piece)) {
-      watch_.close(end - begin_, asleep_, running_time() - running_before_);
+      watch_.close(end - begin_, asleep_, Time(thread_nanoseconds()) - running_before_);
       is_open_ = false;
     }
   }
