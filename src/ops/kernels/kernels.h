@@ -54,7 +54,7 @@ ComputeFunction gather, gather_elements, gather_nd;
 InferFunction infer_scatter_elements, infer_scatter_nd;
 ComputeFunction scatter_elements, scatter_nd;
 
-// topk.cpp
+// top_k.cpp
 InferFunction infer_arg, infer_top_k;
 ComputeFunction arg_max, arg_min, top_k;
 
