@@ -34,40 +34,92 @@ bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
   return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || is_library_gelu(stage);
 }
 
-class Fuser {
+bool is_concat(const ProgramNode& node) {
+  return node.node->op_type() == "Concat";
+}
+
+bool is_convolution(const ProgramNode& node) {
+  const std::string& op = node.node->op_type();
+  return op == "Conv" || op == "ConvTranspose";
+}
+
+bool is_matrix_product(const ProgramNode& node) {
+  const std::string& op = node.node->op_type();
+  return op == "Gemm" || op == "MatMul";
+}
+
+bool is_elementwise(const ValueFacts& facts, const ProgramNode& node) {
+  return std::ranges::any_of(node.inputs, [&](ValueId input) {
+    if (input == ValueId::none || facts.state(input).constant || node.output(0) == ValueId::none) return false;
+    if (facts.info(input).dims != facts.info(node.output(0)).dims) return false;
+    const auto stages = stages_of(facts, node, input);
+    return stages && are_own(*stages);
+  });
+}
+
+/// Of the stages that a node comes to.
+std::size_t most_operands(const ValueFacts& facts, const ProgramNode& node) {
+  constexpr std::size_t kOfAffine = 3;
+  return channel_affine_of(facts, node) ? kOfAffine : node.inputs.size() - 1;
+}
+
+/// The nodes that run in a plan and that no group has taken.
+class FreeNodes {
  public:
-  Fuser(const Program& program, const std::vector<NodeId>& nodes, const ValueFacts& facts, const LayoutGuide& guide)
-      : program_(program),
-        nodes_(nodes),
-        facts_(facts),
-        guide_(guide),
-        runs_(program.nodes().size(), false),
-        taken_(program.nodes().size(), false),
-        makers_(program.values().size(), NodeId::none) {
+  FreeNodes(const Program& program, const std::vector<NodeId>& nodes)
+      : program_(program), free_(program.nodes().size(), false), makers_(program.values().size(), NodeId::none) {
     for (const NodeId node : nodes) {
-      runs_[node] = true;
-      if (node_at(node).output(0) != ValueId::none) makers_[node_at(node).output(0)] = node;
+      free_[node] = true;
+      const ValueId made = program.nodes()[node].output(0);
+      if (made != ValueId::none) makers_[made] = node;
     }
   }
 
+  [[nodiscard]] bool has(NodeId node) const { return free_[node]; }
+  void take(NodeId node) { free_[node] = false; }
+
+  /// The one node that reads a value, if it is free; else none.
+  [[nodiscard]] NodeId only_reader(ValueId value) const {
+    if (value == ValueId::none || program_.readers(value) != 1 || program_.is_output(value)) return NodeId::none;
+    const NodeId reader = program_.consumers(value).front();
+    return has(reader) ? reader : NodeId::none;
+  }
+
+  /// The node that makes a value which one node reads, if both are free; else none.
+  [[nodiscard]] NodeId only_maker(ValueId value) const {
+    const NodeId maker = value == ValueId::none ? NodeId::none : makers_[value];
+    return maker == NodeId::none || !has(maker) || only_reader(value) == NodeId::none ? NodeId::none : maker;
+  }
+
+ private:
+  const Program& program_;
+  IdVector<NodeId, bool> free_;
+  IdVector<ValueId, NodeId> makers_;  ///< of first outputs
+};
+
+class Fuser {
+ public:
+  Fuser(const Program& program, const std::vector<NodeId>& nodes, const ValueFacts& facts, const LayoutGuide& guide)
+      : program_(program), nodes_(nodes), facts_(facts), guide_(guide), free_(program, nodes) {}
+
   std::vector<Group> run() {
     for (const NodeId node : nodes_) {
-      if (is_concat(node)) divide(node);
+      if (is_concat(node_at(node))) divide(node);
     }
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      if (!taken_[*node] && is_addition(node_at(*node))) sum(*node);
+      if (free_.has(*node) && is_addition(node_at(*node))) sum(*node);
     }
     // Of several convolutions that end in one Add, the last takes it: the results of the others are there by then.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      if (taken_[*node]) continue;
-      if (is_convolution(*node)) grow({*node}, &Fuser::follows_convolution);
-      if (is_product(*node)) grow({*node}, &Fuser::follows_elementwise);
+      if (!free_.has(*node)) continue;
+      if (is_convolution(node_at(*node))) grow({*node}, &Fuser::follows_convolution);
+      if (is_matrix_product(node_at(*node))) grow({*node}, &Fuser::follows_elementwise);
     }
     for (const NodeId node : nodes_) {
-      if (!taken_[node] && is_elementwise(node)) grow({node}, &Fuser::follows_elementwise);
+      if (free_.has(node) && is_elementwise(facts_, node_at(node))) grow({node}, &Fuser::follows_elementwise);
     }
     for (const NodeId node : nodes_) {
-      if (!taken_[node]) chains_.push_back({node});
+      if (free_.has(node)) chains_.push_back({node});
     }
     std::ranges::sort(chains_, {}, [](const std::vector<NodeId>& chain) { return chain.back(); });
     std::vector<Group> out;
@@ -93,7 +145,7 @@ class Fuser {
     const NodeId anchor = chain.front();
     while (true) {
       const ValueId through = node_at(chain.back()).output(0);
-      const NodeId next = only_reader(through);
+      const NodeId next = free_.only_reader(through);
       if (next != NodeId::none && keeps(next, anchor, through) && (this->*follows)(chain, next, through)) {
         take(chain, next);
       } else if (!take_gate(chain, through) && !take_gelu(chain, through)) {
@@ -105,21 +157,21 @@ class Fuser {
 
   void take(std::vector<NodeId>& chain, NodeId node) {
     chain.push_back(node);
-    taken_[node] = true;
-    chain_operands_ += most_operands(node);
+    free_.take(node);
+    chain_operands_ += most_operands(facts_, node_at(node));
   }
 
   /// Whether a node's result has the dims of what it reads and lies as the group's do.
   [[nodiscard]] bool keeps(NodeId node, NodeId anchor, ValueId through) const {
     return node_at(node).output(0) != ValueId::none && dims(node_at(node).output(0)) == dims(through) &&
            guide_.is_ordered(node).value_or(false) == guide_.is_ordered(anchor).value_or(false) &&
-           (!is_concat(anchor) || guide_.made(node, 0) == guide_.made(anchor, 0));
+           (!is_concat(node_at(anchor)) || guide_.made(node, 0) == guide_.made(anchor, 0));
   }
 
   /// Takes the sum that ends in `root` if one convolution can compute it.
   void sum(NodeId root) {
     if (node_at(root).output(0) == ValueId::none || !facts_.is_tensor(node_at(root).output(0))) return;
-    auto found = find_convolution_sum(program_, facts_, root, [this](ValueId value) { return only_maker(value); });
+    auto found = find_convolution_sum(program_, facts_, root, [this](ValueId value) { return free_.only_maker(value); });
     if (!found) return;
     const bool order = guide_.is_ordered(found->nodes.front()).value_or(false);
     if (!std::ranges::all_of(found->nodes, [&](NodeId node) { return guide_.is_ordered(node).value_or(order) == order; })) return;
@@ -135,10 +187,11 @@ class Fuser {
     if (through == ValueId::none || program_.readers(through) != 2 || program_.is_output(through)) return false;
     const auto readers = program_.consumers(through);
     const NodeId gate = readers.front(), product = readers.back();
-    if (!runs_[gate] || taken_[gate] || !keeps(gate, chain.front(), through) || !keeps(product, chain.front(), through)) return false;
-    if (only_reader(node_at(gate).output(0)) != product) return false;
+    if (!free_.has(gate) || !keeps(gate, chain.front(), through) || !keeps(product, chain.front(), through)) return false;
+    if (free_.only_reader(node_at(gate).output(0)) != product) return false;
     const auto stage = gated_stage_of(facts_, node_at(gate), node_at(product), through);
-    const bool is_applied_by_library = is_convolution(chain.front()) || is_concat(chain.front());
+    const ProgramNode& anchor = node_at(chain.front());
+    const bool is_applied_by_library = is_convolution(anchor) || is_concat(anchor);
     if (!stage || (is_applied_by_library && stage->function != Function::hard_swish)) return false;
     take(chain, gate);
     take(chain, product);
@@ -147,12 +200,14 @@ class Fuser {
 
   /// Takes the nodes that GELU is written out in, where the library computes it while a convolution or a product writes.
   bool take_gelu(std::vector<NodeId>& chain, ValueId through) {
-    if (!is_convolution(chain.front()) && !is_product(chain.front())) return false;
+    const ProgramNode& anchor = node_at(chain.front());
+    if (!is_convolution(anchor) && !is_matrix_product(anchor)) return false;
     if (through == ValueId::none || program_.readers(through) != 2 || program_.is_output(through)) return false;
     std::vector<NodeId> found;
     std::vector<const ProgramNode*> nodes;
-    for (NodeId node = program_.consumers(through).front(); nodes.size() < kErfGateStages; node = only_reader(node_at(node).output(0))) {
-      if (node == NodeId::none || !runs_[node] || taken_[node] || !keeps(node, chain.front(), through)) return false;
+    for (NodeId node = program_.consumers(through).front(); nodes.size() < kErfGateStages;
+         node = free_.only_reader(node_at(node).output(0))) {
+      if (node == NodeId::none || !free_.has(node) || !keeps(node, chain.front(), through)) return false;
       found.push_back(node);
       nodes.push_back(&node_at(node));
     }
@@ -168,13 +223,10 @@ class Fuser {
     const std::vector<NodeId> parts = parts_of(concat);
     if (parts.empty()) return;
     std::vector<NodeId> chain{concat};
-    taken_[concat] = true;
     while (take_behind(chain)) {
     }
-    if (chain.size() == 1) {
-      taken_[concat] = false;
-      return;
-    }
+    if (chain.size() == 1) return;
+    free_.take(concat);
     std::vector<const ProgramNode*> behind;
     for (const NodeId node : std::span(chain).subspan(1)) behind.push_back(&node_at(node));
     int64_t channel = 0;
@@ -194,8 +246,8 @@ class Fuser {
     const int64_t axis = node.call.attributes.integer("axis", 1), rank = std::ssize(dims(node.output(0)));
     if ((axis < 0 ? axis + rank : axis) != 1) return out;
     for (const ValueId input : node.inputs) {
-      const NodeId maker = only_maker(input);
-      if (maker == NodeId::none || !is_convolution(maker) || element_count(dims(input)) == 0 || !takes_affine(maker)) return {};
+      const NodeId maker = free_.only_maker(input);
+      if (maker == NodeId::none || !is_convolution(node_at(maker)) || element_count(dims(input)) == 0 || !takes_affine(maker)) return {};
       out.push_back(maker);
     }
     return out;
@@ -204,7 +256,7 @@ class Fuser {
   /// Takes the next node behind a Concat of convolutions, or two, that is done as well with each operand.
   bool take_behind(std::vector<NodeId>& chain) {
     const ValueId through = node_at(chain.back()).output(0);
-    const NodeId next = only_reader(through);
+    const NodeId next = free_.only_reader(through);
     if (next == NodeId::none) return take_gate(chain, through);
     if (!keeps(next, chain.front(), through) || !follows_convolution(chain, next, through)) return false;
     const bool is_affine = chain.size() == 1 && channel_affine_of(facts_, node_at(next)).has_value();
@@ -213,36 +265,12 @@ class Fuser {
     return true;
   }
 
-  [[nodiscard]] bool is_concat(NodeId node) const { return node_at(node).node->op_type() == "Concat"; }
-  [[nodiscard]] bool is_convolution(NodeId node) const {
-    const std::string& op = node_at(node).node->op_type();
-    return op == "Conv" || op == "ConvTranspose";
-  }
-
-  [[nodiscard]] bool is_product(NodeId node) const {
-    const std::string& op = node_at(node).node->op_type();
-    return op == "Gemm" || op == "MatMul";
-  }
-
-  /// The one node that reads a value, if it runs in this plan and is free; else none.
-  [[nodiscard]] NodeId only_reader(ValueId value) const {
-    if (value == ValueId::none || program_.readers(value) != 1 || program_.is_output(value)) return NodeId::none;
-    const NodeId reader = program_.consumers(value).front();
-    return runs_[reader] && !taken_[reader] ? reader : NodeId::none;
-  }
-
-  /// The node that makes a value which one node reads, if both run in this plan and are free; else none.
-  [[nodiscard]] NodeId only_maker(ValueId value) const {
-    const NodeId maker = value == ValueId::none ? NodeId::none : makers_[value];
-    return maker == NodeId::none || taken_[maker] || only_reader(value) == NodeId::none ? NodeId::none : maker;
-  }
-
   /// A BatchNormalization directly behind; then functions, sums with a number, and sums with tensors of the same size. Broadcast operands
   /// crash some of the library's kernels on AMX (oneDNN issue 3450).
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == anchors_of(chain)) {
       const auto affine = channel_affine_of(facts_, node_at(node));
-      if (affine) return affine->is_finite() && (is_concat(chain.front()) || takes_affine(chain.front()));
+      if (affine) return affine->is_finite() && (is_concat(node_at(chain.front())) || takes_affine(chain.front()));
     }
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages || stages->size() != 1) return false;
@@ -263,32 +291,14 @@ class Fuser {
   [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& /*chain*/, NodeId node, ValueId through) const {
     const auto stages = stages_of(facts_, node_at(node), through);
     if (!stages) return false;
-    return chain_operands_ + most_operands(node) <= kMostElementwiseOperands;
-  }
-
-  /// Of the stages that a node comes to.
-  [[nodiscard]] std::size_t most_operands(NodeId node) const {
-    constexpr std::size_t kOfAffine = 3;
-    const ProgramNode& entry = node_at(node);
-    return channel_affine_of(facts_, entry) ? kOfAffine : entry.inputs.size() - 1;
-  }
-
-  [[nodiscard]] bool is_elementwise(NodeId node) const {
-    const ProgramNode& entry = node_at(node);
-    return std::ranges::any_of(entry.inputs, [&](ValueId input) {
-      if (input == ValueId::none || facts_.state(input).constant || entry.output(0) == ValueId::none) return false;
-      if (dims(input) != dims(entry.output(0))) return false;
-      const auto stages = stages_of(facts_, entry, input);
-      return stages && are_own(*stages);
-    });
+    return chain_operands_ + most_operands(facts_, node_at(node)) <= kMostElementwiseOperands;
   }
 
   const Program& program_;
   const std::vector<NodeId>& nodes_;
   ValueFacts facts_;
   const LayoutGuide& guide_;
-  IdVector<NodeId, bool> runs_, taken_;
-  IdVector<ValueId, NodeId> makers_;  ///< of first outputs
+  FreeNodes free_;
   std::vector<std::vector<NodeId>> chains_;
   std::size_t chain_operands_ = 0;                    ///< that stages of the chain which grows may have
   std::unordered_map<NodeId, Group> parts_and_sums_;  ///< what groups are besides their nodes, by anchor
