@@ -37,6 +37,10 @@ TensorDesc matrices(int64_t rows, int64_t all, int64_t columns) {
   return {DataType::float32, {kMatrices, rows, columns}, {matrix_stride(all, columns), columns, 1}};
 }
 
+int64_t matrices_bytes(int64_t stride) {
+  return kMatrices * stride * static_cast<int64_t>(sizeof(float));
+}
+
 struct Four {
   float a, b, c, d;
 };
@@ -133,6 +137,58 @@ struct Position {
   int64_t image, plane, y, x;
 };
 
+Tile tile_at(const WinogradConvolution& shape, int64_t number) {
+  const int64_t columns = (shape.output_width + 1) / kStep, rows = (shape.output_height + 1) / kStep;
+  return {number / (columns * rows), number / columns % rows, number % columns};
+}
+
+/// Position of output i of a tile.
+Position output_position(const Tile& tile, int64_t plane, int64_t i) {
+  return {tile.image, plane, tile.row * kStep + i / kStep, tile.column * kStep + i % kStep};
+}
+
+/// The source, the residual and the destination of a convolution, as its tiles see them.
+struct TiledImages {
+  WinogradConvolution shape;
+  std::vector<float> zeros;  ///< of padding, of absent biases and of residuals beyond the destination
+  const float *source = nullptr, *residual = nullptr;
+  float* destination = nullptr;
+
+  /// Channels of an element of the source, zeros where it is padding.
+  [[nodiscard]] const float* source_at(const Position& at) const {
+    if (at.plane < 0 || at.plane >= shape.depth || at.y < 0 || at.y >= shape.height || at.x < 0 || at.x >= shape.width) return zeros.data();
+    return source + (((at.image * shape.depth + at.plane) * shape.height + at.y) * shape.width + at.x) * shape.channels;
+  }
+
+  [[nodiscard]] std::array<const float*, kMatrices> input_tile(const Tile& tile, int64_t plane) const {
+    const int64_t top = tile.row * kStep - shape.pad_top, left = tile.column * kStep - shape.pad_left;
+    std::array<const float*, kMatrices> out{};
+    for (int64_t i = 0; i < kMatrices; ++i) out[as_size(i)] = source_at({tile.image, plane, top + i / kTile, left + i % kTile});
+    return out;
+  }
+
+  [[nodiscard]] OutputTile output_tile(const Tile& tile, int64_t plane, float* beyond) const {
+    OutputTile out;
+    for (int64_t i = 0; i < kStep * kStep; ++i) {
+      const Position at = output_position(tile, plane, i);
+      const bool inside = at.y < shape.output_height && at.x < shape.output_width;
+      const int64_t row = (at.image * shape.output_depth + at.plane) * shape.output_height + at.y;
+      const int64_t offset = (row * shape.output_width + at.x) * shape.outputs;
+      out.to[as_size(i)] = inside ? destination + offset : beyond;
+      if (residual != nullptr) out.residual[as_size(i)] = inside ? residual + offset : zeros.data();
+    }
+    return out;
+  }
+};
+
+/// Weights as [elements of a window, channels, outputs].
+Tensor window_by_window(const Tensor& weights) {
+  Dims order;
+  for (std::size_t i = 2; i < weights.dims().size(); ++i) order.push_back(static_cast<int64_t>(i));
+  order.insert(order.end(), {1, 0});
+  return contiguous(weights.transposed(order));
+}
+
 class WinogradKernel : public Kernel {
  public:
   WinogradKernel(const WinogradConvolution& shape, std::vector<std::unique_ptr<Primitive>> products, std::function<Tensor()> plain_weights,
@@ -144,7 +200,7 @@ class WinogradKernel : public Kernel {
         block_(shape.block(team.threads)),
         input_stride_(matrix_stride(block_ * shape.planes(), shape.channels)),
         output_stride_(matrix_stride(block_ * shape.output_depth, shape.outputs)),
-        zeros_(as_size(std::max(shape.channels, shape.outputs))),
+        images_{shape, std::vector<float>(as_size(std::max(shape.channels, shape.outputs)))},
         is_bad_(as_size(shape.tiles() * shape.output_depth)) {}
 
   void bind(std::size_t operand, std::byte* data) override {
@@ -152,15 +208,15 @@ class WinogradKernel : public Kernel {
     const std::size_t destination = residual + (shape_.has_residual ? 1 : 0);
     auto* const values = reinterpret_cast<float*>(data);
     if (operand == 0) {
-      source_ = values;
+      images_.source = values;
     } else if (operand < bias) {
       products_[operand - 1]->bind(Argument::weights, 0, data);
     } else if (operand < residual) {
       bias_ = values;
     } else if (operand < destination) {
-      residual_ = values;
+      images_.residual = values;
     } else {
-      destination_ = values;
+      images_.destination = values;
     }
   }
 
@@ -191,14 +247,12 @@ class WinogradKernel : public Kernel {
   }
 
  private:
-  static int64_t matrices_bytes(int64_t stride) { return kMatrices * stride * static_cast<int64_t>(sizeof(float)); }
-
   /// Rows of the matrices are those of the block's tiles in the first plane, then in the next.
   void run_block(int64_t first) {
     const int64_t grain = kElementsPerPart / (kMatrices * std::min(shape_.channels, shape_.outputs)) + 1;
     team_.divide(block_ * shape_.planes(), grain, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const auto tile = input_tile(tile_at(first + row % block_), row / block_ - shape_.pad_front);
+        const auto tile = images_.input_tile(tile_at(shape_, first + row % block_), row / block_ - shape_.pad_front);
         transform_input(tile, inputs_ + row * shape_.channels, input_stride_, shape_.channels);
       }
     });
@@ -208,52 +262,14 @@ class WinogradKernel : public Kernel {
         const int64_t number = first + row % block_, plane = row / block_;
         // Outputs beyond the destination go where the tile's first products lie, each of which has been read by then.
         float* const products = outputs_ + row * shape_.outputs;
-        const OutputTile tile = output_tile(tile_at(number), plane, products);
+        const OutputTile tile = images_.output_tile(tile_at(shape_, number), plane, products);
         const bool bad = transform_output(products, output_stride_, tile, finish(), shape_.outputs);
         is_bad_[as_size(number * shape_.output_depth + plane)] = bad ? 1 : 0;
       }
     });
   }
 
-  [[nodiscard]] Finish finish() const { return {bias_ == nullptr ? zeros_.data() : bias_, shape_.lowest, shape_.highest}; }
-
-  [[nodiscard]] Tile tile_at(int64_t number) const {
-    const int64_t columns = (shape_.output_width + 1) / kStep, rows = (shape_.output_height + 1) / kStep;
-    return {number / (columns * rows), number / columns % rows, number % columns};
-  }
-
-  /// Channels of an element of the source, zeros where it is padding.
-  [[nodiscard]] const float* source_at(const Position& at) const {
-    if (at.plane < 0 || at.plane >= shape_.depth || at.y < 0 || at.y >= shape_.height || at.x < 0 || at.x >= shape_.width) {
-      return zeros_.data();
-    }
-    return source_ + (((at.image * shape_.depth + at.plane) * shape_.height + at.y) * shape_.width + at.x) * shape_.channels;
-  }
-
-  [[nodiscard]] std::array<const float*, kMatrices> input_tile(const Tile& tile, int64_t plane) const {
-    const int64_t top = tile.row * kStep - shape_.pad_top, left = tile.column * kStep - shape_.pad_left;
-    std::array<const float*, kMatrices> out{};
-    for (int64_t i = 0; i < kMatrices; ++i) out[as_size(i)] = source_at({tile.image, plane, top + i / kTile, left + i % kTile});
-    return out;
-  }
-
-  /// Position of output i of a tile.
-  [[nodiscard]] static Position output_position(const Tile& tile, int64_t plane, int64_t i) {
-    return {tile.image, plane, tile.row * kStep + i / kStep, tile.column * kStep + i % kStep};
-  }
-
-  [[nodiscard]] OutputTile output_tile(const Tile& tile, int64_t plane, float* beyond) const {
-    OutputTile out;
-    for (int64_t i = 0; i < kStep * kStep; ++i) {
-      const Position at = output_position(tile, plane, i);
-      const bool inside = at.y < shape_.output_height && at.x < shape_.output_width;
-      const int64_t row = (at.image * shape_.output_depth + at.plane) * shape_.output_height + at.y;
-      const int64_t offset = (row * shape_.output_width + at.x) * shape_.outputs;
-      out.to[as_size(i)] = inside ? destination_ + offset : beyond;
-      if (residual_ != nullptr) out.residual[as_size(i)] = inside ? residual_ + offset : zeros_.data();
-    }
-    return out;
-  }
+  [[nodiscard]] Finish finish() const { return {bias_ == nullptr ? images_.zeros.data() : bias_, shape_.lowest, shape_.highest}; }
 
   void compute_bad_tiles() {
     const Tensor weights = window_by_window(plain_weights_());
@@ -261,8 +277,8 @@ class WinogradKernel : public Kernel {
     for (std::size_t number = 0; number < is_bad_.size(); ++number) {
       if (is_bad_[number] == 0) continue;
       const auto plane = static_cast<int64_t>(number) % shape_.output_depth;
-      const Tile tile = tile_at(static_cast<int64_t>(number) / shape_.output_depth);
-      const OutputTile out = output_tile(tile, plane, beyond.data());
+      const Tile tile = tile_at(shape_, static_cast<int64_t>(number) / shape_.output_depth);
+      const OutputTile out = images_.output_tile(tile, plane, beyond.data());
       for (int64_t i = 0; i < kStep * kStep; ++i) {
         if (out.to[as_size(i)] == beyond.data()) continue;
         add_terms(output_position(tile, plane, i), weights.data<float>(), totals);
@@ -271,21 +287,14 @@ class WinogradKernel : public Kernel {
     }
   }
 
-  /// Weights as [elements of a window, channels, outputs].
-  [[nodiscard]] static Tensor window_by_window(const Tensor& weights) {
-    Dims order;
-    for (std::size_t i = 2; i < weights.dims().size(); ++i) order.push_back(static_cast<int64_t>(i));
-    order.insert(order.end(), {1, 0});
-    return contiguous(weights.transposed(order));
-  }
-
   /// Sums of an output before what is done to them.
   void add_terms(const Position& at, const float* weights, std::vector<float>& totals) const {
     std::ranges::fill(totals, 0.0F);
     for (int64_t tap = 0; tap < shape_.window_depth * kWindow * kWindow; ++tap) {
-      const float* const from = source_at({at.image, at.plane - shape_.pad_front + tap / (kWindow * kWindow),
-                                           at.y - shape_.pad_top + tap / kWindow % kWindow, at.x - shape_.pad_left + tap % kWindow});
-      if (from == zeros_.data()) continue;
+      const float* const from =
+          images_.source_at({at.image, at.plane - shape_.pad_front + tap / (kWindow * kWindow),
+                             at.y - shape_.pad_top + tap / kWindow % kWindow, at.x - shape_.pad_left + tap % kWindow});
+      if (from == images_.zeros.data()) continue;
       const float* const rows = weights + tap * shape_.channels * shape_.outputs;
       for (int64_t c = 0; c < shape_.channels; ++c) add_products(totals.data(), from[c], rows + c * shape_.outputs, shape_.outputs);
     }
@@ -304,10 +313,10 @@ class WinogradKernel : public Kernel {
   std::function<Tensor()> plain_weights_;
   Team team_;
   int64_t block_, input_stride_, output_stride_;
-  std::vector<float> zeros_;  ///< of padding, of absent biases and of residuals beyond the destination
+  TiledImages images_;
   std::vector<char> is_bad_;  ///< by tile and plane
-  const float *source_ = nullptr, *bias_ = nullptr, *residual_ = nullptr;
-  float *destination_ = nullptr, *inputs_ = nullptr, *outputs_ = nullptr;
+  const float* bias_ = nullptr;
+  float *inputs_ = nullptr, *outputs_ = nullptr;
 };
 
 }  // namespace
