@@ -229,12 +229,71 @@ PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, cons
   return out;
 }
 
-class ConvolutionLowering {
-  static constexpr int64_t kMostRepeated = 4;
+/// A product of the weights, of dims `w`, with every element of the operand.
+bool is_point(const Convolution& spec, const Dims& w) {
+  const auto all = [](auto begin, auto end, int64_t value) { return std::all_of(begin, end, [=](int64_t dim) { return dim == value; }); };
+  const auto& [strides, begin, end] = std::tie(spec.strides, spec.pads_begin, spec.pads_end);
+  return spec.groups == 1 && !spec.transposed && all(w.begin() + 2, w.end(), 1) && all(strides.begin(), strides.end(), 1) &&
+         all(begin.begin(), begin.end(), 0) && all(end.begin(), end.end(), 0);
+}
 
+/// The library's own copy of such an operand, element by element, takes longer than the convolution; of one channel there is none to make.
+bool has_few_channels(const Lowering& lowering, const ProgramNode& node) {
+  constexpr int64_t kFewChannels = 4;
+  return element_at(lowering.info(node.inputs[0]).dims, 1) <= kFewChannels;
+}
+
+/// Whether it is of so few outputs that the library's vectors would be nearly empty.
+bool is_narrow(const Lowering& lowering, const ConvolutionGroup& parts) {
+  constexpr int64_t kFewestTaps = 2;
+  const Dims& w = lowering.info(parts.node->inputs[1]).dims;
+  const int64_t taps = w[0] == 0 ? 0 : element_count(w) / (w[0] * w[1]);
+  return lowering.optimized() && are_own(parts.rest.stages) && !parts.spec.transposed && parts.spec.groups == 1 &&
+         w[0] <= NarrowConvolution::kMostOutputs && w[1] % NarrowConvolution::kChannels == 0 && taps >= kFewestTaps;
+}
+
+/// Each channel as often as there are outputs of it.
+Place repeated(Lowering& lowering, const Place& place, int64_t repeats, Order order) {
+  const auto with_repeats = [&](TensorDesc desc, int64_t stride) {
+    desc.dims.insert(desc.dims.begin() + 2, repeats);
+    desc.strides.insert(desc.strides.begin() + 2, stride);
+    return desc;
+  };
+  Dims dims = place.desc.dims;
+  dims[1] *= repeats;
+  const Place out = lowering.steps.new_place(ordered(DataType::float32, dims, order));
+  TensorDesc channels = out.desc;
+  channels.dims[1] /= repeats;
+  const int64_t stride = channels.strides[1];
+  channels.strides[1] *= repeats;
+  lowering.steps.copy(view_of(place, with_repeats(place.desc, 0), 0), view_of(out, with_repeats(channels, stride), 0), StepKind::inside);
+  return out;
+}
+
+/// The first stages behind a result of these dims as what its kernel does before it stores: a residual is added, the sum is clipped.
+std::optional<Place> take_finish(Lowering& lowering, const Dims& dims, WinogradConvolution& shape, std::span<const Stage>& stages) {
+  std::optional<Place> residual;
+  const auto is_image = [&](const Stage& stage) {
+    return stage.value != ValueId::none && lowering.is_tensor(stage.value) && lowering.info(stage.value).dims == dims;
+  };
+  if (!stages.empty() && stages[0].is_binary && stages[0].binary == BinaryFunction::add && is_image(stages[0])) {
+    residual = lowering.places.dense(stages[0].value, Order::channels_last);
+    stages = stages.subspan(1);
+  }
+  if (stages.empty() || stages[0].is_binary) return residual;
+  const bool clips = stages[0].function == Function::clip;
+  if (!clips && (stages[0].function != Function::relu || stages[0].alpha != 0)) return residual;
+  shape.lowest = clips ? stages[0].alpha : 0;
+  if (clips) shape.highest = stages[0].beta;
+  stages = stages.subspan(1);
+  return residual;
+}
+
+class ConvolutionLowering {
  public:
   ConvolutionLowering(Lowering& lowering, const Group& group, ConvolutionGroup parts)
       : lowering_(lowering), group_(group), parts_(std::move(parts)), output_dims_(lowering.info(group.output()).dims) {
+    constexpr int64_t kMostRepeated = 4;
     const Dims& w = lowering.info(parts_.node->inputs[1]).dims;
     const Dims& x = lowering.info(parts_.node->inputs[0]).dims;
     macs_ = parts_.spec.transposed ? element_count(x) * (element_count(w) / w[0]) : element_count(output_dims_) * (element_count(w) / w[0]);
@@ -278,50 +337,16 @@ class ConvolutionLowering {
   /// node.
   [[nodiscard]] Order computed_order() const {
     if (outer_order() == Order::channels_last || parts_.spec.transposed || repeats_ > 1) return Order::channels_last;
-    if (winograd().has_value() || is_narrow()) return Order::channels_last;
-    if (lowering_.library().fast_plain_convolution()) return has_few_channels() ? Order::channels_last : Order::contiguous;
+    if (winograd().has_value() || is_narrow(lowering_, parts_)) return Order::channels_last;
+    if (lowering_.library().fast_plain_convolution())
+      return has_few_channels(lowering_, *parts_.node) ? Order::channels_last : Order::contiguous;
     return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
-  }
-
-  /// A product of the weights with every element of the operand.
-  [[nodiscard]] bool is_point() const {
-    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
-    const auto all = [](auto begin, auto end, int64_t value) { return std::all_of(begin, end, [=](int64_t dim) { return dim == value; }); };
-    const auto& [strides, begin, end] = std::tie(parts_.spec.strides, parts_.spec.pads_begin, parts_.spec.pads_end);
-    return parts_.spec.groups == 1 && !parts_.spec.transposed && all(w.begin() + 2, w.end(), 1) && all(strides.begin(), strides.end(), 1) &&
-           all(begin.begin(), begin.end(), 0) && all(end.begin(), end.end(), 0);
-  }
-
-  /// The library's own copy of such an operand, element by element, takes longer than the convolution; of one channel there is none to
-  /// make.
-  [[nodiscard]] bool has_few_channels() const {
-    constexpr int64_t kFewChannels = 4;
-    const int64_t channels = element_at(lowering_.info(parts_.node->inputs[0]).dims, 1);
-    return channels <= kFewChannels;
   }
 
   Place operand(Order order) {
     const ValueId value = parts_.node->inputs[0];
-    if (repeats_ > 1) return repeated(lowering_.places.of(value), order);
+    if (repeats_ > 1) return repeated(lowering_, lowering_.places.of(value), repeats_, order);
     return order == outer_order() ? lowering_.places.dense(value, order) : lowering_.places.dense_inside(value, order);
-  }
-
-  /// Each channel as often as there are outputs of it.
-  Place repeated(const Place& place, Order order) {
-    const auto with_repeats = [&](TensorDesc desc, int64_t stride) {
-      desc.dims.insert(desc.dims.begin() + 2, repeats_);
-      desc.strides.insert(desc.strides.begin() + 2, stride);
-      return desc;
-    };
-    Dims dims = place.desc.dims;
-    dims[1] *= repeats_;
-    const Place out = lowering_.steps.new_place(ordered(DataType::float32, dims, order));
-    TensorDesc channels = out.desc;
-    channels.dims[1] /= repeats_;
-    const int64_t stride = channels.strides[1];
-    channels.strides[1] *= repeats_;
-    lowering_.steps.copy(view_of(place, with_repeats(place.desc, 0), 0), view_of(out, with_repeats(channels, stride), 0), StepKind::inside);
-    return out;
   }
 
   MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
@@ -354,25 +379,6 @@ class ConvolutionLowering {
     lowering_.steps.count_macs(macs_);
   }
 
-  /// The first stages as what the kernel does before it stores: a residual is added, the sum is clipped.
-  std::optional<Place> take_finish(WinogradConvolution& shape, std::span<const Stage>& stages) {
-    std::optional<Place> residual;
-    const auto is_image = [&](const Stage& stage) {
-      return stage.value != ValueId::none && lowering_.is_tensor(stage.value) && lowering_.info(stage.value).dims == output_dims_;
-    };
-    if (!stages.empty() && stages[0].is_binary && stages[0].binary == BinaryFunction::add && is_image(stages[0])) {
-      residual = lowering_.places.dense(stages[0].value, Order::channels_last);
-      stages = stages.subspan(1);
-    }
-    if (stages.empty() || stages[0].is_binary) return residual;
-    const bool clips = stages[0].function == Function::clip;
-    if (!clips && (stages[0].function != Function::relu || stages[0].alpha != 0)) return residual;
-    shape.lowest = clips ? stages[0].alpha : 0;
-    if (clips) shape.highest = stages[0].beta;
-    stages = stages.subspan(1);
-    return residual;
-  }
-
   /// Whether it is computed by fewer products, where plans are made to run often: the weights are transformed, and take 16 numbers in the
   /// place of 9.
   [[nodiscard]] std::optional<WinogradConvolution> winograd() const {
@@ -398,7 +404,7 @@ class ConvolutionLowering {
     }
     std::span<const Stage> stages = parts_.rest.stages;
     const bool is_inside = order != outer_order();
-    const std::optional<Place> residual = is_inside ? std::nullopt : take_finish(*shape, stages);
+    const std::optional<Place> residual = is_inside ? std::nullopt : take_finish(lowering_, output_dims_, *shape, stages);
     shape->has_bias = bias_.has_value(), shape->has_residual = residual.has_value();
     if (bias_) places.push_back(*bias_);
     if (residual) places.push_back(*residual);
@@ -412,17 +418,8 @@ class ConvolutionLowering {
     return true;
   }
 
-  /// Whether it is of so few outputs that the library's vectors would be nearly empty.
-  [[nodiscard]] bool is_narrow() const {
-    constexpr int64_t kFewestTaps = 2;
-    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
-    const int64_t taps = w[0] == 0 ? 0 : element_count(w) / (w[0] * w[1]);
-    return lowering_.optimized() && are_own(parts_.rest.stages) && !parts_.spec.transposed && parts_.spec.groups == 1 &&
-           w[0] <= NarrowConvolution::kMostOutputs && w[1] % NarrowConvolution::kChannels == 0 && taps >= kFewestTaps;
-  }
-
   bool emit_narrow(const Place& source, Order order) {
-    if (order != Order::channels_last || !is_narrow()) return false;
+    if (order != Order::channels_last || !is_narrow(lowering_, parts_)) return false;
     const Tensor weights = narrow_weights(reader_of_weights(lowering_, parts_)());
     const std::span<const float> numbers(weights.data<float>(), as_size(weights.element_count()));
     if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); })) return false;
@@ -452,7 +449,9 @@ class ConvolutionLowering {
   /// Products of unfolded windows apply post-ops element by element, in loops that are not widened; contiguous convolutions by windows of
   /// one element are products of their operands as they lie, but with post-ops both are copied. A pass of their own is faster.
   [[nodiscard]] bool applies_slowly(const Primitive& primitive, Order order) const {
-    const bool copies = order == Order::contiguous && is_point() && primitive.implementation().find("ncsp") != std::string::npos;
+    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
+    const bool copies =
+        order == Order::contiguous && is_point(parts_.spec, w) && primitive.implementation().find("ncsp") != std::string::npos;
     return (copies || primitive.implementation().find("gemm") != std::string::npos) && are_own(parts_.rest.stages);
   }
 
