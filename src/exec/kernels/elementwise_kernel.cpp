@@ -245,12 +245,77 @@ RELAYOUT_VECTORIZE void apply_affine(const Affine& affine, float* out, const flo
   map_affine(affine, out, in, count, [](float x) { return x; });
 }
 
+/// Functions of which each is applied to what the one before has made.
+class StageChain {
+ public:
+  explicit StageChain(std::vector<ElementwiseStage> stages) : stages_(std::move(stages)) {
+    for (std::size_t i = 0; i < stages_.size(); ++i) affines_.push_back(affine_run(i));
+  }
+
+  [[nodiscard]] bool has_series() const { return std::ranges::any_of(stages_, is_series); }
+
+  /// Over a run of at most kChunk elements; operand(stage) is a binary stage's.
+  template <class OperandOf>
+  void run(float* out, const float* in, int64_t count, const OperandOf& operand) const {
+    for (std::size_t i = 0; i < stages_.size(); in = out) {
+      if (affines_[i].stages > 0) {
+        const Affine affine = affine_at(i, operand);
+        if (affine.is_even()) {
+          apply_affine(affine, out, in, count);
+          i += affines_[i].stages;
+          continue;
+        }
+      }
+      const ElementwiseStage& stage = stages_[i++];
+      if (stage.is_binary) {
+        const Operand other = operand(stage);
+        apply_binary(stage, out, in, other.data, other.step, count);
+      } else {
+        apply_function(stage, out, in, count);
+      }
+    }
+  }
+
+ private:
+  /// How many stages from one on are an affine that is applied at once; 0: none.
+  struct AffineRun {
+    std::size_t stages = 0;
+    bool centers = false, rectifies = false;
+  };
+
+  [[nodiscard]] AffineRun affine_run(std::size_t at) const {
+    const auto is = [&](std::size_t i, BinaryFunction function) {
+      return i < stages_.size() && stages_[i].is_binary && stages_[i].binary == function;
+    };
+    AffineRun out;
+    out.centers = is(at, BinaryFunction::subtract) && !stages_[at].reversed;
+    const std::size_t scale = at + (out.centers ? 1 : 0);
+    if (!is(scale, BinaryFunction::multiply) || !is(scale + 1, BinaryFunction::add)) return {};
+    const std::size_t end = scale + 2;
+    out.rectifies = end < stages_.size() && !stages_[end].is_binary && stages_[end].function == Function::relu && stages_[end].alpha == 0;
+    out.stages = end - at + (out.rectifies ? 1 : 0);
+    return out;
+  }
+
+  template <class OperandOf>
+  [[nodiscard]] Affine affine_at(std::size_t at, const OperandOf& operand) const {
+    Affine out;
+    out.rectifies = affines_[at].rectifies;
+    if (affines_[at].centers) out.center = operand(stages_[at++]);
+    out.scale = operand(stages_[at]);
+    out.shift = operand(stages_[at + 1]);
+    return out;
+  }
+
+  std::vector<ElementwiseStage> stages_;
+  std::vector<AffineRun> affines_;  ///< by the stage that each begins with
+};
+
 /// Loops over [outer…][rows][columns], columns innermost; a chunk is a number of whole rows, or a part of one.
 class ElementwiseKernel : public Kernel {
  public:
   ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team)
-      : stages_(std::move(stages)), team_(team), count_(element_count(destination.dims)) {
-    for (std::size_t i = 0; i < stages_.size(); ++i) affines_.push_back(affine_run(i));
+      : chain_(std::move(stages)), team_(team), count_(element_count(destination.dims)) {
     std::vector<Dims> strides;
     strides.reserve(operands.size() + 1);
     for (const TensorDesc& operand : operands) strides.push_back(operand.strides);
@@ -297,7 +362,7 @@ class ElementwiseKernel : public Kernel {
   [[nodiscard]] bool can_join_rows() const {
     constexpr int64_t kShortRow = 32, kShortRowOfSeries = 256;
     if (!goes_on(destination())) return false;
-    if (columns_ < (std::ranges::any_of(stages_, is_series) ? kShortRowOfSeries : kShortRow)) return true;
+    if (columns_ < (chain_.has_series() ? kShortRowOfSeries : kShortRow)) return true;
     for (std::size_t i = 0; i < destination(); ++i) {
       if (!goes_on(i) && !repeats(i)) return false;
     }
@@ -365,60 +430,8 @@ class ElementwiseKernel : public Kernel {
         if (!goes_on(i) && !repeats(i)) join(i, base[i], row, rows, joined[i].data());
       }
       float* const out = const_cast<float*>(sources[destination()]);
-      run_stages(out, sources[0], count, [&](const ElementwiseStage& stage) { return Operand{sources[stage.operand + 1], 1}; });
+      chain_.run(out, sources[0], count, [&](const ElementwiseStage& stage) { return Operand{sources[stage.operand + 1], 1}; });
     }
-  }
-
-  /// The chain over a run of at most kChunk elements; operand(stage) is a binary stage's.
-  template <class OperandOf>
-  void run_stages(float* out, const float* in, int64_t count, const OperandOf& operand) const {
-    for (std::size_t i = 0; i < stages_.size(); in = out) {
-      if (affines_[i].stages > 0) {
-        const Affine affine = affine_at(i, operand);
-        if (affine.is_even()) {
-          apply_affine(affine, out, in, count);
-          i += affines_[i].stages;
-          continue;
-        }
-      }
-      const ElementwiseStage& stage = stages_[i++];
-      if (stage.is_binary) {
-        const Operand other = operand(stage);
-        apply_binary(stage, out, in, other.data, other.step, count);
-      } else {
-        apply_function(stage, out, in, count);
-      }
-    }
-  }
-
-  /// How many stages from one on are an affine that is applied at once; 0: none.
-  struct AffineRun {
-    std::size_t stages = 0;
-    bool centers = false, rectifies = false;
-  };
-
-  [[nodiscard]] AffineRun affine_run(std::size_t at) const {
-    const auto is = [&](std::size_t i, BinaryFunction function) {
-      return i < stages_.size() && stages_[i].is_binary && stages_[i].binary == function;
-    };
-    AffineRun out;
-    out.centers = is(at, BinaryFunction::subtract) && !stages_[at].reversed;
-    const std::size_t scale = at + (out.centers ? 1 : 0);
-    if (!is(scale, BinaryFunction::multiply) || !is(scale + 1, BinaryFunction::add)) return {};
-    const std::size_t end = scale + 2;
-    out.rectifies = end < stages_.size() && !stages_[end].is_binary && stages_[end].function == Function::relu && stages_[end].alpha == 0;
-    out.stages = end - at + (out.rectifies ? 1 : 0);
-    return out;
-  }
-
-  template <class OperandOf>
-  [[nodiscard]] Affine affine_at(std::size_t at, const OperandOf& operand) const {
-    Affine out;
-    out.rectifies = affines_[at].rectifies;
-    if (affines_[at].centers) out.center = operand(stages_[at++]);
-    out.scale = operand(stages_[at]);
-    out.shift = operand(stages_[at + 1]);
-    return out;
   }
 
   /// One run of at most kChunk elements at any strides.
@@ -434,7 +447,7 @@ class ElementwiseKernel : public Kernel {
       for (int64_t i = 0; i < count; ++i) element_at(buffer, i) = in[i * column_stride(0)];
       in = buffer.data();
     }
-    run_stages(work, in, count, [&](const ElementwiseStage& stage) {
+    chain_.run(work, in, count, [&](const ElementwiseStage& stage) {
       const std::size_t which = stage.operand + 1;
       const float* const operand = data_[which] + offsets[which];
       const int64_t stride = column_stride(which);
@@ -449,8 +462,7 @@ class ElementwiseKernel : public Kernel {
   }
 
   Loops loops_;
-  std::vector<ElementwiseStage> stages_;
-  std::vector<AffineRun> affines_;  ///< by the stage that each begins with
+  StageChain chain_;
   std::vector<float*> data_;
   Team team_;
   int64_t count_ = 0, rows_ = 1, columns_ = 1, rows_per_chunk_ = 1;
