@@ -52,13 +52,19 @@ IdVector<ValueId, int> reads_to_come(const Program& program, NodeId first, const
   return out;
 }
 
+/// Place or slot of a value.
+PlanPort port_of(const ValueFacts& facts, Places& places, ValueId value) {
+  if (!facts.is_tensor(value)) return {value, {}, places.slot(value)};
+  return {value, places.of(value), SlotId::none};
+}
+
 /// Shows what a node made, at this point of the plan.
 void observe(Lowering& lowering, const Node& node, const std::vector<ValueId>& outputs, Plan& plan) {
   Observation& out = plan.observations.emplace_back(plan.steps.size(), &node);
   const auto step = static_cast<int64_t>(plan.steps.size()) - 1;
   for (const ValueId value : outputs) {
     const bool is_made = value != ValueId::none && lowering.constant(value) == nullptr;
-    const PlanPort& port = out.outputs.emplace_back(is_made ? lowering.places.port(value) : PlanPort{});
+    const PlanPort& port = out.outputs.emplace_back(is_made ? port_of(lowering.facts, lowering.places, value) : PlanPort{});
     if (!port.place) continue;
     Buffer& buffer = plan.buffers[port.place.buffer];
     buffer.last = std::max(buffer.last, step);
@@ -120,11 +126,11 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
 }
 
 /// Values that are read behind the plan. They live until behind the last step.
-std::vector<PlanPort> exports_of(Places& places, Plan& plan) {
+std::vector<PlanPort> exports_of(const ValueFacts& facts, Places& places, Plan& plan) {
   std::vector<PlanPort> out;
   const auto end = static_cast<int64_t>(plan.steps.size());
   for (const ValueId value : places.made_for_later()) {
-    const PlanPort& port = out.emplace_back(places.port(value));
+    const PlanPort& port = out.emplace_back(port_of(facts, places, value));
     if (!port.place) continue;
     Buffer& buffer = plan.buffers[port.place.buffer];
     buffer.first = std::min(buffer.first, end);
@@ -207,7 +213,7 @@ std::unique_ptr<Plan> lower(const Program& program, NodeId first, const Inferenc
     steps.begin(*program.values()[output]);
     places.hand_over(output);
   }
-  plan->exports = exports_of(places, *plan);
+  plan->exports = exports_of(facts, places, *plan);
   plan->results = take_results(program, places, *plan);
   plan->arena_layout = arena_of(*plan);
   plan->info.arena_bytes = plan->arena_layout.bytes;

@@ -151,11 +151,6 @@ SlotId Places::read_slot(ValueId value) {
   return at.slot;
 }
 
-PlanPort Places::port(ValueId value) {
-  if (!facts_.is_tensor(value)) return {value, {}, slot(value)};
-  return {value, of(value), SlotId::none};
-}
-
 void Places::hand_over(ValueId value) {
   if (where_[value].places.empty() || where_[value].imported || facts_.constant(value) != nullptr || !guide_.has_order(value)) return;
   where_[value].chosen = 0;

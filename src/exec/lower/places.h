@@ -47,8 +47,6 @@ class Places {
   [[nodiscard]] SlotId slot(ValueId value);
   [[nodiscard]] SlotId read_slot(ValueId value);
   [[nodiscard]] bool lies_somewhere(ValueId value) const { return !where_[value].places.empty(); }
-  /// Place or slot.
-  [[nodiscard]] PlanPort port(ValueId value);
 
   /// From here on the place of a value is a contiguous one, for the caller to get.
   void hand_over(ValueId value);
