@@ -85,6 +85,25 @@ StepInfo info_of_node(const ProgramNode& node) {
   return out;
 }
 
+/// A step of a nested graph, with the nodes around that.
+StepInfo placed(const Routine::Place& place, StepInfo info) {
+  info.callers.insert(info.callers.begin(), place.callers.begin(), place.callers.end());
+  for (std::string& name : info.absorbed) name = full_name(place.callers, name);
+  return info;
+}
+
+/// Adds the steps of a plan of a nested graph that has just run.
+void note_steps(InnerTimes& inner, const Routine::Place& place, const StepTimes& times, Plan& plan) {
+  std::size_t step = 0;
+  const bool is_first = plan.inner.empty();
+  for (const StepInfo& info : plan.info.steps) {
+    if (info.kind == StepKind::view) continue;
+    if (is_first) plan.inner.push_back(inner.number_of(place.root, placed(place, info)));
+    inner.add(plan.inner[step], {times.ends[step] - times.begins[step], 1, info.bytes, info.macs});
+    ++step;
+  }
+}
+
 Given value_of(ValueId value, const Plan& plan, RunState& state) {
   if (value == ValueId::none) return {};
   const auto constant = plan.constants.find(value);
@@ -230,31 +249,12 @@ std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
   return outputs;
 }
 
-/// With the nodes around this graph.
-StepInfo Routine::placed(StepInfo info) const {
-  info.callers.insert(info.callers.begin(), place_.callers.begin(), place_.callers.end());
-  for (std::string& name : info.absorbed) name = full_name(place_.callers, name);
-  return info;
-}
-
-/// Adds the steps of a plan that has just run.
-void Routine::note_steps(Plan& plan) {
-  std::size_t step = 0;
-  const bool is_first = plan.inner.empty();
-  for (const StepInfo& info : plan.info.steps) {
-    if (info.kind == StepKind::view) continue;
-    if (is_first) plan.inner.push_back(context_.inner.number_of(place_.root, placed(info)));
-    context_.inner.add(plan.inner[step], {step_times_.ends[step] - step_times_.begins[step], 1, info.bytes, info.macs});
-    ++step;
-  }
-}
-
 /// Runs the node that had to see data, and notes its time: in the main graph all of it, in others what its own nested graphs leave.
 std::vector<Datum> Routine::run_timed(Plan& plan, RunState& state, StepTimes* times) {
   if (!context_.inner.is_on()) return run_node(plan, state);
   InnerTimes& inner = context_.inner;
   if (place_.is_nested() && plan.inner.size() == plan.steps.size()) {
-    plan.inner.push_back(inner.number_of(place_.root, placed(info_of_node(program_.nodes()[plan.next]))));
+    plan.inner.push_back(inner.number_of(place_.root, placed(place_, info_of_node(program_.nodes()[plan.next]))));
   }
   const int64_t inner_before = inner.total(), begin = steady_nanoseconds();
   std::vector<Datum> outputs = run_node(plan, state);
@@ -324,7 +324,7 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
     step_times_.begins.clear();
     step_times_.ends.clear();
     run_steps(*plan, state, {context_.recycler, context_.library, context_.options.observe, notes_steps ? &step_times_ : times});
-    if (notes_steps) note_steps(*plan);
+    if (notes_steps) note_steps(context_.inner, place_, step_times_, *plan);
     if (plan->next == program_.nodes().end_id()) break;
     plan = &continuation(*plan, run_timed(*plan, state, times), state);
   }

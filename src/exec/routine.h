@@ -62,8 +62,6 @@ class Routine {
   [[nodiscard]] Plan& continuation(Plan& plan, std::vector<Datum> outputs, RunState& state);
   void catch_up();
   [[nodiscard]] Routine& nested(const Graph& graph, const ProgramNode& node);
-  [[nodiscard]] StepInfo placed(StepInfo info) const;
-  void note_steps(Plan& plan);
   [[nodiscard]] std::vector<Datum> run_timed(Plan& plan, RunState& state, StepTimes* times);
 
   RoutineContext& context_;
