@@ -12,7 +12,7 @@ namespace relayout {
 /// The options of a conversion's passes.
 struct PassOptions {
   bool fold = true;       ///< BatchNormalization and other affines into linear operators
-  bool simplify = false;  ///< evaluate what constants alone make, remove nodes that do nothing
+  bool simplify = false;  ///< evaluate constant expressions, remove nodes that have no effect
   WeightsLayout layout = WeightsLayout::channels_last;
   bool include_1d = false;                           ///< weights of 1-D convolutions too
   bool export_io = false;                            ///< graph inputs and outputs are handed over channels-last

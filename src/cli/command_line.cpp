@@ -100,7 +100,7 @@ const Command& find_command(const std::string& name) {
   }
   std::error_code ignored;
   std::string advice = did_you_mean(name, names, "; ");
-  if (std::filesystem::is_regular_file(name, ignored)) advice = "; to see what is in this file: relayout inspect " + file_word(name);
+  if (std::filesystem::is_regular_file(name, ignored)) advice = "; to see its contents: relayout inspect " + file_word(name);
   fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
 }
 
@@ -133,7 +133,7 @@ int run_command(const Command& command, std::span<const std::string> arguments) 
 
 int print_version(std::span<const std::string> rest) {
   const bool json = rest.size() == 1 && rest.front() == "--json";
-  if (!rest.empty() && !json) fail(ErrorKind::usage, "--version stands alone, or with --json");
+  if (!rest.empty() && !json) fail(ErrorKind::usage, "--version takes no other option but --json");
   if (json) {
     write_document(version_json(), 0);
   } else {
@@ -146,7 +146,7 @@ int print_version(std::span<const std::string> rest) {
 [[noreturn]] void refuse_option(const std::string& option) {
   const std::string advice = did_you_mean(option, {"--version", "--help"}, "; ");
   if (!advice.empty()) fail(ErrorKind::usage, "unknown option " + quote(option) + advice);
-  fail(ErrorKind::usage, "options stand behind the command: relayout COMMAND " + escape(option) + " …");
+  fail(ErrorKind::usage, "options come after the command: relayout COMMAND " + escape(option) + " …");
 }
 
 int run(std::span<const std::string> arguments) {

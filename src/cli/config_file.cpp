@@ -72,7 +72,7 @@ toml::table parse(std::string_view text, const std::string& path) {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     const std::string what = escape(error.description());
-    const std::string advice = what.ends_with("could not determine value type") ? "; text stands in quotes" : "";
+    const std::string advice = what.ends_with("could not determine value type") ? "; text needs quotes" : "";
     fail(ErrorKind::usage, place_of(path, error.source()) + ": not TOML: " + what + advice);
   }
 }

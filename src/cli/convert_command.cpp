@@ -58,7 +58,7 @@ Json passes_json() {
 void check(const ConvertRequest& request, const Common& common) {
   const auto refuse = [](const std::string& message) { fail(ErrorKind::usage, message); };
   const bool has_tree = !request.cases.tree.empty();
-  if (has_tree && !request.inputs.empty()) refuse("--suite stands alone: no models beside it");
+  if (has_tree && !request.inputs.empty()) refuse("--suite takes its models from the tree: name no others");
   if (request.inputs.empty() && !has_tree) refuse("convert needs MODEL...; see relayout convert --help");
   if (!request.output.empty() && !request.out_dir.empty()) refuse("--output and --out-dir exclude each other");
   if (request.options.save.in_place && !request.out_dir.empty()) refuse("--in-place and --out-dir exclude each other");
@@ -153,9 +153,9 @@ int run(ConvertRequest& request, const Common& common) {
 
 void declare_passes(OptionSet& options, ConvertRequest& request) {
   ConvertOptions& convert = request.options;
-  options.group("What is done");
+  options.group("Passes");
   options.toggle("fold", convert.rewrite.fold, "fold BatchNormalization into convolutions (default: --fold)");
-  options.flag("--simplify", convert.rewrite.simplify, "evaluate what constants alone make, remove nodes that do nothing");
+  options.flag("--simplify", convert.rewrite.simplify, "evaluate constant expressions, remove nodes that have no effect");
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, request.layout,
                  "of convolution weights (default: channels-last); contiguous undoes it");
   options.text("--io", "nhwc[:NAME,...]", request.io, "inputs and outputs that are images (or those named) are handed over channels-last");
@@ -163,13 +163,14 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
                  "write the borders of the layout plan as pairs of Transposes: they document it, other runtimes cancel them");
   options.choice("--when", {"auto", "always", "never"}, request.when,
                  "plan convolutions channels-last where it pays (default), always, or never");
-  options.choice("--precision", {"bf16", "fp16", "fp32"}, request.precision,
-                 "weights and activations of 32 bits in this type, fragile operators stay in 32 bits; fp32 goes back (and stands between "
-                 "fp16 and bf16: what is in one 16-bit type does not become the other)");
+  options.choice(
+      "--precision", {"bf16", "fp16", "fp32"}, request.precision,
+      "32-bit weights and activations in this type, fragile operators stay in 32 bits; fp32 converts back (fp16 and bf16 convert "
+      "into each other by way of fp32 only)");
   options.flag("--io-precision", convert.rewrite.io_precision,
                "with --precision: graph inputs and outputs too (they keep their types otherwise)");
   options.flag("--include-1d", convert.rewrite.include_1d, "weights of 1-D convolutions too");
-  options.list("--pass", "NAME", convert.passes, "only these passes (several, or parted by commas); none: copy", ',');
+  options.list("--pass", "NAME", convert.passes, "only these passes (repeatable, or separated by commas); none: copy", ',');
   options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
   options.list("--only", "GLOB", convert.rewrite.only, "only nodes whose name matches; may be given several times");
   options.list("--exclude", "GLOB", convert.rewrite.exclude, "no node whose name matches; may be given several times");
@@ -192,7 +193,7 @@ void declare_files(OptionSet& options, ConvertRequest& request) {
   options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR");
   declare_case_choice(options, request.cases);
   options.text("--cache", "DIR", request.cache,
-               "note there what was converted, and convert no model again whose files, options, program and result are the same");
+               "cache of conversions: a model whose files, options, program and result are unchanged is not converted again");
   options.flag("--in-place", convert.save.in_place, "replace MODEL by the result");
   options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
                  "of MODEL (default: by its extension, then by how it begins)");
@@ -209,7 +210,7 @@ void declare_files(OptionSet& options, ConvertRequest& request) {
 
 void declare_report(OptionSet& options, ConvertRequest& request) {
   options.group("Report");
-  options.flag("--dry-run", request.options.dry_run, "say what would be done and write nothing");
+  options.flag("--dry-run", request.options.dry_run, "report the changes, write nothing");
 }
 
 /// Options that would do nothing, or contradict each other.

@@ -230,11 +230,11 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
       "models, or traces and profiles (.json, .json.gz, .csv); the first is the baseline, each other one is compared with it");
   options.flag("--allow-newer-opset", request->load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.list("--ignore", "WHAT,…", request->ignore,
-               "of models: changes that do not count, by kind (explained, changed, added, removed, renamed) or by what they are about "
+               "of models: changes to ignore, by kind (explained, changed, added, removed, renamed) or by subject "
                "(node, initializer, input, output, opset, function, metadata)",
                ',');
   options.list("--profiles", "FILE,…", request->profiles,
-               "of models: what `profile --json` wrote of each of them, in their order: time is carried over what changed", ',');
+               "of models: the output of `profile --json` for each, in their order; changes then show their time", ',');
   options.group("Traces and profiles");
   options.list("--steps", "N,…", request->steps, "only these steps (ProfilerStep#N; default: all)", ',');
   options.choice("--names", {"op", "node"}, request->names, "operations are operators (default), or nodes where a file tells them");
@@ -252,8 +252,8 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
   options.integer("--top", "N", 0, request->top,
                   "the N largest differences, the rest as one, of models N of each kind (default: 20; 0 and -v: all)");
   options.real("--min-us", "T", request->least_us, "only operations that took T µs or more on either side, the rest as one");
-  options.list("--only", "GLOB", request->choice.only, "only what has a name that matches; may be given several times");
-  options.list("--exclude", "GLOB", request->choice.exclude, "nothing that has a name that matches; may be given several times");
+  options.list("--only", "GLOB", request->choice.only, "only names that match; may be given several times");
+  options.list("--exclude", "GLOB", request->choice.exclude, "no names that match; may be given several times");
   options.group("Files");
   options.text("--csv", "FILE", request->csv, "a line per change or operation, for spreadsheets");
   options.text("--markdown", "FILE", request->markdown, "the changes as step summaries and merge requests show them");
@@ -269,7 +269,7 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
 
 const Command kDiff = {
     "diff",
-    "compare models, or traces and profiles of runs: what changed?",
+    "show the changes between models, traces or profiles",
     "A B... [OPTIONS]",
     "relayout diff net.onnx net.cl.onnx\n"
     "relayout diff old.onnx new.onnx --exit-code --ignore metadata,explained\n"

@@ -126,7 +126,7 @@ std::string done_text(std::string_view pass, const Group& group, const PassRepor
 
 std::string what_text(std::string_view pass, const Group& group, const PassReport& report) {
   if (group.all == 0 && pass == kPrecisionPass) return group.other_types.empty() ? "no node computes in f32" : group.other_types;
-  if (group.all == 0 && pass == kExportPass) return "no input or output is an image in front of a convolution or behind one";
+  if (group.all == 0 && pass == kExportPass) return "no input or output is an image that a convolution reads or writes";
   if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "nothing to fold";
   return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group, report);
 }

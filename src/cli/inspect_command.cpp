@@ -98,11 +98,11 @@ std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
   options.assignments("--dim", "N=2", request->dims, "size of a named dimension (default: 1)");
   options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
   options.group("Layout");
-  options.flag("--layout", request->layout, "how every tensor would lie when the model runs, what is reordered and why");
+  options.flag("--layout", request->layout, "the memory layout of every tensor when the model runs, the reorders and their reasons");
   options.choice("--when", {"auto", "always", "never"}, request->when,
                  "convolutions run channels-last where it pays (default), always, or never");
   options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: the plan may differ from run to run");
-  options.flag("--compare", request->compare, "beside what PyTorch's propagation would do");
+  options.flag("--compare", request->compare, "compare with PyTorch's propagation");
   options.text("--dot", "FILE", request->dot, "the plan as a graph for Graphviz");
   options.text("--html", "FILE", request->html, "the plan as a page of one file");
   options.needs({"--when"}, {"--layout", "--measure", "--compare", "--dot", "--html"});
@@ -113,7 +113,7 @@ std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
 
 const Command kInspect = {
     "inspect",
-    "show what is in a model and what convert would do with it",
+    "show the contents of a model and the changes convert would make",
     "MODEL [OPTIONS]\nMODEL MODEL... [OPTIONS]",
     "relayout inspect net.onnx        header, folds, refusals and their reasons\n"
     "relayout inspect net.onnx -v     every convolution: shape, layout, verdict\n"

@@ -104,7 +104,7 @@ std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
     table.line("  layout for " + list + " (--dim, --shape)");
   }
   add_regions(table, report, style.verbose);
-  if (report.regions.empty()) table.line("  no tensor lies channels-last");
+  if (report.regions.empty()) table.line("  no tensor is channels-last");
   add_reorders(table, report, style.verbose);
   add_losses(table, report, style.verbose);
   std::string sum = "  " + counted(report.convolutions, "convolution") + " · " + percent(report.ordered_bytes, report.orderable_bytes) +

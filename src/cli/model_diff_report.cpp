@@ -72,7 +72,7 @@ bool matches(const std::vector<std::string>& patterns, const ModelChange& change
 void check_patterns(const ModelDiff& diff, const std::vector<std::string>& patterns, const char* option) {
   for (const std::string& pattern : patterns) {
     if (std::ranges::any_of(diff.changes, [&](const ModelChange& change) { return matches({pattern}, change); })) continue;
-    fail(ErrorKind::usage, std::string(option) + " " + quote(pattern) + ": nothing that differs has a name like that");
+    fail(ErrorKind::usage, std::string(option) + " " + quote(pattern) + ": no difference has a matching name");
   }
 }
 
@@ -282,7 +282,7 @@ std::string model_diff_markdown(const ModelPair& pair, const ModelChoice& choice
               markdown_code(escape(name_of(*change))) + " | " + markdown_code(change->text) + " |\n";
     }
   }
-  return rows.empty() ? out : out + "\n| | what | name | change |\n|---|---|---|---|\n" + rows;
+  return rows.empty() ? out : out + "\n| | kind | name | change |\n|---|---|---|---|\n" + rows;
 }
 
 std::string model_diff_html(const std::vector<ModelPair>& pairs) {

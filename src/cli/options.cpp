@@ -371,7 +371,7 @@ void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
   const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
   const bool has_dashes = key != given.key && std::ranges::find(known, key) != known.end();
   usage(given.place + ": unknown option " + quote(given.key) + " of " + command +
-        (has_dashes ? "; options stand here without dashes: " + quote(key) : did_you_mean(key, known, "; ")) + belongs_below(given));
+        (has_dashes ? "; options are written here without dashes: " + quote(key) : did_you_mean(key, known, "; ")) + belongs_below(given));
 }
 
 void OptionSet::Impl::set_from_config(const ConfigEntry& given) {

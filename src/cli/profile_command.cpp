@@ -256,7 +256,7 @@ void declare_measuring(OptionSet& options, ProfileRequest& request) {
   options.real("--max-time", "S", request.max_seconds,
                "begin no run after so many seconds, in place of --repeat (default: 20; ten runs are made in any case)");
   options.choice("--mode", {"optimized", "as-written", "reference"}, request.mode,
-                 "with the layout plan and fused steps (default), each node alone, or own kernels in double precision");
+                 "with the layout plan and fused steps (default), each node alone, or double precision");
   options.list("--threads", "N,…", request.threads, "threads to use (default: all CPUs of this process); of several, a line each", ',');
 }
 
@@ -283,7 +283,7 @@ void declare_table(OptionSet& options, ProfileRequest& request) {
   options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head");
   options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it");
   options.text("--html", "FILE", request.html,
-               "a page: time by operator and by scope as pictures, the table of all lines; of two, what differs");
+               "a page: pictures of time by operator and by scope, the table of all lines; of two, the differences");
   options.group("Files for other tools");
   options.text("--trace", "FILE", request.trace,
                "the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis");

@@ -161,7 +161,7 @@ std::string part_text(const ProfileComparison& comparison, Cause cause) {
     case Cause::folded:
       return comparison.folded.empty() ? "from folding" : "from folding " + folded_text(comparison);
     case Cause::fused:
-      return "from what is fused";
+      return "from fusion";
     case Cause::kernel:
       return "from kernels";
     case Cause::reorder:

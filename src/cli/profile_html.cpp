@@ -106,7 +106,7 @@ VerdictPage::Section facts(const Profile& profile) {
   return {"", html_table({"", ""}, rows)};
 }
 
-/// Rows that compute, below what the machine allows.
+/// Rows that compute, below the machine's limits.
 std::string roofline(const Profile& profile) {
   if (!profile.peak) return html_lines({{peak_text(profile), Style::faint}});
   constexpr double kPerMicrosecond = 1e3;  // of a microsecond in units of 10⁹ per second
@@ -116,7 +116,7 @@ std::string roofline(const Profile& profile) {
     const double flop = 2 * static_cast<double>(row.macs);
     const auto part = part_of_peak(*profile.peak, row.macs, row.bytes, row.us);
     work.push_back(
-        {full_name(row) + ": " + duration_text(row.us) + ", " + (part ? fixed(100 * *part, 1) + " %" : "n/a") + " of what it may reach",
+        {full_name(row) + ": " + duration_text(row.us) + ", " + (part ? fixed(100 * *part, 1) + " %" : "n/a") + " of the attainable rate",
          flop / static_cast<double>(row.bytes), flop / row.us / kPerMicrosecond, row.share});
   }
   return svg_roofline(work, profile.peak->gflops, profile.peak->gigabytes);

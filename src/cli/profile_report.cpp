@@ -232,9 +232,9 @@ std::string doubts_text(const Latency& latency, const ReportStyle& style) {
   std::string out;
   if (is_busy(latency)) {
     out += paint("the machine was busy", Style::warning, style.color) + ": " + fixed(latency.cpu_per_wall, 2) +
-           " processors worked where " + fixed(latency.expected_cpus, 2) + " would have; times hold what the process waited\n";
+           " processors worked where " + fixed(latency.expected_cpus, 2) + " would have; times include waiting\n";
   }
-  if (latency.stopped_early) out += "stopped by --max-time before what was asked for was reached\n";
+  if (latency.stopped_early) out += "stopped by --max-time before the requested number of runs\n";
   return out;
 }
 

@@ -77,7 +77,7 @@ std::function<int()> prepare_report(OptionSet& options, const Common& common) {
   options.group("Merging");
   options.text("--cases-from", "FILE", request->cases.from,
                "the cases that there must be, as --list printed them; - is standard input (default: those of the suite)");
-  options.flag("--allow-missing", request->allow_missing, "merge what is there; the report then says that it is a part");
+  options.flag("--allow-missing", request->allow_missing, "merge the reports at hand; the result says that it is partial");
   options.text("--expected", "FILE", request->expected, "cases that are known not to pass, as lines NAME STATUS REASON");
   options.group("Report");
   declare_report_files(options, request->files, "a page with all cases, to be searched and filtered");

@@ -69,7 +69,7 @@ std::vector<std::string> names_in(const std::string& text) {
 
 void declare_case_choice(OptionSet& options, CaseWords& words) {
   options.flag("--list", words.list, "print the names of the cases and end");
-  options.flag("-0, --null", words.null, "with --list: a NUL behind each name instead of a newline");
+  options.flag("-0, --null", words.null, "with --list: a NUL after each name instead of a newline");
   options.list("--case", "CASE", words.names, "only this case; may be given several times");
   options.text("--cases-from", "FILE", words.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input");
   options.text("--shard", "I/N|auto", words.shard,

@@ -140,7 +140,8 @@ std::vector<std::string> case_options(const VerifyRequest& request, const Common
 
 /// Every case of a tree, or of two.
 int verify_suite(VerifyRequest& request, const Common& common, Progress& progress) {
-  if (!request.models.empty() || !request.data.empty()) fail(ErrorKind::usage, "--suite stands alone: no models, no --data");
+  if (!request.models.empty() || !request.data.empty())
+    fail(ErrorKind::usage, "--suite takes its models and data from the tree: name no others");
   if (request.suite.cases.list) {
     list_cases(request.suite.cases, common.json);
     return 0;
@@ -366,8 +367,8 @@ std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
                "inputs and outputs of B may have another floating-point type (they are cast) or fewer sizes");
   options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
   options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");
-  options.flag("--reference", request->reference, "--mode reference: own kernels in double precision");
-  options.flag("--proof", request->proof, "run nothing: only what follows from the two files");
+  options.flag("--reference", request->reference, "--mode reference: double precision");
+  options.flag("--proof", request->proof, "run nothing: only the proof from the two files");
   options.flag("--strict", request->strict, "a difference that no fold explains is a difference, whatever the outputs say");
   options.flag("--run-identical", request->options.run_identical, "run files of the same bytes too");
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");

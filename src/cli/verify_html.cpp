@@ -151,7 +151,7 @@ VerdictPage::Section losses(const VerifyResult& result) {
     const LossWords words = words_of(loss);
     rows.push_back({{words.node, style}, right(words.alone, style), right(words.expected), right(words.clipped), {words.fault, style}});
   }
-  return {"Loss by node: each alone, given A's values, and what its steps must cost",
+  return {"Loss by node: each alone, given A's values, and the loss that its steps imply",
           rows.empty() ? "" : html_table({"node", right("alone"), right("expected"), right("clipped"), ""}, rows)};
 }
 

@@ -76,7 +76,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
                                         " × floor, but above what correct evaluations usually differ by");
   }
   if (output.floor > kCoarse && output.outcome == Outcome::same) {
-    table.line("  the floor is " + fixed(100 * output.floor, 0) + " % of the range: so far may correct evaluations lie apart here");
+    table.line("  the floor is " + fixed(100 * output.floor, 0) + " % of the range: correct evaluations may differ by this much here");
   }
   const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
   if (measured && output.samples.size() > 1 && std::ranges::any_of(output.samples, is_ill)) table.line(floors_line(output));
@@ -205,13 +205,13 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
   if (!first->replaces.empty()) {
     constexpr std::size_t kMostNodes = 6;
     const std::size_t shown = style.verbose || first->replaces.size() <= kMostNodes + 1 ? first->replaces.size() : kMostNodes;
-    out += "  it does what these do in " + escape(result.a) + ":";
+    out += "  it replaces these nodes of " + escape(result.a) + ":";
     for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? " " : ", ") + first->replaces[i];
     const std::size_t rest = first->replaces.size() - shown;
     out += rest == 0 ? "\n" : " and " + counted(static_cast<int64_t>(rest), "more node") + " (-v)\n";
   }
   if (first->by_structure) {
-    out += "  compared with " + quote(first->reference) + " of " + escape(result.a) + ", which stands in its place (names differ)\n";
+    out += "  compared with " + quote(first->reference) + " of " + escape(result.a) + ", its counterpart by structure (names differ)\n";
   }
   if (more > 0)
     out += "  " + counted(more, "more node") + " that " + (more == 1 ? "does" : "do") + " so on " + (more == 1 ? "its" : "their") +

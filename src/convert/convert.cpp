@@ -120,7 +120,7 @@ void check_sharing(const Model& model, const std::filesystem::path& output) {
   std::error_code error;
   const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
   if (output == "-" || !std::filesystem::equivalent(folder, origin.directory, error)) {
-    fail(ErrorKind::usage, place + "the result must lie in the model's folder, because locations of data files are relative to it");
+    fail(ErrorKind::usage, place + "the result must be in the model's folder, because locations of data files are relative to it");
   }
 }
 

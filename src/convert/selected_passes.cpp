@@ -34,12 +34,12 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 /// Options that exclude each other.
 void check(const ConvertOptions& options) {
   if (options.rewrite.layout == WeightsLayout::contiguous && (options.rewrite.export_io || options.rewrite.export_transposes)) {
-    fail(ErrorKind::usage, "--layout contiguous undoes what --io and --emit do; they exclude each other");
+    fail(ErrorKind::usage, "--layout contiguous reverts --io and --emit; they exclude each other");
   }
   const bool has_type = options.rewrite.precision != DataType::undefined;
-  if (options.rewrite.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision goes with --precision");
+  if (options.rewrite.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision needs --precision");
   if (contains(options.passes, "precision") && !has_type) {
-    fail(ErrorKind::usage, "pass 'precision' goes with --precision, which says in what type");
+    fail(ErrorKind::usage, "pass 'precision' needs --precision, which names the type");
   }
 }
 
@@ -48,7 +48,7 @@ void check(const ConvertOptions& options) {
 std::vector<const passes::Pass*> selected_passes(const ConvertOptions& options) {
   check(options);
   const bool none = contains(options.passes, "none");
-  if (none && options.passes.size() > 1) fail(ErrorKind::usage, "pass 'none' goes with no other");
+  if (none && options.passes.size() > 1) fail(ErrorKind::usage, "pass 'none' excludes all others");
   for (const std::string& name : options.passes) {
     if (name != "none") (void)known_pass(name);
   }

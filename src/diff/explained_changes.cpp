@@ -98,7 +98,7 @@ class AccountListing {
       change.text = (reader != nullptr && proof::is_linear(*reader) ? "weight " : "constant ") + quote(change.a) + " is stored " +
                     (is_last ? "channels-last" : "in another order") + (change.a == change.b ? "" : " as " + quote(change.b)) +
                     (told.contains(change.a) ? ", with other values"
-                     : is_recomputed         ? ": the same permutation of what was recomputed"
+                     : is_recomputed         ? ": the same permutation of the recomputed tensor"
                                              : ": byte permutation");
     }
   }
@@ -112,7 +112,7 @@ class AccountListing {
     for (std::size_t i = 0; i < absorbed.size() && i < kMostNames; ++i) names += (i > 0 ? ", " : "") + absorbed[i]->label();
     if (absorbed.size() > kMostNames) names += " and " + std::to_string(absorbed.size() - kMostNames) + " more";
     change.ulp = near > 0 ? near : 1;
-    change.text += (names.empty() ? " holds what other nodes hold now" : " absorbed " + names) + ": recomputed, within " +
+    change.text += (names.empty() ? " holds values that other nodes hold now" : " absorbed " + names) + ": recomputed, within " +
                    (near > 0 ? figure(near) + " ULP, as a fold in single precision is" : "1 ULP");
   }
 
@@ -130,12 +130,12 @@ class AccountListing {
       change.text += " makes a constant that is as it was";
     } else if (output && proof::is_identity(sides_->b, output)) {
       change.reason = "identity";
-      change.text += " was not there, and hands on what it reads";
+      change.text += " was not there, and passes its operand on";
     } else if (sides_->b.function_of(node) != nullptr) {
       change.reason = "inlined";
-      change.text += " calls a function that does what stood here";
+      change.text += " calls a function that replaces the nodes here";
     } else {
-      change.text += " was not there; what it does was part of another node, or is undone by one";
+      change.text += " was not there; its work was part of another node, or another node undoes it";
     }
   }
 
@@ -147,7 +147,7 @@ class AccountListing {
     const Ref output = first_output(node);
     const proof::FirstNode& first = account_->of_first(node);
     if (first.is_bypassed) {
-      changes_->add_node(ChangeKind::explained, "identity", &node, nullptr).text += " is gone: it handed on what it read";
+      changes_->add_node(ChangeKind::explained, "identity", &node, nullptr).text += " is gone: it passed its operand on";
     } else if (first.is_evaluated) {
       changes_->add_node(ChangeKind::explained, "evaluated", &node, nullptr).text += " is gone: its result is a constant that is stored";
     } else if (first.is_dead) {
@@ -157,7 +157,7 @@ class AccountListing {
     } else if (output && sides_->a.constant(output)) {
       changes_->add_node(ChangeKind::explained, "constant", &node, nullptr).text += " is gone: the constant that it made is as it was";
     } else if (sides_->a.function_of(node) != nullptr) {
-      changes_->add_node(ChangeKind::explained, "inlined", &node, nullptr).text += " is gone: its function stands in its place";
+      changes_->add_node(ChangeKind::explained, "inlined", &node, nullptr).text += " is gone: its function replaces it";
     } else {
       changes_->add_node(ChangeKind::explained, "accounted", &node, nullptr).text +=
           " is gone; another node does it now, or it was undone by one";

@@ -69,7 +69,7 @@ class Interface {
       places.erase(found);
     }
     pair_by_place(gone, b, is_met);
-    if (!in_order) note(ChangeKind::changed, "place", nullptr, nullptr, std::string(to_string(subject_)) + "s stand in another order");
+    if (!in_order) note(ChangeKind::changed, "place", nullptr, nullptr, std::string(to_string(subject_)) + "s are in another order");
   }
 
  private:

@@ -105,7 +105,7 @@ bool is_declared(const Value& output) {
 
 /// Element of a stack without iterations: as the body's output declares, or is in `sample`, one run of the body.
 Tensor stack_of_none(const OpCall& call, int64_t axis, const Value& output, const Datum* sample) {
-  if (!is_declared(output) && sample == nullptr) reject(call, "no iteration says what scan output '" + output.name() + "' is");
+  if (!is_declared(output) && sample == nullptr) reject(call, "no iteration determines scan output '" + output.name() + "' is");
   const auto shape = output.declared();
   Dims dims = is_declared(output) ? shape->dims : sample->tensor.dims();
   for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 0);

@@ -128,7 +128,7 @@ Answer fused_convolution(const Query& query) {
   constexpr std::size_t kAdded = 3;
   const LayoutValue *const added = query.input(kAdded), *const out = query.output(0);
   if (added == nullptr) return convolution(query);
-  if (out == nullptr || added->dims != out->dims) return "what is added has other dims";
+  if (out == nullptr || added->dims != out->dims) return "the added tensor has other dims";
   const bool asks_for_added = !query.port().is_output && query.port().index == kAdded;
   Answer answer = asks_for_added ? convolution(query.at({true, 0})) : convolution(query);
   if (auto* const ports = std::get_if<Ports>(&answer)) ports->inputs[kAdded] = ports->outputs[0];
@@ -151,7 +151,7 @@ Answer dequantize(const Query& query) {
 }
 
 Answer dropout(const Query& query) {
-  if (query.output(1) != nullptr) return "its mask is asked for";
+  if (query.output(1) != nullptr) return "its mask is requested";
   return first_to_first(query);
 }
 

@@ -113,7 +113,7 @@ Bytes external_bytes(const ModelOrigin& origin, const onnx::TensorProto& tensor,
   std::shared_ptr<const File> file = origin.external_file(location.path);
   if (expected_size > file->size() || location.offset > file->size() - expected_size) {
     fail(ErrorKind::invalid, std::to_string(expected_size) + " bytes at offset " + std::to_string(location.offset) +
-                                 " lie beyond the end of " + quote(location.path) + " (" + std::to_string(file->size()) + " bytes)");
+                                 " are beyond the end of " + quote(location.path) + " (" + std::to_string(file->size()) + " bytes)");
   }
   return Bytes::of_file(std::move(file), location.offset, expected_size);
 }

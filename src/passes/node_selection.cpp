@@ -40,7 +40,7 @@ void check_patterns(const Model& model, const PassOptions& options) {
     });
     if (!unmatched.empty()) {
       fail(ErrorKind::usage, escape(model.name()) + ": " + option + quote(unmatched.front()) + ": no node has a name like that",
-           "names are those of nodes, or of their first output where they have none; * stands for anything");
+           "names are those of nodes, or of their first output where they have none; * matches anything");
     }
   }
 }

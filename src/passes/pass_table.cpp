@@ -39,13 +39,13 @@ bool exports_transposes(const PassOptions& options) {
 constexpr Pass kPasses[] = {
     // First, so that dead readers do not block folds. Later passes remove what they make dead.
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
-    {"inline-functions", "calls of functions that stand between a BatchNormalization and what it folds into", inline_functions, always},
-    {"remove-identity", "nodes that hand their operand on as it is", remove_identity, simplifies},
+    {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},
+    {"remove-identity", "nodes that pass their operand on unchanged", remove_identity, simplifies},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},
     // After it: affines that a BatchNormalization takes along need no look of their own.
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},
     // After the folds: what only they need is never stored.
-    {"fold-constants", "what constants alone make, where that does not enlarge the model", fold_constants, simplifies},
+    {"fold-constants", "constant expressions, where that does not enlarge the model", fold_constants, simplifies},
     // After the folds, which round to the type that is there; before weights are read through a Transpose.
     {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision},
     // After the folds, which change weights: one in channels-last order is read through a Transpose.

@@ -126,7 +126,7 @@ class PrecisionPass {
     std::string detail = has_source ? "" : narrows ? "nothing is in f32" : "nothing is in f16 or bf16";
     const auto add = [&](const std::string& part) { detail += (detail.empty() ? "" : "; ") + part; };
     if (!has_source && is_there) add("the model is in " + std::string(name_of(plan_.target())) + " already");
-    for (const DataType type : kept) add("what is in " + std::string(name_of(type)) + " stays so (--precision fp32 first)");
+    for (const DataType type : kept) add("tensors in " + std::string(name_of(type)) + " keep their type (--precision fp32 first)");
     const bool is_in_another = !has_source && narrows && !is_there && !kept.empty();
     const Verdict verdict = is_in_another ? Verdict::skipped : Verdict::not_applicable;
     Finding finding{std::string(context_.pass), "model", main_.message()->name(), verdict, Reason::no_source_type};

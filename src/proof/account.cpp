@@ -79,7 +79,7 @@ void Account::pair_nodes(Sides& sides, const Node& of_a, const Node& of_b, bool 
   }
   if (is_exclusive && (second.partner != &of_a || first.partner != &of_b)) {
     note(issue_of_node(sides, Unexplained::Kind::node_changed, of_b, false,
-                       "stands for several nodes of the other model, each of which gives values of its own"));
+                       "stands for several nodes of the other model that produce different values"));
   }
 }
 

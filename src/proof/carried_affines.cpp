@@ -164,7 +164,7 @@ Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candid
   const auto front_b = compose_front(sides.b, sides.shapes_b, pair.front_b, candidate.of_b, pair.b);
   if (!front_a || !front_b) {
     Recomputed out;
-    out.obstacle = "what stands in front does not run along the channels";
+    out.obstacle = "the affine upstream does not run along the channels";
     return out;
   }
   const Around around_a{pair.behind_a, *front_a};
@@ -253,7 +253,7 @@ bool keeps_constants(Sides& sides, const Pair& pair) {
 
 /// Fault of the fold into the operator of b.
 void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Step>& absorbed, const Recomputed& found, Look& look) {
-  const std::string fold = absorbed.empty() ? "what was there" : "the fold of " + labels_of(absorbed) + " recomputed";
+  const std::string fold = absorbed.empty() ? "the previous tensor" : "the fold of " + labels_of(absorbed) + " recomputed";
   const Node& node = sides.b.in_file(*pair.b.node);
   const int64_t order = sides.b.order_of(node);
   const auto note = [&](Unexplained::Kind kind, const std::string& name, const std::string& text, const Difference& difference) {
@@ -466,7 +466,7 @@ void give_up(Sides& sides, const Claim& claim, Look& look) {
   }
   for (std::size_t i = 0; !same_nodes && i < of_a.size(); ++i) {
     Issue issue = issue_of_node(sides, Unexplained::Kind::node_removed, *of_a[i].node, true,
-                                "is gone, and what it was applied to, " + below + ", cannot take it up");
+                                "is gone, and the operator of " + below + " does not absorb it");
     issue.order = order_of(sides, claim);
     look.issues.push_back(std::move(issue));
   }

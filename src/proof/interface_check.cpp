@@ -111,7 +111,7 @@ void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::
   for (std::size_t i = 0; i < b.size(); ++i) {
     if (met[i] == 0) note(b[i], "was not there", false);
   }
-  if (!in_order) note(b[last], "stands at another place among the " + std::string(b[last].side) + "s", false);
+  if (!in_order) note(b[last], "is at another place among the " + std::string(b[last].side) + "s", false);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ bool examine_rounding(Sides& sides, const Claim& claim, Look& look) {
   if (there == nullptr || !there->is("QuantizeLinear") || sides.b.constant(integers)) return false;
   const Ref rounded = sides.b.operand(integers, 0);
   if (!rounded) return false;
-  look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *there, false, "rounds what was not rounded"));
+  look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *there, false, "rounds a value that was not rounded"));
   for (std::size_t i = 1; i < 3; ++i) {
     const Ref of_there = sides.b.resolve(sides.b.operand(integers, i)), of_back = sides.b.resolve(sides.b.operand(claim.b, i));
     if (!of_there || !of_back || !sides.b.constant(of_there) || !sides.b.constant(of_back)) continue;

@@ -96,7 +96,7 @@ void EntryCache::store(const std::string& key, const Json& entry) {
     if (write_all(file.descriptor(), text) != 0) fail(ErrorKind::io, escape(path.string()) + ": cannot write");
     file.commit(/*sync=*/false);
   } catch (const std::exception& error) {
-    if (!has_warned_.exchange(true)) log_warning("nothing more goes into the cache: " + std::string(error.what()));
+    if (!has_warned_.exchange(true)) log_warning("the cache takes no more entries: " + std::string(error.what()));
   }
 }
 

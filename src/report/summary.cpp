@@ -132,7 +132,7 @@ std::string commands(const std::string& level, const std::vector<Annotation>& li
 }  // namespace
 
 std::string markdown_text(const std::vector<JunitSuite>& suites) {
-  std::string out = "### relayout verify\n\n| | what | cases | first finding | time |\n|---|---|---|---|---|\n";
+  std::string out = "### relayout verify\n\n| | suite | cases | first finding | time |\n|---|---|---|---|---|\n";
   for (const JunitSuite& suite : suites) out += row(suite);
   for (const JunitSuite& suite : suites) out += failures(suite);
   return out;

@@ -183,7 +183,7 @@ std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double 
   up.finish();
   const auto x = [&](double value) { return left + (width - left - right) * across.place(value); };
   const auto y = [&](double value) { return kHeight - kBottom - (kHeight - kTop - kBottom) * up.place(value); };
-  std::string out = open_chart(room, width, kHeight, "operations per second by operations per byte, below what the machine allows");
+  std::string out = open_chart(room, width, kHeight, "operations per second by operations per byte, below the machine's limits");
   for (int power = up.lowest; power <= up.highest; power += up.step()) {
     const double at = y(std::pow(10.0, power));
     out += line(left, at, width - right, at, "grid") + label(left - 6, at + 4, "1e" + std::to_string(power), "label end");

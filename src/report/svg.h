@@ -39,7 +39,7 @@ struct SvgWork {
   std::string label;
   double intensity = 0, rate = 0, share = 0;
 };
-/// Work as circles whose areas are its times, below what the machine allows: `rate` at most, and `gigabytes` per second.
+/// Work as circles whose areas are its times, below the machine's limits: `rate` at most, and `gigabytes` per second.
 [[nodiscard]] std::string svg_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes);
 
 /// Columns of counts, heights in the logarithm.

@@ -135,7 +135,7 @@ std::string html_table(const std::vector<Cell>& head, const std::vector<std::vec
   const auto marked = std::ranges::count_if(rows, is_marked);
   std::string out(is_long && search == Search::in_table ? kSearchBox : "");
   if (is_long && marked > 0) {
-    out += "<label class='filter'><input type='checkbox'> only what stands out (" + std::to_string(marked) + " of " +
+    out += "<label class='filter'><input type='checkbox'> only marked rows (" + std::to_string(marked) + " of " +
            std::to_string(rows.size()) + ")</label>\n";
   }
   out += "<div class='wide'><table class='cards'><thead><tr>";

@@ -55,7 +55,7 @@ std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
   if (varied && compared_ && independent_) return "same bytes for every sample: it does not depend on the inputs";
   if (declared_.may_saturate && saturated_ == samples_) {
     return "saturated: " + std::to_string(static_cast<int>(std::floor(100 * least_saturated_share_))) +
-           " % of its elements lie at its smallest or largest value";
+           " % of its elements are at its smallest or largest value";
   }
   return std::nullopt;
 }

@@ -155,7 +155,7 @@ bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& can
   };
   if (differing.empty() || !std::ranges::all_of(differing, may_jump) || !are_right_alone(pair, reference, samples, result)) return false;
   for (const auto& [i, s] : differing) {
-    result.remarks.push_back(place_of(pair, reference, i, s) + ": B lies " + scientific(candidate.outputs()[i].figures[s].max_error) +
+    result.remarks.push_back(place_of(pair, reference, i, s) + ": B is " + scientific(candidate.outputs()[i].figures[s].max_error) +
                              " of the range away" + kChoice);
     candidate.outputs()[i].figures[s].outcome = Outcome::same;
   }
@@ -306,7 +306,7 @@ void trust_nodes(const Reference& reference, VerifyResult& result) {
     OutputComparison& output = result.outputs[i];
     if (output.outcome != Outcome::inconclusive || !reference.outputs().summary(i).holds_values()) continue;
     result.remarks.push_back("output " + quote(output.name) + " shows nothing (" + output.reason +
-                             "), but node by node B makes what A makes");
+                             "), but node by node B computes what A computes");
     output.outcome = Outcome::same;
     output.reason.clear();
   }

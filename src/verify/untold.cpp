@@ -264,7 +264,7 @@ class Decisions {
 
   [[nodiscard]] std::string told_of(const Decider& decider, const std::string& model) const {
     return "node " + decider.node->label() + " is in " + escape(model) + " alone, " +
-           (decider.sizes ? "and no size of the samples shows what it does, " + sizes_[*decider.sizes].text + " does (--dim, --shape)"
+           (decider.sizes ? "and no size of the samples shows its effect, " + sizes_[*decider.sizes].text + " does (--dim, --shape)"
                           : "and no sample enters one of its graphs (--samples N makes more, --input gives your own)");
   }
 

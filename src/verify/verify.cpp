@@ -243,7 +243,7 @@ void explain_suspicions(const Pair& pair, const Reference& reference, const Floo
     const std::string& output = pair.a.outputs[suspicion.output].name;
     const auto layer = erring_node(pair, pair.a, reference, suspicion.sample, Mode::reference);
     if (!layer) {
-      result.remarks.push_back(place_of(pair, reference, suspicion.output, suspicion.sample) + ": double precision lies " +
+      result.remarks.push_back(place_of(pair, reference, suspicion.output, suspicion.sample) + ": double precision is " +
                                scientific(suspicion.error) + " of the range away" + kChoice);
       return;
     }
@@ -335,7 +335,7 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
       if (metrics.outcome != Outcome::different || is_error_of_the_file(metrics, written.outputs()[i].figures[s])) continue;
       const auto layer = erring_node(pair, pair.b, reference, s, Mode::optimized);
       if (!layer) {
-        result.remarks.push_back(place_of(pair, reference, i, s) + ": optimized execution lies " + scientific(metrics.max_error) +
+        result.remarks.push_back(place_of(pair, reference, i, s) + ": optimized execution is " + scientific(metrics.max_error) +
                                  " of the range away" + kChoice);
         return;
       }
@@ -398,8 +398,8 @@ void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& rang
   const auto bound = [](double value) { return exact_number(static_cast<double>(static_cast<float>(value))); };
   for (const auto& [name, range] : ranges) {
     if (pair.options->inputs.contains(name)) continue;
-    result.remarks.push_back("input " + quote(name) + ": samples lie between " + bound(range.lowest) + " and " + bound(range.highest) +
-                             ", which is all that B's quantizer takes of it (--input gives your own)");
+    result.remarks.push_back("input " + quote(name) + ": samples are between " + bound(range.lowest) + " and " + bound(range.highest) +
+                             ", the range of B's quantizer (--input gives your own)");
   }
 }
 

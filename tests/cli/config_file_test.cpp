@@ -113,7 +113,7 @@ TEST(ConfigFile, WhatIsNoTomlIsRefusedWithItsLine) {
     EXPECT_THAT(complaint("seed = 1\n" + line + "\n"), StartsWith("c.toml:")) << line;
   }
   EXPECT_THAT(complaint("seed = 1\nlayout = keep\n"),
-              HasSubstr("c.toml:2: not TOML: Error while parsing value: could not determine value type; text stands in quotes"));
+              HasSubstr("c.toml:2: not TOML: Error while parsing value: could not determine value type; text needs quotes"));
   EXPECT_THAT(complaint("only = [\n'a',\n'b'\n"), HasSubstr("c.toml:3: not TOML: Error while parsing array"));
 }
 

@@ -214,7 +214,7 @@ TEST_F(OptionsTest, ConfigurationIsCheckedLikeTheCommandLine) {
   EXPECT_THAT(complaint({"--config", config("\n\nlayout = true\n")}), HasSubstr(".toml:3: 'layout' needs a value"));
   EXPECT_THAT(complaint({"--config", config("layout = [\"keep\", \"contiguous\"]\n")}),
               HasSubstr(".toml:1: 'layout' takes one value, not 2"));
-  EXPECT_THAT(complaint({"--config", config("--layout = \"keep\"\n")}), HasSubstr("options stand here without dashes: 'layout'"));
+  EXPECT_THAT(complaint({"--config", config("--layout = \"keep\"\n")}), HasSubstr("options are written here without dashes: 'layout'"));
   EXPECT_THAT(complaint({"--config", config("[convrt]\n")}), HasSubstr(".toml:1: unknown section 'convrt'; did you mean 'convert'?"));
   EXPECT_THAT(complaint({"--config", config("help = true\n")}), HasSubstr("unknown option 'help'"));
 }

@@ -386,7 +386,7 @@ TEST(VerifyReport, V73TheFirstWrongNodeIsNamed) {
   const std::string text = verify_text(result, false, {});
   EXPECT_THAT(text,
               HasSubstr("first wrong node   /layer3/conv2/Conv (Conv), its inputs agree, its output does not (4.1e-02, floor 2.0e-07)\n"));
-  EXPECT_THAT(text, HasSubstr("it does what these do in resnet50.onnx: 'c' (Conv), 'n' (BatchNormalization)\n"));
+  EXPECT_THAT(text, HasSubstr("it replaces these nodes of resnet50.onnx: 'c' (Conv), 'n' (BatchNormalization)\n"));
   EXPECT_THAT(text, HasSubstr("1 more node that does so on its own (--layers)\n"));
   result.layers.front().replaces.assign(20, "'c' (Conv)");
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("'c' (Conv), 'c' (Conv) and 14 more nodes (-v)\n"));

@@ -82,7 +82,7 @@ TEST_F(Contract, SharedDataIsRefusedWhereThereIsNone) {
   expect_refusal(run({"convert", "net.onnx", "-o", "out.onnx", "--share-data"}), 2, "the model has no data files");
   ASSERT_EQ(run({"convert", "net.onnx", "-o", "data.onnx", "--external-data", "always:0"}).code, 0);
   std::filesystem::create_directory(folder_ / "elsewhere");
-  expect_refusal(run({"convert", "data.onnx", "-o", "elsewhere/out.onnx", "--share-data"}), 2, "must lie in the model's folder");
+  expect_refusal(run({"convert", "data.onnx", "-o", "elsewhere/out.onnx", "--share-data"}), 2, "must be in the model's folder");
   EXPECT_EQ(run({"convert", "data.onnx", "-o", "out.onnx", "--share-data"}).code, 0);
 }
 
@@ -108,7 +108,7 @@ TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
   expect_refusal(run({}), 2, "--help");
   expect_refusal(run({"covnert", "net.onnx"}), 2, "did you mean 'convert'?");
   expect_refusal(run({"frobnicate"}), 2, "unknown command 'frobnicate'");
-  expect_refusal(run({"net.onnx"}), 2, "to see what is in this file: relayout inspect net.onnx");
+  expect_refusal(run({"net.onnx"}), 2, "to see its contents: relayout inspect net.onnx");
   expect_refusal(run({"convert", "net.onnx", "--layuot", "keep"}), 2, "did you mean '--layout'?");
   expect_refusal(run({"inspect", "net.onnx", "--jsn"}), 2, "did you mean '--json'?");
   expect_refusal(run({"verify", "net.onnx", "net.onnx", "--sample", "2"}), 2, "did you mean '--samples'?");

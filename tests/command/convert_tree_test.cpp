@@ -104,7 +104,7 @@ TEST_F(ConvertTree, ResultsAreNoOriginals) {
   EXPECT_FALSE(fs::exists(folder_ / "in/out/out"));
   expect_refusal(run({"convert", "--suite", "in", "--out-dir", "in/../in"}), 2, "one folder");
   expect_refusal(run({"convert", "--suite", "in"}), 2, "--out-dir");
-  expect_refusal(run({"convert", "--suite", "in", "a.onnx", "--out-dir", "out"}), 2, "stands alone");
+  expect_refusal(run({"convert", "--suite", "in", "a.onnx", "--out-dir", "out"}), 2, "takes its models from the tree");
   expect_refusal(run({"convert", "--suite", "nothing", "--out-dir", "out"}), 5, "nothing: no such folder");
   expect_refusal(run({"convert", "--suite", "out", "--out-dir", "in"}), 3, "no .onnx file below it");
 }

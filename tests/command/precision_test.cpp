@@ -127,14 +127,14 @@ TEST_F(Precision, ChangedTypesOfTheInterfaceAreVerified) {
 TEST_F(Precision, AModelWithoutTheTypeSaysWhatItIsIn) {
   write_file(folder_ / "f16.onnx", TextModel("g (float16[2,8] x) => (float16[2,8] y) { y = Relu (x) }").bytes());
   expect_refusal(run({"convert", "f16.onnx", "-o", "brain.onnx", "--precision", "bf16"}), 4,
-                 "f16.onnx: --precision: nothing is in f32; what is in f16 stays so (--precision fp32 first)");
+                 "f16.onnx: --precision: nothing is in f32; tensors in f16 keep their type (--precision fp32 first)");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "brain.onnx"));
   EXPECT_THAT(run({"convert", "f16.onnx", "-o", "same.onnx", "--precision", "fp16"}).out, HasSubstr("the model is in f16 already"));
 }
 
 TEST_F(Precision, Usage) {
   expect_refusal(run({"convert", "net.onnx", "--io-precision"}), 2, "--precision");
-  expect_refusal(run({"convert", "net.onnx", "--pass", "precision"}), 2, "pass 'precision' goes with --precision");
+  expect_refusal(run({"convert", "net.onnx", "--pass", "precision"}), 2, "pass 'precision' needs --precision");
   EXPECT_EQ(run({"convert", "net.onnx", "--precision", "fp8"}).code, 2);
   const ProcessResult brain = run({"convert", "net.onnx", "-o", "brain.onnx", "--precision", "bf16"});
   EXPECT_EQ(brain.code, 0) << brain.err;

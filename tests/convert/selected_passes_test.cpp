@@ -80,7 +80,7 @@ TEST(SelectedPasses, UnknownNamesSuggestTheNearest) {
 TEST(SelectedPasses, ContradictionsAreRefused) {
   EXPECT_THAT(complaint({.rewrite = {.layout = WeightsLayout::contiguous, .export_io = true}}), HasSubstr("exclude each other"));
   EXPECT_THAT(complaint({.rewrite = {.layout = WeightsLayout::contiguous, .export_transposes = true}}), HasSubstr("exclude each other"));
-  EXPECT_THAT(complaint({.rewrite = {.io_precision = true}}), HasSubstr("goes with --precision"));
+  EXPECT_THAT(complaint({.rewrite = {.io_precision = true}}), HasSubstr("needs --precision"));
 }
 
 }  // namespace

@@ -144,7 +144,8 @@ TEST(Precision, WhatIsNotInTheTypeThatChangesIsSaid) {
   const std::string half = "g (float16[2,8] x) => (float16[2,8] y) { y = Relu (x) }";
   const auto detail = [](const PassResult& result) { return result.findings.size() == 1 ? result.findings[0].detail : "?"; };
   EXPECT_EQ(detail(run({kPrecision}, half, to(DataType::float16))), "nothing is in f32; the model is in f16 already");
-  EXPECT_EQ(detail(run({kPrecision}, half, to(DataType::bfloat16))), "nothing is in f32; what is in f16 stays so (--precision fp32 first)");
+  EXPECT_EQ(detail(run({kPrecision}, half, to(DataType::bfloat16))),
+            "nothing is in f32; tensors in f16 keep their type (--precision fp32 first)");
   EXPECT_EQ(detail(run({kPrecision}, "g (float[2,8] x) => (float[2,8] y) { y = Relu (x) }", to(DataType::float32))),
             "nothing is in f16 or bf16");
 }

@@ -45,7 +45,7 @@ def nodes_named(verdict: Verdict) -> list[list[str]]:
     report, out = verdict.report, []
     first = report.get("first_divergence") or {}
     if first:
-        # "it does what these do in a: '/x' (Conv), …"
+        # "it replaces these nodes of a: '/x' (Conv), …"
         out.append([first["node"], first["tensor"], *(name for text in first["replaces"] for name in re.findall(r"'(.*?)' \(", text))])
     checks = [check for check in report.get("unexplained", []) if check["verdict"] == "different"]
     # A model that does not run to its end names the node in the reason alone.

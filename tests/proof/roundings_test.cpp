@@ -31,18 +31,19 @@ TEST(ProofOfRoundings, EachIsToldOnce) {
   const Example before = net("a = Sigmoid (x) b = Erf (a) y = Mul (a, b)");
   EXPECT_THAT(texts(before, net("q = QuantizeLinear (x, s, middle) d = DequantizeLinear (q, s, middle) a = Sigmoid (d) "
                                 "r = QuantizeLinear (a, t, zero) e = DequantizeLinear (r, t, zero) b = Erf (e) y = Mul (e, b)")),
-              ElementsAre("q rounds what was not rounded", "r rounds what was not rounded"));
+              ElementsAre("q rounds a value that was not rounded", "r rounds a value that was not rounded"));
   // Rounded for one reader, and not for the other.
   EXPECT_THAT(
       texts(before, net("a = Sigmoid (x) r = QuantizeLinear (a, t, zero) e = DequantizeLinear (r, t, zero) b = Erf (e) y = Mul (a, b)")),
-      ElementsAre("r rounds what was not rounded"));
+      ElementsAre("r rounds a value that was not rounded"));
 }
 
 TEST(ProofOfRoundings, AFunctionThatIsGoneStandsOut) {
   const Example before = net("a = Sigmoid (x) y = Mul (x, a)");
   const std::string rounded = "q = QuantizeLinear (x, s, middle) d = DequantizeLinear (q, s, middle) ";
-  EXPECT_THAT(texts(before, net(rounded + "r = QuantizeLinear (d, t, zero) e = DequantizeLinear (r, t, zero) y = Mul (d, e)")),
-              ElementsAre("q rounds what was not rounded", "a is gone; no fold explains it", "r rounds what was not rounded"));
+  EXPECT_THAT(
+      texts(before, net(rounded + "r = QuantizeLinear (d, t, zero) e = DequantizeLinear (r, t, zero) y = Mul (d, e)")),
+      ElementsAre("q rounds a value that was not rounded", "a is gone; no fold explains it", "r rounds a value that was not rounded"));
 }
 
 TEST(ProofOfRoundings, ANodeThatIsGoneBetweenTwoRoundingsStandsOut) {
@@ -62,9 +63,9 @@ TEST(ProofOfRoundings, IntegersAreReadByTheNumbersThatTheyAreMadeBy) {
     return net("a = Sigmoid (x) q = QuantizeLinear (a, t, zero) d = DequantizeLinear (q, " + scale + ", " + zero + ") y = Erf (d)");
   };
   const std::string other = "d dequantizes by other numbers than output 'q' (QuantizeLinear) quantizes by";
-  EXPECT_THAT(texts(before, after("t", "zero")), ElementsAre("q rounds what was not rounded"));
-  EXPECT_THAT(texts(before, after("s", "zero")), ElementsAre("q rounds what was not rounded", other));
-  EXPECT_THAT(texts(before, after("t", "middle")), ElementsAre("q rounds what was not rounded", other));
+  EXPECT_THAT(texts(before, after("t", "zero")), ElementsAre("q rounds a value that was not rounded"));
+  EXPECT_THAT(texts(before, after("s", "zero")), ElementsAre("q rounds a value that was not rounded", other));
+  EXPECT_THAT(texts(before, after("t", "middle")), ElementsAre("q rounds a value that was not rounded", other));
 }
 
 TEST(ProofOfRoundings, ARangeFromZeroIsARelu) {
@@ -72,8 +73,8 @@ TEST(ProofOfRoundings, ARangeFromZeroIsARelu) {
   const auto after = [](const std::string& zero) {
     return net("a = Sigmoid (x) q = QuantizeLinear (a, t, " + zero + ") d = DequantizeLinear (q, t, " + zero + ") y = Erf (d)");
   };
-  EXPECT_THAT(texts(before, after("zero")), ElementsAre("q rounds what was not rounded"));
-  EXPECT_THAT(texts(before, after("middle")), ElementsAre("b is gone; no fold explains it", "q rounds what was not rounded"));
+  EXPECT_THAT(texts(before, after("zero")), ElementsAre("q rounds a value that was not rounded"));
+  EXPECT_THAT(texts(before, after("middle")), ElementsAre("b is gone; no fold explains it", "q rounds a value that was not rounded"));
 }
 
 }  // namespace

@@ -1009,7 +1009,7 @@ TEST(Verify, OptimizedOutputsThatNoNodeExplainsAreARemark) {
                                                            },
                                                            nullptr});
   EXPECT_EQ(result.defect, "");
-  EXPECT_THAT(result.remarks, Contains(HasSubstr("optimized execution lies")));
+  EXPECT_THAT(result.remarks, Contains(HasSubstr("optimized execution is")));
 }
 
 /// Puts 1 onto the first element of one value, where it lies.
@@ -1060,7 +1060,7 @@ TEST(Verify, AChoiceThatFallsOtherwiseInDoublePrecisionIsNoDefect) {
   };
   const VerifyResult optimized = verified_by_erring_executor(n, n, {nullptr, tip_optimized});
   EXPECT_EQ(optimized.defect, "") << summary(optimized);
-  EXPECT_THAT(optimized.remarks, Contains(HasSubstr("optimized execution lies"))) << summary(optimized);
+  EXPECT_THAT(optimized.remarks, Contains(HasSubstr("optimized execution is"))) << summary(optimized);
   // A choice that the scores do not suggest is one.
   const auto choose = [](Mode mode, const Node& chooser, const std::vector<Datum>& outputs) {
     if (mode == Mode::reference && chooser.op_type() == "ArgMax") outputs[0].tensor.data<int64_t>()[0] += 1;

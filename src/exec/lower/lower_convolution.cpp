@@ -526,7 +526,7 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
 
 void lower_part(Lowering& lowering, const Group& group) {
   const auto stages = stages_behind(lowering, group);
-  if (!stages) fail(ErrorKind::defect, group.anchor().node->label() + ": what follows its Concat cannot be computed in its part");
+  if (!stages) fail(ErrorKind::defect, group.anchor().node->label() + ": operators downstream of its Concat cannot run in its part");
   const Place place = lowering.places.of(group.output());
   emit_stages(lowering, place, place, *stages);
 }

@@ -312,7 +312,7 @@ class Parser {
 
   /// Behind a backslash: the code point it stands for.
   char32_t escaped_point() {
-    const char32_t c = in_.next("what a \\ stands before");
+    const char32_t c = in_.next("the character after \\");
     switch (c) {
       case 'a':
         return '\a';

@@ -285,7 +285,7 @@ void mel_weight_matrix(const OpCall& call, InputData inputs, OutputData outputs)
   for (int64_t i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10.0, (low + static_cast<double>(i) * step) / 2595) - 1);
     const double edge = std::floor((length + 1) * hertz / rate);
-    if (!(edge >= 0 && edge < static_cast<double>(out.dims()[0]))) reject(call, "a frequency lies outside the spectrogram");
+    if (!(edge >= 0 && edge < static_cast<double>(out.dims()[0]))) reject(call, "a frequency is outside the spectrogram");
     edges.push_back(static_cast<int64_t>(edge));
   }
   fill_zero(out);

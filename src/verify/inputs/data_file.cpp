@@ -134,7 +134,7 @@ std::string hint_at_order(const Datum& datum, const Port& port) {
   std::rotate(to_front.begin() + 1, to_front.end() - 1, to_front.end());
   std::rotate(to_back.begin() + 1, to_back.begin() + 2, to_back.end());
   if (fits(to_front)) {
-    return "it lies channels-last: transpose it by " + to_string(to_front) + ", or let convert --io nhwc make a model that takes it so";
+    return "it is channels-last: transpose it by " + to_string(to_front) + ", or let convert --io nhwc make a model that takes it so";
   }
   if (fits(to_back)) {
     return "the model takes it channels-last: transpose it by " + to_string(to_back) +

@@ -61,7 +61,7 @@ bool may_be_channels(int64_t dim) {
 Axes axes_of(const Port& port) {
   const auto rank = static_cast<int64_t>(port.dims.size());
   if (!port.has_shape || (rank != 3 && rank != 4)) {
-    fail(ErrorKind::invalid, "an image goes into an input of 3 or 4 dims, this one is " + type_text(port));
+    fail(ErrorKind::invalid, "an image needs an input of 3 or 4 dims, this one is " + type_text(port));
   }
   const int64_t first = rank - 3;
   const auto dim = [&](int64_t axis) { return port.dims[as_size(axis)]; };
@@ -242,7 +242,7 @@ Tensor image_tensor(std::span<const std::byte> file, const Port& port, const Ima
   const int64_t channels = declared(axes.channel) < 0 ? 3 : declared(axes.channel);
   check_channels("--mean", options.mean, channels);
   check_channels("--std", options.deviation, channels);
-  if (!kNumericTypes.has(port.type)) fail(ErrorKind::invalid, "an image goes into an input of numbers, this one is " + type_text(port));
+  if (!kNumericTypes.has(port.type)) fail(ErrorKind::invalid, "an image needs an input of numbers, this one is " + type_text(port));
   const auto [height, width] = target_size(axes, port, options, read_size(file));
   const Pixels pixels = resized(decode(file, channels), height, width);
 

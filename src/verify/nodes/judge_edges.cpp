@@ -168,7 +168,7 @@ void judge_edges(const Pair& pair, const Reference& reference, VerifyResult& res
     }
   }
   if (const Unexplained* const entry = open.find_other_attribute()) {
-    doubt(result, entry->text + ", and no sample shows what it decides (--input gives your own)");
+    doubt(result, entry->text + ", and no sample shows its effect (--input gives your own)");
   }
 }
 
