@@ -10,9 +10,9 @@ struct Axis {
   bool from_back = false;
 };
 
-/// Counted from the front; −1 when that needs a rank that is not known (−1), or there is no such axis.
+/// The axis as counted from the front; −1 when that needs an unknown rank (−1), or there is no such axis.
 [[nodiscard]] int64_t from_front(Axis axis, int64_t rank);
-/// Whether two axes of a value of this rank (−1: not known) are one.
+/// Whether two axes of a value of this rank (−1: not known) are the same axis.
 [[nodiscard]] bool is_same(Axis a, Axis b, int64_t rank);
 
 }  // namespace relayout

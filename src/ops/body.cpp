@@ -25,7 +25,7 @@
 namespace relayout {
 namespace {
 
-/// Values of a body must not be taken for those of the graph around it: initializers are known by name.
+/// Values of a body must not be mistaken for those of the graph around it: initializers are identified by name.
 std::string prefix_of(const Node& call) {
   const auto named = std::ranges::find_if(call.outputs(), [](const Value* value) { return value != nullptr; });
   return (named == call.outputs().end() ? call.name() : (*named)->name()) + "/";
@@ -190,7 +190,7 @@ void Body::give(std::size_t index, const Name& value) {
 onnx::FunctionProto Body::finish() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (wants(i) && outputs_[i].empty()) refuse("output " + std::to_string(i) + " is not made");
-    // An output that the call leaves out has to be some value of its own.
+    // An output that the call omits needs a value of its own.
     message_.add_output(outputs_[i].empty() ? integer(0) : outputs_[i]);
   }
   return std::move(message_);

@@ -19,7 +19,7 @@
 
 namespace relayout {
 
-/// One call of an operator, as the body of that operator asks for it.
+/// One call of an operator, seen from the body of that operator.
 class BodyCall {
  public:
   using Number = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
@@ -30,11 +30,11 @@ class BodyCall {
   [[nodiscard]] const Attributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] bool has(std::size_t input) const { return call_->input(input) != nullptr; }
   [[nodiscard]] bool wants(std::size_t output) const { return call_->output(output) != nullptr; }
-  /// Of an input that is there; nothing and undefined where it is not certain.
+  /// Facts about an input that is present; nothing, or undefined, where they are not certain.
   [[nodiscard]] std::optional<std::size_t> rank(std::size_t input) const;
   [[nodiscard]] std::optional<int64_t> dim(std::size_t input, std::size_t axis) const;
   [[nodiscard]] DataType type(std::size_t input) const;
-  /// Those of the call's attributes that it has of these names, for a node that takes the same.
+  /// The call's attributes of these names, for a node that takes the same attributes.
   [[nodiscard]] NamedAttributes given(std::initializer_list<std::string_view> names) const;
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void reject(const std::string& why) const;
@@ -56,11 +56,11 @@ class Body : public BodyCall {
 
   Body(const Node& call, PartialOperands& operands);
 
-  /// The value that the call's input is.
+  /// The value that the call passes as this input.
   [[nodiscard]] Name input(std::size_t index) const;
   Name make(std::string_view op, const Names& inputs, const NamedAttributes& attributes = {});
   Names make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes = {});
-  /// The same of an operator that only bodies have: of domain `kOwnDomain`.
+  /// Adds a node of an operator that only bodies use: of domain `kOwnDomain`.
   Names make_own(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes);
   Name integers(const std::vector<int64_t>& values);  ///< a vector
   Name integer(int64_t value);                        ///< a scalar
@@ -68,10 +68,10 @@ class Body : public BodyCall {
   Name like(double value, const Name& model);         ///< a scalar of the element type of `model`
   Name cast(const Name& value, DataType type);
   Name cast_like(const Name& value, const Name& model) { return make("CastLike", {value, model}); }
-  /// Output `index` of the call is this value.
+  /// Makes this value output `index` of the call.
   void give(std::size_t index, const Name& value);
 
-  /// The whole; every output that the call wants must be given.
+  /// The whole body; every output that the call wants must be given.
   [[nodiscard]] onnx::FunctionProto finish();
 
  private:

@@ -1,4 +1,4 @@
-// Bounds of results by the definitions of operators: intervals of numbers, from the intervals of their operands.
+// Bounds of results by the definitions of operators: intervals that follow from the intervals of their operands.
 #include "ops/bounds.h"
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace relayout {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// No more elements are added up.
+/// No reduction adds up more elements.
 constexpr double kMostAdded = 0x1p20;
 
-/// Operators whose results lie between two numbers whatever they read.
+/// Operators whose results have fixed bounds, whatever their operands are.
 struct Range {
   std::string_view op;
   Bounds bounds;
@@ -54,7 +54,7 @@ constexpr auto kRanges = std::to_array<Range>({
     {"Tanh", {-1, 1}},
 });
 
-/// Results are means, or the largest or smallest, of elements of the first operand.
+/// Operators whose results are means, or the largest or smallest, of elements of the first operand.
 constexpr auto kChoosing = std::to_array<std::string_view>({"ReduceMax", "ReduceMean", "ReduceMin", "TopK"});
 
 Bounds join(Bounds a, Bounds b) {
@@ -78,7 +78,6 @@ Bounds reciprocal(Bounds a) {
   return {};
 }
 
-/// Reads the bounds of one node's first result.
 class ResultReader {
  public:
   ResultReader(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of)
@@ -117,7 +116,7 @@ class ResultReader {
     return {std::min(std::max(given.lowest, low), high), std::max(std::min(given.highest, high), low)};
   }
 
-  /// Conditions are whether numbers are other than 0; of integers, fractions are cut off.
+  /// A Cast to bool tests for numbers other than 0; a Cast to an integer cuts fractions off.
   [[nodiscard]] Bounds of_cast() const {
     const Bounds given = operand(0);
     const DataType to = node_.output(0) == nullptr ? DataType::undefined : types_.of(*node_.output(0));
@@ -125,13 +124,13 @@ class ResultReader {
     return kIntegerTypes.has(to) ? Bounds{std::trunc(given.lowest), std::trunc(given.highest)} : given;
   }
 
-  /// Means, or the largest, of windows. Where the zeros beyond the borders count, they are elements too.
+  /// Results are means, or the largest, of windows. Zeros beyond the borders are elements too where they count.
   [[nodiscard]] Bounds of_pool() const {
     const bool counts_zeros = Attributes(node_).integer("count_include_pad", 0) != 0;
     return counts_zeros ? join(operand(0), {0, 0}) : operand(0);
   }
 
-  /// Steps are of the zero point's type, whatever makes them.
+  /// Quantized numbers have the zero point's type.
   [[nodiscard]] Bounds of_steps() const {
     const Bounds zero = node_.input(2) == nullptr ? Bounds{0, 0} : operand(2);
     const DataType type = node_.input(2) == nullptr ? DataType::undefined : types_.of(*node_.input(2));
@@ -139,7 +138,7 @@ class ResultReader {
     return product({steps.lowest - zero.highest, steps.highest - zero.lowest}, operand(1));
   }
 
-  /// Elements come from the operands that are moved, or are 0 where nothing else fills them.
+  /// Elements come from the moved operands, or are 0 where the operator fills with zeros by default.
   [[nodiscard]] Bounds of_moved(const Traits& traits) const {
     const bool may_fill = node_.is("Pad") || node_.is("Trilu") || node_.is("MaxUnpool") || node_.is("CenterCropPad") || node_.is("Scatter");
     Bounds out = may_fill ? Bounds{0, 0} : Bounds{kInfinity, -kInfinity};
@@ -197,7 +196,7 @@ class ResultReader {
     return of_unit(first);
   }
 
-  /// Of operators with another slope or an exponential function below zero.
+  /// Operators with another slope or an exponential function below zero.
   [[nodiscard]] Bounds of_unit(Bounds operand) const {
     const double alpha = number("alpha", node_.is("Selu") ? 1.67326319217681884765625F : node_.is("LeakyRelu") ? 0.01F : 1.0F);
     const double gamma = number("gamma", 1.05070102214813232421875F);
@@ -239,7 +238,7 @@ Bounds meet(Bounds a, Bounds b) {
 Bounds bounds_of_result(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of) {
   const Bounds of_type = node.output(0) == nullptr ? Bounds{} : bounds_of_type(types.of(*node.output(0)));
   const Bounds found = node.domain().empty() ? meet(ResultReader(node, types, bounds_of).read(), of_type) : of_type;
-  return found.lowest <= found.highest ? found : of_type;  // all beyond the ends of the type: others come back into it
+  return found.lowest <= found.highest ? found : of_type;  // all beyond the ends of the type: conversion moves them back into it
 }
 
 }  // namespace relayout

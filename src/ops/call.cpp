@@ -1,5 +1,5 @@
-// Asking and running one operator of the table: whether its results follow from what is known, what they will be, and computing them. The
-// evaluator of constants, layout plans and the executor share this, so that they agree on what is constant.
+// Queries and runs one operator of the table: whether its results follow from known operands, and the results. The evaluator of constants,
+// layout plans and the executor share this, so that they agree on constants.
 
 #include "ops/call.h"
 

@@ -17,12 +17,12 @@ namespace relayout {
 
 struct Op;
 
-/// Known facts about a node's operands, as Infer takes them.
+/// Known facts about a node's operands, in the form that Infer takes.
 class KnownInfos {
  public:
-  /// Of `count` operands, all absent until they are set.
+  /// For `count` operands, all absent until they are set.
   explicit KnownInfos(std::size_t count) : infos_(count), pointers_(count, nullptr) {}
-  /// Of data that is there.
+  /// From data that is present.
   explicit KnownInfos(std::span<const Datum* const> inputs);
   KnownInfos(const KnownInfos&) = delete;
   KnownInfos& operator=(const KnownInfos&) = delete;
@@ -38,27 +38,27 @@ class KnownInfos {
   std::vector<const DatumInfo*> pointers_;
 };
 
-/// Tells something of input or output number `index` of a node.
+/// A yes-or-no question about input or output number `index` of a node.
 using TellsOf = std::function<bool(std::size_t index)>;
 
-/// Whether the results of a node follow when those inputs are known that `is_known` says so of (absent ones are): `op` draws nothing and
-/// reads no elements of others.
+/// Whether the results of a node follow from the inputs for which `is_known` is true and from absent inputs: `op` draws no numbers and
+/// reads no elements of other inputs.
 [[nodiscard]] bool follows_from(const Op& op, const Node& node, const TellsOf& is_known);
 
-/// Whether results that follow from constants are computed once, before anything runs: tensors of 64 MB at most. Layout plans and the
-/// executor decide by this, so that both treat the same values as constants.
+/// Whether results that follow from constants are computed once, before anything runs: tensors of at most 64 MiB. Layout plans and the
+/// executor share this decision, so that both treat the same values as constants.
 [[nodiscard]] bool is_computed_early(const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted);
 
-/// Bytes of a tensor in memory; nothing when they cannot be counted.
+/// Bytes of a tensor in memory; nothing when they overflow.
 [[nodiscard]] std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims);
 
-/// Stands for an operand of which only type and dims are read.
+/// A stand-in for an operand of which only type and dims are read.
 [[nodiscard]] Tensor without_elements(DataType type, const Dims& dims);
 
-/// Computes the wanted results into new memory; `outputs` is what was inferred for them.
+/// Computes the wanted results into new memory; `outputs` are the inferred types and dims.
 [[nodiscard]] std::vector<Datum> compute(const Op& op, const OpCall& call, std::span<const Datum* const> inputs,
                                          const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted);
-/// Those that the node names, inferred first. Error{defect} when that does not suffice though all operands are there.
+/// Infers the results, then computes the wanted ones. Error{defect} when they cannot be inferred though all operands are present.
 [[nodiscard]] std::vector<Datum> infer_and_compute(const Op& op, const OpCall& call, std::span<const Datum* const> inputs,
                                                    const TellsOf& is_wanted);
 

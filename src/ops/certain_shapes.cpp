@@ -1,5 +1,5 @@
-// Dims and small contents of values in a graph: finds what the shared rules (ops/partial_dims.h, ops/partial_contents.h) ask of operands,
-// without recursion: dims depend on contents (Reshape), contents on dims (Shape).
+// Certain dims and small contents of values in a graph: resolves the operands that the shared rules need (ops/partial_dims.h,
+// ops/partial_contents.h). Dims depend on contents (Reshape), contents on dims (Shape), but there is no recursion.
 
 #include "ops/certain_shapes.h"
 
@@ -25,7 +25,7 @@
 namespace relayout {
 namespace {
 
-/// Made by no node, or by one that holds what it makes: found without a look at other values.
+/// Whether a value has no producer, or a Constant as producer: its facts need no other values.
 bool is_source(const Value& value) {
   return value.producer() == nullptr || value.producer()->is("Constant");
 }
@@ -61,7 +61,7 @@ std::optional<PartialContents> unboxed(const std::shared_ptr<const PartialConten
 
 }  // namespace
 
-/// A node's operands as far as they have been looked at; notes what is asked for and has not been.
+/// A node's operands for which answers exist; records each requested answer that is missing.
 class CertainShapes::Operands : public PartialOperands {
  public:
   Operands(const Node& node, const CertainShapes& known, Constants& constants) : node_(node), known_(known), constants_(constants) {}
@@ -125,7 +125,7 @@ void CertainShapes::answer(Open first, Constants& constants) {
       const OpCall call(node, node.opset());
       const auto output = as_size(value.output_index());
       Operands operands(node, *this, constants);
-      // The dims of all operands first: of an operator of many, the rules may ask for one after the other.
+      // The dims of all operands first: the rules for an operator with many operands may request them one by one.
       for (std::size_t i = 0; top.question == Question::dims && i < node.inputs().size(); ++i) (void)operands.dims(i);
       PartialDims dims;
       std::optional<PartialContents> contents;
@@ -148,7 +148,7 @@ void CertainShapes::answer(Open first, Constants& constants) {
 }
 
 FunctionInstance CertainShapes::compose(const Op& op, const Node& call, Constants& constants) {
-  // The dims of all operands first: a body that needs what has not been looked at is refused at once.
+  // The dims of all operands first: a body that needs a missing answer is refused at once.
   for (const Value* input : call.inputs()) {
     if (input != nullptr) answer({input, Question::dims}, constants);
   }

@@ -14,16 +14,17 @@ namespace relayout {
 class Constants;
 struct Op;
 
-/// What is certain about the dims of values, and about small contents: from declared inputs of the main graph (those are contracts),
-/// constants and operators, never from what is declared of an inner value. Folds change neither, so answers are remembered by value.
+/// Certain facts about the dims of values, and about small contents. They follow from declared inputs of the main graph (those are
+/// contracts), constants and operators, never from the declaration of an inner value. Folds change none of them, so answers are remembered
+/// by value.
 class CertainShapes {
  public:
   /// Dims, −1 for each that is not certain; nothing when the rank is not.
   [[nodiscard]] PartialDims of(const Value& value, Constants& constants);
   [[nodiscard]] std::optional<PartialContents> contents(const Value& value, Constants& constants);
-  /// Takes these for the dims of a value that says nothing of them: an input of a function.
+  /// Sets the dims of a value from which none follow: an input of a function.
   void assume(const Value& value, PartialDims dims) { dims_.insert_or_assign(&value, std::move(dims)); }
-  /// The body of a call, written for what is certain about its operands.
+  /// The body of a call, written from the certain facts about its operands.
   [[nodiscard]] FunctionInstance compose(const Op& op, const Node& call, Constants& constants);
   void forget(const Value& value);
   void clear();

@@ -1,4 +1,4 @@
-// Operators that are compositions of standard ones: what a node of theirs infers and computes follows from the nodes of its body.
+// Operators that are compositions of standard ones: results of a node are inferred and computed by the nodes of its body.
 
 #include "ops/composed.h"
 
@@ -30,10 +30,10 @@
 namespace relayout {
 namespace {
 
-/// Contents are followed up to this size while inferring: shapes, axes, bounds.
+/// Contents are tracked up to this size while inferring: shapes, axes, bounds.
 constexpr int64_t kSmallElements = 1024;
 
-/// Operands of which all is known but their contents.
+/// Operands with known types and dims, and no known contents.
 class KnownOperands : public PartialOperands {
  public:
   explicit KnownOperands(std::span<const DatumInfo* const> infos) : infos_(infos) {}
@@ -56,7 +56,7 @@ bool is_small(const std::vector<DatumInfo>& infos) {
       infos, [](const DatumInfo& info) { return info.kind == Datum::Kind::tensor && element_count(info.dims) <= kSmallElements; });
 }
 
-/// Infers the values of a body in order; contents of small ones that follow from known contents are computed on the way.
+/// Infers the values of a body in order; small contents that follow from known contents are computed on the way.
 class BodyInference {
  public:
   explicit BodyInference(const Graph& graph) : graph_(graph) {}

@@ -1,4 +1,4 @@
-// The evaluator of constants: finds what a value holds when no caller can change it, without reading weights where it need not. Chains of
+// The evaluator of constants: finds the contents of a value that no caller can change, and reads weights only where it must. Chains of
 // operators over constants are computed by the operators' own kernels.
 
 #include "ops/constants.h"
@@ -42,7 +42,7 @@ bool has_attribute_reference(const Node& node) {
   return std::ranges::any_of(node.message().attribute(), [](const auto& attribute) { return !attribute.ref_attr_name().empty(); });
 }
 
-/// Answers without looking at operands' contents.
+/// Whether the result of a node follows without its operands' contents.
 bool is_seen_through(const Node& node) {
   return node.is("Constant") || node.is("Identity") || node.is("Transpose");
 }
@@ -72,7 +72,7 @@ Constant constant_of(DataType type, Dims dims, const T* values, std::size_t coun
   return constant_of(tensor);
 }
 
-/// The position of element `index` of a sparse tensor (ONNX: SparseTensorProto): indices [NNZ] are linear, [NNZ, rank] per dim.
+/// The position of element `index` of a sparse tensor (ONNX: SparseTensorProto): indices [NNZ] are linear, [NNZ, rank] are per dim.
 int64_t position_of(const Tensor& indices, int64_t index, const Dims& dims) {
   const int64_t* const at = indices.data<int64_t>();
   if (indices.rank() == 1) return at[index];
@@ -111,7 +111,7 @@ Tensor dense_of(const Model& model, const onnx::SparseTensorProto& sparse) {
   return out;
 }
 
-/// Of an input or initializer.
+/// Element type of an input or initializer.
 DataType source_type(const Value& value) {
   if (const Initializer* const initializer = value.initializer()) {
     if (initializer->data) return initializer->data->type();
@@ -123,8 +123,8 @@ DataType source_type(const Value& value) {
   return declared ? declared->type : DataType::undefined;
 }
 
-/// Folding what quantizes would undo a quantization that is meant; sources of randomness stay, even those with a seed; costly operators
-/// are not run to see whether something is constant.
+/// Folding quantizers would undo an intended quantization. Sources of randomness stay, even those with a seed. Costly operators are not run
+/// merely to find constants.
 std::optional<Reason> why_never_evaluated(const Node& node, const Op* kernel) {
   if (kernel == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return Reason::not_constant;
   if (kernel->traits.has(Trait::quantizes)) return Reason::quantized;
@@ -132,7 +132,7 @@ std::optional<Reason> why_never_evaluated(const Node& node, const Op* kernel) {
   return draws || kernel->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
 }
 
-/// Sources are most of the values of a model. What lies in the file costs no more to tell again than to look up.
+/// Sources are most of the values of a model. An answer from the file costs no more than a look-up.
 bool is_told_again(const Value& value) {
   return value.producer() == nullptr && (value.initializer() == nullptr || value.initializer()->data);
 }
@@ -140,7 +140,7 @@ bool is_told_again(const Value& value) {
 /// The variant of Constants::find().
 using Answer = std::variant<Constant, Reason>;
 
-/// A sparse tensor, whose elements are not more than fit the budget.
+/// The constant of a sparse tensor, unless its elements exceed the budget.
 Answer constant_of(const Model& model, const onnx::SparseTensorProto& sparse, int64_t budget) {
   const DataTypeTraits* const type = find_traits(sparse.values().data_type());
   const auto bytes = type != nullptr ? bytes_in_memory(type->type, Dims(sparse.dims().begin(), sparse.dims().end())) : std::nullopt;
@@ -177,7 +177,7 @@ Answer constant_node(const Node& node, int64_t budget) {
   return Reason::not_constant;
 }
 
-/// An answer in memory. Most values are no constants, so that their entries are small.
+/// The remembered form of an answer. Most values are no constants: their entries are small.
 std::variant<std::shared_ptr<const Constant>, NotConstant> known(Answer answer) {
   if (const auto* const reason = std::get_if<Reason>(&answer)) return NotConstant(*reason, true);
   return std::make_shared<const Constant>(std::get<Constant>(std::move(answer)));
@@ -224,7 +224,7 @@ bool Constants::is_constant(const Value& value) {
 const Constants::Known& Constants::look_up(const Value& value) {
   struct Open {
     const Value* value;
-    std::size_t next = 0;  // operand to look at
+    std::size_t next = 0;  // operand to examine
   };
   std::vector<Open> open = {{&value}};
   while (!open.empty()) {
@@ -239,7 +239,7 @@ const Constants::Known& Constants::look_up(const Value& value) {
       }
     } else {
       Known source = known(of_source(*top.value));
-      // A stored value is a constant; of a given one nothing is certain.
+      // A stored value is a constant; nothing about an input of the graph is certain.
       if (auto* const none = std::get_if<NotConstant>(&source)) none->may_be_certain = false;
       known_.emplace(top.value, std::move(source));
     }
@@ -281,7 +281,7 @@ void Constants::answer(const Node& node) {
     if (input == nullptr || traits.reads(i) == Reads::type) continue;
     const auto* const none = std::get_if<NotConstant>(&known_.at(input));
     if (none == nullptr) continue;
-    // Nothing is certain of what is made of such elements (ops/partial_contents.h).
+    // Nothing is certain about results computed from such elements (ops/partial_contents.h).
     if (!none->may_be_certain && traits.reads(i) == Reads::elements) return answer_all(node, *none);
     return answer_by_certain(node, none->reason);
   }
@@ -293,7 +293,7 @@ void Constants::answer(const Node& node) {
       evaluate(node);
     }
   } catch (const Error& error) {
-    // Operands that do not fit each other: the node would fail at run time, which is not for this question to report.
+    // Operands that do not fit each other: the node would fail at run time, and other code reports that.
     if (error.kind() != ErrorKind::invalid && error.kind() != ErrorKind::unsupported) throw;
   }
 }

@@ -21,14 +21,14 @@ namespace relayout {
 
 enum class Reads : uint8_t;
 
-/// A constant: its contents without having read them, where they can be had so (initializers, Constant nodes, Identity and
-/// Transpose of those), else evaluated.
+/// A constant. Its contents are unread where they need no computation (initializers, Constant nodes, Identity and Transpose of those), else
+/// evaluated.
 struct Constant {
   DataType type = DataType::undefined;
   Dims dims;
   TensorData data;                     ///< not for strings
   Tensor strings;                      ///< of type string only
-  Initializer* initializer = nullptr;  ///< the initializer itself, when no node lies between
+  Initializer* initializer = nullptr;  ///< the initializer itself, unless a node is between
   [[nodiscard]] Tensor load() const { return strings ? strings : data.load(); }
 };
 
@@ -38,7 +38,7 @@ struct Constant {
 /// Why a value is no constant.
 struct NotConstant {
   Reason reason;
-  bool may_be_certain;  ///< some of its contents all the same
+  bool may_be_certain;  ///< some of its contents, nevertheless
   NotConstant(Reason why, bool certain) : reason(why), may_be_certain(certain) {}
 };
 
@@ -51,10 +51,10 @@ class TrainedNames {
   std::optional<std::unordered_set<std::string>> names_;  ///< nothing before the first question
 };
 
-/// Answers what is constant: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of
-/// pure ops over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only
-/// type or dims of an operand, and of a Shape the dims that are certain may be all that is read: see certain_shapes.h.
-/// Answers are remembered by value; a pass that changes the contents of a value calls forget().
+/// Finds constants: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of pure
+/// operators over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only type or dims
+/// of an operand. A Shape may read only dims that are certain: see certain_shapes.h. Answers are remembered by value; a pass that changes
+/// the contents of a value calls forget().
 class Constants {
  public:
   struct Options {
@@ -63,41 +63,41 @@ class Constants {
   explicit Constants(Options options) : options_(options) {}
   Constants() : Constants(Options{}) {}
 
-  /// The constant, or why not: not_constant, overridable, training_info, quantized, too_large.
+  /// The constant, or the reason why it is none: not_constant, overridable, training_info, quantized, too_large.
   [[nodiscard]] std::variant<Constant, Reason> find(const Value& value);
   [[nodiscard]] bool is_constant(const Value& value);
   /// Contents of a small constant (parameters, shapes), or nothing.
   [[nodiscard]] std::optional<Tensor> value(const Value& value);
-  /// Element type of a value (of a sequence: of its elements), as far as it follows from constants, Casts and declared inputs of the
-  /// graph (those are contracts) through operators that keep the type; or undefined.
+  /// Element type of a value (of a sequence: of its elements) where it follows from constants, Casts and declared inputs of the graph
+  /// (those are contracts) through operators that keep the type; else undefined.
   [[nodiscard]] DataType type_of(const Value& value);
   /// Dims, −1 for each that is not certain; nothing when the rank is not.
   [[nodiscard]] PartialDims dims(const Value& value);
-  /// Small contents as far as they are certain.
+  /// Small contents, where they are certain.
   [[nodiscard]] std::optional<PartialContents> contents(const Value& value) { return certain_.contents(value, *this); }
   void forget(const Value& value);
   void clear();
 
  private:
   using Answer = std::variant<Constant, Reason>;
-  /// Most values are no constants, so that what is remembered of them is small.
+  /// Most values are no constants: their entries are small.
   using Known = std::variant<std::shared_ptr<const Constant>, NotConstant>;
-  /// The remembered answer for a value that is no source, found now where it is not known yet.
+  /// The remembered answer for a value, computed now if there is none yet.
   [[nodiscard]] const Known& look_up(const Value& value);
-  /// Of an operand that is known to be constant.
+  /// The constant of an operand that is known to be one.
   [[nodiscard]] const Constant& constant(const Value& value) const { return *std::get<0>(known_.at(&value)); }
   [[nodiscard]] Answer of_source(const Value& value);
-  /// Why no initializer stands for the value whatever a caller does, or nothing.
+  /// Why the value is no initializer or may change, or nothing.
   [[nodiscard]] std::optional<Reason> why_no_source(const Value& value);
-  /// The operand from number `next` on whose answer `node` waits for; nullptr when it can be answered.
+  /// The next operand, from number `next` on, whose answer `node` waits for; nullptr when the node can be answered.
   [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
   void answer_all(const Node& node, const Known& answer);
   void answer_all(const Node& node, Answer answer);
-  /// Of a node with an operand that is no constant: what of it is read may be certain all the same.
+  /// Answers for a node with an operand that is no constant: its results may be certain nevertheless.
   void answer_by_certain(const Node& node, Reason otherwise);
   [[nodiscard]] Answer seen_through(const Node& node);
-  /// The operand that a node gets when it reads this much of `value`; nothing when the type is not known.
+  /// The operand of a node that reads this much of `value`; nothing when the type is not known.
   [[nodiscard]] std::optional<Tensor> operand(const Value& value, Reads reads);
   void evaluate(const Node& node);
 

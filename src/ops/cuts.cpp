@@ -1,4 +1,4 @@
-// Numbers between the pieces of which the definitions of operators are made: limits, kinks, comparisons, domains, and ends of types.
+// Numbers that separate the pieces of operators' definitions: limits, kinks, comparisons, domains, and ends of types.
 #include "ops/cuts.h"
 
 #include <algorithm>
@@ -49,7 +49,6 @@ std::vector<double> ordered(double low, double high) {
   return low == high ? std::vector<double>{low} : std::vector<double>{std::min(low, high), std::max(low, high)};
 }
 
-/// Reads the cuts of one node.
 class CutReader {
  public:
   CutReader(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of) : node_(node), types_(types), bounds_of_(bounds_of) {}
@@ -87,7 +86,7 @@ class CutReader {
     return node_.is("ReduceSum") || node_.is("CumSum") || node_.is("ReduceProd") ? of_sum() : std::nullopt;
   }
 
-  /// The one number that an operand is; nothing where it varies, and where it is infinite or none.
+  /// The number that all elements of an operand equal; nothing when the operand varies or is infinite or absent.
   [[nodiscard]] std::optional<double> constant(std::size_t index) const {
     if (node_.input(index) == nullptr) return std::nullopt;
     const Bounds found = bounds_of_(*node_.input(index));
@@ -106,7 +105,7 @@ class CutReader {
     return out;
   }
 
-  /// Of two operands, one a single number.
+  /// The constant limits of a Max or Min of which only one operand varies.
   [[nodiscard]] std::optional<Cuts> of_limit_by_constant() const {
     Cuts out;
     std::size_t varying = 0;
@@ -129,7 +128,7 @@ class CutReader {
     return Cuts{first ? std::size_t{1} : std::size_t{0}, {first ? *first : *second}, predicate_of(node_) == Predicate::equal};
   }
 
-  /// An integer type that does not hold all numbers of another one.
+  /// The range of an integer type to which integers are cast.
   [[nodiscard]] std::optional<Cuts> of_cast() const {
     const DataType from = type_of(node_.input(0)), to = type_of(node_.output(0));
     if (!kIntegerTypes.has(from) || !kIntegerTypes.has(to)) return std::nullopt;
@@ -137,7 +136,7 @@ class CutReader {
     return Cuts{0, {held.lowest, held.highest}, false};
   }
 
-  /// A sum or product of integers of few bits: of large ones it is beyond their type.
+  /// For a sum or product of integers of few bits: with large operands it exceeds their type.
   [[nodiscard]] std::optional<Cuts> of_sum() const {
     constexpr int kMostBits = 32;
     const DataType type = type_of(node_.output(0));

@@ -9,16 +9,16 @@
 
 namespace relayout {
 
-/// The numbers between the pieces of a definition (Trait::piecewise), in order, that operand `operand` may have; where `is_point`, the one
-/// number that has a piece of its own.
+/// The numbers, in order, that separate the pieces of a definition (Trait::piecewise), as values of operand `operand`. With `is_point`, the
+/// only number that has a piece of its own.
 struct Cuts {
   std::size_t operand = 0;
   std::vector<double> numbers;
   bool is_point = false;
 };
 
-/// The cuts of a node's operator as the ONNX specification defines it: limits, kinks, what is compared with, ends of a domain, of exponents
-/// and of integer types. Nothing where no single operand has them: two that vary are compared with each other.
+/// The cuts of a node's operator as the ONNX specification defines it: limits, kinks, constants of comparisons, ends of a domain, of
+/// exponents and of integer types. Nothing where no single operand has cuts: two operands that vary are compared with each other.
 [[nodiscard]] std::optional<Cuts> cuts_of(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Holds the element types that a file declares against those that its operators give.
+// Checks the element types that a file declares against those that its operators give.
 
 #include "ops/declared_types.h"
 
@@ -25,7 +25,7 @@ int index_of(const Node& node, const Value& output) {
   return -1;
 }
 
-/// The type of a node's result: of a fixed one, or of the nearest value upstream that has it too and whose type is declared.
+/// The type of a node's result: its fixed type, or that of the nearest value upstream with the same type whose type is declared.
 DataType made_type(const Node& node, int index) {
   for (const Node* from = &node; from != nullptr;) {
     const auto rule = type_rule(*from, index);

@@ -59,13 +59,13 @@ void ElementTypes::visit(const Graph& graph) {
 DataType ElementTypes::output_type(const Node& node, int index) {
   if (!node.domain().empty()) return DataType::undefined;
   if (!node.subgraphs().empty()) {
-    // Loop's body makes a condition first; Scan's and If's outputs are the node's.
+    // The body of a Loop produces a condition first; outputs of Scan and If are those of their bodies.
     const auto& made = node.subgraphs().front()->outputs();
     const std::size_t place = as_size(index) + (node.is("Loop") ? 1 : 0);
     return place < made.size() ? of(*made[place]) : DataType::undefined;
   }
   if (const OpSignature* const signature = signatures_.find(node)) {
-    // A sequence or an optional is not a tensor of what it holds.
+    // A sequence or an optional is not a tensor of its element type.
     const int variable = signature->output(as_size(index)).variable;
     if (variable >= 0 && signature->allowed(variable).empty()) return DataType::undefined;
   }
@@ -83,7 +83,7 @@ DataType ElementTypes::by_signature(const Node& node, int index) {
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     if (node.input(i) != nullptr && signature->input(i).variable == port.variable) return of(*node.input(i));
   }
-  // Said by an attribute, or by what the operator does without one.
+  // The type is named by an attribute, or follows from its absence.
   const Attributes attributes(node);
   constexpr auto kNames = std::to_array<const char*>({"dtype", "output_datatype", "output_dtype", "stash_type"});
   for (const char* const name : kNames) {

@@ -11,12 +11,12 @@ namespace relayout {
 /// The element type that the file states for a value: of the data of an initializer, or of its value_info; undefined where it states none.
 [[nodiscard]] DataType declared_type(const Value& value);
 
-/// Element types of all values of a graph and the graphs nested in it: from declared inputs, initializers and operators' signatures; what
-/// those do not say, from declared value_info.
+/// Element types of all values of a graph and the graphs nested in it: from declared inputs, initializers and operators' signatures, else
+/// from declared value_info.
 class ElementTypes {
  public:
   ElementTypes(const Graph& graph, OpSignatures& signatures) : signatures_(signatures) { visit(graph); }
-  /// undefined: no tensor, or not known.
+  /// undefined: not a tensor, or not known.
   [[nodiscard]] DataType of(const Value& value) const;
 
  private:

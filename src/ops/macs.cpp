@@ -19,11 +19,11 @@
 namespace relayout {
 namespace {
 
-/// How an operator that adds up products is counted.
+/// How multiplications of an operator that adds up products are counted.
 struct Product {
   std::string_view domain, name;
   bool is_convolution;
-  std::size_t weight;  ///< the input that is multiplied with input 0
+  std::size_t weight;  ///< the input that multiplies input 0
 };
 
 constexpr auto kProducts = std::to_array<Product>({
@@ -48,7 +48,7 @@ constexpr auto kProducts = std::to_array<Product>({
     {kMicrosoftDomain, "QGemm", false, 3},
 });
 
-/// How long the sums of a product of matrices are: a dim of operand `a`.
+/// Length of the sums of a product of matrices: a dim of operand `a`.
 int64_t depth_of(const Node& node, const Dims& a) {
   const Attributes attributes(node);
   const std::string& op = node.op_type();
@@ -63,7 +63,7 @@ bool is_recurrent(const Node& node) {
 }
 
 /// At each step of each sequence, every element of W [directions, gates · hidden, input] and R [directions, gates · hidden, hidden] is a
-/// factor once. Input 0 is [steps, sequences, input], with `layout` = 1 [sequences, steps, input].
+/// factor once. Input 0 is [steps, sequences, input], or with `layout` = 1 [sequences, steps, input].
 std::optional<int64_t> macs_of_recurrent(const Node& node, const DimsOf& dims_of) {
   const Dims *const x = dims_of(node.input(0)), *const w = dims_of(node.input(1)), *const r = dims_of(node.input(2));
   if (x == nullptr || w == nullptr || r == nullptr || x->size() != 3) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<int64_t> macs_of(const Node& node, const DimsOf& dims_of) {
   const Dims* out = dims_of(node.output(0));
   if (a == nullptr || b == nullptr || out == nullptr || a->empty() || b->empty()) return std::nullopt;
   if (!product->is_convolution) return checked_mul(element_count(*out), depth_of(node, *a));
-  // Each element of the result (of the operand when transposed) meets all of a filter but its first dim.
+  // Each element of the result (of the operand when transposed) is multiplied with the whole filter except its first dim.
   if (b->front() == 0) return 0;
   const int64_t elements = element_count(node.is("ConvTranspose") ? *a : *out);
   return checked_mul(elements, element_count(*b) / b->front());

@@ -10,7 +10,7 @@
 
 namespace relayout {
 
-/// How an operator lives with layouts. No default: an entry without a rule does not compile.
+/// How an operator treats layouts. No default: an entry without a rule does not compile.
 enum class LayoutRule : uint8_t {
   agnostic,     ///< all full-rank operands and results share one order
   wants,        ///< faster in channels-last: convolutions
@@ -22,15 +22,14 @@ enum class LayoutRule : uint8_t {
 
 class Body;
 
-/// Writes the body of one node of an operator that is a composition of standard ones (ops/body.h). Error{unsupported} for a form of it
-/// that has none.
+/// Writes the body of one node of an operator that is a composition of standard ones (ops/body.h). Error{unsupported} for a form that has
+/// no body.
 using WriteBody = void (*)(Body& body);
 
-/// One line of the op table: what there is to know of an operator. Other folders keep no lists of such facts, only their own
-/// decisions.
+/// One line of the op table: all facts about an operator. Other folders keep no lists of facts, only their own decisions.
 struct Op {
   std::string_view name;
-  int since;     ///< first opset of its domain that has it
+  int since;     ///< first opset of its domain with the operator
   int reviewed;  ///< newest opset whose text this code was compared with
   LayoutRule layout;
   Traits traits;
@@ -44,12 +43,12 @@ struct Op {
 
 /// The operator of the default domain, or nullptr.
 [[nodiscard]] const Op* find_op(std::string_view name);
-/// The operator of a node, also of another domain (ops/composed.h); nullptr for what no table has, and where the node calls a
+/// The operator of a node, also of another domain (ops/composed.h); nullptr for an operator in no table, and for a node that calls a
 /// function of the model.
 [[nodiscard]] const Op* find_op(const Node& node);
-/// The same, only if it has a kernel: nullptr for control flow and for nodes with nested graphs.
+/// The operator of a node if it has a kernel: nullptr for control flow and for nodes with nested graphs.
 [[nodiscard]] const Op* find_kernel(const Node& node);
-/// The traits of a node's operator: Traits::none() for one that is not in the table.
+/// The traits of a node's operator: Traits::none() for one that is not in the tables.
 [[nodiscard]] Traits traits_of(const Node& node);
 [[nodiscard]] inline bool has_trait(const Node& node, Trait trait) {
   return traits_of(node).has(trait);
@@ -60,12 +59,12 @@ struct Op {
 [[nodiscard]] inline Predicate predicate_of(const Node& node) {
   return traits_of(node).predicate();
 }
-/// Whether a node hands on numbers within limits that it is given, or the larger or smaller of several: Clip, Max and Min; not Relu, which
-/// is given none.
+/// Whether a node passes numbers on within given limits, or the larger or smaller of several: Clip, Max and Min; not Relu, whose limit is
+/// not given.
 [[nodiscard]] bool limits(const Node& node);
-/// Whether a node hands on the elements of input 0 along other axes and does no more: Transpose, Reshape, Flatten, Squeeze, Unsqueeze.
+/// Whether a node only moves the elements of input 0 to other axes: Transpose, Reshape, Flatten, Squeeze, Unsqueeze.
 [[nodiscard]] bool only_moves_axes(const Node& node);
-/// Whether a node subtracts the largest of the numbers that it subtracts from, as a Softmax does that is written out.
+/// Whether a node subtracts the largest of the numbers that it subtracts from, as in a Softmax that is written out.
 [[nodiscard]] bool subtracts_largest(const Node& node);
 /// The whole table of the default domain, by name.
 [[nodiscard]] std::span<const Op> op_table();

@@ -1,5 +1,5 @@
-// How operators of the default domain changed from version to version: the table of versions that compute what those before them
-// compute, and of arguments that became operands.
+// Changes of operators of the default domain from version to version: the versions that compute the same as those before them, and
+// arguments that became operands.
 #include "ops/op_history.h"
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 namespace relayout {
 namespace {
 
-/// Versions of an operator (ONNX specification: `since_version`) that compute what the version before them computes
-/// for every node that is valid in both: they add element types, negative axes, or attributes and operands whose absence keeps the old
-/// meaning. 0 fills up. Not in the list, among others, because something changed: BatchNormalization-7, Clip-11, Dropout-12, GridSample-20,
-/// GroupNormalization-21, OneHot-11 (negative indices), Resize-11 and from 18 on, RoiAlign-16 (another default), Softmax-13 and its kin
-/// (one axis instead of all from it on), Upsample, LpPool. Where an attribute became an operand, see kMoved.
+/// Versions of an operator (ONNX specification: `since_version`) that compute the same as the version before them for every node that is
+/// valid in both: they add element types, negative axes, or attributes and operands whose absence keeps the old meaning. 0 fills up. Among
+/// the versions that are absent because something changed: BatchNormalization-7, Clip-11, Dropout-12, GridSample-20, GroupNormalization-21,
+/// OneHot-11 (negative indices), Resize-11 and from 18 on, RoiAlign-16 (another default), Softmax-13, LogSoftmax-13, Hardmax-13 (one axis
+/// instead of all from it on), Upsample, LpPool. For attributes that became operands, see kMoved.
 struct Versions {
   std::string_view op;
   std::array<int, 7> harmless;
@@ -149,8 +149,8 @@ constexpr auto kVersions = std::to_array<Versions>({
 });
 static_assert(std::ranges::is_sorted(kVersions, {}, &Versions::op));
 
-/// What changed is only shown where this attribute is not at its default: windows that begin behind the data (ceil_mode), the side that
-/// gets the larger half of a padding (auto_pad, output_shape).
+/// A change that shows only when this attribute is not at its default: windows that begin beyond the end of the data (ceil_mode), the side
+/// that gets the larger half of a padding (auto_pad, output_shape).
 struct Condition {
   std::string_view op;
   int version;

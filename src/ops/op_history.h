@@ -6,18 +6,17 @@
 
 namespace relayout {
 
-/// Whether a version of an operator of the default domain (`since_version` of its schema) computes what the version before it computes, for
+/// Whether a version of an operator of the default domain (`since_version` of its schema) computes the same as the version before it, for
 /// every node that is valid in both and writes none of attributes_changed().
 [[nodiscard]] bool is_unchanged(std::string_view op_type, int version);
-/// Attributes whose meaning such a version changed all the same.
+/// Attributes whose meaning changed in a version that is otherwise unchanged.
 [[nodiscard]] std::vector<std::string_view> attributes_changed(std::string_view op_type, int version);
 
-/// An argument that older versions take as an attribute and newer ones as an operand: axes of reductions, Squeeze, Unsqueeze, sizes of
-/// Split.
+/// An argument that is an attribute in older versions and an operand in newer ones: axes of reductions, Squeeze, Unsqueeze, sizes of Split.
 struct MovedArgument {
   std::string_view attribute;
   std::size_t input = 0;
-  int version = 0;  ///< from which on it is an operand
+  int version = 0;  ///< the first in which it is an operand
 };
 /// nullptr: the operator has none.
 [[nodiscard]] const MovedArgument* moved_argument(std::string_view op_type);

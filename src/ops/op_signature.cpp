@@ -1,4 +1,4 @@
-// Element types of operands and results as ONNX's schemas of an opset have them, for the choice of precisions.
+// Element types of operands and results, as ONNX's schemas of an opset define them, for the choice of precisions.
 
 #include "ops/op_signature.h"
 
@@ -22,7 +22,7 @@
 namespace relayout {
 namespace {
 
-/// "tensor(float16)" → float16; undefined for what is no tensor.
+/// "tensor(float16)" → float16; undefined for other types.
 DataType type_of(const std::string& text) {
   if (!text.starts_with("tensor(")) return DataType::undefined;
   const auto& proto = onnx::Utils::DataTypeUtils::ToTypeProto(onnx::Utils::DataTypeUtils::ToType(text));

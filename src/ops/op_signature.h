@@ -14,19 +14,19 @@
 
 namespace relayout {
 
-/// The element types of an operator's operands and results, as ONNX's schema of that version has them: each is fixed, or a variable that
-/// several share.
+/// The element types of an operator's operands and results, as ONNX's schema of that version defines them: each is fixed, or a variable
+/// that several share.
 class OpSignature {
  public:
   struct Port {
     int variable = -1;                     ///< index into allowed(); -1: none
-    DataType fixed = DataType::undefined;  ///< without variable; undefined: no tensor, or each of a list has its own
+    DataType fixed = DataType::undefined;  ///< if there is no variable; undefined: not a tensor, or each of a list has its own
   };
   [[nodiscard]] Port input(std::size_t index) const { return port(inputs_, index, repeats_input_); }
   [[nodiscard]] Port output(std::size_t index) const { return port(outputs_, index, repeats_output_); }
   /// Tensor element types that variable number `variable` may be.
   [[nodiscard]] TypeSet allowed(int variable) const { return element_at(allowed_, variable); }
-  /// First version of the operator that this signature belongs to.
+  /// First version of the operator that has this signature.
   [[nodiscard]] int since() const noexcept { return since_; }
 
  private:
@@ -41,12 +41,12 @@ class OpSignature {
   int since_ = 0;
 };
 
-/// Signatures by operator, read from the linked ONNX library when asked for.
+/// Signatures by operator, read from the linked ONNX library on demand.
 class OpSignatures {
  public:
-  /// Of the default domain's operator at the opset of the node's model; nullptr for others and for what the library does not know.
+  /// The signature of the default domain's operator at the opset of the node's model; nullptr for other domains and for unknown operators.
   [[nodiscard]] const OpSignature* find(const Node& node);
-  /// The first opset whose version of the operator lets input `index` be of this type, if one does.
+  /// The first opset whose version of the operator allows this type for input `index`, if one does.
   [[nodiscard]] static std::optional<int> first_opset(const std::string& op_type, std::size_t index, DataType type);
 
  private:

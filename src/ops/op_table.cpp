@@ -1,4 +1,4 @@
-// The op table: for each operator of the default domain its first opset, how it lives with layouts, its traits, and its functions.
+// The op table: for each operator of the default domain its first opset, its layout rule, its traits, and its functions.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ using namespace kernels;
 /// Every operator was reviewed up to the opset that models may have.
 constexpr int kNewest = kReviewedOpset;
 
-// Traits that many operators have in common.
+// Traits that many operators share.
 constexpr Traits kNone = Traits::none();
 constexpr Traits kUnary = same_dims | same_type;
 constexpr Traits kBinary = broadcasts | same_type;
@@ -57,7 +57,7 @@ constexpr Traits reads_type(std::size_t input) {
   return Traits::reads_type(input);
 }
 
-/// Result i depends on element i of the operands alone, so it may lie where the first operand was.
+/// Result i depends on element i of the operands alone, so it may overwrite the first operand.
 constexpr Op elementwise_op(std::string_view name, int since, Traits traits, Infer infer, Compute compute) {
   return {.name = name,
           .since = since,
@@ -69,13 +69,13 @@ constexpr Op elementwise_op(std::string_view name, int since, Traits traits, Inf
           .in_place = true};
 }
 
-/// The kernels are the executor's.
+/// Control flow: the executor runs the nested graphs.
 constexpr Op control(std::string_view name, int since) {
   return {
       .name = name, .since = since, .reviewed = kNewest, .layout = barrier, .traits = control_flow, .infer = nullptr, .compute = nullptr};
 }
 
-/// One line per operator, sorted by name. Names of kernels that C's math library has as well are qualified.
+/// One line per operator, sorted by name. Names of kernels that C's math library has too are qualified.
 constexpr auto kTable = std::to_array<Op>({
     elementwise_op("Abs", 1, kUnary | post_op | exact | contracts | piecewise | homogeneous, infer_numeric_unary, kernels::abs),
     elementwise_op("Acos", 7, kUnary | piecewise, infer_real_unary, kernels::acos),
@@ -296,7 +296,8 @@ constexpr bool is_sorted_and_unique() {
 }
 static_assert(is_sorted_and_unique(), "the op table is sorted by name, each once");
 
-/// Places of the op table by the hash of the name: open addressing, at most a quarter full, so that most names are found at once.
+/// Places of the op table by the hash of the name: open addressing, at most a quarter full, so that most names are found at the first
+/// place.
 constexpr std::size_t kPlaces = 1024;
 static_assert(4 * kTable.size() <= kPlaces);
 
@@ -317,7 +318,7 @@ constexpr auto kPlaceTable = [] {
   return out;
 }();
 
-/// Whether the model itself says what a node is.
+/// Whether the node calls a function of the model.
 bool calls_function(const Node& node) {
   return std::ranges::any_of(node.graph().model().functions(), [&](const auto& graph) { return calls(node, *graph->function()); });
 }

@@ -1,4 +1,4 @@
-// Whether an operator means the same in two opsets: so it does when both have one schema.
+// Whether an operator is the same in two opsets: it is when both have the same schema.
 
 #include "ops/op_version.h"
 

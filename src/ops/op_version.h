@@ -5,10 +5,10 @@
 
 namespace relayout {
 
-/// From here on operators of two operands broadcast them as numpy does; before, by attributes.
+/// First opset in which operators of two operands broadcast as numpy does; before, attributes control it.
 inline constexpr int64_t kNumpyOpset = 7;
 
-/// Whether an operator of the default domain is one and the same in two opsets: its latest version is not newer than either.
+/// Whether an operator of the default domain is the same in two opsets: its latest version is not newer than either.
 [[nodiscard]] bool is_same_operator(const std::string& op_type, int64_t opset, int64_t other_opset);
 
 }  // namespace relayout

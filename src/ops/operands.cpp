@@ -1,4 +1,4 @@
-// Helpers of kernels for operands: checks with a message that names the node, and small contents (axes, sizes, scalars) as numbers.
+// Helpers of kernels for operands: checks whose message names the node, and small contents (axes, sizes, scalars) as numbers.
 
 #include "ops/operands.h"
 

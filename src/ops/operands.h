@@ -21,7 +21,7 @@ using OutputData = std::span<Datum* const>;
 
 /// Error{invalid} "node 'x' (Op): what".
 [[noreturn]] void reject(const OpCall& call, const std::string& what);
-/// Error{unsupported} with the same place.
+/// Error{unsupported} with the same prefix.
 [[noreturn]] void refuse(const OpCall& call, const std::string& what);
 
 // Known facts about operands, while inferring. A missing or wrong operand is rejected.
@@ -30,14 +30,14 @@ using OutputData = std::span<Datum* const>;
 [[nodiscard]] const DatumInfo* optional_info(InputInfos inputs, std::size_t index);
 /// Input `index`, a tensor of one of these types.
 const DatumInfo& tensor_info(const OpCall& call, InputInfos inputs, std::size_t index, TypeSet types = kAllTypes);
-/// The same for an input that may be absent.
+/// Input `index`, a tensor of one of these types, or nullptr when it is absent.
 const DatumInfo* optional_tensor_info(const OpCall& call, InputInfos inputs, std::size_t index, TypeSet types = kAllTypes);
 /// Input `index`, a sequence.
 const DatumInfo& sequence_info(const OpCall& call, InputInfos inputs, std::size_t index);
 void require_same_type(const OpCall& call, const DatumInfo& a, const DatumInfo& b);
 /// The first two inputs: tensors of one of `types`, the same for both.
 [[nodiscard]] std::pair<const DatumInfo&, const DatumInfo&> two_of_one_type(const OpCall& call, InputInfos inputs, TypeSet types);
-/// Rejects a node of more or fewer inputs than its operator has.
+/// Rejects a node with more or fewer inputs than its operator has.
 void require_inputs(const OpCall& call, InputInfos inputs, std::size_t least, std::size_t most);
 
 /// A tensor result.
@@ -50,23 +50,23 @@ void require_inputs(const OpCall& call, InputInfos inputs, std::size_t least, st
 /// Contents of an integer tensor of rank 0 or 1, or nothing when they are not known yet.
 [[nodiscard]] std::optional<std::vector<int64_t>> known_integers(const OpCall& call, const DatumInfo& info);
 [[nodiscard]] std::vector<int64_t> integers_of(const OpCall& call, const Tensor& tensor);
-/// The same for a tensor of any numeric type; fractions are cut off.
+/// Contents of a tensor of any numeric type as integers; fractions are cut off.
 [[nodiscard]] std::vector<int64_t> truncated_integers_of(const Tensor& tensor);
-/// Contents of a floating-point tensor.
+/// Contents of a tensor of any numeric type as reals.
 [[nodiscard]] std::vector<double> reals_of(const Tensor& tensor);
-/// One element of a tensor of one element.
+/// The element of a tensor of one element; more or none is rejected.
 [[nodiscard]] double real_of(const OpCall& call, const Tensor& tensor);
 [[nodiscard]] int64_t integer_of(const OpCall& call, const Tensor& tensor);
 
-/// The type that an attribute names by its number, or `otherwise` when there is no such attribute; one that is not allowed is rejected.
+/// The type whose number the attribute holds, or `otherwise` when the attribute is absent; a type that is not allowed is rejected.
 [[nodiscard]] DataType type_attribute(const OpCall& call, std::string_view name, DataType otherwise, TypeSet allowed = kAllTypes);
-/// −rank ≤ axis < rank, counted from the front; else rejected.
+/// The axis counted from the front; rejected unless −rank ≤ axis < rank.
 [[nodiscard]] std::size_t normal_axis(const OpCall& call, int64_t axis, std::size_t rank);
-/// Normal axes, each at most once, in the order given.
+/// Axes counted from the front, each at most once, in the order given.
 [[nodiscard]] std::vector<std::size_t> normal_axes(const OpCall& call, std::span<const int64_t> axes, std::size_t rank);
 /// Numpy broadcasting of two shapes.
 [[nodiscard]] Dims broadcast_dims(const OpCall& call, std::span<const int64_t> a, std::span<const int64_t> b);
-/// Product of dims; more than 2^63 elements is rejected.
+/// Product of dims; a negative dim or overflow is rejected.
 int64_t checked_count(const OpCall& call, std::span<const int64_t> dims);
 /// a + b and a · b; overflow is rejected.
 [[nodiscard]] int64_t checked_sum(const OpCall& call, int64_t a, int64_t b);

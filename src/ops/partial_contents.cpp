@@ -1,5 +1,6 @@
-// Rules for contents that are known in part, as those of a Shape where the batch is free: which elements of a result are certain all the
-// same. No operator has a rule of its own: its kernel is run with stand-ins for what is not certain, and its traits say what that shows.
+// Rules for contents that are known in part, such as those of a Shape with a free batch: which elements of a result are certain
+// nevertheless. No operator has a rule of its own: its kernel runs with stand-ins for the uncertain elements, and its traits tell how to
+// read the result.
 
 #include "ops/partial_contents.h"
 
@@ -31,7 +32,7 @@ bool has_whole_bytes(DataType type) {
   return type != DataType::undefined && type != DataType::string && traits(type).bits % 8 == 0;
 }
 
-/// An operand as far as it is known: with contents, or of a Shape's operand the dims.
+/// The known part of an operand: its contents, or only its dims where the operator reads no more.
 struct Operand {
   std::optional<PartialContents> contents;
   Dims dims;
@@ -49,7 +50,8 @@ class Rules {
   [[nodiscard]] std::optional<PartialContents> find(PartialOperands& operands) {
     if (!read(operands)) return std::nullopt;
     if (all_certain([](std::size_t) { return true; })) return whole(run(1));
-    // Each element of the result is then an element of them, or has nothing to do with them: one that stays as they change is certain.
+    // Each element of the result is then an element of the moved operands, or independent of them: one that keeps its value when they
+    // change is certain.
     const bool only_moves = all_certain([&](std::size_t i) { return !op_.traits.moves_input(i) && op_.traits.reads(i) != Reads::dims; });
     if (only_moves) return same_elements(run(1), run(2));
     return is_elementwise() ? where_all_are_certain(run(1)) : std::nullopt;
@@ -72,7 +74,7 @@ class Rules {
         const PartialDims dims = operands.dims(i);
         if (!dims) return false;
         operand.dims = *dims;
-        // Dims are counted whatever the type is.
+        // Dims are counted for every type.
         if (operand.type == DataType::undefined && op_.traits.has(Trait::makes_int64)) operand.type = DataType::float32;
       }
       if (operand.type == DataType::undefined) return false;
@@ -80,7 +82,7 @@ class Rules {
     return true;
   }
 
-  /// Whether the operands of which `concerns` holds are certain.
+  /// Whether all operands that satisfy `concerns` are certain.
   template <class Concerns>
   [[nodiscard]] bool all_certain(const Concerns& concerns) const {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
@@ -94,7 +96,7 @@ class Rules {
     return op_.in_place || op_.traits.has(Trait::casts) || (op_.traits.has(Trait::broadcasts) && call_.opset >= kNumpyOpset);
   }
 
-  /// The result with `stand_in` for each dim that is not certain, and in each byte of elements that are not.
+  /// The result with `stand_in` for each uncertain dim, and in each byte of uncertain elements.
   [[nodiscard]] std::optional<Tensor> run(uint8_t stand_in) const {
     std::vector<Datum> data(operands_.size());
     std::vector<const Datum*> pointers(operands_.size(), nullptr);
@@ -125,7 +127,7 @@ class Rules {
       if (contents.certain[i]) {
         std::memcpy(out.bytes() + i * size, values.bytes() + i * size, size);
       } else {
-        // Of a boolean 0 and 1 are all there is.
+        // A boolean is 0 or 1.
         std::memset(out.bytes() + i * size, values.type() == DataType::boolean ? stand_in - 1 : stand_in, size);
       }
     }
@@ -166,7 +168,7 @@ class Rules {
     return out;
   }
 
-  /// Which element of an operand meets element `place` of the result; nothing where it does not broadcast to that.
+  /// The element of an operand that yields element `place` of the result; nothing when the operand does not broadcast to the result.
   static std::optional<std::size_t> broadcast_place(std::size_t place, const Dims& result, const Dims& operand) {
     if (operand.size() > result.size()) return std::nullopt;
     std::size_t out = 0, step = 1;

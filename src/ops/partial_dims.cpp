@@ -1,6 +1,6 @@
-// Rules for dims that are known in part, as where the batch is free: which dims of a result are certain all the same. An operator whose
-// operands are known in full is asked itself (Infer); the rules here are for the others. Folds and their proof ask these rules with their
-// own reading of operands and attributes.
+// Rules for dims that are known in part, for example with a free batch: which dims of a result are certain nevertheless. When all operands
+// are known, the operator's own Infer answers; the rules here are for the other cases. Folds and their proof apply these rules to operands
+// and attributes that they resolve themselves.
 
 #include "ops/partial_dims.h"
 
@@ -39,8 +39,8 @@ namespace {
 
 constexpr int64_t kShapeInputOpset = 5;  ///< of Reshape
 constexpr int64_t kAxesInputOpset = 13;  ///< of Squeeze and Unsqueeze
-/// Stands for an unknown dim of an operand whose axes do not depend on each other: large enough for windows, and small enough for the
-/// product of a few.
+/// A stand-in for an unknown dim of an operand whose axes are independent: large enough for windows, and small enough for the product of a
+/// few.
 constexpr int64_t kAnySize = 4096;
 
 int64_t times(int64_t a, int64_t b) {
@@ -59,7 +59,7 @@ PartialDims all_unknown(const PartialDims& dims) {
   return dims ? PartialDims(Dims(dims->size(), -1)) : std::nullopt;
 }
 
-/// A size that is not 1 decides; one that is not known may be 1 or that size.
+/// A size that is not 1 decides; an unknown one may be 1 or that size.
 int64_t broadcast_dim(int64_t a, int64_t b) {
   if (a == 1) return b;
   return b != 1 && a < 0 ? b : a;
@@ -74,7 +74,7 @@ void broadcast_into(Dims& out, const Dims& dims, std::size_t kept) {
   }
 }
 
-/// One node of which some operands are known in part.
+/// One node with operands that may be known in part.
 struct Question {
   const OpCall& call;
   const Op& op;
@@ -83,7 +83,7 @@ struct Question {
   [[nodiscard]] bool is(std::string_view name) const { return op.name == name; }
   [[nodiscard]] PartialDims dims(std::size_t input) const { return operands.dims(input); }
 
-  /// What the operator's own rule says of dims that are all certain, `first` for those of input 0 where it is given.
+  /// The dims that the operator's own Infer gives when all dims are certain; `first`, if given, replaces the dims of input 0.
   [[nodiscard]] PartialDims inferred(std::size_t output, const PartialDims& first) const {
     const std::size_t count = call.node.inputs().size();
     KnownInfos infos(count);
@@ -100,17 +100,17 @@ struct Question {
       if (!found || found->size() <= output || (*found)[output].kind != Datum::Kind::tensor) return std::nullopt;
       return (*found)[output].dims;
     } catch (const Error&) {
-      return std::nullopt;  // what does not fit is not for this question to report
+      return std::nullopt;  // other code reports operands that do not fit
     }
   }
 
-  /// Contents that are certain to the last element.
+  /// Contents whose elements are all certain.
   [[nodiscard]] std::optional<Tensor> whole_contents(std::size_t input) const {
     const auto contents = operands.contents(input);
     return contents && contents->is_complete() ? std::optional(contents->values) : std::nullopt;
   }
 
-  /// Integers as far as they are certain.
+  /// Elements of an integer operand, each where it is certain.
   [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> partial_integers(std::size_t input) const {
     const PartialDims dims = operands.has(input) ? operands.dims(input) : std::nullopt;
     if (!dims || !is_certain(*dims) || element_count(*dims) > kMostContents) return std::nullopt;
@@ -133,7 +133,7 @@ struct Question {
     return out;
   }
 
-  /// Of a request for dims: −1 for each that is not certain.
+  /// Dims that an integer operand requests: −1 for each that is not certain.
   [[nodiscard]] PartialDims requested(std::size_t input) const {
     const auto wanted = partial_integers(input);
     if (!wanted) return std::nullopt;
@@ -143,7 +143,7 @@ struct Question {
   }
 };
 
-/// Certain facts about the value that the operator's body makes of such operands.
+/// The dims that follow for an output of the operator's body.
 PartialDims of_body(const Question& node, std::size_t output) {
   const FunctionInstance body = compose(node.op, node.call.node, node.operands);
   CertainShapes shapes;
@@ -152,19 +152,19 @@ PartialDims of_body(const Question& node, std::size_t output) {
   return output < body.graph->outputs().size() ? shapes.of(*body.graph->outputs()[output], constants) : std::nullopt;
 }
 
-/// Of dims that a vector of that length requests.
+/// Unknown dims, as many as a vector with these dims requests.
 PartialDims as_many_as(const PartialDims& request) {
   constexpr int64_t kMostDims = 64;
   if (!request || request->size() != 1 || (*request)[0] < 0 || (*request)[0] > kMostDims) return std::nullopt;
   return Dims(as_size((*request)[0]), -1);
 }
 
-/// The rank is that of the request, whatever it says.
+/// Unknown dims, as many as input 1 requests, whatever its contents.
 PartialDims as_many_as_requested(const Question& node) {
   return node.operands.has(1) ? as_many_as(node.dims(1)) : std::nullopt;
 }
 
-/// The size of axis `rest` when all elements of `dims` are to fit; −1 when it is not certain.
+/// The size of axis `rest` that makes the elements of `dims` fit; −1 when it is not certain.
 int64_t remaining(const Dims& dims, const Dims& out, std::size_t rest) {
   int64_t whole = 1, others = 1;
   for (const int64_t dim : dims) whole = times(whole, dim);
@@ -172,7 +172,7 @@ int64_t remaining(const Dims& dims, const Dims& out, std::size_t rest) {
   return whole > 0 && others > 0 && whole % others == 0 ? whole / others : -1;
 }
 
-/// Of each axis of a tensor of that rank whether attribute or input `axes` names it; nothing when that is not known.
+/// For each axis of a tensor of that rank, whether attribute or input `axes` names it; nothing when that is not known.
 std::optional<std::vector<bool>> named_axes(std::optional<std::vector<int64_t>> axes, std::size_t rank) {
   if (!axes) return std::nullopt;
   std::vector<bool> named(rank, false);
@@ -204,8 +204,8 @@ PartialDims same_rank(const Question& node) {
   return all_unknown(node.dims(0));
 }
 
-/// Convolutions, pools and Pad: each axis of the result depends on the same axis of the data, but for a convolution's channels, which its
-/// weight tells. Unknown axes are tried with some size, so that the others follow from the operator's own rule.
+/// Convolutions, pools and Pad: each axis of the result depends on the same axis of the data, except a convolution's channels, which depend
+/// on its weight. Unknown axes get some size, so that the others follow from the operator's own Infer.
 PartialDims by_axis(const Question& node) {
   const PartialDims data = node.dims(0);
   const bool has_weight = node.is("Conv") || node.is("ConvTranspose");
@@ -221,7 +221,7 @@ PartialDims by_axis(const Question& node) {
     if (tried[0] == kAnySize) tried[0] = 1;
     const PartialDims found = node.inferred(0, tried);
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = found && (*data)[i] >= 0 ? (*found)[i] : -1;
-    // Batch and channels of convolutions and pools are certain when the window is not.
+    // Batch and channels of convolutions and pools are certain even when the window is not.
     if (!found && !node.is("Pad")) std::copy_n(data->begin(), 2, out.begin());
   }
   if (node.op.name.starts_with("Global")) std::fill(out.begin() + 2, out.end(), 1);
@@ -229,7 +229,7 @@ PartialDims by_axis(const Question& node) {
   return out;
 }
 
-/// Slice and Split: the same, and nothing is said where the operator's own rule says nothing.
+/// Slice and Split, likewise axis by axis; no dim is certain when the operator's own Infer gives nothing.
 PartialDims axis_by_axis(const Question& node, std::size_t output) {
   const PartialDims data = node.dims(0);
   if (!data) return std::nullopt;
@@ -308,7 +308,7 @@ PartialDims expand(const Question& node) {
   return out;
 }
 
-/// Of the queries, as long in the last dim as a value is.
+/// The dims of the queries, with the last dim of the values.
 PartialDims attention(const Question& node) {
   const PartialDims query = node.dims(0), value = node.dims(2);
   if (!query || query->size() != 4) return all_unknown(query);
@@ -321,7 +321,7 @@ PartialDims indices(const Question& node) {
   return node.dims(1);
 }
 
-/// The dims of the indices in place of the axis.
+/// The dims of the indices replace the axis.
 PartialDims gather(const Question& node) {
   const PartialDims dims = node.dims(0), indices = node.dims(1);
   const int64_t axis = node.call.attributes.integer("axis", 0);
@@ -334,7 +334,7 @@ PartialDims gather(const Question& node) {
   return out;
 }
 
-/// Named axes are 1, or gone; without any, all are.
+/// Named axes become 1 or are removed; without names, all axes.
 PartialDims reduce(const Question& node) {
   PartialDims dims = node.dims(0);
   const bool keeps = node.call.attributes.integer("keepdims", 1) != 0;
@@ -352,7 +352,7 @@ PartialDims reduce(const Question& node) {
   return out;
 }
 
-/// As many as the operand has dims, from `start` to `end`.
+/// One dim: the number of the operand's axes from `start` to `end`.
 PartialDims shape(const Question& node) {
   const PartialDims dims = node.dims(0);
   if (!dims) return Dims{-1};
@@ -367,7 +367,7 @@ PartialDims shape(const Question& node) {
 PartialDims squeeze(const Question& node) {
   const PartialDims dims = node.dims(0);
   const auto given = axes(node);
-  // Without axes, those that are 1 go.
+  // Without axes, the dims that are 1 are removed.
   if (!dims || !given || (given->empty() && !is_certain(*dims))) return std::nullopt;
   const auto named = named_axes(given, dims->size());
   if (!named) return std::nullopt;
@@ -416,14 +416,14 @@ PartialDims concat(const Question& node) {
     const bool fits = part && std::ssize(*part) == rank;
     const int64_t size = fits ? element_at(*part, axis) : -1;
     sum = sum < 0 || size < 0 ? -1 : checked_add(sum, size).value_or(-1);
-    // One operand may tell a dim that another leaves open.
+    // One operand may determine a dim that another leaves open.
     for (std::size_t i = 0; fits && i < out.size(); ++i) out[i] = out[i] < 0 ? (*part)[i] : out[i];
   }
   element_at(out, axis) = sum;
   return out;
 }
 
-/// Of the first result, sorted by name; beside the operators whose traits tell.
+/// Rules for the first result, sorted by name; operators whose traits suffice are not listed.
 struct DimsRule {
   std::string_view op_type;
   PartialDims (*rule)(const Question& node);
@@ -477,7 +477,7 @@ PartialDims partial_dims(const OpCall& call, std::size_t output, PartialOperands
   try {
     return answer({call, *op, operands}, output);
   } catch (const Error&) {
-    return std::nullopt;  // attributes of another type are not for this question to report
+    return std::nullopt;  // other code reports attributes of a wrong type
   }
 }
 

@@ -1,5 +1,5 @@
-// The operators on quantized numbers: what each computes on the real numbers that these stand for, and where scales and zero points are.
-// Places of inputs are those of ONNX's text and of ONNX Runtime's list of contributed operators (version 1.31).
+// The operators on quantized numbers: the operator on real numbers that each represents, and the places of scales and zero points. Places
+// of inputs are those of ONNX's specification and of ONNX Runtime's list of contributed operators (version 1.31).
 #include "ops/quantized_form.h"
 
 #include <algorithm>

@@ -11,15 +11,15 @@
 
 namespace relayout {
 
-/// How an operator on quantized numbers stands for one on real numbers, and which of its inputs are numbers, scales and zero points.
+/// How an operator on quantized numbers represents one on real numbers, and which of its inputs are numbers, scales and zero points.
 struct QuantizedForm {
-  static constexpr std::size_t kNoInput = ~std::size_t{0};  ///< Node::input() of it is nullptr
+  static constexpr std::size_t kNoInput = ~std::size_t{0};  ///< an input that Node::input() never has
 
-  /// Inputs that stand for real numbers: (number − zero point) · scale.
+  /// Inputs that represent real numbers: (number − zero point) · scale.
   struct Operand {
     std::size_t numbers = kNoInput, scale = kNoInput, zero = kNoInput;
   };
-  /// How numbers lie in the bytes of their tensor.
+  /// How numbers are packed in the bytes of their tensor.
   enum class Packing : uint8_t {
     none,    ///< one by one, of the tensor's type
     blocks,  ///< `bits` of each, with a scale for each block

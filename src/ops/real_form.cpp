@@ -1,11 +1,11 @@
-// Writes operators on quantized numbers as operators on the real numbers that these stand for:
+// Rewrites operators on quantized numbers as operators on the real numbers that these represent:
 //
 //     q = QLinearConv (x, x_scale, x_zero, w, w_scale, w_zero, q_scale, q_zero, bias)
 //       →  r = Conv (DequantizeLinear (x, x_scale, x_zero), DequantizeLinear (w, …), DequantizeLinear (bias, x_scale · w_scale))
 //          q = QuantizeLinear (r, q_scale, q_zero)
 //
-// and nodes that only move such numbers, or choose the largest, likewise: by the scale of what they read. Operators on images whose
-// channels come last compute on images whose channels come first, and a Transpose of the integers follows.
+// Nodes that only move quantized numbers, or choose the largest, are rewritten likewise, by the scale of their operand. Operators on images
+// whose channels come last compute on images whose channels come first, and a Transpose of the integers follows.
 #include "ops/real_form.h"
 
 #include <onnx/onnx_pb.h>
@@ -40,12 +40,12 @@ bool is_whole(const Node& node, const QuantizedForm& form) {
   return std::ranges::all_of(form.operands(node), is_there) && has_result;
 }
 
-/// The form of a node that can be written out; nullptr: none.
+/// The form of a node that can be rewritten; else nullptr.
 const QuantizedForm* form_of(const Node& node) {
   const QuantizedForm* const form = quantized_form(node);
   if (form == nullptr || form->result == QuantizedForm::kNoInput || !is_whole(node, *form)) return nullptr;
   if (node.outputs().size() != 1 || node.output(0) == nullptr || node.output(0)->is_output()) return nullptr;
-  // Of other factors the bias is in another scale, and before opset 13 Softmax flattens.
+  // With `alpha` other than 1 the bias has a different scale, and before opset 13 Softmax flattens.
   const Attributes attributes(node);
   if (form->real == "Gemm" && attributes.real("alpha", 1) != 1) return nullptr;
   if (form->real == "Softmax" && attributes.integer("opset", 0) < 13 && attributes.integer("axis", -1) != -1) return nullptr;
@@ -56,7 +56,7 @@ bool is_image_pool(const Node& node) {
   return node.op_type() == "NhwcMaxPool" && node.domain() == kMicrosoftDomain;
 }
 
-/// Whether a node hands on elements of its first operand.
+/// Whether a node's result consists of elements of its first operand.
 bool moves(const Node& node) {
   const bool one = node.outputs().size() == 1 && node.output(0) != nullptr && !node.output(0)->is_output() && node.input(0) != nullptr;
   if (!one || is_image_pool(node)) return one;
@@ -79,7 +79,7 @@ void add_integers(onnx::NodeProto& message, const std::string& name, const std::
   for (const int64_t value : values) attribute.add_ints(value);
 }
 
-/// Of a node that brings the channels of images to the back, how many dims these have; 0 of any other.
+/// Rank of the images whose channels a Transpose moves to the last axis; 0 for other nodes.
 std::size_t rank_of_reordered(const Node& node) {
   if (!node.is("Transpose")) return 0;
   const std::vector<int64_t> order = Attributes(node).integers("perm");
@@ -108,13 +108,13 @@ class Speller {
   struct Grid {
     Value *scale = nullptr, *zero = nullptr;
   };
-  /// The same integers with their channels in front.
+  /// The same integers with channels first.
   struct Images {
     Value* integers = nullptr;
     std::size_t rank = 0;
   };
 
-  /// Of an operator on images whose channels come last, how many dims these have; 0: not known, or no such operator.
+  /// Rank of the images that an operator reads with channels last; 0: not known, or no such operator.
   [[nodiscard]] std::size_t rank_of_images(const Node& node) const {
     if (!is_image_pool(node) && Attributes(node).integer("channels_last", 0) == 0) return 0;
     if (const auto known = images_.find(node.input(0)); known != images_.end()) return known->second.rank;
@@ -125,7 +125,7 @@ class Speller {
     return is_stored ? weight->initializer()->data->dims().size() : 0;
   }
 
-  /// Whether an operator does the same to images in either order, and has some.
+  /// Whether an operator is elementwise and its operands are known with channels first.
   [[nodiscard]] bool keeps_order_of_images(const Node& node, const QuantizedForm& form) const {
     const Op* const real = find_op(form.real);
     if (real == nullptr || !real->traits.has(Trait::elementwise) || form.plain != QuantizedForm::kNoInput) return false;
@@ -138,7 +138,7 @@ class Speller {
     return message;
   }
 
-  /// Images by their real numbers, their channels in front.
+  /// The real numbers of images, with channels first.
   Value& dequantized_images(Node& before, Value& integers, const Grid& grid, std::size_t rank) {
     if (const auto known = images_.find(&integers); known != images_.end()) {
       return dequantized(before, *known->second.integers, *grid.scale, grid.zero, 0);
@@ -199,7 +199,7 @@ class Speller {
     quantize_result(node, grid, rank);
   }
 
-  /// Makes an operator of the default domain of a node, without some of its attributes.
+  /// Changes a node to an operator of the default domain, without some of its attributes.
   void become(Node& node, std::string_view op, std::initializer_list<std::string_view> dropped) {
     onnx::NodeProto& message = graph_.edit(node);
     message.set_op_type(std::string(op));
@@ -245,13 +245,14 @@ class Speller {
     quantize_result(node, grid, rank);
   }
 
-  /// Whether a node adds integers 0, which stand for another number where the zero point is another.
+  /// Whether a node adds integers 0, which represent another number where the zero point is not 0.
   [[nodiscard]] static bool fills_with_zeros(const Node& node) {
     if (node.is("CenterCropPad") || node.is("MaxUnpool") || node.is("Trilu")) return true;
     return node.is("Pad") && node.input(2) == nullptr && Attributes(node).text("mode", "constant") == "constant";
   }
 
-  /// What a node that moves elements reads. One that brings the channels of images to the front has nothing to do where they are there.
+  /// The dequantized operand of a node that moves elements. A Transpose of images to channels first becomes an Identity where such images
+  /// exist.
   Value& moved_operand(Node& node, const Grid& grid) {
     Value& integers = *node.input(0);
     const auto images = images_.find(&integers);

@@ -7,13 +7,13 @@
 
 namespace relayout {
 
-/// The name of the real numbers that `integers`, a result of `node`, stand for; empty where none is known.
+/// The name of the real numbers that `integers`, a result of `node`, represent; empty where none is known.
 using RealName = std::function<std::string(const Node& node, const Value& integers)>;
 
-/// Writes operators that compute with quantized numbers (QLinearConv, QGemm, QLinearAdd, …) as DequantizeLinear, the operator itself and
-/// QuantizeLinear, from opset 13 on. Nodes keep their names, real numbers get the names that are given if they are free.
+/// Rewrites operators that compute with quantized numbers (QLinearConv, QGemm, QLinearAdd, …) as DequantizeLinear, the operator itself and
+/// QuantizeLinear, from opset 13 on. Nodes keep their names; real numbers get the names from `real_name` that are free.
 void write_real_form(Graph& graph, const RealName& real_name);
-/// Whether a graph has such an operator.
+/// Whether a graph has an operator that write_real_form() rewrites.
 [[nodiscard]] bool has_real_form(const Graph& graph);
 
 }  // namespace relayout

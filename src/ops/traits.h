@@ -29,33 +29,33 @@ enum class Trait : uint64_t {
   chooses = 1ULL << 15U,  ///< jumps, and computes before it decides: of equal operands two correct evaluations may decide differently
   costly = 1ULL << 16U,   ///< takes far longer than reading its operands and writing its results: products, searches, interpolation
   control_flow = 1ULL << 17U,  ///< runs nested graphs; has no kernel
-  elementwise = 1ULL << 18U,   ///< element i of the result is computed of the elements at its place, for every i in the same way
+  elementwise = 1ULL << 18U,   ///< element i of the result is computed from elements i of the operands, for every i in the same way
   exact = 1ULL << 19U,         ///< nothing is rounded: each element of the results is an element of the operands, its negative, or given
-  contracts = 1ULL << 20U,     ///< of one operand; results are no further apart than the elements that they are computed of, by default
-  linear = 1ULL << 21U,      ///< takes up affines: linear in input 0 and in input 1, one of which is a weight, by channels; a bias is added
-  identity = 1ULL << 22U,    ///< the result is input 0 (of Dropout: where it does not train)
-  clips = 1ULL << 23U,       ///< the result is input 0 with what lies beyond a range set to its ends; an end may be infinite
-  averages = 1ULL << 24U,    ///< each element of the result is a mean of elements of one channel of input 0
-  normalizes = 1ULL << 25U,  ///< divides deviations from a mean of the data by their spread, and scales and shifts by operands
-  transposed = 1ULL << 26U,  ///< a convolution that adds each element of input 0 to many of the result: its weight is [I, O/groups, k…]
-  post_op = 1ULL << 27U,     ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which makes infinity of NaN
-                             ///< there, and not Gelu, which makes NaN of infinity
-  dense = 1ULL << 28U,       ///< the executor's kernel for f32 is oneDNN's, or made like it: it takes input 0 without gaps only
-  piecewise = 1ULL << 29U,   ///< the definition has a rule of its own for some numbers: a limit, a kink, a comparison, the end
-                             ///< of a domain or of a type; numbers that are all subject to one rule show nothing of the others
-  pools = 1ULL << 30U,       ///< each element of the result is made of elements of one channel of input 0: of a window, or of all
-  homogeneous = 1ULL << 31U,  ///< elementwise, of one operand: a·x gives a times what x gives, for every a ≥ 0
-  searches = 1ULL << 32U,     ///< finds the largest or smallest of several numbers; which of equal ones it takes is defined
-  tests = 1ULL << 33U,        ///< tells NaN or infinities from all other numbers
-  indexes = 1ULL << 34U,      ///< input 1 holds positions within input 0: along its axis, or, without one, in each row a position for each
-                              ///< axis behind the first `batch_dims`
+  contracts = 1ULL << 20U,     ///< of one operand; results are no further apart than the elements that they are computed from, by default
+  linear = 1ULL << 21U,       ///< absorbs affines: linear in input 0 and in input 1, one of which is a weight, by channels; a bias is added
+  identity = 1ULL << 22U,     ///< the result is input 0 (of Dropout: where it does not train)
+  clips = 1ULL << 23U,        ///< the result is input 0 with elements beyond a range set to its ends; an end may be infinite
+  averages = 1ULL << 24U,     ///< each element of the result is a mean of elements of one channel of input 0
+  normalizes = 1ULL << 25U,   ///< divides deviations from a mean of the data by their spread, and scales and shifts by operands
+  transposed = 1ULL << 26U,   ///< a convolution that adds each element of input 0 to many of the result: its weight is [I, O/groups, k…]
+  post_op = 1ULL << 27U,      ///< oneDNN applies it to a convolution's result before that is stored; not Exp, which turns NaN into infinity
+                              ///< there, and not Gelu, which turns infinity into NaN
+  dense = 1ULL << 28U,        ///< the executor's kernel for f32 is oneDNN's, or like it: it takes input 0 without gaps only
+  piecewise = 1ULL << 29U,    ///< the definition has a rule of its own for some numbers: a limit, a kink, a comparison, the end of a domain
+                              ///< or of a type. Numbers that are all subject to one rule do not test the others
+  pools = 1ULL << 30U,        ///< each element of the result is computed from elements of one channel of input 0: of a window, or of all
+  homogeneous = 1ULL << 31U,  ///< elementwise, of one operand: f(a·x) = a·f(x) for every a ≥ 0
+  searches = 1ULL << 32U,     ///< finds the largest or smallest of several numbers; the choice among equal ones is defined
+  tests = 1ULL << 33U,        ///< distinguishes NaN or infinities from all other numbers
+  indexes = 1ULL << 34U,      ///< input 1 holds positions within input 0: along its axis; without one, each row holds a position for each
+                              ///< axis after the first `batch_dims`
 };
 
-/// The function of the elements of an operator's operands, which are broadcast. Of any number of operands, all in one row.
+/// The arithmetic of an operator on elements of its operands, which are broadcast: a fold in order over any number of operands.
 enum class Arithmetic : uint8_t { none, add, subtract, multiply, divide, minimum, maximum, mean, negate };
 
-/// The condition on the elements at one place of an operator's operands where its result is: of two numbers, or of one or two conditions
-/// (of conditions, `equal` is equivalence).
+/// The condition that an operator tests on elements of its operands at one place: on two numbers, or on one or two conditions (of
+/// conditions, `equal` is equivalence).
 enum class Predicate : uint8_t {
   none,
   equal,
@@ -69,12 +69,11 @@ enum class Predicate : uint8_t {
   logical_not
 };
 
-/// Whether two numbers are compared.
 [[nodiscard]] constexpr bool compares(Predicate predicate) noexcept {
   return predicate >= Predicate::equal && predicate <= Predicate::greater_or_equal;
 }
 
-/// The predicate that is true of exchanged operands where this one is of the given ones: itself for those that are symmetric. None of
+/// The predicate that is true of exchanged operands where this one is true of the given ones; a symmetric predicate is its own. None for
 /// `logical_not`, which has one operand.
 [[nodiscard]] constexpr Predicate mirrored(Predicate predicate) noexcept {
   using enum Predicate;
@@ -82,37 +81,37 @@ enum class Predicate : uint8_t {
   return kMirrored[static_cast<std::size_t>(predicate)];
 }
 
-/// How an operator names the axes of input 0 (of Unsqueeze: of the result) that it works along. An attribute that is left out has the
-/// default of the operator's schema.
+/// How an operator names the axes of input 0 (of Unsqueeze: of the result) that it works along. An omitted attribute has the default of the
+/// operator's schema.
 enum class Along : uint8_t {
-  none,          ///< it does not; or also otherwise: Compress and Unique go through all elements without an axis
+  none,          ///< along none, or not always along one: Compress and Unique without an axis take all elements
   axis,          ///< by attribute `axis`
   axis_operand,  ///< by the only element of input 1
-  axes,          ///< by attribute `axes`, in some versions input 1; their order is of no account
+  axes,          ///< by attribute `axes`, in some versions by input 1; their order does not matter
 };
 
-/// The use that an operator makes of one of its inputs.
+/// The part of an input that an operator reads.
 enum class Reads : uint8_t { elements, dims, type };
 
-/// All that is known of one operator: a set of traits, and facts about single inputs. Has no default, so that each entry of the op table
-/// states what it is.
+/// All known facts about one operator: a set of traits, and facts about single inputs. Has no default, so that each entry of the op table
+/// states its traits.
 class Traits {
  public:
   constexpr Traits(Trait one) noexcept : flags_(static_cast<uint64_t>(one)) {}   // NOLINT(google-explicit-constructor): one is a set
   constexpr Traits(Arithmetic arithmetic) noexcept : arithmetic_(arithmetic) {}  // NOLINT(google-explicit-constructor): as above
   constexpr Traits(Predicate predicate) noexcept : predicate_(predicate) {}      // NOLINT(google-explicit-constructor): as above
   constexpr Traits(Along along) noexcept : along_(along) {}                      // NOLINT(google-explicit-constructor): as above
-  /// Of an operator that none of the traits describes.
+  /// For an operator that none of the traits describes.
   [[nodiscard]] static constexpr Traits none() noexcept { return Traits(uint64_t{0}); }
-  /// Each element of the results is an element of input `input` (or of another input that this is said of) or a fill value, and which one
-  /// does not depend on their contents. Of Dropout: of its first result, where it does not train.
+  /// Each element of the results is an element of input `input` (or of another input with this fact) or a fill value; the choice does not
+  /// depend on their contents. For Dropout: of its first result, when not training.
   [[nodiscard]] static constexpr Traits moves(std::size_t input) noexcept { return none().with(&Traits::moved_, 1U << input); }
   [[nodiscard]] static constexpr Traits moves_all() noexcept { return none().with(&Traits::moved_, ~0U); }
-  /// Of input `input` only type and dims are looked at.
+  /// Only type and dims of input `input` are read.
   [[nodiscard]] static constexpr Traits reads_dims(std::size_t input) noexcept { return none().with(&Traits::dims_only_, 1U << input); }
-  /// Of input `input` only the type is looked at.
+  /// Only the type of input `input` is read.
   [[nodiscard]] static constexpr Traits reads_type(std::size_t input) noexcept { return none().with(&Traits::type_only_, 1U << input); }
-  /// No correct evaluation rounds input `input`: a bound, a threshold, an exponent, a scale of sizes, or where a step is.
+  /// No correct evaluation rounds input `input`: a bound, a threshold, an exponent, a scale of sizes, or the position of a step.
   [[nodiscard]] static constexpr Traits takes_exactly(std::size_t input) noexcept { return none().with(&Traits::exactly_, 1U << input); }
   [[nodiscard]] static constexpr Traits takes_all_exactly() noexcept { return none().with(&Traits::exactly_, ~0U); }
 
@@ -166,7 +165,7 @@ class Traits {
   Along along_ = Along::none;
 };
 
-/// Of a trait and another one, or a fact of another kind.
+/// Combines a trait with another one, or with a fact of another kind.
 template <class Fact>
   requires std::is_enum_v<Fact> && std::is_convertible_v<Fact, Traits>
 [[nodiscard]] constexpr Traits operator|(Trait a, Fact b) noexcept {

@@ -1,5 +1,5 @@
-// Lists the operators of a model that neither the op table nor ONNX nor the model itself defines, and what of a node belongs to another
-// version of its operator.
+// Lists the operators of a model that neither the op table nor ONNX nor the model itself defines, and finds nodes that are written for
+// another version of their operator.
 
 #include "ops/unknown.h"
 
@@ -31,7 +31,7 @@ std::string qualified_name(std::string_view domain, std::string_view op_type) {
   return (domain.empty() ? "ai.onnx" : std::string(domain)) + ":" + std::string(op_type);
 }
 
-/// The registry of schemas takes 9 ms and 6 MiB to come to life: asked only for what the op table does not have.
+/// The first use of the registry of schemas takes 9 ms and 6 MiB: only for operators that the op table does not have.
 bool is_known_to_onnx(std::string_view domain, const std::string& op_type) {
   return onnx::OpSchemaRegistry::Schema(op_type, std::string(domain)) != nullptr;
 }
@@ -48,7 +48,7 @@ std::vector<std::string> unknown_operators(const Model& model) {
     const std::string_view domain = node.domain();
     if (find_op(node) != nullptr) return;
     const std::string name = qualified_name(domain, node.op_type());
-    if (!seen.insert(name).second || functions.contains(name)) return;  // each name is looked at once
+    if (!seen.insert(name).second || functions.contains(name)) return;  // each name is examined once
     if (!is_known_to_onnx(domain, node.op_type())) unknown.insert(name);
   });
   return {unknown.begin(), unknown.end()};

@@ -1,4 +1,4 @@
-// The element type of a result, by the operator alone: a fixed one, or that of an input.
+// The element type of a result that follows from the operator alone: a fixed type, or that of an input.
 
 #include "ops/value_type.h"
 

@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// The element type of a node's output where it follows from the node alone, or the input that it is equal to, or nothing.
+/// The element type of a node's output where it follows from the node alone, or the input whose type it has, or nothing.
 [[nodiscard]] std::variant<std::monostate, DataType, const Value*> type_rule(const Node& node, int output_index);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Weights of a few bits, quantized in blocks: unpacked, dequantized, and multiplied with or gathered from.
+// Operators on weights of a few bits that are quantized in blocks: unpack, dequantize, and multiply or gather.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace relayout::bodies {
 namespace {
 
 constexpr int64_t kByte = 8;
-constexpr int64_t kLargestCount = int64_t{1} << 31;  ///< of an attribute that is a count of elements; products of two stay within 64 bits
+constexpr int64_t kLargestCount = int64_t{1} << 31;  ///< of an attribute that counts elements; products of two fit 64 bits
 
 int64_t required(Body& body, const char* name, int64_t least) {
   const auto value = body.attributes().integer(name);
@@ -43,12 +43,12 @@ Body::Name reshaped(Body& body, const Body::Name& value, const std::vector<int64
   return body.make("Reshape", {value, body.integers(dims)});
 }
 
-/// The first `count` along an axis.
+/// The first `count` elements along an axis.
 Body::Name first(Body& body, const Body::Name& value, int64_t axis, int64_t count) {
   return body.make("Slice", {value, body.integers({0}), body.integers({count}), body.integers({axis})});
 }
 
-/// The numbers of `bits` bits in each byte, along a new last axis, those in the low bits first (or last).
+/// The numbers of `bits` bits in each byte, along a new last axis, from the low bits of a byte up (or from the high bits down).
 Body::Name parts_of_bytes(Body& body, const Body::Name& bytes, int64_t bits, bool low_first = true) {
   Body::Names parts;
   for (int64_t shift = 0; shift < kByte; shift += bits) {
@@ -62,7 +62,7 @@ Body::Name parts_of_bytes(Body& body, const Body::Name& bytes, int64_t bits, boo
   return body.make("Concat", parts, {{"axis", int64_t{-1}}});
 }
 
-/// Rows of packed numbers, unpacked.
+/// Rows of packed numbers as rows of numbers.
 Body::Name unpacked_rows(Body& body, const Body::Name& bytes, int64_t bits, int64_t rows) {
   return reshaped(body, bits == kByte ? bytes : parts_of_bytes(body, bytes, bits), {rows, -1});
 }
@@ -75,7 +75,7 @@ void multiply(Body& body, const Body::Name& b, bool transposes, std::size_t bias
   body.give(0, body.has(bias) ? body.make("Add", {product, body.input(bias)}) : product);
 }
 
-/// The zero points of MatMulNBits as [N, blocks], in f32: packed as the weights are, or one real number each.
+/// The zero points of MatMulNBits as [N, blocks], in f32: packed like the weights, or one real number each.
 Body::Name zero_points(Body& body, int64_t bits, int64_t n, int64_t blocks) {
   constexpr std::size_t kZeroPoints = 3;
   if (!body.has(kZeroPoints)) return body.real(static_cast<double>(int64_t{1} << (bits - 1)));
@@ -95,7 +95,7 @@ std::vector<float> bnb_values(Body& body) {
 
 }  // namespace
 
-/// B is [N, blocks, bytes]: each block on its own, the low bits of a byte first.
+/// B is [N, blocks, bytes]: each block starts a new byte, the low bits of a byte are first.
 void matmul_nbits(Body& body) {
   constexpr std::size_t kGroups = 4, kBias = 5;
   const int64_t n = required(body, "N", 1), k = required(body, "K", 1), size = block_size(body, 0), bits = bits_of(body);
@@ -111,7 +111,7 @@ void matmul_nbits(Body& body) {
   multiply(body, first(body, weight, 1, k), true, kBias);
 }
 
-/// B is one row of N · K numbers, the high bits of a byte first; blocks go on from row to row.
+/// B is one row of N · K numbers, the high bits of a byte first; blocks continue across rows.
 void matmul_bnb4(Body& body) {
   constexpr std::size_t kNone = 3;
   constexpr int64_t kBits = 4;
@@ -127,7 +127,7 @@ void matmul_bnb4(Body& body) {
   multiply(body, reshaped(body, first(body, scaled, 0, n * k), {n, k}), transposes, kNone);
 }
 
-/// Rows are gathered from weights, scales and zero points, then dequantized.
+/// Gathers rows of weights, scales and zero points, then dequantizes them.
 void gather_block_quantized(Body& body) {
   constexpr std::size_t kData = 0, kIndices = 1, kScales = 2, kZeroPoints = 3;
   const auto rank = body.rank(kData);
@@ -157,7 +157,7 @@ void gather_block_quantized(Body& body) {
   if (is_packed && bits < kByte) {
     data = unpacked(data, data);
     if (!zeros.empty()) {
-      // As many as there are scales: the last byte may hold more.
+      // As many zero points as scales: the last byte may hold more.
       const Body::Name blocks = body.make("Shape", {scales}, {{"start", int64_t{-1}}});
       zeros = body.make("Slice", {unpacked(zeros, zeros), body.integers({0}), blocks, body.integers({-1})});
     }
@@ -166,7 +166,7 @@ void gather_block_quantized(Body& body) {
     const Body::Name middle = body.cast(body.integer(int64_t{1} << (bits - 1)), DataType::uint8);
     zeros = body.make("Expand", {middle, body.make("Shape", {scales})});
   }
-  // The indices' dims stand for one axis: those behind it are counted from the end.
+  // The dims of the indices replace one axis, so axes after it are counted from the end.
   const int64_t place = axis < gathered_axis ? axis : axis - static_cast<int64_t>(*rank);
   body.give(0, body.make("DequantizeLinear", {data, scales, zeros}, {{"axis", place}, {"block_size", size}}));
 }

@@ -1,4 +1,4 @@
-// The numbers that 4 bits of bitsandbytes stand for (onnxruntime/contrib_ops/cpu/quantization/blockwise_quant_block_bnb4.h).
+// The numbers that the 4-bit codes of bitsandbytes represent (onnxruntime/contrib_ops/cpu/quantization/blockwise_quant_block_bnb4.h).
 #include "ops/bodies/bnb4_codes.h"
 
 #include <cstdint>

@@ -4,10 +4,10 @@
 
 namespace relayout::bodies {
 
-/// The bodies that the lines of body_table.cpp point to, file by file.
+/// The bodies to which the lines of body_table.cpp refer, file by file.
 using WriteFunction = void(Body& body);
 
-// activation.cpp: an activation that an attribute names, behind a product.
+// fused_activation.cpp: a product, followed by an activation that an attribute names.
 WriteFunction fused_conv, fused_gemm, nhwc_conv;
 
 // fused_attention.cpp

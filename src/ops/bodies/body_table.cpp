@@ -1,6 +1,6 @@
-// The operators of other domains, and those that ONNX Runtime has in the default domain beside ONNX's: each a composition of standard
-// operators. Their text is ONNX Runtime's list of contributed operators (version 1.31) under the same name; where that leaves something
-// open, the files that write bodies name the source that settles it.
+// The operators of other domains, and those that ONNX Runtime adds to the default domain: each a composition of standard operators. They
+// are specified by ONNX Runtime's list of contributed operators (version 1.31) under the same name. Where that is ambiguous, the files that
+// write bodies name the deciding source.
 
 #include <algorithm>
 #include <array>
@@ -45,18 +45,18 @@ constexpr Op of(std::string_view domain, int reviewed, std::string_view name, La
           .body = body};
 }
 
-/// Version 1 of com.microsoft is the only one.
+/// com.microsoft has version 1 only.
 constexpr Op microsoft(std::string_view name, LayoutRule layout, Traits traits, WriteBody body) {
   return of(kMicrosoftDomain, 1, name, layout, traits, body);
 }
 
-/// Registered by ONNX Runtime at every opset of the default domain.
+/// ONNX Runtime registers these at every opset of the default domain.
 constexpr Op standard(std::string_view name, LayoutRule layout, Traits traits, WriteBody body) {
   constexpr int kNewest = 28;
   return of("", kNewest, name, layout, traits, body);
 }
 
-/// One line per operator, sorted by domain and name. Of domain `relayout` are kernels for what only bodies do.
+/// One line per operator, sorted by domain and name. Domain `relayout` holds kernels that only bodies use.
 constexpr auto kTable = std::to_array<Op>({
     standard("SimplifiedLayerNormalization", barrier, same_dims, simplified_layer_normalization),
     microsoft("Attention", barrier, same_type | kProduct, attention),

@@ -1,4 +1,4 @@
-// FusedConv, its form with channels last, and FusedGemm: a product, and behind it an activation that an attribute names.
+// FusedConv, its form with channels last, and FusedGemm: a product, followed by an activation that an attribute names.
 
 #include <algorithm>
 #include <array>
@@ -14,13 +14,13 @@
 namespace relayout::bodies {
 namespace {
 
-/// An activation and the attributes of the standard operator that its parameters are, in order.
+/// An activation, and the attributes of the standard operator that its parameters set, in order.
 struct Activation {
   std::string_view name;
   std::vector<std::string_view> parameters;
 };
 
-/// onnxruntime/contrib_ops/cpu/fused_activation.cc: names, and how many numbers `activation_params` has.
+/// onnxruntime/contrib_ops/cpu/fused_activation.cc: names, and the length of `activation_params`.
 Body::Name after_convolution(Body& body, const Body::Name& x) {
   const std::string name = body.attributes().text("activation", "");
   const std::vector<float> parameters = body.attributes().reals("activation_params");
@@ -45,8 +45,8 @@ Body::Name after_convolution(Body& body, const Body::Name& x) {
   body.refuse("activation '" + name + "'");
 }
 
-/// onnxruntime/core/providers/cpu/activation/activations.h: each attribute `activation_x` is the activation's own attribute `x`, which must
-/// be given.
+/// onnxruntime/core/providers/cpu/activation/activations.h: each attribute `activation_x` is attribute `x` of the activation and is
+/// required.
 Body::Name after_gemm(Body& body, const Body::Name& x) {
   static const std::array<Activation, 11> kKnown = {{{"Celu", {"alpha"}},
                                                      {"Elu", {"alpha"}},
@@ -80,7 +80,7 @@ void fused_conv(Body& body) {
   body.give(0, after_convolution(body, sum));
 }
 
-/// Images come and go with their channels last; weights are as Conv has them.
+/// Images have channels last in input and result; weights are those of Conv.
 void nhwc_conv(Body& body) {
   const auto kernel = body.attributes().integers("kernel_shape");
   const auto rank = kernel.empty() ? body.rank(1) : kernel.size() + 2;

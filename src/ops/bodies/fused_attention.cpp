@@ -1,5 +1,5 @@
-// Attention as ONNX Runtime fuses it: projections in front, heads taken apart and put together, masks of several shapes made one that is
-// added to the scores. What is in between is ONNX's own Attention.
+// Attention as ONNX Runtime fuses it: projections, splitting and joining of heads, and masks of several shapes as one bias, around ONNX's
+// own Attention.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,23 +16,23 @@
 namespace relayout::bodies {
 namespace {
 
-constexpr float kMaskFilter = -10000.0F;  ///< attribute mask_filter_value where it is absent
+constexpr float kMaskFilter = -10000.0F;  ///< default of attribute mask_filter_value
 
 struct Heads {
-  Body::Name query, key, value;  ///< [batch, heads, length, size]; keys and values with those of the past in front
-  Body::Name past;               ///< how many those are, a vector of one
+  Body::Name query, key, value;  ///< [batch, heads, length, size]; keys and values begin with those of the past
+  Body::Name past;               ///< length of the past, a vector of one
 };
 
 Body::Name key_positions(Body& body, const Heads& heads) {
   return positions_below(body, dim_of(body, heads.key, 2));
 }
 
-/// Where keys count, from a mask that says where they end in each batch and perhaps, behind those, where they begin: [batch, 1, 1, keys].
+/// Where keys count, from a mask that holds their end in each batch and perhaps, in a second row, their begin: [batch, 1, 1, keys].
 Body::Name between_ends(Body& body, const Body::Name& ends, const Heads& heads) {
   const Body::Name batch = dim_of(body, heads.query, 0);
   const Body::Name wide = body.cast(ends, DataType::int64);
   const Body::Name rows = body.make("Reshape", {wide, body.make("Concat", {body.integers({-1}), batch}, {{"axis", int64_t{0}}})});
-  // One row more where there is no beginning; a mask of three rows or more is none that this is about, and no tensor has −1 rows.
+  // Adds a row of begins where it is missing. A mask of three rows or more is not of this form: a tensor of −1 rows fails.
   const Body::Name missing = body.make("Sub", {body.integers({2}), dim_of(body, rows, 0)});
   const Body::Name none = body.make("Expand", {body.integer(0), body.make("Concat", {missing, batch}, {{"axis", int64_t{0}}})});
   const Body::Names both = body.make("Split", {body.make("Concat", {rows, none}, {{"axis", int64_t{0}}})}, 2,
@@ -43,7 +43,7 @@ Body::Name between_ends(Body& body, const Body::Name& ends, const Heads& heads) 
   return body.make("And", {is_before, body.make("GreaterOrEqual", {positions, of_batch(both[1])})});
 }
 
-/// The term that a mask adds to the scores; "" without one. onnxruntime/contrib_ops/cpu/bert/attention_helper.h, PrepareMask.
+/// The bias that a mask adds to the scores; "" without a mask. onnxruntime/contrib_ops/cpu/bert/attention_helper.h, PrepareMask.
 Body::Name mask_bias(Body& body, std::size_t input, const Heads& heads) {
   if (!body.has(input)) return {};
   const auto rank = body.rank(input);
@@ -65,7 +65,7 @@ Body::Name sum_of(Body& body, const Body::Name& a, const Body::Name& b) {
   return a.empty() ? b : b.empty() ? a : body.make("Add", {a, b});
 }
 
-/// The term of attribute unidirectional in the scores: a query sees the keys up to its own, the last one sees all.
+/// The bias that attribute unidirectional adds to the scores: a query sees the keys up to its own, the last query sees all.
 Body::Name causal_bias(Body& body, const Heads& heads) {
   if (!has_flag(body, "unidirectional")) return {};
   const Body::Name count = dim_of(body, heads.query, 2);
@@ -76,7 +76,7 @@ Body::Name causal_bias(Body& body, const Heads& heads) {
   return body.make("Where", {body.make("Or", {is_seen, is_last}), body.like(0, heads.query), lowest});
 }
 
-/// softmax(scale · Q · Kᵀ + bias) · V. A scale of 0 stands for none.
+/// softmax(scale · Q · Kᵀ + bias) · V. A scale of 0 means the default.
 Body::Name attend(Body& body, const Heads& heads, const Body::Name& bias) {
   Body::NamedAttributes attributes;
   const float scale = body.attributes().real("scale", 0);
@@ -85,7 +85,7 @@ Body::Name attend(Body& body, const Heads& heads, const Body::Name& bias) {
   return put_together(body, body.make("Attention", {heads.query, heads.key, heads.value, added}, attributes));
 }
 
-/// Attention over what a projection made of the input: queries, keys and values one behind the other.
+/// Attention over a projection of the input: queries, keys and values are adjacent along the last axis.
 void self_attention(Body& body, const Body::Name& projected, std::size_t mask, std::size_t past, const Body::Name& bias) {
   if (has_flag(body, "do_rotary")) body.refuse("do_rotary");
   if (has_flag(body, "past_present_share_buffer")) body.refuse("past_present_share_buffer");
@@ -120,23 +120,23 @@ void attention(Body& body) {
   self_attention(body, sum_of(body, product, body.input(kBias)), kMask, kPast, body.input(kScores));
 }
 
-/// Input and weight are numbers of 8 bits; the rest is in the type of the scales.
+/// Input and weight are 8-bit numbers; all else has the type of the scales.
 void qattention(Body& body) {
   constexpr std::size_t kBias = 2, kInputScale = 3, kWeightScale = 4, kMask = 5, kInputZero = 6, kWeightZero = 7, kPast = 8;
   const Body::Name sums = body.make("MatMulInteger", {body.input(0), body.input(1), body.input(kInputZero), body.input(kWeightZero)});
-  // In f32: sums are beyond f16.
+  // In f32: the sums exceed the range of f16.
   const auto wide = [&](const Body::Name& value) { return body.cast(value, DataType::float32); };
   const Body::Name factor = body.make("Mul", {wide(body.input(kInputScale)), wide(body.input(kWeightScale))});
   const Body::Name product = body.cast_like(body.make("Mul", {wide(sums), factor}), body.input(kBias));
   self_attention(body, body.make("Add", {product, body.input(kBias)}), kMask, kPast, {});
 }
 
-/// Queries come as [batch, length, hidden]; keys and values too, or by heads, as another layer hands them over.
+/// Queries are [batch, length, hidden]; keys and values too, or already by heads, as other layers produce them.
 void multi_head_attention(Body& body) {
   constexpr std::size_t kKey = 1, kValue = 2, kBias = 3, kMask = 4, kScores = 5, kPastKey = 6, kPastValue = 7, kPastLength = 8, kBeams = 9;
   if (body.has(kPastLength) || body.has(kBeams)) body.refuse("past and present in one buffer");
   if (!body.has(kKey) || !body.has(kValue)) body.refuse("packed queries, keys and values");
-  // Queries of five dims hold keys and values too, keys of five dims hold values.
+  // Queries of five dims include keys and values, keys of five dims include values.
   const auto key_rank = body.rank(kKey);
   if (!key_rank) body.refuse("the rank of its keys is not known");
   if (*key_rank != 3 && *key_rank != 4) body.refuse("packed keys and values");
@@ -169,7 +169,7 @@ void multi_head_attention(Body& body) {
 
 namespace {
 
-/// positions[batch, length] from a first one, which is the same in each batch.
+/// positions[batch, length] that begin at `first`, which is the same in each batch.
 Body::Name positions_from(Body& body, const Body::Name& first, const Body::Name& batch, const Body::Name& length) {
   const Body::Name positions = body.make("Add", {positions_below(body, length), first});
   return body.make("Expand", {positions, body.make("Concat", {batch, length}, {{"axis", int64_t{0}}})});
@@ -177,7 +177,7 @@ Body::Name positions_from(Body& body, const Body::Name& first, const Body::Name&
 
 }  // namespace
 
-/// Attribute `scale` is of no effect in onnxruntime/contrib_ops/cpu/bert/rotary_embedding.cc.
+/// onnxruntime/contrib_ops/cpu/bert/rotary_embedding.cc ignores attribute `scale`.
 void rotary_embedding(Body& body) {
   constexpr std::size_t kPositions = 1, kCos = 2, kSin = 3;
   if (has_flag(body, "is_packed_batching")) body.refuse("is_packed_batching");
@@ -195,7 +195,7 @@ void rotary_embedding(Body& body) {
     attributes.emplace_back("num_heads", count);
     return body.give(0, body.make("RotaryEmbedding", {x, body.input(kCos), body.input(kSin), positions}, attributes));
   }
-  // Each head is as long as the table: twice its width.
+  // The size of a head is twice the width of the table.
   const Body::Name size = body.make("Mul", {dim_of(body, body.input(kCos), 1), body.integers({2})});
   const Body::Name dims = body.make("Concat", {body.integers({0, 0, -1}), size}, {{"axis", int64_t{0}}});
   const std::vector<int64_t> swap = {0, 2, 1, 3};
@@ -231,7 +231,7 @@ void bias_add(Body& body) {
   body.give(0, body.make("Add", {body.make("Add", {body.input(0), body.input(1)}), body.input(2)}));
 }
 
-/// Of all dims from `axis` on, as Softmax was before opset 13. The bias has ones where it broadcasts.
+/// Softmax over all dims from `axis` on, as before opset 13. The bias has dims of 1 where it broadcasts.
 void bias_softmax(Body& body) {
   const Body::Name sum = body.make("Add", {body.input(0), body.input(1)});
   const Body::Name flat = body.make("Flatten", {sum}, {{"axis", body.attributes().integer("axis", 1)}});

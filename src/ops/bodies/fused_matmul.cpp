@@ -1,4 +1,4 @@
-// FusedMatMul: a product of matrices whose operands may be transposed, and are multiplied by a number.
+// FusedMatMul: a product of matrices that may be transposed, multiplied by a number.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 namespace relayout::bodies {
 namespace {
 
-/// The dims of an operand in Einsum's letters, `row` and `column` of the matrix that takes part in the product. transBatch moves the batch
-/// dims between the two.
+/// The dims of an operand as letters of an Einsum equation, with `row` and `column` of the matrix that is multiplied. transBatch moves the
+/// batch dims between the two.
 std::string term(char row, char column, bool transposes, bool moves_batch) {
   const char first = transposes ? column : row, last = transposes ? row : column;
   return moves_batch ? std::string{first} + "..." + last : "..." + std::string{first, last};

@@ -1,4 +1,5 @@
-// Layer normalizations that ONNX Runtime fuses: by the root of the mean square, and of sums of an activation, what skips it, and a bias.
+// Layer normalizations that ONNX Runtime fuses: by the root of the mean square, and of the sum of an activation, a skip connection and a
+// bias.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace relayout::bodies {
 namespace {
 
-constexpr float kSkipEpsilon = 1e-12F;  ///< where the attribute is absent, as the schema has it
+constexpr float kSkipEpsilon = 1e-12F;  ///< default of the attribute in the schema
 
 /// 1 / √(mean(x²) + ε) over the last `count` dims, in f32.
 Body::Name inverse_root_mean_square(Body& body, const Body::Name& x, int64_t count, float epsilon) {
@@ -23,7 +24,7 @@ Body::Name inverse_root_mean_square(Body& body, const Body::Name& x, int64_t cou
   return body.make("Reciprocal", {body.make("Sqrt", {body.make("Add", {mean, body.real(epsilon)})})});
 }
 
-/// input + skip + bias, which is handed out too.
+/// input + skip + bias, which is an output too.
 Body::Name skip_sum(Body& body, std::size_t bias) {
   Body::Name sum = body.make("Add", {body.input(0), body.input(1)});
   if (body.has(bias)) sum = body.make("Add", {sum, body.input(bias)});

@@ -1,4 +1,4 @@
-// The forms of GELU: by the error function, by tanh, by a logistic function; with a bias in front.
+// The forms of GELU: by the error function, by tanh, by a logistic function; with a bias added first.
 
 #include <string>
 

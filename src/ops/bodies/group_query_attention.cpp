@@ -49,7 +49,7 @@ void refuse_what_is_not_composed(const Body& body) {
   if (body.has(Input::past_key) != body.has(Input::past_value)) body.reject("past_key and past_value go together");
 }
 
-/// Writes the body step by step; every member is a value of it.
+/// Writes the body step by step; the members are its values.
 class Groups {
  public:
   explicit Groups(Body& body) : body_(body), heads_(head_count(body)), kv_heads_(head_count(body, "kv_num_heads")) {
@@ -93,7 +93,7 @@ class Groups {
     past_ = body_.make("Where", {is_first, body_.integer(0), body_.make("Sub", {lengths_, length_})});
   }
 
-  /// Positions behind the end of a sequence are 1 (group_query_attention_helper.h, GeneratePositionIds).
+  /// Positions past the end of a sequence are 1 (group_query_attention_helper.h, GeneratePositionIds).
   void rotate() {
     if (!body_.has(Input::cosines) || !body_.has(Input::sines)) body_.reject("do_rotary without cos_cache and sin_cache");
     const Body::Name positions =
@@ -111,7 +111,7 @@ class Groups {
     key_ = rotated(key_);
   }
 
-  /// Behind the past of each batch; zeros behind that, up to the length of the cache.
+  /// The past of each batch, then `added`, then zeros up to the length of the cache.
   Body::Name cached(const Body::Name& added, std::size_t past) {
     if (!body_.has(past)) return added;
     const Body::Name size = dim_of(body_, body_.input(past), 2);
@@ -125,7 +125,7 @@ class Groups {
     return body_.make("TensorScatter", {kept, added, past_}, {{"axis", int64_t{2}}});
   }
 
-  /// The term added to the scores: [batch or 1, heads or 1, queries, keys].
+  /// The bias added to the scores: [batch or 1, heads or 1, queries, keys].
   Body::Name bias() {
     const Body::Name keys = positions_below(body_, dim_of(body_, key_, 2));
     const Body::Name queries =
@@ -150,7 +150,7 @@ class Groups {
     return body_.make("Attention", {query_, key_, value_, bias()}, attributes);
   }
 
-  /// Keys or values once for each head of the queries.
+  /// Keys or values repeated for each head of the queries.
   Body::Name for_each_head(const Body::Name& value) {
     const int64_t group = heads_ / kv_heads_;
     const Body::Name copies = body_.make("Expand", {unsqueezed(body_, value, {2}), body_.integers({1, 1, group, 1, 1})});
@@ -159,7 +159,7 @@ class Groups {
     return body_.make("Reshape", {copies, dims});
   }
 
-  /// One more score in each row, of a key that has no value: of each head its own, or 0.
+  /// With one more score in each row, for a key without value: one for each head, or 0.
   Body::Name attend_with_sink() {
     Body::Name scale = body_.like(body_.attributes().real("scale", 0), query_);
     if (body_.attributes().real("scale", 0) == 0) {

@@ -1,4 +1,4 @@
-// Takes the heads of attentions apart and puts them together.
+// Splits attention's hidden axis into heads, and joins heads.
 
 #include "ops/bodies/heads.h"
 

@@ -1,4 +1,4 @@
-// Operators on numbers of 8 bits: what comes in is dequantized, computed in f32, and quantized again.
+// Operators on 8-bit numbers: inputs are dequantized, computed in f32, and quantized again.
 
 #include "ops/bodies/quantized.h"
 
@@ -38,7 +38,7 @@ Body::Name channels_to_back(Body& body, const Body::Name& value, std::size_t ran
 
 namespace {
 
-/// a, its scale and zero point, b with its own, those of the result.
+/// Inputs: a, its scale and zero point, the same of b, scale and zero point of the result.
 void binary(Body& body, std::string_view op) {
   body.give(0, quantized(body, body.make(op, {dequantized(body, 0), dequantized(body, 3)}), 6, 0));
 }
@@ -47,7 +47,7 @@ void unary(Body& body, std::string_view op, const Body::NamedAttributes& attribu
   body.give(0, quantized(body, body.make(op, {dequantized(body, 0)}, attributes), 3, 0));
 }
 
-/// A scale as a scalar where it is one, which broadcasts without adding a dim.
+/// A scale of one element as a scalar, which broadcasts without adding a dim.
 Body::Name scalar(Body& body, std::size_t input) {
   return body.make("Squeeze", {body.input(input)});
 }
@@ -56,13 +56,13 @@ bool is_channels_last(const Body& body) {
   return body.attributes().integer("channels_last", 0) != 0;
 }
 
-/// Sums of products of 8-bit numbers by a factor: round half to even, and saturate (MLAS_QGEMM_REQUANT_OUTPUT_PROCESSOR of
+/// Sums of products of 8-bit numbers, times a factor, for rounding half to even and saturation (MLAS_QGEMM_REQUANT_OUTPUT_PROCESSOR of
 /// onnxruntime/core/mlas/inc/mlas.h).
 Body::Name scaled(Body& body, const Body::Name& sums, const Body::Name& factor) {
   return body.make("Mul", {body.cast(sums, DataType::float32), factor});
 }
 
-/// The dims of images that a convolution or a pool takes: two more than its kernel has.
+/// Rank of the images of a convolution or a pool: two more than its kernel has.
 std::size_t image_rank(const Body& body, std::size_t weight) {
   if (const auto kernel = body.attributes().integers("kernel_shape"); !kernel.empty()) return kernel.size() + 2;
   if (const auto rank = body.rank(weight)) return *rank;
@@ -109,7 +109,7 @@ void qlinear_concat(Body& body) {
 
 void qlinear_average_pool(Body& body) {
   const auto attributes = body.given({"auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"});
-  // A window that reaches beyond the padding is divided by its full size there, from opset 19 on by what lies within.
+  // ONNX Runtime divides a window that exceeds the padding by its full size; AveragePool divides by the part inside from opset 19 on.
   if (body.attributes().integer("ceil_mode", 0) != 0 && body.attributes().integer("count_include_pad", 0) != 0) {
     body.refuse("ceil_mode with count_include_pad");
   }
@@ -130,7 +130,7 @@ void qlinear_global_average_pool(Body& body) {
   body.give(0, quantized(body, body.make("ReduceMean", {x, axes}), 3, 0));
 }
 
-/// Before opset 13, which the attribute `opset` tells, Softmax sees a matrix. What comes out is multiplied by ⌊1 / scale⌋
+/// Before opset 13, by attribute `opset`, Softmax sees a matrix. The result is multiplied by ⌊1 / scale⌋
 /// (onnxruntime/contrib_ops/cpu/quantization/qlinear_softmax.cc).
 void qlinear_softmax(Body& body) {
   const int64_t axis = body.attributes().integer("axis", -1);
@@ -146,7 +146,7 @@ void qlinear_softmax(Body& body) {
   body.give(0, body.make("QuantizeLinear", {body.make("Mul", {x, levels}), body.real(1), zero}));
 }
 
-/// C is in the scale of the products; the factor is made in f32, from the left.
+/// C has the scale of the products; the factor is computed in f32, from left to right.
 void qgemm(Body& body) {
   const auto matrix = [&](std::size_t input, const char* transposes) {
     if (body.attributes().integer(transposes, 0) == 0) return body.input(input);
@@ -171,18 +171,18 @@ void dynamic_quantize_matmul(Body& body) {
 
 void matmul_integer_to_float(Body& body) {
   const Body::Name sums = body.make("MatMulInteger", {body.input(0), body.input(1), body.input(4), body.input(5)});
-  // In f32: sums are beyond f16.
+  // In f32: the sums exceed the range of f16.
   const auto wide = [&](std::size_t input) { return body.cast(scalar(body, input), DataType::float32); };
   Body::Name product = body.cast_like(scaled(body, sums, body.make("Mul", {wide(2), wide(3)})), body.input(2));
   if (body.has(6)) product = body.make("Add", {product, body.input(6)});
   body.give(0, product);
 }
 
-/// Weights are [directions, inputs, gates · hidden]; what comes in is quantized as a whole, the state at each step
+/// Weights are [directions, inputs, gates · hidden]. The input is quantized as a whole, the state at each step
 /// (onnxruntime/contrib_ops/cpu/quantization/dynamic_quantize_lstm.cc, with one thread: more may quantize parts of the batch).
 void dynamic_quantize_lstm(Body& body) {
   constexpr std::size_t kWeight = 1, kRecurrence = 2, kLengths = 4, kWeightScale = 8, kRecurrenceScale = 10;
-  // Values behind the end of a sequence would take part in the ranges.
+  // Values past the end of a sequence would affect the ranges.
   if (body.has(kLengths)) body.refuse("input sequence_lens");
   const int64_t directions = body.attributes().text("direction", "forward") == "bidirectional" ? 2 : 1;
   const auto weight = [&](std::size_t codes, std::size_t scale) {

@@ -1,4 +1,4 @@
-// Attention, RotaryEmbedding, TensorScatter and SwiGLU: what decoders of transformers consist of.
+// Attention, RotaryEmbedding, TensorScatter and SwiGLU: the operators of transformer decoders.
 
 #include "ops/kernels/attention.h"
 
@@ -28,7 +28,7 @@
 namespace relayout {
 namespace {
 
-/// Dims of Q, K and V as [batch, heads, length, size] each, whether they come so or as [batch, length, heads · size].
+/// Dims of Q, K or V as [batch, heads, length, size], from that form or from [batch, length, heads · size].
 Dims head_dims(const OpCall& call, const Dims& dims, std::string_view heads_attribute) {
   if (dims.size() == 4) return dims;
   if (dims.size() != 3) reject(call, "dims " + to_string(dims) + ", wanted are three or four");
@@ -114,7 +114,7 @@ TensorDesc broadcast_mask(const OpCall& call, const AttentionShape& shape, const
 namespace relayout::kernels {
 namespace {
 
-/// The same for the elements.
+/// As by_heads(), for tensors.
 Tensor heads_of(const OpCall& call, const Tensor& tensor, std::string_view heads_attribute) {
   TensorDesc desc = by_heads(call, tensor.desc(), heads_attribute);
   return tensor.view(std::move(desc.dims), std::move(desc.strides));
@@ -153,7 +153,7 @@ class Attention {
   }
 
  private:
-  /// Rows of keys or values of one head, those of the past first.
+  /// Rows of keys or values of one head, starting with those of the past.
   [[nodiscard]] std::vector<double> rows_of(const Tensor& past, const Tensor& now, int64_t batch, int64_t head) const {
     const int64_t size = now.dims()[3];
     std::vector<double> out(as_size(shape_.total() * size));
@@ -176,7 +176,7 @@ class Attention {
     store(tensor.type(), row_at(tensor, batch, head, row), tensor.strides()[3], tensor.dims()[3], from);
   }
 
-  /// All query heads that share one head of keys and values.
+  /// Computes all query heads that share one head of keys and values.
   void run_group(int64_t batch, int64_t kv_head) const {
     const std::vector<double> keys = rows_of(past_key_, key_, batch, kv_head), values = rows_of(past_value_, value_, batch, kv_head);
     const int64_t share = shape_.heads / shape_.kv_heads;
@@ -205,7 +205,7 @@ class Attention {
     soften(scores);
     show_scores(3, batch, head, i, scores);
     for (std::size_t j = 0; j < total; ++j) {
-      if (scores[j] == 0) continue;  // what is masked may be anything, NaN too
+      if (scores[j] == 0) continue;  // masked values may be anything, NaN too
       for (std::size_t d = 0; d < out.size(); ++d) out[d] += scores[j] * values[j * out.size() + d];
     }
     if (output_) write_row(output_, batch, head, i, out.data());
@@ -230,7 +230,7 @@ class Attention {
     std::fill(scores.begin() + end, scores.end(), kMasked);
   }
 
-  /// Softmax; a row that may look nowhere is 0.
+  /// Softmax; a row in which all scores are masked becomes 0.
   static void soften(std::vector<double>& scores) {
     double most = kMasked;
     for (const double score : scores) most = std::isnan(score) || score > most ? score : most;
@@ -290,7 +290,7 @@ struct RotaryInput {
   enum : std::size_t { tokens, cosines, sines, positions };
 };
 
-/// Dims as [batch, heads, length, size], and how many of `size` are turned.
+/// Dims as [batch, heads, length, size], and the number of elements of `size` that are rotated.
 struct RotaryShape {
   Dims dims;
   int64_t turned = 0;
@@ -317,7 +317,7 @@ RotaryShape rotary_shape(const OpCall& call, InputInfos inputs) {
   return shape;
 }
 
-/// One half of every pair is at `first`, the other at `second`, in steps of `stride`.
+/// The elements of each pair are at `first` and `second`, plus multiples of `stride`.
 struct Pairs {
   int64_t first, second, stride;
 };

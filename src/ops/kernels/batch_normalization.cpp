@@ -40,7 +40,7 @@ Dims parameter_dims(const OpCall& call, const Dims& x) {
   return {x.size() > 1 ? x[1] : 1};
 }
 
-/// A parameter under the input's dims, moving along the channel (or along all but the first dim) only.
+/// A parameter as operand over the input's dims, with strides along the channel (or along all but the first dim) only.
 Operand parameter_operand(const OpCall& call, const Tensor& parameter, const Dims& x) {
   Operand result{parameter.bytes(), element_stride(parameter.type()), Dims(x.size(), 0)};
   if (per_position(call))
@@ -111,7 +111,7 @@ void batch_normalization(const OpCall& call, InputData inputs, OutputData output
   }
   const Tensor* out = wanted(outputs, 0);
   if (out == nullptr) return;
-  // Per parameter element, in double: y = x · factor + offset.
+  // Factor and offset per parameter element, in double: y = x · factor + offset.
   const Tensor factor(DataType::float64, mean.dims()), offset(DataType::float64, mean.dims());
   map_elements<double, double>(
       1, factor, [epsilon](double v, double s) { return s / std::sqrt(v + epsilon); }, variance, tensor_at(inputs, 1));

@@ -28,8 +28,8 @@
 namespace relayout::kernels {
 namespace {
 
-/// Dims of the second operand as they align with the first. Before opset 7 they are a run of the first operand's dims that
-/// begins at `axis` (or ends at the last), and only with broadcast = 1; a single element fits everywhere.
+/// Dims of the second operand, aligned to the first. Before opset 7 they are a run of the first operand's dims that begins at `axis` (or
+/// ends at the last), and only with broadcast = 1; a single element always fits.
 Dims aligned_dims(const OpCall& call, const Dims& a, const Dims& b) {
   if (call.opset >= kNumpyOpset || a == b) return b;
   if (call.attributes.integer("broadcast", 0) == 0)
@@ -59,7 +59,7 @@ void map_binary(const OpCall& call, InputData inputs, OutputData outputs, const 
   });
 }
 
-/// Two's complement arithmetic: unsigned, where overflow wraps, for integers.
+/// Two's complement arithmetic for integers: computed unsigned, where overflow wraps.
 template <class F, class T>
 T wrapping(const F& f, T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -70,7 +70,7 @@ T wrapping(const F& f, T x, T y) {
   }
 }
 
-/// What has the same bits for signed and unsigned integers.
+/// Maps an operation with the same bits for signed and unsigned integers.
 template <class F>
 void map_wrapping(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   const Tensor& a = tensor_at(inputs, 0);
@@ -81,7 +81,7 @@ void map_wrapping(const OpCall& call, InputData inputs, OutputData outputs, cons
   });
 }
 
-/// The same for integers only.
+/// As map_wrapping(), for integers only.
 template <class F>
 void map_bits(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   const Tensor& a = tensor_at(inputs, 0);
@@ -92,7 +92,7 @@ void map_bits(const OpCall& call, InputData inputs, OutputData outputs, const F&
   });
 }
 
-/// Rejects integer divisors of 0 that something is divided by.
+/// Rejects integer divisors of 0, unless the result is empty.
 void check_divisors(const OpCall& call, const Tensor& divisors, const Tensor& out) {
   if (traits(divisors.type()).is_float || out.element_count() == 0) return;
   const StridedLoop loop(divisors.dims(), {operand(divisors)});
@@ -106,8 +106,8 @@ void check_divisors(const OpCall& call, const Tensor& divisors, const Tensor& ou
   });
 }
 
-/// x / y; integers cut off fractions and wrap, y is not 0. Quotients of up to 32 bits are exact in floating point of more than twice
-/// their bits but for the fraction, and vectors have no other division.
+/// x / y; integers cut off fractions and wrap, y is not 0. The integer part of a quotient of up to 32 bits is exact in floating point with
+/// more bits, and vector units have no integer division.
 template <class T>
 [[gnu::always_inline]] inline T quotient(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -141,8 +141,8 @@ template <class T>
   }
 }
 
-/// x shifted by y of its `bits` bits; the sign fills from the left. Shifts that are negative or too far leave nothing but the sign
-/// (ONNX BitShift 28).
+/// x shifted by y of its `bits` bits; the sign fills from the left. A negative or too large shift leaves 0 to the left and only the sign to
+/// the right (ONNX BitShift 28).
 template <class T>
 T shifted(T x, T y, bool left, int bits) {
   if constexpr (std::is_integral_v<T>) {
@@ -177,7 +177,6 @@ T integer_power(const OpCall& call, T x, int64_t y) {
 
 }  // namespace
 
-/// The second operand under its aligned dims.
 Tensor aligned(const OpCall& call, const Tensor& a, const Tensor& b) {
   const Dims dims = aligned_dims(call, a.dims(), b.dims());
   if (dims == b.dims()) return b;
@@ -313,7 +312,7 @@ void where(const OpCall& call, InputData inputs, OutputData outputs) {
         with_step(strides[3], [&](auto y_step) {
           for (int64_t i = 0; i < count; ++i) {
             const T &left = x[i * x_step], &right = y[i * y_step];
-            if constexpr (std::is_unsigned_v<T>) {  // without a branch, which masks of any pattern would mislead
+            if constexpr (std::is_unsigned_v<T>) {  // no branch: masks without a pattern would be mispredicted
               const auto mask = static_cast<T>(T{0} - static_cast<T>(condition[i] != 0));
               to[i] = static_cast<T>((left & mask) | (right & static_cast<T>(~mask)));
             } else {
@@ -361,7 +360,7 @@ void clip(const OpCall& call, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// Before opset 7 a slope of one dim goes along the channels.
+/// Before opset 7 a slope of one dim applies per channel.
 Dims slope_dims(const OpCall& call, const Dims& input, const Dims& slope) {
   if (call.opset >= kNumpyOpset || slope.size() != 1 || slope[0] == 1 || input.size() < 2) return slope;
   Dims dims(input.size() - 1, 1);

@@ -13,14 +13,14 @@
 
 namespace relayout::kernels {
 
-/// Of two operands of one of `types`: that type, or bool for a test.
+/// The result of two operands of one of `types`: of that type, or bool for a test.
 [[nodiscard]] Inferred infer_binary(const OpCall& call, InputInfos inputs, TypeSet types, bool test);
-/// The second operand under its dims as they align with the first.
+/// The second operand with dims aligned to the first operand's.
 [[nodiscard]] Tensor aligned(const OpCall& call, const Tensor& a, const Tensor& b);
-/// Integers as unsigned numbers of their size: the same memory, for what has the same bits either way. Floating point is as it is.
+/// Integers as unsigned numbers in the same memory, for operations with the same bits for both. Floating point is unchanged.
 [[nodiscard]] Tensor unsigned_view(const Tensor& tensor);
 
-/// Calls f(T{}) with the type in which unsigned_view()s of a type of integers are computed.
+/// Calls f(T{}) with the type in which unsigned_view()s of an integer type are computed.
 template <class F>
 void with_unsigned_type(DataType type, F&& f) {
   switch (element_stride(type)) {
@@ -35,7 +35,7 @@ void with_unsigned_type(DataType type, F&& f) {
   }
 }
 
-/// The same for all numbers.
+/// As with_unsigned_type(), also for floating point.
 template <class F>
 void with_unsigned_or_real(DataType type, F&& f) {
   if (!traits(type).is_float) return with_unsigned_type(type, std::forward<F>(f));

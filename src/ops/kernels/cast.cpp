@@ -29,7 +29,7 @@ namespace {
 
 constexpr TypeSet kCastTypes = kNumericTypes | kBooleanTypes | kStringTypes | kSmallTypes;
 
-/// Attribute `to`: a number, before opset 6 the name of one.
+/// Attribute `to`: a number, before opset 6 the name of a type.
 DataType cast_target(const OpCall& call) {
   constexpr int64_t kNumberOpset = 6;
   int64_t number = 0;
@@ -102,7 +102,7 @@ void cast_to_strings(const Tensor& from, const Tensor& to) {
   });
 }
 
-/// Powers of two are all that float8e8m0 has: attribute `round_mode` says to which of the two around it a value goes.
+/// float8e8m0 holds powers of two only: attribute `round_mode` selects one of the two around a value.
 enum class PowerRounding { up, down, nearest };
 
 PowerRounding power_rounding(const OpCall& call) {
@@ -135,7 +135,7 @@ void cast_to_small_float(const OpCall& call, const Tensor& from, const Tensor& t
   });
 }
 
-/// Between types that C++ computes in in one step, else through the domain of the source; what is read as floats is rounded once.
+/// Converts directly between types that C++ computes in, else through the domain of the source; elements read as floats are rounded once.
 void convert_numbers(const OpCall& call, const Tensor& from, const Tensor& to) {
   const StridedLoop loop(to.dims(), {operand(to), operand(from)});
   const DataType type = from.type(), to_type = to.type();
@@ -152,7 +152,7 @@ void convert_numbers(const OpCall& call, const Tensor& from, const Tensor& to) {
     });
   };
   if (to_type == DataType::float32) return convert_as(float{});
-  // Exact in double, from which 16-bit floats are made a run at a time.
+  // Exact in double, from which 16-bit floats are converted a run at a time.
   if (traits(type).is_integer && traits(type).bits <= 32 && is_float(to_type)) return convert_as(double{});
   with_exact_domain(type, convert_as);
 }
@@ -164,7 +164,7 @@ void convert(const OpCall& call, const Tensor& from, const Tensor& to) {
   if (traits(to.type()).is_float && traits(to.type()).bits <= 8) {
     return cast_to_small_float(call, from, to, call.attributes.integer("saturate", 1) != 0);
   }
-  // Out of range the result is undefined; the reference saturates up to opset 24 and drops the upper bits since.
+  // Out of range the result is undefined; the reference saturates up to opset 24 and drops the upper bits from 25 on.
   constexpr int64_t kWrappingOpset = 25;
   const bool is_narrow = traits(to.type()).is_integer && traits(to.type()).bits < 8;
   if (is_narrow && call.opset >= kWrappingOpset) {

@@ -1,4 +1,4 @@
-// CenterCropPad: cuts off or fills up with zeros on both sides of an axis.
+// CenterCropPad: crops both sides of an axis or fills them with zeros.
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +46,7 @@ Inferred infer_center_crop_pad(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, std::move(*dims));
 }
 
-/// Half of the elements that are cut, or filled with zeros, lies before (rounded down), half behind.
+/// Half of the elements that are cut, or filled with zeros, are at the begin (rounded down), the other half at the end.
 void center_crop_pad(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;

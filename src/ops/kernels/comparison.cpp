@@ -18,7 +18,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// Tests of two operands in their order, or the other way round. What holds of y and x is compiled with what holds of x and y.
+/// Applies a test to two operands, exchanged if `swapped`: a test and its mirror image share compiled code.
 template <class F>
 void map_test(const OpCall& call, InputData inputs, OutputData outputs, const F& f, bool swapped) {
   const Tensor& a = tensor_at(inputs, 0);

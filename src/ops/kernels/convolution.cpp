@@ -1,4 +1,4 @@
-// Conv and ConvTranspose as written down by ONNX: sums of double-precision products, the reference that faster executions are held against.
+// Conv and ConvTranspose as ONNX defines them: sums of double-precision products, the reference for faster executions.
 
 #include "ops/kernels/convolution.h"
 
@@ -31,7 +31,7 @@ Dims tail(const Dims& dims) {
   return {dims.begin() + 2, dims.end()};
 }
 
-/// Offsets and weight places of all taps of a window.
+/// Offsets and weight positions of all taps of a window.
 std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
   std::vector<Tap> taps;
   for_each_index(window.kernel, [&](const Dims& k) {
@@ -45,7 +45,7 @@ std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
   return taps;
 }
 
-/// The input of a convolution, whose elements are read once per tap: of 16-bit floats as f32.
+/// The input of a convolution, whose elements are read once per tap: 16-bit floats become f32.
 Tensor widened(const Tensor& x) {
   if (x.type() != DataType::float16 && x.type() != DataType::bfloat16) return x;
   const Tensor dense = contiguous(x);
@@ -54,7 +54,7 @@ Tensor widened(const Tensor& x) {
   return out;
 }
 
-/// Runs work(i, threads) for every i: side by side where there are enough, else one after the other with all threads each.
+/// Runs work(i, threads) for every i: in parallel where there are enough, else one after the other with all threads each.
 void share_threads(int64_t count, int threads, double work_each, const std::function<void(int64_t, int)>& work) {
   const int useful = threads_for(work_each * static_cast<double>(count), threads);
   if (count >= 2 * int64_t{useful})
@@ -67,7 +67,7 @@ void share_threads(int64_t count, int threads, double work_each, const std::func
 }  // namespace
 
 ChannelWriter::ChannelWriter(DataType type, const Dims& dims, const Dims& strides) : type_(type), linear_(true) {
-  // Dims of size 1 move nothing, whatever their strides say.
+  // Dims of size 1 do not matter, whatever their strides.
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 1) continue;
     dims_.push_back(dims[i]);
@@ -156,7 +156,6 @@ void convolve(int threads, const ConvolutionParts& parts) {
 namespace relayout::kernels {
 namespace {
 
-/// Adds the bias of the output channel, if there is one.
 std::function<void(int64_t, int64_t, double*)> add_bias(InputData inputs) {
   if (!present(inputs, 2)) return [](int64_t, int64_t, double*) {};
   return [bias = reals_of(tensor_at(inputs, 2))](int64_t channel, int64_t count, double* values) {
@@ -179,8 +178,8 @@ struct TransposedShape {
   Dims dims;
 };
 
-/// Pads from output_shape: total = stride · (in − 1) + output_padding + extent − out. The odd element goes to the end with
-/// SAME_UPPER, else to the begin (the operator's text); where the output is larger than all there is, the end stays empty.
+/// Pads from output_shape: total = stride · (in − 1) + output_padding + extent − out. The odd element goes to the end with SAME_UPPER, else
+/// to the begin (ONNX specification); where the output exceeds the full size, the rest of the end is empty.
 void set_pads_for(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
   for (std::size_t i = 0; i < input.size(); ++i) {
     const int64_t total = window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i) - outputs[i];
@@ -207,7 +206,7 @@ TransposedShape transposed_shape(const OpCall& call, const Dims& x, const Dims& 
   const Dims output_padding = window_attribute(call, "output_padding", input.size(), 0, 0);
   Dims outputs;
   if (call.attributes.has("output_shape")) {
-    // Some exporters give all dims, batch and channels included.
+    // Some exporters write all dims, batch and channels included.
     const bool has_all = call.attributes.integers("output_shape").size() == x.size();
     outputs = window_attribute(call, "output_shape", has_all ? x.size() : input.size(), 1, 0);
     if (has_all) outputs.erase(outputs.begin(), outputs.begin() + 2);
@@ -227,7 +226,7 @@ TransposedShape transposed_shape(const OpCall& call, const Dims& x, const Dims& 
   return shape;
 }
 
-/// The output positions o ≡ phase (mod stride) of each dim form a convolution of step 1 with those taps whose input is whole.
+/// The output positions o ≡ phase (mod stride) of each dim are a convolution of step 1 with the taps whose input position is an integer.
 std::vector<Tap> phase_taps(const Window& window, const Dims& phase, const Dims& weight_strides) {
   std::vector<Tap> taps;
   for_each_index(window.kernel, [&](const Dims& k) {

@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// Writes runs of results to the spatial positions of one channel: flat row-major positions, whatever the strides.
+/// Writes runs of results to the spatial positions of one channel: flat row-major positions, for any strides.
 class ChannelWriter {
  public:
   ChannelWriter(DataType type, const Dims& dims, const Dims& strides);
@@ -15,10 +15,10 @@ class ChannelWriter {
  private:
   DataType type_;
   Dims dims_, strides_;
-  bool linear_;  ///< positions lie at one stride
+  bool linear_;  ///< positions have one common stride
 };
 
-/// The differences between Conv, ConvInteger and QLinearConv.
+/// The operands and the differences of Conv, ConvInteger and QLinearConv.
 struct ConvolutionParts {
   Tensor x, w, out;
   Window window;
@@ -30,7 +30,7 @@ struct ConvolutionParts {
 };
 
 void convolve(int threads, const ConvolutionParts& parts);
-/// Attribute `group`, checked against the channels [N, C, …] and weights [M, C/g, …]; dims of the result.
+/// Window, attribute `group`, checked against channels [N, C, …] and weights [M, C/g, …], and dims of the result.
 struct ConvolutionShape {
   Window window;
   int64_t groups = 1;

@@ -16,7 +16,7 @@
 namespace relayout {
 namespace {
 
-/// Output positions of a panel that lie in one line of the last spatial dim.
+/// Output positions of a panel that are in one line of the last spatial dim.
 struct Line {
   Dims index;          ///< of the first
   int64_t column = 0;  ///< of the panel
@@ -42,7 +42,7 @@ std::vector<Line> lines_of(const Dims& dims, int64_t position, int64_t count) {
   return lines;
 }
 
-/// The contribution of one tap to one line: the inputs that are inside, zero elsewhere.
+/// The inputs of one tap for one line, with zeros outside the image.
 void load_line(const Correlation& correlation, const Tap& tap, const Line& line, const std::byte* channel, double* out) {
   const std::size_t last = correlation.output_dims.size() - 1;
   int64_t at = 0;

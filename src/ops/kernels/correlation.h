@@ -6,10 +6,10 @@
 
 namespace relayout {
 
-/// One element of a kernel: where its input lies relative to the output position times step, and its weight's place.
+/// One element of a kernel: the offset of its input from the output position times step, and the position of its weight.
 struct Tap {
   Dims offset;         ///< per spatial dim, in input elements
-  int64_t weight = 0;  ///< elements from the weight [0, 0, …]
+  int64_t weight = 0;  ///< elements from weight [0, 0, …]
 };
 
 /// Weights w[m][c] per tap: `rows` output channels × `channels` input channels at the given strides.
@@ -21,8 +21,8 @@ struct CorrelationWeights {
   std::function<double(int64_t)> zero_point;
 };
 
-/// out[m][o] = Σ_c Σ_tap w[m][c][tap] · x[c][o · step + tap.offset], where positions outside x count as zero. Convolution is one of
-/// these per image and group; transposed convolution one per phase of its strides.
+/// out[m][o] = Σ_c Σ_tap w[m][c][tap] · x[c][o · step + tap.offset], where positions outside x count as zero. A convolution is one
+/// correlation per image and group, a transposed convolution one per phase of its strides.
 struct Correlation {
   DataType type = DataType::undefined;  ///< of x
   Dims input_dims;                      ///< spatial
@@ -37,7 +37,7 @@ struct Correlation {
 /// Weights as double, [rows][channels × taps], packed once for all images.
 [[nodiscard]] std::vector<double> pack_weights(const CorrelationWeights& weights, const std::vector<Tap>& taps);
 
-/// Takes `count` results of row m from flat (row-major) output position `position` on.
+/// Receives `count` results of row m from flat (row-major) output position `position` on.
 using StoreResults = std::function<void(int64_t row, int64_t position, int64_t count, const double* values)>;
 
 /// Sums run in double in the order of channels, then taps. `x` is the address of channel 0.

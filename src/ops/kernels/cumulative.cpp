@@ -29,7 +29,7 @@ struct Cumulation {
   std::size_t axis = 0;
 };
 
-/// out[i] = totals[i] with values[i] in it, or before it was.
+/// Folds values[i] into totals[i]; out[i] is the total after (exclusive: before) that.
 template <class Domain>
 [[gnu::always_inline]] inline void fold(const Cumulation& how, Domain* totals, const Domain* values, Domain* out, int64_t count) {
   const auto run = [&](const auto& combine) {
@@ -51,7 +51,7 @@ RELAYOUT_VECTORIZE void fold_row(const Cumulation& how, uint64_t* totals, const 
   fold(how, totals, values, out, count);
 }
 
-/// Line by line: what lies along the axis is close together.
+/// Line by line, where strides forbid [outer, length, inner] or the axis is innermost.
 template <class Domain>
 void accumulate_lines(const OpCall& call, const Cumulation& how, const Tensor& x, const Tensor& out) {
   std::vector<bool> along(x.dims().size(), false);
@@ -68,7 +68,7 @@ void accumulate_lines(const OpCall& call, const Cumulation& how, const Tensor& x
   });
 }
 
-/// Row by row of what lies inside the axis: x and out are [outer, length, inner].
+/// Row by row of the elements inside the axis: x and out are [outer, length, inner].
 template <class Domain>
 void accumulate_rows(const Cumulation& how, const Tensor& x, const Tensor& out) {
   const Dims &dims = x.dims(), &from = x.strides(), &to = out.strides();
@@ -90,7 +90,7 @@ void accumulate_rows(const Cumulation& how, const Tensor& x, const Tensor& out) 
   }
 }
 
-/// The same of neighbours in memory, from and to their own type.
+/// As accumulate_rows(), for elements adjacent in memory, of one type in x and out.
 template <class Total, class T>
 RELAYOUT_VECTORIZE void accumulate_block(const Cumulation& how, const T* x, int64_t x_step, T* out, int64_t out_step, int64_t length,
                                          int64_t count, Total* totals) {

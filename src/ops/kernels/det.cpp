@@ -27,7 +27,7 @@ Inferred infer_det(const OpCall& call, InputInfos inputs) {
 
 namespace {
 
-/// By elimination with the largest pivot of each column.
+/// Determinant by elimination with the largest pivot of each column.
 double determinant(std::vector<double> a, std::size_t size) {
   double result = 1;
   for (std::size_t k = 0; k < size; ++k) {

@@ -1,4 +1,4 @@
-// Operators that draw numbers, from a stream that seed and node name determine, so that two runs agree.
+// Operators that draw numbers, from a stream that depends on seed and output name only, so that two runs agree.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ RandomStream stream_of(const OpCall& call) {
   return {own, call.node.outputs().empty() || call.node.output(0) == nullptr ? "" : call.node.output(0)->name()};
 }
 
-/// out[i] = f(i) with i the row-major number of the element, whatever the strides.
+/// out[i] = f(i) where i is the row-major number of the element, for any strides.
 template <class F>
 void generate(const Tensor& out, const F& f) {
   const DenseOutput dense(out);
@@ -85,7 +85,7 @@ Inferred infer_multinomial(const OpCall& call, InputInfos inputs) {
   return one(call, type_attribute(call, "dtype", DataType::int32, kIndexTypes), {x.dims[0], samples});
 }
 
-/// Classes drawn by unnormalized log probabilities.
+/// Draws classes by unnormalized log probabilities.
 void multinomial(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;

@@ -1,4 +1,4 @@
-// Einsum: reads the equation, and computes it as one product of matrices where that is possible.
+// Einsum: parses the equation, and computes it by products of matrices where that is possible.
 
 #include "ops/kernels/einsum.h"
 
@@ -55,7 +55,7 @@ Equation parsed_equation(const OpCall& call) {
   return equation;
 }
 
-/// Labels of a term; the ellipsis stands for `ellipsis_rank` dims.
+/// Labels of a term; the ellipsis is `ellipsis_rank` dims.
 Labels labels_of(const OpCall& call, const std::string& term, std::size_t ellipsis_rank) {
   Labels labels;
   bool seen = false;
@@ -123,13 +123,13 @@ Plan plan_of(const OpCall& call, const std::vector<Dims>& dims) {
   return plan;
 }
 
-/// A tensor whose dims are labelled, each once.
+/// A tensor with one label per dim, all different.
 struct Labelled {
   Tensor tensor;
   Labels labels;
 };
 
-/// Repeated labels become one dim along the diagonal; dims of size 1 are spread to the label's size.
+/// Merges repeated labels into one dim along the diagonal; dims of size 1 broadcast to the label's size.
 Labelled diagonal(const Tensor& tensor, const Labels& labels, const std::map<Label, int64_t>& sizes) {
   Labels distinct;
   Dims dims, strides;
@@ -147,7 +147,7 @@ Labelled diagonal(const Tensor& tensor, const Labels& labels, const std::map<Lab
   return {tensor.view(std::move(dims), std::move(strides)), std::move(distinct)};
 }
 
-/// The dims in the order of `order`, which names some or all of the labels.
+/// Puts the dims into the order of `order`, which has some or all of the labels.
 Tensor ordered(const Labelled& value, const Labels& order) {
   Dims dims, strides;
   for (const Label label : order) {
@@ -180,10 +180,10 @@ Labels joined(std::initializer_list<const Labels*> parts) {
   return all;
 }
 
-/// The labels of two operands by what their product does with them.
+/// The labels of two operands by their role in the product.
 struct ProductLabels {
-  Labels batch, rows, columns, sums;  ///< of both and of the result; of one and of the result; of both alone
-  Labels left_only, right_only;       ///< of one operand alone
+  Labels batch, rows, columns, sums;  ///< of both operands and the result; of a and the result; of b and the result; of both operands only
+  Labels left_only, right_only;       ///< of one operand only
   [[nodiscard]] Labels made() const { return joined({&batch, &rows, &columns}); }
 };
 
@@ -201,7 +201,7 @@ ProductLabels product_labels(const Labels& a, const Labels& b, const std::set<La
   return out;
 }
 
-/// A tensor as a batch of matrices: the same memory where strides can say it.
+/// A tensor as a batch of matrices: a view where strides allow it, else a copy.
 Tensor as_matrices(const Tensor& tensor, const Dims& dims) {
   if (const auto strides = reshape_strides(tensor.desc(), dims)) return tensor.view(dims, *strides);
   const Tensor dense(tensor.type(), tensor.dims());
@@ -211,10 +211,10 @@ Tensor as_matrices(const Tensor& tensor, const Dims& dims) {
 
 class Contraction {
  public:
-  /// `type`: what sums run in, float64 or int64.
+  /// `type`: the type of sums, float64 or int64.
   Contraction(const OpCall& call, const std::map<Label, int64_t>& sizes, DataType type) : call_(call), sizes_(sizes), type_(type) {}
 
-  /// target, whose dims are labels.made() in their order, = the product of a and b.
+  /// target = the product of a and b; its dims are labels.made() in that order.
   void multiply(const Labelled& a, const Labelled& b, const ProductLabels& labels, const Tensor& target) const {
     const Labels left = joined({&labels.batch, &labels.rows, &labels.sums}), right = joined({&labels.batch, &labels.sums, &labels.columns});
     const Labelled x = summed(a, left, labels.left_only), y = summed(b, right, labels.right_only);
@@ -231,7 +231,7 @@ class Contraction {
   }
 
  private:
-  /// An axis that only one side sums over joins the other side's dims as a product with ones would: it is summed out first.
+  /// Sums out the axes that only one operand has, as a product with ones.
   [[nodiscard]] Labelled summed(const Labelled& value, const Labels& keep, const Labels& gone) const {
     if (gone.empty()) return {ordered(value, keep), keep};
     const int64_t kept = size_of(keep, sizes_), lost = size_of(gone, sizes_);
@@ -243,7 +243,7 @@ class Contraction {
     return {result, keep};
   }
 
-  /// Under the dims of more labels: it repeats along those that it lacks.
+  /// The tensor with the dims of `order`, broadcast along those that it lacks.
   [[nodiscard]] Tensor spread(const Labelled& value, const Labels& order) const {
     Dims strides;
     for (const Label label : order) {
@@ -253,7 +253,7 @@ class Contraction {
     return value.tensor.view(dims_of(order, sizes_), std::move(strides));
   }
 
-  /// One rounding, whichever domain.
+  /// Elementwise product, rounded once in every domain.
   void multiply_each(const Tensor& a, const Tensor& b, const Tensor& target) const {
     const bool is_wide = a.type() == DataType::float64 || b.type() == DataType::float64;
     with_exact_domain(is_wide ? DataType::float64 : target.type(), [&]<class Domain>(Domain) {
@@ -285,7 +285,7 @@ Inferred infer_einsum(const OpCall& call, InputInfos inputs) {
   return one(call, inputs[0]->type, std::move(result));
 }
 
-/// Operands are joined one after the other, each join a batch of matrix products.
+/// Contracts the operands one after the other, each contraction a batch of matrix products.
 void einsum(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& out = outputs[0]->tensor;
   std::vector<Dims> dims;
@@ -293,7 +293,7 @@ void einsum(const OpCall& call, InputData inputs, OutputData outputs) {
   const Plan plan = plan_of(call, dims);
   if (out.element_count() == 0) return;
   const DataType type = traits(out.type()).is_float ? DataType::float64 : DataType::int64;
-  // A scalar 1 to begin with, so that a single operand is summed like the others.
+  // Starts with a scalar 1, so that a single operand is summed like the others.
   Labelled result{Tensor(type, {}), {}};
   store_one(type, result.tensor.bytes(), int64_t{1});
   const Contraction contraction(call, plan.sizes, type);

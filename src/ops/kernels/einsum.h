@@ -13,13 +13,13 @@ namespace relayout {
 
 /// An Einsum of two operands as `batch` products of a rows × depth by a depth × columns matrix.
 struct EinsumProduct {
-  TensorDesc left, right;  ///< the operands' own elements as [batch…, rows…, depth…] and [batch…, depth…, columns…]
+  TensorDesc left, right;  ///< views of the operands as [batch…, rows…, depth…] and [batch…, depth…, columns…]
   int64_t batch = 1, rows = 1, depth = 1, columns = 1;
   Dims made;                        ///< [batch…, rows…, columns…]
-  std::vector<std::size_t> output;  ///< per dim of the output: which of `made`
+  std::vector<std::size_t> output;  ///< per dim of the output: its index in `made`
 };
 
-/// Nothing where the operands are only multiplied element by element, or one of them is summed on its own.
+/// Nothing for an elementwise product, and where one operand has sums of its own.
 [[nodiscard]] std::optional<EinsumProduct> einsum_product(const OpCall& call, const TensorDesc& a, const TensorDesc& b);
 
 }  // namespace relayout

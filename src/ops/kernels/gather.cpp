@@ -1,4 +1,4 @@
-// Gather, GatherElements and GatherND, and taking positions along one axis for other kernels.
+// Gather, GatherElements and GatherND, and a helper that takes positions along one axis for other kernels.
 
 #include "ops/kernels/gather.h"
 
@@ -86,7 +86,7 @@ Inferred infer_gather(const OpCall& call, InputInfos inputs) {
   return one(call, data.type, std::move(dims));
 }
 
-/// Over the result's dims: the data does not move along the indices' dims, the indices only along theirs.
+/// Over the result's dims, the data has stride 0 along the indices' dims, the indices along all others.
 void gather(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& data = tensor_at(inputs, 0);
   const Tensor& indices = tensor_at(inputs, 1);

@@ -10,21 +10,21 @@ struct IndexedAxis {
   int64_t size = 0, stride = 0;
 };
 
-/// Position of an index that may be negative; out of range is rejected.
+/// Position of an index that may be negative; an index out of range is rejected.
 [[nodiscard]] inline int64_t checked_index(const OpCall& call, int64_t index, int64_t size) {
   if (index < -size || index >= size)
     reject(call, "index " + std::to_string(index) + " is out of range for a dim of " + std::to_string(size));
   return index < 0 ? index + size : index;
 }
 
-/// out[…] = data[… with indices[…] along one axis …], over the dims of `out`. `data` and `index_strides` stand over the same dims and
-/// do not move where they have no such dim; indices are i32 or i64.
+/// out[…] = data[… with indices[…] along one axis …], over the dims of `out`. `data` and `index_strides` have strides for all of these
+/// dims, 0 for dims that they lack; indices are i32 or i64.
 void gather_along(const OpCall& call, const Tensor& out, const Operand& data, const Tensor& indices, const Dims& index_strides,
                   IndexedAxis along);
 
 /// out = the elements at these positions along one axis.
 void take(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions, const Tensor& out);
-/// The same in new memory.
+/// As take(), into new memory.
 [[nodiscard]] Tensor taken(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Tensors made from attributes and sizes: Constant, ConstantOfShape, Range, EyeLike.
+// Tensors computed from attributes and sizes: Constant, ConstantOfShape, Range, EyeLike.
 
 #include <onnx/onnx_pb.h>
 
@@ -43,7 +43,7 @@ Tensor tensor_from(DataType type, Dims dims, const Values& values) {
   return tensor;
 }
 
-/// Dense form of a sparse tensor: indices are flat (rank 1) or one row of coordinates per value.
+/// A sparse tensor as a dense one: indices are flat (rank 1) or one row of coordinates per value.
 Tensor densified(const OpCall& call, const onnx::SparseTensorProto& sparse) {
   const Model& model = call.node.graph().model();
   const Dims dims(sparse.dims().begin(), sparse.dims().end());
@@ -74,7 +74,7 @@ Tensor densified(const OpCall& call, const onnx::SparseTensorProto& sparse) {
 
 }  // namespace
 
-/// Type and dims, from any of the attribute forms.
+/// Type and dims from any of the attribute forms.
 Inferred infer_constant(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 0, 0);
   const Attributes& attributes = call.attributes;

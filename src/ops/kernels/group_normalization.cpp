@@ -31,7 +31,7 @@ Inferred infer_channel_parameters(const OpCall& call, InputInfos inputs, int64_t
   return results(call, tensor_of(x.type, x.dims));
 }
 
-/// Normalizes with scale and bias of one number per channel or group; `place` sets how far each dim of the work steps through them.
+/// Normalizes with one number of scale and bias per channel or group; `place` sets their strides for the dims of the work.
 template <class Place>
 void normalize(const OpCall& call, LineNormalization& work, InputData inputs, const Place& place) {
   const auto parameter_operand = [&](const Tensor& parameter) {
@@ -79,7 +79,7 @@ int64_t group_count(const OpCall& call, const Dims& x) {
 
 }  // namespace
 
-/// Scale and bias are per group in opset 18, per channel from 21 on.
+/// Scale and bias are per group in opset 18, per channel from opset 21 on.
 Inferred infer_group_normalization(const OpCall& call, InputInfos inputs) {
   const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
   const int64_t groups = group_count(call, x.dims);
@@ -91,7 +91,7 @@ void group_normalization(const OpCall& call, InputData inputs, OutputData output
   const Tensor& out = outputs[0]->tensor;
   const int64_t groups = group_count(call, x.dims());
   const int64_t each = x.dims()[1] / groups;
-  // The channel dim cut into (group, channel of the group).
+  // Splits the channel dim into (group, channel of the group).
   const auto cut = [&](const Tensor& tensor) {
     Operand result = operand(tensor);
     result.strides.insert(result.strides.begin() + 1, result.strides[1] * each);

@@ -4,7 +4,7 @@
 
 namespace relayout::kernels {
 
-// The kernels that the lines of the op table point to, file by file.
+// The kernels to which the lines of the op table refer, file by file.
 using InferFunction = Inferred(const OpCall& call, InputInfos inputs);
 using ComputeFunction = void(const OpCall& call, InputData inputs, OutputData outputs);
 using ViewFunction = std::optional<Tensor>(const OpCall& call, InputData inputs, const DatumInfo& output, std::size_t index);
@@ -31,7 +31,7 @@ ComputeFunction sum, mean, maximum, minimum;
 InferFunction infer_cast, infer_cast_like, infer_bit_cast;
 ComputeFunction cast, cast_like, bit_cast;
 
-// shape.cpp: ops that only rename positions, or read dims.
+// shape.cpp: operators that only rename positions, or read dims.
 InferFunction infer_shape, infer_size, infer_identity, infer_reshape, infer_flatten, infer_squeeze, infer_unsqueeze, infer_transpose,
     infer_expand, infer_dropout;
 ComputeFunction shape, size, identity, reshape, transpose, expand, dropout;
@@ -58,7 +58,7 @@ ComputeFunction scatter_elements, scatter_nd;
 InferFunction infer_arg, infer_top_k;
 ComputeFunction arg_max, arg_min, top_k;
 
-// generate.cpp: tensors from nothing but shapes and attributes.
+// generate.cpp: tensors from shapes and attributes alone.
 InferFunction infer_constant, infer_constant_of_shape, infer_range, infer_eye_like;
 ComputeFunction constant, constant_of_shape, range, eye_like;
 
@@ -110,7 +110,7 @@ InferFunction infer_quantize_linear, infer_dequantize_linear, infer_dynamic_quan
     infer_matmul_integer, infer_qlinear_matmul;
 ComputeFunction quantize_linear, dequantize_linear, dynamic_quantize_linear, conv_integer, qlinear_conv, matmul_integer, qlinear_matmul;
 
-// rearrange.cpp: elements at other places.
+// rearrange.cpp: elements at other positions.
 InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence;
 ComputeFunction depth_to_space, space_to_depth, reverse_sequence;
 
@@ -122,7 +122,7 @@ ComputeFunction center_crop_pad, trilu;
 InferFunction infer_string_concat, infer_string_split, infer_string_normalizer, infer_regex_full_match, infer_tf_idf_vectorizer;
 ComputeFunction string_concat, string_split, string_normalizer, regex_full_match, tf_idf_vectorizer;
 
-// attention.cpp: what decoders of transformers are made of.
+// attention.cpp: parts of transformer decoders.
 InferFunction infer_attention, infer_rotary_embedding, infer_tensor_scatter, infer_swiglu;
 ComputeFunction attention, rotary_embedding, tensor_scatter, swiglu;
 
@@ -150,7 +150,7 @@ ComputeFunction einsum;
 InferFunction infer_recurrent;
 ComputeFunction recurrent;
 
-// sample.cpp: interpolated reading at computed positions.
+// sample.cpp: interpolation at computed positions.
 InferFunction infer_grid_sample, infer_affine_grid, infer_roi_align, infer_max_roi_pool;
 ComputeFunction grid_sample, affine_grid, roi_align, max_roi_pool;
 

@@ -1,4 +1,4 @@
-// LayerNormalization and RMSNormalization, over all axes from one on.
+// LayerNormalization and RMSNormalization, over all axes from `axis` on.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ std::size_t layer_axis(const OpCall& call, std::size_t rank) {
   return normal_axis(call, call.attributes.integer("axis", -1), rank);
 }
 
-/// Attribute stash_type: what the statistics are made in and given out as.
+/// Attribute stash_type: the type of the statistics, computed and returned.
 DataType statistics_type(const OpCall& call) {
   return type_attribute(call, "stash_type", DataType::float32, kRealTypes);
 }

@@ -1,4 +1,4 @@
-// Normalizing lines of a tensor by their own mean and variance: what LayerNormalization, InstanceNormalization and their like share.
+// Normalizes lines of a tensor by their mean and variance, for LayerNormalization, InstanceNormalization and the like.
 
 #include "ops/kernels/line_normalization.h"
 
@@ -24,7 +24,7 @@
 namespace relayout {
 namespace {
 
-/// Several sums side by side, so that no addition waits for the one before.
+/// A sum in independent lanes, so that no addition waits for the previous one.
 template <class Term>
 [[gnu::always_inline]] inline double sum_of(const double* values, int64_t count, const Term& term) {
   constexpr int64_t kLanes = 16;
@@ -56,7 +56,6 @@ std::pair<double, double> line_statistics(const std::vector<double>& values, boo
 
 namespace {
 
-/// value = (value − mean) · inverse · scale + bias.
 RELAYOUT_VECTORIZE void normalize(double* values, int64_t count, double mean, double inverse, double scale, double bias) {
   for (int64_t i = 0; i < count; ++i) values[i] = (values[i] - mean) * inverse * scale + bias;
 }
@@ -69,7 +68,7 @@ RELAYOUT_VECTORIZE void add_to(double* values, int64_t count, const double* adde
   for (int64_t i = 0; i < count; ++i) values[i] += addends[i];
 }
 
-/// Whether a parameter is one value for the whole line.
+/// Whether a parameter is the same for the whole line.
 bool is_constant(const AxisLine& line) {
   return std::ranges::all_of(line.strides, [](int64_t stride) { return stride == 0; });
 }

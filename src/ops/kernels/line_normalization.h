@@ -17,11 +17,11 @@
 
 namespace relayout {
 
-/// Lines of x brought to mean 0 and variance 1 (or to root mean square 1), then scaled and shifted. Scale and bias stand over the
-/// dims of x; bias and the statistics may be absent (null data).
+/// Normalizes lines of x to mean 0 and variance 1 (or to root mean square 1), then scales and shifts them. Scale and bias are operands over
+/// the dims of x; bias and the statistics may be absent (null data).
 struct LineNormalization {
   Tensor x, out;
-  Dims dims;  ///< of x, perhaps with a dim cut in two
+  Dims dims;  ///< of x, perhaps with a dim split in two
   Operand x_operand, out_operand;
   Operand scale{}, bias{}, mean{}, inverse_deviation{};
   DataType scale_type = DataType::undefined, bias_type = DataType::undefined, statistics_type = DataType::float32;
@@ -35,10 +35,10 @@ void normalize_lines(int threads, const LineNormalization& work);
 /// Mean and 1 / sqrt(variance + epsilon) of a line, in double and in two passes.
 [[nodiscard]] std::pair<double, double> line_statistics(const std::vector<double>& values, bool centers, double epsilon);
 
-/// Flags of the axes that are named, any of which may count from the back.
+/// Flags of the named axes, which may count from the back.
 [[nodiscard]] std::vector<bool> marked(const OpCall& call, const std::vector<int64_t>& axes, std::size_t rank);
 
-/// Lines along some axes of x, each replaced by transform(values).
+/// Replaces each line along some axes of x by transform(values).
 template <class Transform>
 void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const std::vector<bool>& along, const Transform& transform) {
   const Tensor& x = tensor_at(inputs, 0);

@@ -1,4 +1,4 @@
-// LinearAttention and CausalConvWithState: recurrences that carry a state from step to step.
+// LinearAttention and CausalConvWithState: recurrences that pass a state from step to step.
 
 #include <algorithm>
 #include <cmath>
@@ -36,10 +36,10 @@ void write_doubles(const std::vector<double>& values, const Tensor& tensor) {
   target.finish();
 }
 
-// Numbers of the inputs.
+// Positions of the inputs.
 constexpr std::size_t kQuery = 0, kKey = 1, kValue = 2, kPastState = 3, kDecay = 4, kBeta = 5;
 
-/// LinearAttention of ONNX opset 27.
+/// Sizes of a LinearAttention of ONNX opset 27.
 struct LinearShape {
   int64_t batch = 0, length = 0, heads = 0, kv_heads = 0, key_size = 0, value_size = 0;
   bool decays = false, deltas = false;
@@ -85,12 +85,12 @@ LinearShape linear_shape(const OpCall& call, InputInfos inputs) {
   return shape;
 }
 
-/// One head of keys and values with its state, which goes from token to token.
+/// One head of keys and values with its state, which is passed from token to token.
 class LinearHead {
  public:
   LinearHead(const LinearShape& shape, double* state) : shape_(shape), state_(state), recalled_(as_size(shape.value_size)) {}
 
-  /// `decay` has one element per element of the key, or one for all; null without.
+  /// `decay` has one element per element of the key, or one for all; null if there is none.
   void update(const double* key, const double* value, const double* decay, bool decay_is_scalar, double rate) {
     const auto rows = as_size(shape_.key_size), columns = as_size(shape_.value_size);
     if (decay != nullptr) {

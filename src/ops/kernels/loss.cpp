@@ -46,7 +46,7 @@ Dims target_dims(const OpCall& call, InputInfos inputs) {
   return dims;
 }
 
-/// −weight[t] · x[n, t, d…] for each target t; ignored targets count nothing. The mean is weighted.
+/// −weight[t] · x[n, t, d…] for each target t; ignored targets do not count. The mean is weighted.
 void negative_likelihood(const OpCall& call, const Tensor& x, InputData inputs, const Tensor& out) {
   const Tensor& target = tensor_at(inputs, 1);
   const Average average = average_of(call);

@@ -1,4 +1,4 @@
-// LpNormalization: lines divided by their norm.
+// LpNormalization: divides lines by their norm.
 
 #include <cmath>
 #include <cstdint>

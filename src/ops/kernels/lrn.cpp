@@ -1,4 +1,4 @@
-// LRN: each channel divided by the squares of its neighbours.
+// LRN: divides each channel by a power of the sum of squares of its neighbours.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace relayout::kernels {
 
-/// x / (bias + alpha / size · Σ x²)^beta over `size` neighbouring channels: ⌊(size−1)/2⌋ before, ⌈(size−1)/2⌉ behind.
+/// x / (bias + alpha / size · Σ x²)^beta over `size` neighbouring channels: ⌊(size−1)/2⌋ before, ⌈(size−1)/2⌉ after.
 void lrn(const OpCall& call, InputData inputs, OutputData outputs) {
   const auto size = call.attributes.integer("size");
   if (!size || *size < 1) reject(call, "attribute 'size' is missing or not positive");

@@ -1,4 +1,4 @@
-// MatMul and Gemm over strided operands, sums in double.
+// MatMul and Gemm over strided operands, with sums in double.
 
 #include <array>
 #include <cmath>
@@ -79,7 +79,7 @@ MatmulShape matmul_shape(const OpCall& call, const Dims& a, const Dims& b) {
 
 void for_each_matrix(const MatmulShape& shape, const Tensor& out, const Tensor& a, const Tensor& b,
                      const std::function<void(std::byte* out, const Matrix& a, const Matrix& b)>& work) {
-  // Operands under batch dims plus two; a vector is a matrix of one row (a) or column (b).
+  // Operands have the batch dims plus two; a vector is a matrix of one row (a) or column (b).
   const auto batch_operand = [&](const Tensor& tensor) {
     const std::size_t keep = tensor.dims().size() > 2 ? tensor.dims().size() - 2 : 0;
     const Tensor lead = tensor.view(Dims(tensor.dims().begin(), tensor.dims().begin() + static_cast<std::ptrdiff_t>(keep)),
@@ -180,7 +180,7 @@ void gemm(const OpCall& call, InputData inputs, OutputData outputs) {
   const auto scale_integers = [&](int64_t row, int64_t column, int64_t columns, const uint64_t* values) {
     std::array<uint64_t, ProductBlock::kColumns> addend{}, total;
     if (c.data != nullptr) load(type, c_at(row, column), c.strides[1], columns, addend.data());
-    // Factors of integers are integers in every use; fractions are cut off.
+    // Factors of integers are whole numbers in practice; fractions are cut off.
     const auto whole = [](double factor) {
       return static_cast<uint64_t>(static_cast<int64_t>(std::fmax(std::fmin(factor, 0x1p62), -0x1p62)));
     };

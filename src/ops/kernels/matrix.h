@@ -21,26 +21,26 @@ struct Matrix {
 /// A tensor of rank 2.
 [[nodiscard]] Matrix matrix_of(const Tensor& tensor, bool transposed);
 
-/// Takes part of a row of a product: called with (row, column, columns, values).
+/// Receives part of a row of a product: (row, column, columns, values).
 struct MatrixResult {
   std::function<void(int64_t, int64_t, int64_t, const double*)> reals;
   std::function<void(int64_t, int64_t, int64_t, const uint64_t*)> integers;
 };
 
-/// a · b; sums run in double, those of integers modulo 2^64.
+/// a · b; sums run in double, sums of integers modulo 2^64.
 void multiply_matrices(int threads, const Matrix& a, const Matrix& b, const MatrixResult& store_row);
 
-/// numpy.matmul: vectors get a dim and lose it again, leading dims broadcast.
+/// numpy.matmul: vectors get a dim that the result loses, leading dims broadcast.
 struct MatmulShape {
   int64_t rows = 1, depth = 1, columns = 1;
   Dims batch, dims;
 };
 [[nodiscard]] MatmulShape matmul_shape(const OpCall& call, const Dims& a, const Dims& b);
-/// Every pair of matrices with the address of its result.
+/// Calls work for every pair of matrices, with the address of its result.
 void for_each_matrix(const MatmulShape& shape, const Tensor& out, const Tensor& a, const Tensor& b,
                      const std::function<void(std::byte* out, const Matrix& a, const Matrix& b)>& work);
 
-/// out = matmul(a, b), of whatever strides; a and b have the same type.
+/// out = matmul(a, b), with any strides; a and b have the same type.
 void multiply_tensors(const OpCall& call, const Tensor& a, const Tensor& b, const Tensor& out);
 
 }  // namespace relayout

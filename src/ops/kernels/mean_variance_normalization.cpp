@@ -1,4 +1,4 @@
-// MeanVarianceNormalization: lines brought to mean 0 and divided by their deviation, without parameters.
+// MeanVarianceNormalization: normalizes lines to mean 0 and divides them by their deviation, without parameters.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace relayout::kernels {
 
-/// (x − mean) / (deviation + 1e-9): the operator's function body.
+/// (x − mean) / (deviation + 1e-9), as in the operator's function body.
 void mean_variance_normalization(const OpCall& call, InputData inputs, OutputData outputs) {
   constexpr double kEpsilon = 1e-9F;
   std::vector<int64_t> axes = call.attributes.integers("axes");

@@ -27,7 +27,7 @@ RELAYOUT_VECTORIZE void pick_row(const T* source, int64_t step, const int64_t* p
   for (int64_t i = 0; i < count; ++i) out[i] = source[positions[i] * step];
 }
 
-/// Each of `count` elements twice.
+/// Writes each of `count` elements twice.
 template <class T>
 RELAYOUT_VECTORIZE void double_row(const T* source, int64_t count, T* out) {
   for (int64_t i = 0; i < count; ++i) {
@@ -37,14 +37,14 @@ RELAYOUT_VECTORIZE void double_row(const T* source, int64_t count, T* out) {
   }
 }
 
-/// A dim of the result: for each place where in the source it comes from.
+/// A dim of the result, with the position in the source for each position.
 struct PickedDim {
   std::vector<int64_t> positions;
   int64_t from_stride = 0, to_stride = 0;
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(positions.size()); }
 };
 
-/// Neighbours in the source that are neighbours in the result.
+/// Elements adjacent in the source and in the result.
 struct PickedRun {
   int64_t from = 0, to = 0, length = 0;
 };
@@ -57,13 +57,13 @@ bool is_whole(const PickedDim& dim, int64_t source_size) {
   return true;
 }
 
-/// The innermost elements of the result, as a block that stays together, and the dims around it, outermost first.
+/// The innermost elements of the result, as a contiguous block, and the dims around it, outermost first.
 struct PickPlan {
   std::vector<PickedDim> outer;
   PickedDim inner;
-  int64_t block = 1;            ///< elements that one position of `inner` stands for
+  int64_t block = 1;            ///< elements for each position of `inner`
   std::vector<PickedRun> runs;  ///< of the inner dim, in elements, if they are longer than a few elements on average
-  bool doubles = false;         ///< the inner dim repeats each element once
+  bool doubles = false;         ///< the inner dim is each element twice
 };
 
 PickPlan plan_of(const Tensor& x, const std::vector<std::vector<int64_t>>& positions, const Tensor& out) {
@@ -71,14 +71,14 @@ PickPlan plan_of(const Tensor& x, const std::vector<std::vector<int64_t>>& posit
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (out.dims()[i] != 1 || x.dims()[i] != 1) order.push_back(i);
   }
-  const auto is_outside = [&](std::size_t a, std::size_t b) {  // single places first of all
+  const auto is_outside = [&](std::size_t a, std::size_t b) {  // dims of one position outermost
     const bool one = out.dims()[a] == 1, other = out.dims()[b] == 1;
     return one != other ? one : out.strides()[a] > out.strides()[b];
   };
   std::ranges::stable_sort(order, is_outside);
   PickPlan plan;
   for (const std::size_t i : order) plan.outer.push_back({positions[i], x.strides()[i], out.strides()[i]});
-  // Dims that are taken whole and lie alike are part of the block, all but the outermost.
+  // Dims that are whole and stored alike in source and result join the block, except the outermost.
   while (plan.outer.size() > 1) {
     const PickedDim& last = plan.outer.back();
     const PickedDim& around = plan.outer[plan.outer.size() - 2];
@@ -123,7 +123,7 @@ void pick_inner(const PickPlan& plan, const T* source, T* target) {
   }
 }
 
-/// Rows of the inner dim; those that come from the same row as the one before are copies of it.
+/// Picks rows of the inner dim; a row with the same source as the previous one is a copy of it.
 void pick_numbers(int threads, const PickPlan& plan, const Tensor& x, const Tensor& out) {
   int64_t rows = 1;
   for (const PickedDim& dim : plan.outer) rows *= dim.size();
@@ -134,7 +134,7 @@ void pick_numbers(int threads, const PickPlan& plan, const Tensor& x, const Tens
       const T* before = nullptr;
       T* last = nullptr;
       const int64_t first = rows * task / tasks;
-      std::vector<int64_t> index(plan.outer.size());  // of the row, counted on from here
+      std::vector<int64_t> index(plan.outer.size());  // of the row; advanced row by row
       for (std::size_t k = plan.outer.size(), rest = as_size(first); k-- > 0;) {
         const auto dim = as_size(plan.outer[k].size());
         index[k] = static_cast<int64_t>(rest % dim);

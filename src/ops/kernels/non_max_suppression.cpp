@@ -1,4 +1,4 @@
-// NonMaxSuppression: of boxes that overlap the one with the best score stays.
+// NonMaxSuppression: of overlapping boxes, keeps the one with the best score.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// Corners of a box; areas and overlaps in f32, as every implementation has them.
+/// Corners of a box; areas and overlaps in f32, as in every implementation.
 struct Box {
   float left = 0, top = 0, right = 0, bottom = 0;
   [[nodiscard]] float area() const { return (right - left) * (bottom - top); }
@@ -36,7 +36,7 @@ Box box_from(const std::array<float, 4>& numbers, bool center) {
           std::max(numbers[0], numbers[2])};
 }
 
-/// Boxes that were kept, number by number, so that many are held against one box at a time.
+/// The kept boxes as one array per coordinate, so that many are compared with one box at a time.
 struct KeptBoxes {
   std::vector<float> left, top, right, bottom, area;
 
@@ -58,7 +58,7 @@ RELAYOUT_VECTORIZE bool meets_any(const Box& box, const KeptBoxes& kept, std::si
   return found != 0;
 }
 
-/// Whether any of the `count` kept boxes from `first` on overlaps the box by more than `threshold` of what both cover.
+/// Whether any of the `count` kept boxes from `first` on overlaps the box by more than `threshold` of their union.
 RELAYOUT_VECTORIZE bool overlaps_any(const Box& box, const KeptBoxes& kept, std::size_t first, std::size_t count, float threshold) {
   const float *const left = kept.left.data() + first, *const top = kept.top.data() + first, *const right = kept.right.data() + first;
   const float *const bottom = kept.bottom.data() + first, *const areas = kept.area.data() + first;
@@ -74,7 +74,7 @@ RELAYOUT_VECTORIZE bool overlaps_any(const Box& box, const KeptBoxes& kept, std:
   return found != 0;
 }
 
-/// The best boxes, which most of the others overlap, come first.
+/// Whether a kept box overlaps too much. The best boxes, which most others overlap, come first.
 bool is_hidden(const Box& box, const KeptBoxes& kept, float threshold) {
   constexpr std::size_t kTogether = 64;
   for (std::size_t first = 0; first < kept.area.size(); first += kTogether) {
@@ -91,7 +91,7 @@ struct Suppression {
   bool center = false;
 };
 
-/// Boxes of one image and class that remain, best score first; among equals the lower index first.
+/// Remaining boxes of one image and class, best score first; of equal scores the lower index first.
 std::vector<int64_t> remaining_boxes(const std::vector<Box>& boxes, const std::vector<float>& scores, const Suppression& rule) {
   std::vector<int64_t> candidates;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -133,7 +133,7 @@ std::vector<std::array<int64_t, 3>> suppress(const Tensor& boxes, const Tensor& 
   return rows;
 }
 
-/// Scalars of the operands, or nothing when one is not known yet.
+/// Contents of the scalar operands, or nothing when one is not known yet.
 std::optional<Suppression> suppression_of(const OpCall& call, InputInfos inputs) {
   Suppression rule;
   rule.center = call.attributes.integer("center_point_box", 0) != 0;

@@ -21,7 +21,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// Elements added (or cut off, when negative) before and after each dim.
+/// Elements added (or cut off, when negative) at the begin and the end of each dim.
 struct Pads {
   std::vector<int64_t> before, after;
 };
@@ -56,7 +56,7 @@ std::optional<Pads> pads_of(const OpCall& call, InputInfos inputs, std::size_t r
   return result;
 }
 
-/// Output position → input position along one dim, in a mode that repeats the input. Negative pads cut first, what is left is repeated.
+/// Input position of each output position along one dim, in a mode that repeats the input. Negative pads crop first, and the rest repeats.
 std::vector<int64_t> source_positions(const std::string& mode, int64_t before, int64_t dim, int64_t size) {
   const int64_t first = std::max<int64_t>(-before, 0);
   const int64_t last = std::min(dim, first + size - std::max<int64_t>(before, 0));  // one past
@@ -111,7 +111,7 @@ Inferred infer_pad(const OpCall& call, InputInfos inputs) {
     if (element_count(value->dims) != 1) reject(call, "the constant has dims " + to_string(value->dims));
   }
   const std::string mode = call.attributes.text("mode", "constant");
-  // Exporters write wrap (Pad 19) into models of opset 18 as well.
+  // Exporters write wrap (Pad 19) into models of opset 18 too.
   const bool repeats = mode == "reflect" || mode == "edge" || mode == "wrap";
   if (mode != "constant" && !repeats) reject(call, "mode is none of constant, reflect, edge, wrap");
   const auto pads = pads_of(call, inputs, input.dims.size());

@@ -50,15 +50,15 @@ Pool pool_of(const OpCall& call, InputData inputs, OutputData outputs) {
   return pool;
 }
 
-/// Outputs that inner loops run over: channels at one position, or positions of one line of one channel, whichever the output has
-/// more densely. At most kChunk.
+/// Outputs of an inner loop: channels at one position, or positions of one line of one channel, whichever are stored more densely. At most
+/// kChunk.
 struct Run {
   bool channels = false;
   int64_t n = 0, c = 0, count = 0;
   Dims index;  ///< of the first output position
 };
 
-/// Calls visit(run) for everything; lines go to threads.
+/// Calls visit(run) for all outputs; lines are distributed over threads.
 template <class Visit>
 void for_each_run(const Pool& pool, int threads, const Visit& visit) {
   const Tensor& out = pool.out;
@@ -90,13 +90,13 @@ void for_each_run(const Pool& pool, int threads, const Visit& visit) {
   });
 }
 
-/// Taps of dim `i` at output position `index` that lie before input position `limit`.
+/// Number of taps of dim `i` at output position `index` that are before input position `limit`.
 int64_t taps_before(const Window& window, std::size_t i, int64_t index, int64_t limit) {
   const int64_t distance = limit - (index * window.strides[i] - window.before[i]);
   return std::clamp<int64_t>(distance <= 0 ? 0 : (distance - 1) / window.dilations[i] + 1, 0, window.kernel[i]);
 }
 
-/// What one tap gives to a run: the outputs [begin, end) read the inputs from `offset` on, `step` apart; their flat positions in the
+/// The inputs of one tap for a run: the outputs [begin, end) read the inputs from `offset` on, `step` apart; their flat positions in the
 /// input's plane begin at `flat`, `flat_step` apart.
 struct TapRun {
   int64_t begin = 0, end = 0, offset = 0, step = 0, flat = 0, flat_step = 0;
@@ -131,8 +131,8 @@ void for_each_tap(const Pool& pool, const Run& run, const Take& take) {
   });
 }
 
-/// Per output of a run, how many taps lie within the input widened by its pads (`padded`), or within the input alone. What ceil_mode
-/// adds behind the pads never counts.
+/// Per output of a run, the number of taps within the input extended by its pads (`padded`), or within the input alone. Positions that
+/// ceil_mode adds after the pads never count.
 void count_taps(const Pool& pool, const Run& run, bool padded, double* counts) {
   const auto in_dim = [&](std::size_t i, int64_t index) {
     const Window& window = pool.window;
@@ -152,7 +152,7 @@ const std::byte* input_at(const Pool& pool, const Run& run) {
   return pool.x.bytes() + (run.n * pool.x.strides()[0] + run.c * pool.x.strides()[1]) * element_stride(pool.x.type());
 }
 
-/// The outputs of a run.
+/// Offset and step of a run's outputs.
 int64_t output_offset(const Tensor& out, const Run& run) {
   int64_t offset = run.n * out.strides()[0] + run.c * out.strides()[1];
   for (std::size_t i = 0; i < run.index.size(); ++i) offset += run.index[i] * out.strides()[i + 2];
@@ -182,7 +182,7 @@ void pool_sums(const OpCall& call, const Pool& pool, const F& f, const Finish& f
   });
 }
 
-/// Sums over taps that count.
+/// Means: sums divided by the number of taps that count.
 void pool_means(const OpCall& call, const Pool& pool, bool with_pads) {
   pool_sums(
       call, pool, [](double x) { return x; },
@@ -193,7 +193,7 @@ void pool_means(const OpCall& call, const Pool& pool, bool with_pads) {
       });
 }
 
-/// Position of a flat one in a plane numbered with the first dim running fastest.
+/// Position of a flat (row-major) index in a plane numbered with the first dim varying fastest.
 int64_t column_major_position(const Dims& plane, int64_t flat) {
   int64_t rest = flat, number = 0, scale = element_count(plane);
   for (std::size_t i = plane.size(); i-- > 0;) {
@@ -204,7 +204,7 @@ int64_t column_major_position(const Dims& plane, int64_t flat) {
   return number;
 }
 
-/// Largest values and where they are. NaN counts as largest; the first of equals wins. An empty window gives the lowest value.
+/// Largest values and their positions. NaN counts as largest; of equals the first wins. An empty window gives the lowest value.
 template <class Domain>
 void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions) {
   const DataType type = pool.x.type();
@@ -249,7 +249,6 @@ void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions)
   });
 }
 
-/// A window over everything.
 Pool global_pool_of(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   Pool pool{x, outputs[0]->tensor, {}, spatial_dims(call, x.dims()), {}};

@@ -36,13 +36,12 @@ constexpr TypeSet kQuantizedTypes = TypeSet{DataType::uint8, DataType::int8,  Da
 constexpr TypeSet kEightBits{DataType::uint8, DataType::int8};
 constexpr TypeSet kScaleTypes = kRealTypes | TypeSet{DataType::float8e8m0, DataType::int32};
 
-/// A type given as attribute, or nothing.
 std::optional<DataType> optional_type(const OpCall& call, std::string_view name) {
   if (call.attributes.integer(name, 0) == 0) return std::nullopt;
   return type_attribute(call, name, DataType::undefined, kAllTypes);
 }
 
-/// One value per block of the axis.
+/// Whether there is one value per block of the axis.
 bool is_blocked(const OpCall& call, const Dims& x, const Dims& parameter) {
   const int64_t block = call.attributes.integer("block_size", 0);
   if (block <= 0) return false;
@@ -52,7 +51,7 @@ bool is_blocked(const OpCall& call, const Dims& x, const Dims& parameter) {
   return parameter == expected;
 }
 
-/// Rejects scale or zero point that is neither one value, nor one per index of the axis, nor one per block of it.
+/// Rejects a scale or zero point that has neither one value, nor one per index of the axis, nor one per block of it.
 void check_granularity(const OpCall& call, const Dims& x, const Dims& parameter) {
   if (element_count(parameter) == 1 || is_blocked(call, x, parameter)) return;
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 1), x.size());
@@ -82,7 +81,6 @@ Spread spread(const OpCall& call, const Tensor& parameter, const Dims& x) {
   return result;
 }
 
-/// Smallest and largest value of an integer type.
 std::pair<double, double> range_of(DataType type) {
   const DataTypeTraits& known = traits(type);
   const bool is_signed = kSignedTypes.has(type) || type == DataType::int4 || type == DataType::int2;
@@ -98,7 +96,7 @@ bool is_narrow(DataType type) {
   return type == DataType::float16 || type == DataType::bfloat16;
 }
 
-/// At most kChunk values as a 16-bit type has them.
+/// Rounds at most kChunk values to a 16-bit type.
 void round_to(DataType type, float* values, int64_t count) {
   std::array<uint16_t, kChunk> codes;
   auto* const bytes = reinterpret_cast<std::byte*>(codes.data());
@@ -106,8 +104,8 @@ void round_to(DataType type, float* values, int64_t count) {
   load(type, bytes, 1, count, values);
 }
 
-/// Runs f(x, scale, zero point, count, result) over all elements: x and the result as X and Out, which are Domain or the types in
-/// memory, the parameters as Domain; an absent zero point is 0.
+/// Runs f(x, scale, zero point, count, result) over all elements: x and the result as X and Out, each Domain or the type in memory, the
+/// parameters as Domain; an absent zero point is 0.
 template <class Domain, class X = Domain, class Out = Domain, class F>
 void map_quantized(const OpCall& call, InputData inputs, const Tensor& out, const F& f) {
   const Tensor& x = tensor_at(inputs, 0);
@@ -136,7 +134,7 @@ void map_quantized(const OpCall& call, InputData inputs, const Tensor& out, cons
   });
 }
 
-/// The same for a function of one element's x, scale and zero point, in double.
+/// As map_quantized(), for a function of one element's x, scale and zero point, in double.
 template <class F>
 void map_quantized_one(const OpCall& call, InputData inputs, const Tensor& out, const F& f) {
   map_quantized<double>(call, inputs, out, [&](const double* x, const double* s, const double* z, int64_t count, double* to) {
@@ -144,8 +142,8 @@ void map_quantized_one(const OpCall& call, InputData inputs, const Tensor& out, 
   });
 }
 
-/// saturate(round half to even(exact) + zero) of floats for types of at most 16 bits: adding and taking away 1.5 · 2^23 rounds what has
-/// been bounded. NaN becomes the lower end.
+/// saturate(round half to even(exact) + zero) of floats for types of at most 16 bits: adding and subtracting 1.5 · 2^23 rounds the bounded
+/// number. NaN becomes the lower end.
 template <class Out>
 [[gnu::always_inline]] inline Out quantized(float exact, float zero) {
   constexpr float kRounder = 12582912.0F, kBound = 2097152.0F;
@@ -162,7 +160,7 @@ RELAYOUT_VECTORIZE void quantize_run(const float* x, const float* s, const float
   for (int64_t i = 0; i < count; ++i) out[i] = quantized<Out>(x[i] / s[i], z[i]);
 }
 
-/// Both halves of it by themselves.
+/// The two halves of quantize_run(): division and rounding.
 RELAYOUT_VECTORIZE void divide_run(const float* x, const float* s, int64_t count, float* out) {
   for (int64_t i = 0; i < count; ++i) out[i] = x[i] / s[i];
 }
@@ -189,7 +187,7 @@ void check_parameters(const OpCall& call, InputInfos inputs, const Dims& x, Type
   }
 }
 
-/// To types of at most 16 bits in f32, with the quotient as `precision` has it.
+/// Quantizes to types of at most 16 bits in f32, with the quotient rounded to `precision`.
 void quantize_short(const OpCall& call, InputData inputs, const Tensor& out, DataType precision) {
   with_native_type(out.type(), [&]<class Out>(Out) {
     if constexpr (sizeof(Out) <= sizeof(int16_t)) {
@@ -272,7 +270,7 @@ Inferred infer_dynamic_quantize_linear(const OpCall& call, InputInfos inputs) {
 
 namespace {
 
-/// NaN counts for nothing.
+/// Extends [low, high] by values; ignores NaN.
 RELAYOUT_VECTORIZE void widen_range(const float* values, int64_t count, float& low, float& high) {
   constexpr int64_t kLanes = 32;
   float lows[kLanes], highs[kLanes];
@@ -308,7 +306,7 @@ RELAYOUT_VECTORIZE void quantize_bytes(const float* x, float scale, float zero, 
 
 }  // namespace
 
-/// Scale and zero point of [min(x, 0), max(x, 0)] over 0 to 255, in f32 as the function body has it.
+/// Scale and zero point of [min(x, 0), max(x, 0)] over 0 to 255, in f32 as in the function body.
 void dynamic_quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
   constexpr float kLargest = 255;
   const Tensor& x = tensor_at(inputs, 0);
@@ -340,7 +338,7 @@ void dynamic_quantize_linear(const OpCall& call, InputData inputs, OutputData ou
 
 namespace {
 
-/// Low 32 bits, as sums of i32 wrap.
+/// The low 32 bits, since i32 sums wrap.
 double wrapped(double sum) {
   return static_cast<int32_t>(static_cast<uint64_t>(static_cast<int64_t>(sum)));
 }
@@ -354,7 +352,7 @@ void check_per_channel(const OpCall& call, const DatumInfo* parameter, int64_t c
   reject(call, "a parameter of dims " + to_string(parameter->dims) + " for " + std::to_string(channels) + " output channels");
 }
 
-/// Values of a parameter that is one for all channels or one per channel.
+/// Values of a parameter that has one value for all channels or one per channel.
 std::function<double(int64_t)> per_channel(const Tensor& parameter) {
   return [values = reals_of(parameter)](int64_t channel) { return values[values.size() == 1 ? 0 : as_size(channel)]; };
 }
@@ -419,11 +417,11 @@ void qlinear_conv(const OpCall& call, InputData inputs, OutputData outputs) {
     }
   };
   convolve(call.threads, parts);
-}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer does not see that std::function frees what it holds
+}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the analyzer does not see that std::function frees its target
 
 namespace {
 
-/// A parameter of a matrix operand under that operand's dims: a vector goes along rows (of a) or columns (of b).
+/// A parameter of a matrix operand, aligned to its dims: a vector has one value per row (of a) or per column (of b).
 Tensor aligned_parameter(const Tensor& parameter, bool along_rows) {
   if (parameter.element_count() == 1) return parameter.view({}, {});
   if (parameter.rank() != 1 || !along_rows) return parameter;
@@ -439,7 +437,7 @@ void check_matrix_parameter(const OpCall& call, const DatumInfo* parameter, cons
   }
 }
 
-/// A matrix operand less its zero point, in double.
+/// A matrix operand minus its zero point, in double.
 Tensor centered(const OpCall& call, InputData inputs, std::size_t index, std::size_t zero_index, bool along_rows) {
   const Tensor& matrix = tensor_at(inputs, index);
   Tensor result(DataType::float64, matrix.dims());

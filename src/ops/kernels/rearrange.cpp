@@ -1,4 +1,4 @@
-// DepthToSpace, SpaceToDepth and ReverseSequence: each element goes to another place.
+// DepthToSpace, SpaceToDepth and ReverseSequence: each element moves to another position.
 
 #include "ops/kernels/rearrange.h"
 
@@ -29,7 +29,7 @@ int64_t block_size(const OpCall& call) {
   return *size;
 }
 
-/// Depth-column-row or column-row-depth order of the channels that a block consists of.
+/// Whether the channels of a block are in depth-column-row order, else column-row-depth.
 bool depth_first(const OpCall& call) {
   const std::string mode = call.attributes.text("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") reject(call, "mode is neither DCR nor CRD");
@@ -86,7 +86,7 @@ Inferred infer_reverse_sequence(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(x.type, x.dims));
 }
 
-/// The first elements of each sequence backwards, the rest as they are.
+/// Reverses the first elements of each sequence and keeps the rest.
 void reverse_sequence(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;
@@ -110,7 +110,7 @@ void reverse_sequence(const OpCall& call, InputData inputs, OutputData outputs) 
 
 namespace relayout {
 
-/// Of a tensor [N, C·b², H, W] and one [N, C, H·b, W·b], as [N, block row, block column, C, H, W].
+/// Views of a tensor [N, C·b², H, W] and one [N, C, H·b, W·b], both as [N, block row, block column, C, H, W].
 BlockViews block_views(const OpCall& call, const Tensor& x, const Tensor& out) {
   const bool deepens = call.node.op_type() == "SpaceToDepth", outermost = kernels::depth_first(call);
   const Tensor &deep = deepens ? out : x, &wide = deepens ? x : out;

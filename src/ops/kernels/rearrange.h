@@ -5,7 +5,7 @@
 
 namespace relayout {
 
-/// Input and result of DepthToSpace or SpaceToDepth under common dims: moving one into the other is a copy of elements.
+/// Input and result of DepthToSpace or SpaceToDepth with common dims: copying one to the other element by element is the operator.
 struct BlockViews {
   Tensor from, to;
 };

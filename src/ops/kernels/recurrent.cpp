@@ -28,10 +28,11 @@ using Activation = std::function<double(double)>;
 
 struct Kind {
   int64_t gates;
-  std::vector<std::string> activations;  ///< default ones of one direction
+  std::vector<std::string> activations;  ///< the defaults for one direction
 };
 
-/// An LSTM whose state is quantized to 8 bits before each product, as DynamicQuantizeLinear does (the body of DynamicQuantizeLSTM).
+/// Whether the state of an LSTM is quantized to 8 bits before each product, as by DynamicQuantizeLinear (in the body of
+/// DynamicQuantizeLSTM).
 bool quantizes_state(const OpCall& call) {
   return call.node.op_type() == "QuantizedStateLSTM";
 }
@@ -42,7 +43,6 @@ Kind kind_of(const OpCall& call) {
   return {1, {"Tanh"}};
 }
 
-/// Sizes that the operands agree on.
 struct Sizes {
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, directions = 0;
 };
@@ -85,7 +85,7 @@ Sizes sizes_of(const OpCall& call, InputInfos inputs) {
   return sizes;
 }
 
-/// Alphas and betas are taken in turn by the activations that have them; defaults are those of the operators of the same name.
+/// The activations that have alphas and betas consume them in order; defaults are those of the operators of the same name.
 class ActivationParameters {
  public:
   explicit ActivationParameters(const OpCall& call)
@@ -132,7 +132,7 @@ Activation activation_named(const OpCall& call, std::string name, ActivationPara
   reject(call, "an activation is not known");
 }
 
-/// Per direction, the activations f, g, h; inputs are clipped first where attribute clip says so.
+/// The activations f, g, h of each direction; their inputs are clipped if attribute clip is given.
 std::vector<std::vector<Activation>> activations_of(const OpCall& call, int64_t directions) {
   const std::vector<std::string> defaults = kind_of(call).activations;
   std::vector<std::string> names = call.attributes.texts("activations");
@@ -167,7 +167,7 @@ Values times_transposed(int threads, const Values& a, const Values& b, int64_t r
   return result;
 }
 
-/// The values that DynamicQuantizeLinear and DequantizeLinear make together, in f32.
+/// The composition of DynamicQuantizeLinear and DequantizeLinear, in f32.
 Values through_eight_bits(const Values& values) {
   constexpr float kLevels = 255;
   float low = 0, high = 0;
@@ -186,7 +186,7 @@ Values through_eight_bits(const Values& values) {
   return out;
 }
 
-/// One direction: weights, and states [batch][hidden] that steps change.
+/// One direction: weights, and states [batch][hidden] that each step updates.
 struct Layer {
   int threads = 1;
   Sizes sizes;
@@ -202,7 +202,7 @@ struct Layer {
   }
 };
 
-/// One step for one row of the batch: `x` holds W·x of all gates, `r` R·h.
+/// One step for one row of the batch: `x` is W·x of all gates, `r` is R·h.
 void rnn_row(Layer& layer, std::size_t at, const double* x, const double* r) {
   for (std::size_t j = 0; j < as_size(layer.sizes.hidden); ++j) {
     layer.h[at + j] = layer.activations[0](x[j] + r[j] + layer.input_bias[j] + layer.recurrent_bias[j]);
@@ -228,7 +228,7 @@ void lstm_row(Layer& layer, std::size_t at, const double* x, const double* r) {
   }
 }
 
-/// Gates z, r, h. `reset` takes r ∘ h for the second product; with linear_before_reset there is none.
+/// Gates z, r, h. `reset` becomes r ∘ h for the second product; with linear_before_reset it is r, without a second product.
 void gru_gates(const Layer& layer, std::size_t at, const double* x, const double* r, double* update, double* reset) {
   const auto hidden = as_size(layer.sizes.hidden);
   for (std::size_t j = 0; j < hidden; ++j) {
@@ -251,7 +251,7 @@ void gru_row(Layer& layer, std::size_t at, const double* x, const double* r, con
   }
 }
 
-/// Advances all rows of the batch that `x_of` gives an input for (nullptr: the row's sequence is over).
+/// Advances all rows of the batch with an input from `x_of` (nullptr: the row's sequence is over).
 void advance(Layer& layer, const std::function<const double*(int64_t)>& x_of) {
   const auto hidden = as_size(layer.sizes.hidden), rows = as_size(layer.rows());
   const Values r = layer.recur(layer.h);
@@ -273,7 +273,7 @@ void advance(Layer& layer, const std::function<const double*(int64_t)>& x_of) {
   });
 }
 
-/// Rows of a tensor's first dim.
+/// The elements at `index` of a tensor's first dim.
 Values part(const Tensor& tensor, int64_t index) {
   Dims dims = tensor.dims();
   dims[0] = 1;
@@ -334,7 +334,7 @@ void run_direction(const OpCall& call, InputData inputs, OutputData outputs, con
       times_transposed(call.threads, x, part(tensor_at(inputs, 1), direction), sizes.steps * sizes.batch, layer.rows(), sizes.inputs);
   const auto y = ordered_output(call, outputs, 0);
   for (int64_t step = 0; step < sizes.steps; ++step) {
-    // Each row of the batch runs through its own length, backwards from its own end.
+    // Each row of the batch has its own length; backwards, it starts at its own end.
     const auto time_of = [&](int64_t b) { return reverse ? element_at(lengths, b) - 1 - step : step; };
     advance(layer, [&](int64_t b) -> const double* {
       if (step >= element_at(lengths, b)) return nullptr;

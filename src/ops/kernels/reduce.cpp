@@ -1,4 +1,4 @@
-// The Reduce operators over any axes, in the order of memory, with sums in double.
+// The Reduce operators over any axes, in memory order, with sums in double.
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ namespace {
 constexpr int64_t kAxesInputOpset = 18;
 constexpr int64_t kSumAxesInputOpset = 13;
 
-/// Which dims go; all when no axes are given, none with noop_with_empty_axes. Nothing when the axes are not known yet.
+/// The dims that are reduced: all when no axes are given, none with noop_with_empty_axes. Nothing when the axes are not known yet.
 std::optional<std::vector<bool>> reduced_axes(const OpCall& call, InputInfos inputs, std::size_t rank) {
   const bool by_input = call.opset >= (call.node.op_type() == "ReduceSum" ? kSumAxesInputOpset : kAxesInputOpset);
   std::vector<int64_t> axes;
@@ -49,12 +49,12 @@ std::optional<std::vector<bool>> reduced_axes(const OpCall& call, InputInfos inp
   return reduced;
 }
 
-/// Input and output over the input's dims; the output does not move along reduced dims.
+/// Input and output over the input's dims; the output has stride 0 along reduced dims.
 struct Reduction {
   Tensor x, out;
   std::vector<bool> reduced;
   Operand out_operand;
-  int64_t length = 1;  ///< elements that go into one
+  int64_t length = 1;  ///< elements that are folded into one
 };
 
 Reduction reduction_of(const OpCall& call, InputData inputs, OutputData outputs) {
@@ -68,17 +68,17 @@ Reduction reduction_of(const OpCall& call, InputData inputs, OutputData outputs)
   return result;
 }
 
-/// The dims of a reduction in the order that its loops take.
+/// The dims of a reduction in loop order.
 struct ReductionLoops {
   Dims kept, kept_in, kept_out;  ///< sizes, strides of x and of the output
   Dims reduced, reduced_in;
-  bool across = false;  ///< the innermost loop runs over the last kept dim, not over the last reduced one
+  bool across = false;  ///< the innermost loop is over the last kept dim, not over the last reduced one
 };
 
-/// Lines shorter than this are folded one element after the other, for many outputs side by side.
+/// Shorter lines are folded element by element, for many outputs in parallel lanes.
 constexpr int64_t kShortLine = 16;
 
-/// Both groups sorted by the input's strides, reduced dims merged where they lie together; whichever has the smallest is innermost.
+/// Sorts both groups by the input's strides and merges adjacent reduced dims; the group with the smallest stride is innermost.
 ReductionLoops loops_of(const Reduction& reduction) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < reduction.reduced.size(); ++i) order.push_back(i);
@@ -117,7 +117,7 @@ ReductionLoops loops_of(const Reduction& reduction) {
   return loops;
 }
 
-/// Several totals side by side, so that no addition waits for the one before.
+/// Folds a line with several totals, so that no addition waits for the previous one.
 template <class Domain, class Value, class Fold, class Combine>
 RELAYOUT_VECTORIZE static Domain fold_line(const Value* values, int64_t count, Domain start, Domain total, Fold fold, Combine combine) {
   constexpr int64_t kLanes = kShortLine / 2;
@@ -151,12 +151,12 @@ RELAYOUT_VECTORIZE static void fold_rows(const Value* values, int64_t rows, int6
   }
 }
 
-/// Elements under a loop over rows.
+/// Strides and sizes of a loop over rows of elements.
 struct Rows {
   int64_t rows, row_stride, stride, count;
 };
 
-/// How elements become one, whatever their type is. Totals are an array of the type that they are computed in.
+/// A fold of elements, for any element type. Totals are an array of the type in which they are computed.
 class Folding {
  public:
   explicit Folding(const ChunkType& totals) : totals_(totals) {}
@@ -165,13 +165,13 @@ class Folding {
   Folding& operator=(const Folding&) = delete;
 
   [[nodiscard]] const ChunkType& totals() const { return totals_; }
-  /// Whether elements of this type are taken as memory has them.
+  /// Whether elements of this type are folded directly from memory.
   [[nodiscard]] virtual bool takes(DataType type) const = 0;
   [[nodiscard]] virtual bool takes_any_order() const = 0;
   virtual void start(void* totals, int64_t count) const = 0;
-  /// totals[i] takes values[row · row_stride + i · stride], row by row.
+  /// Folds values[row · row_stride + i · stride] into totals[i], row by row.
   virtual void fold_rows(DataType type, const void* values, const Rows& rows, void* totals) const = 0;
-  /// One total takes `count` neighbouring values.
+  /// Folds `count` neighbouring values into one total.
   virtual void fold_line(DataType type, const void* values, int64_t count, void* total) const = 0;
   virtual void finish(void* totals, int64_t count) const = 0;
 
@@ -179,7 +179,7 @@ class Folding {
   ChunkType totals_;
 };
 
-/// Of a rule, fold(total, element) from `start` on, and of what is made of each total.
+/// Folds by a rule, fold(total, element) from `start` on, and applies `finish` to each total.
 template <class Domain, class Rule, class Finish>
 class RuleFolding final : public Folding {
  public:
@@ -217,10 +217,10 @@ class RuleFolding final : public Folding {
   Finish finish_;
 };
 
-/// fold(total, element) from `start`, a neutral element of combine(total, total).
+/// fold(total, element) from `start`, the neutral element of combine(total, total).
 template <class Domain, class Fold, class Combine>
 struct SumRule {
-  static constexpr bool kTakesFloats = std::is_same_v<Domain, double>;  ///< from f32 in memory without a detour
+  static constexpr bool kTakesFloats = std::is_same_v<Domain, double>;  ///< f32 directly from memory
   static constexpr bool kTakesAnyOrder = false;
   Domain start;
   Fold fold;
@@ -250,7 +250,7 @@ void fold_across(const Reduction& reduction, const ReductionLoops& loops, const 
   for_each_index(outer, [&](const Dims& index) { fold_run(from + offset_of(index, loops.reduced_in) * element_stride(type)); });
 }
 
-/// The same for what may be folded in any order: what lies along the innermost reduced dim is folded side by side first.
+/// As fold_along(), for folds in any order: first folds over all reduced dims but the innermost, for its elements in parallel lanes.
 void fold_planes(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t count,
                  std::byte* totals, const Folding& folding) {
   const DataType type = reduction.x.type();
@@ -275,7 +275,7 @@ void fold_planes(const Reduction& reduction, const ReductionLoops& loops, const 
   }
 }
 
-/// Folds `count` outputs, one kept stride apart, each by itself.
+/// Folds `count` outputs, one kept stride apart, one after the other.
 void fold_along(const Reduction& reduction, const ReductionLoops& loops, const Dims& outer, const std::byte* from, int64_t rows,
                 std::byte* totals, const Folding& folding) {
   const DataType type = reduction.x.type(), native = folding.totals().native;
@@ -302,14 +302,13 @@ void fold_along(const Reduction& reduction, const ReductionLoops& loops, const D
   }
 }
 
-/// How many outputs along the last kept dim are one piece of work: no more than leaves every thread some.
+/// Number of outputs along the last kept dim in one piece of work, small enough to give every thread some.
 int64_t piece_width(const ReductionLoops& loops, int64_t length, int threads) {
   const double work = static_cast<double>(loops.kept.back()) * static_cast<double>(length);
   if (loops.across || threads <= 1 || work < kParallelElements) return kChunk;
   return std::clamp<int64_t>(kParallelElements / 4 / std::max<int64_t>(length, 1), 1, kChunk);
 }
 
-/// Each output is what all its elements fold to.
 void reduce(const OpCall& call, const Reduction& reduction, const Folding& folding) {
   if (reduction.out.element_count() == 0) return;
   const ReductionLoops loops = loops_of(reduction);
@@ -349,13 +348,13 @@ void reduce(const OpCall& call, const Reduction& reduction, const Folding& foldi
   });
 }
 
-/// out = finish(all reduced elements folded by the rule).
+/// out = finish(all reduced elements, folded by the rule).
 template <class Domain, class Rule, class Finish>
 void reduce_by(const OpCall& call, const Reduction& reduction, const Rule& rule, const Finish& finish) {
   reduce(call, reduction, RuleFolding<Domain, Rule, Finish>(rule, finish));
 }
 
-/// The same for a fold that is arithmetic: integers wrap (as uint64_t), floats run in double.
+/// As reduce_by(), for arithmetic folds: integers wrap (as uint64_t), floats run in double.
 template <class Fold, class Finish, class Combine = std::plus<>>
 void reduce_sum_like(const OpCall& call, InputData inputs, OutputData outputs, int64_t start, const Fold& fold, const Finish& finish,
                      const Combine& combine = {}) {
@@ -366,20 +365,20 @@ void reduce_sum_like(const OpCall& call, InputData inputs, OutputData outputs, i
   reduce_by<uint64_t>(call, reduction, SumRule<uint64_t, Fold, Combine>{static_cast<uint64_t>(start), fold, combine}, finish);
 }
 
-/// Sums in double whatever the type, for results that are roots or logarithms.
+/// Sums in double for every type, for results that are roots or logarithms.
 template <class Fold, class Finish>
 void reduce_real(const OpCall& call, InputData inputs, OutputData outputs, const Fold& fold, const Finish& finish) {
   reduce_by<double>(call, reduction_of(call, inputs, outputs), SumRule<double, Fold, std::plus<>>{0.0, fold, {}}, finish);
 }
 
-/// The first by `better` of many; NaN if there is one.
+/// The first of many in the order `better`; NaN if any is NaN.
 template <class T, class Better>
 struct ExtremeRule {
   static constexpr bool kTakesFloats = false;
   static constexpr bool kTakesAnyOrder = true;
   T start;
   struct Fold {
-    [[gnu::always_inline]] T operator()(T total, T x) const {  // no branches: which of two is larger cannot be foreseen
+    [[gnu::always_inline]] T operator()(T total, T x) const {  // no branch: the larger of two is unpredictable
       const T best = Better{}(x, total) ? x : total;
       return x == x ? best : x;
     }
@@ -464,7 +463,7 @@ void reduce_log_sum(const OpCall& c, InputData in, OutputData out) {
   reduce_real(c, in, out, [](double total, double x) { return total + x; }, [](double total) { return std::log(total); });
 }
 
-/// The largest element is taken out of the sum, so that nothing overflows.
+/// Subtracts the largest element first, so that no exponential overflows.
 void reduce_log_sum_exp(const OpCall& call, InputData inputs, OutputData outputs) {
   const Reduction reduction = reduction_of(call, inputs, outputs);
   const AxisLines lines(reduction.x.dims(), reduction.reduced);

@@ -1,4 +1,4 @@
-// Runs the program of a regular expression over a text: all possible states at once, so that time grows linearly with the text.
+// Runs the program of a regular expression over a text, with all possible states at once, so that time grows linearly with the text.
 
 #include "ops/kernels/regex.h"
 
@@ -16,12 +16,12 @@
 
 namespace relayout {
 
-/// Turns the parsed expression into states, from its end to its beginning: each part is told where it leads.
+/// Turns the parsed expression into states, from its end to its beginning: each part is compiled for the state that follows it.
 class RegexCompiler {
  public:
   explicit RegexCompiler(Regex& regex) : regex_(regex) {}
 
-  /// The first state of `node`, which leads to `next`.
+  /// The first state of `node`, which is followed by state `next`.
   std::size_t compile(const RegexNode& node, std::size_t next) {
     switch (node.kind) {
       case RegexNode::Kind::empty:
@@ -76,7 +76,7 @@ class RegexCompiler {
   Regex& regex_;
 };
 
-/// The states that a text read so far can be in.
+/// The states that are possible after the text read so far.
 class Regex::Threads {
  public:
   explicit Threads(std::size_t states) : seen_(states, 0) {}
@@ -84,7 +84,7 @@ class Regex::Threads {
     states_.clear();
     ++round_;
   }
-  /// Whether it is new.
+  /// Whether the state is new.
   bool insert(std::size_t state) {
     if (seen_[state] == round_) return false;
     seen_[state] = round_;
@@ -125,7 +125,7 @@ bool Regex::holds(char assertion, std::u32string_view text, std::size_t position
   }
 }
 
-/// A state and all that can be reached from it without reading.
+/// Adds a state and all states that are reachable from it without reading.
 void Regex::add(std::size_t state, std::u32string_view text, std::size_t position, Threads& threads) const {
   threads.pending.push_back(state);
   while (!threads.pending.empty()) {

@@ -9,27 +9,28 @@
 
 namespace relayout {
 
-/// A regular expression in RE2's syntax (https://github.com/google/re2/wiki/Syntax) over Unicode code points, run as a set of states:
-/// time is the product of the lengths of text and expression, whatever they are.
+/// A regular expression in RE2's syntax (https://github.com/google/re2/wiki/Syntax) over Unicode code points, run as a set of states: time
+/// is at most the product of the lengths of text and expression.
 ///
-/// ONNX defines RegexFullMatch by RE2. Debian 13's libre2 11 would cost every start for this one operator: linked statically with Abseil
-/// the program grows by 820 kB (this code: 45 kB) and starts 1.2 ms later; as shared libraries it brings 35 more and starts 4 ms later
-/// (user and system time of 300 starts each, 2 cores). Unicode classes are what is missing here.
+/// ONNX defines RegexFullMatch by RE2. Debian 13's libre2 11 would slow every start for this one operator. Linked statically with Abseil,
+/// it adds 820 kB to the program (this code: 45 kB) and 1.2 ms to its start. As a shared library it loads 35 more and adds 4 ms (user and
+/// system time of 300 starts each, 2 cores). This code lacks Unicode classes.
 class Regex {
  public:
-  /// Error{invalid} for what is no expression, Error{unsupported} for Unicode classes (\p{…}) and expressions that grow too large.
+  /// Error{invalid} for a pattern that is not an expression, Error{unsupported} for Unicode classes (\p{…}) and expressions that grow too
+  /// large.
   explicit Regex(std::string_view pattern);
   /// Whether the whole text matches.
   [[nodiscard]] bool matches_all(std::string_view text) const;
 
  private:
   friend class RegexCompiler;
-  using Ranges = std::vector<std::pair<char32_t, char32_t>>;  ///< sorted, apart from each other
+  using Ranges = std::vector<std::pair<char32_t, char32_t>>;  ///< sorted and disjoint
   struct State {
     enum class Kind : uint8_t { range, split, assertion, match };
     Kind kind = Kind::match;
     char assertion = 0;      ///< ^ $ m(begin of line) n(end of line) b B
-    std::size_t ranges = 0;  ///< of those that the expression has
+    std::size_t ranges = 0;  ///< index into the expression's ranges
     std::size_t next = 0, other = 0;
   };
   class Threads;

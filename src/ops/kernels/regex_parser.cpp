@@ -1,4 +1,4 @@
-// Reads a regular expression in RE2's syntax and translates it for the matcher, within limits on its size.
+// Parses a regular expression in RE2's syntax and translates it for the matcher, within limits on its size.
 
 #include "ops/kernels/regex_parser.h"
 
@@ -21,7 +21,7 @@ using Ranges = std::vector<std::pair<char32_t, char32_t>>;
 
 constexpr char32_t kLast = 0x10FFFF;
 constexpr int kMostLevels = 200;
-constexpr int kMostRepeats = 1000;  // RE2's
+constexpr int kMostRepeats = 1000;  // as in RE2
 
 Ranges sorted(Ranges ranges) {
   std::ranges::sort(ranges);
@@ -47,7 +47,7 @@ Ranges complement(const Ranges& ranges) {
   return out;
 }
 
-/// \d \s \w and their opposites, which RE2 means in ASCII.
+/// \d \s \w and their opposites, which are ASCII in RE2.
 std::optional<Ranges> perl_class(char32_t letter) {
   switch (letter) {
     case 'd':
@@ -111,7 +111,7 @@ class Pattern {
     return text_[at_++];
   }
 
-  /// A number, up to one more than may be; nothing where there is none.
+  /// A number, at most kMostRepeats + 1; nothing where there is none.
   std::optional<int> count() {
     std::optional<int> out;
     while (peek() >= '0' && peek() <= '9') {
@@ -174,7 +174,7 @@ class Parser {
     return out;
   }
 
-  /// Up to \E everything stands for itself; what repeats takes the last.
+  /// Everything up to \E is literal; a repetition applies to the last code point.
   void add_quoted(RegexNode& out) {
     std::optional<RegexNode> last;
     while (!in_.at_end() && !in_.take(U"\\E")) {
@@ -184,7 +184,7 @@ class Parser {
     if (last) out.parts.push_back(repeated(std::move(*last)));
   }
 
-  /// One part, or nothing for what only sets flags.
+  /// One part, or nothing for a group that only sets flags.
   std::optional<RegexNode> atom() {
     const char32_t c = in_.get();
     switch (c) {
@@ -217,7 +217,7 @@ class Parser {
         while (in_.next("the > of a name") != '>') {
         }
       } else if (set_flags()) {
-        return std::nullopt;  // until the end of the group around
+        return std::nullopt;  // until the end of the enclosing group
       }
     }
     RegexNode out = alternatives();
@@ -226,7 +226,7 @@ class Parser {
     return out;
   }
 
-  /// Behind "(?": flags. True when they end with ), false with :.
+  /// Flags after "(?". True when they end with ), false with :.
   bool set_flags() {
     bool value = true;
     while (true) {
@@ -241,7 +241,7 @@ class Parser {
           flags_.dot_takes_newline = value;
           break;
         case 'U':
-          flags_.is_lazy = value;  // which match is found first does not matter here
+          flags_.is_lazy = value;  // the matcher needs no preference among matches
           break;
         case '-':
           value = false;
@@ -267,7 +267,7 @@ class Parser {
       } else if (!take_counts(least, most)) {
         return part;
       }
-      (void)in_.take(U"?");  // lazy: the same texts match
+      (void)in_.take(U"?");  // lazy: matches the same texts
       RegexNode out;
       out.kind = RegexNode::Kind::repeat;
       out.least = least;
@@ -278,7 +278,7 @@ class Parser {
     }
   }
 
-  /// {n}, {n,} or {n,m}; anything else is literal.
+  /// Parses {n}, {n,} or {n,m}; anything else is literal.
   bool take_counts(int& least, int& most) {
     const std::size_t start = in_.place();
     if (!in_.take(U"{")) return false;
@@ -310,7 +310,7 @@ class Parser {
     return literal(escaped_point());
   }
 
-  /// Behind a backslash: the code point it stands for.
+  /// The code point of an escape, after its backslash.
   char32_t escaped_point() {
     const char32_t c = in_.next("the character after \\");
     switch (c) {
@@ -409,7 +409,7 @@ class Parser {
     return true;
   }
 
-  /// With the other case of every letter.
+  /// Adds the other case of every letter.
   static Ranges folded(Ranges ranges) {
     constexpr char32_t kLastWithCase = 0x1FFFF;
     const std::size_t count = ranges.size();

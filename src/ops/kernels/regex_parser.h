@@ -21,12 +21,12 @@ struct RegexNode {
   static constexpr int kUnbounded = -1;
   Kind kind = Kind::empty;
   char assertion = 0;
-  std::vector<std::pair<char32_t, char32_t>> ranges;  ///< sorted, apart from each other
+  std::vector<std::pair<char32_t, char32_t>> ranges;  ///< sorted and disjoint
   std::vector<RegexNode> parts;
   int least = 0, most = kUnbounded;
 };
 
-/// Error{invalid} with the place of what is no expression; Error{unsupported} for Unicode classes.
+/// Error{invalid} with the position of a syntax error; Error{unsupported} for Unicode classes.
 [[nodiscard]] RegexNode parse_regex(std::string_view pattern);
 
 }  // namespace relayout

@@ -40,7 +40,7 @@ enum class Coordinates {
 
 constexpr int64_t kModesOpset = 11;  ///< Upsample and Resize 10 have no coordinate modes
 
-/// How one dim is resampled. `scale` is the factor given, or output over input where sizes were given.
+/// Resampling of one dim. `scale` is the given factor, or output over input where sizes are given.
 struct Axis {
   int64_t in = 0, out = 0;
   double scale = 1, roi_begin = 0, roi_end = 1;
@@ -72,7 +72,7 @@ std::string interpolation_of(const OpCall& call) {
   return mode;
 }
 
-/// Operands as the opset has them; an empty tensor counts as absent.
+/// Operands of the opset; an empty tensor counts as absent.
 struct ResizeOperands {
   const DatumInfo *roi = nullptr, *scales = nullptr, *sizes = nullptr;
 };
@@ -104,7 +104,7 @@ int64_t checked_size(const OpCall& call, double size) {
   return static_cast<int64_t>(size);
 }
 
-/// Output sizes from sizes given, under the policy for the aspect ratio.
+/// Output sizes from the given sizes, under the policy for the aspect ratio.
 void apply_sizes(const OpCall& call, const std::vector<int64_t>& sizes, const std::vector<std::size_t>& axes, std::vector<Axis>& plan) {
   const std::string policy = call.attributes.text("keep_aspect_ratio_policy", "stretch");
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller") reject(call, "keep_aspect_ratio_policy is not known");
@@ -125,7 +125,7 @@ void apply_sizes(const OpCall& call, const std::vector<int64_t>& sizes, const st
   }
 }
 
-/// Everything about the resampling, or nothing when an operand's contents are not known yet.
+/// The plan of the resampling, or nothing when an operand's contents are not known yet.
 std::optional<ResizePlan> plan_of(const OpCall& call, InputInfos inputs, const Dims& dims) {
   const ResizeOperands operands = operands_of(call, inputs);
   ResizePlan plan{{}, coordinates_of(call), interpolation_of(call)};
@@ -166,14 +166,14 @@ std::optional<ResizePlan> plan_of(const OpCall& call, InputInfos inputs, const D
     Axis& axis = plan.axes[axes[i]];
     if (!(scales[i] > 0) || !std::isfinite(scales[i])) reject(call, "a scale is not positive");
     axis.scale = scales[i];
-    // The roi may crop anything: ONNX's own shape inference has it so, and other runtimes too.
-    // The product is one of floats (ONNX's shape inference): 0.7 · 10 is 7, although 0.7f is less than 0.7.
+    // Output sizes ignore the roi, as in ONNX's own shape inference and other runtimes. The product is computed in floats (ONNX's shape
+    // inference): 0.7 · 10 is 7, although 0.7f is less than 0.7.
     axis.out = checked_size(call, std::floor(double{static_cast<float>(axis.in) * static_cast<float>(scales[i])}));
   }
   return plan;
 }
 
-/// The place of output position x in the input. `width` is the output's size before it was cut to an integer.
+/// The position of output position x in the input. `width` is the output's size before truncation to an integer.
 double source_coordinate(Coordinates mode, const Axis& axis, int64_t position) {
   const auto x = static_cast<double>(position), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
   const double width = axis.scale * in;
@@ -202,7 +202,6 @@ bool is_identity(const ResizePlan& plan, const Axis& axis) {
   return axis.in == axis.out && axis.scale == 1 && whole && plan.coordinates != Coordinates::tf_half_pixel_for_nn;
 }
 
-/// How a coordinate between two inputs is rounded.
 using Rounding = double (*)(double);
 
 Rounding nearest_rounding(const OpCall& call) {
@@ -215,7 +214,7 @@ Rounding nearest_rounding(const OpCall& call) {
   reject(call, "nearest_mode is not known");
 }
 
-/// The input positions that the outputs along one dim are copies of.
+/// The input positions that the outputs along one dim copy.
 std::vector<int64_t> nearest_positions(const ResizePlan& plan, const Axis& axis, Rounding rounding) {
   const bool stays = is_identity(plan, axis);
   std::vector<int64_t> positions;
@@ -245,12 +244,12 @@ Filter filter_of(const OpCall& call, const ResizePlan& plan) {
           double{call.attributes.real("cubic_coeff_a", -0.75F)}};
 }
 
-/// Inputs around each output's coordinate, an even number of them. The neighbour to its left counts as nearest; an antialiasing filter is
-/// stretched by 1 / scale.
+/// Inputs around each output's coordinate, an even number of them. Of two neighbours the left one counts as nearest; an antialiasing filter
+/// is stretched by 1 / scale.
 ResizeTaps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axis) {
   const double stretch = filter.antialias ? std::min(axis.scale, 1.0) : 1;
   const double reach = std::ceil((filter.cubic ? 2 : 1) / stretch);  // at most a few lengths of the input, as there is an output
-  const double limit = static_cast<double>(axis.in) + 1;             // farther out the edge is all there is
+  const double limit = static_cast<double>(axis.in) + 1;             // farther out there is only the edge
   const bool normalizes = filter.antialias || filter.exclude_outside;
   ResizeTaps taps{axis.in, axis.out, static_cast<int64_t>(2 * reach), {}, {}};
   taps.at.assign(as_size(taps.count * axis.out), axis.in);
@@ -278,7 +277,7 @@ ResizeTaps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axi
   return taps;
 }
 
-/// out[k] += a · x[k] + b · y[k], one after the other; onto zeros when `begins`.
+/// out[k] += a · x[k] + b · y[k], one after the other; starts from zeros when `begins`.
 RELAYOUT_VECTORIZE void add_two_rows(bool begins, const double* x, double a, const double* y, double b, int64_t count, double* out) {
   if (begins) {
     for (int64_t k = 0; k < count; ++k) out[k] = (0.0 + a * x[k]) + b * y[k];
@@ -287,7 +286,7 @@ RELAYOUT_VECTORIZE void add_two_rows(bool begins, const double* x, double a, con
   }
 }
 
-/// The same with each element's own weight and place.
+/// As add_two_rows(), with a weight and a position for each element.
 RELAYOUT_VECTORIZE void add_two_taps(bool begins, const double* line, const int64_t* at, const double* weights, int64_t count,
                                      double* out) {
   if (begins) {
@@ -301,13 +300,14 @@ RELAYOUT_VECTORIZE void round_row(double* row, int64_t count) {
   for (int64_t k = 0; k < count; ++k) row[k] = std::nearbyint(row[k]);
 }
 
-/// One dim resampled, with `outer` lines before it and `inner` positions behind it, each of as many elements as are run at a time.
+/// Resampling of one dim, with `outer` lines outside it and `inner` positions inside it, each of as many elements as are processed at a
+/// time.
 struct Pass {
   int64_t outer = 1, inner = 1;
   ResizeTaps taps;
 };
 
-/// A pass over `inner` elements behind the dim.
+/// One line of a pass, with `inner` elements inside the dim.
 struct Line {
   int64_t inner = 1;
   const ResizeTaps& taps;
@@ -316,8 +316,8 @@ struct Line {
   [[nodiscard]] int64_t result_length() const { return taps.out * inner; }
   [[nodiscard]] int64_t row_length() const { return inner == 1 ? taps.out : inner; }
 
-  /// Rows of row_length() are made where begin(offset) says, and told to finish(offset, row). `zeros` are `inner` zeros; where that is
-  /// 1, `source` has one behind its elements.
+  /// Computes rows of row_length() at the addresses begin(offset) and calls finish(offset, row). `zeros` are `inner` zeros; where that is
+  /// 1, `source` has a zero after its elements.
   template <class Begin, class Finish>
   void run(const double* source, const double* zeros, const Begin& begin, const Finish& finish) const {
     if (inner == 1) {
@@ -339,17 +339,17 @@ struct Line {
   }
 };
 
-/// All that interpolates one tensor into another. The dims are those of memory, the outermost first: `blocks` of them before the first
-/// that changes, `tail` elements behind the last.
+/// The interpolation of one tensor into another. The dims are in memory order, the outermost first: `blocks` is their product before the
+/// first changed one, `tail` the number of elements after the last.
 struct Resampling {
   DataType type{};
   int64_t blocks = 1, tail = 1;
   int64_t source_block = 0, result_block = 0;  ///< elements
-  std::vector<Pass> passes;                    ///< the innermost dim of the tensor that changes first
+  std::vector<Pass> passes;                    ///< from the innermost changed dim of the tensor outwards
 };
 
-/// Passes over one block, `width` of its tail at a time. Elements come from `x` and go to `out`, in double between the two; integers
-/// are rounded to nearest.
+/// Passes over one block, `width` of its tail at a time. Elements are read from `x` and written to `out`, in double between the two;
+/// integers are rounded to nearest.
 class BlockResampler {
  public:
   BlockResampler(const Resampling& what, int64_t width) : what_(what), width_(width), size_(element_stride(what.type)) {
@@ -387,8 +387,8 @@ class BlockResampler {
   }
   [[nodiscard]] Line line_of(const Pass& pass) const { return {pass.inner * width_, pass.taps}; }
 
-  /// Runs of elements that lie together: all where the whole tail is taken, else `width` at a time. work(offset among the elements that
-  /// are taken, bytes from the first of them in the tensor, count)
+  /// Contiguous runs of elements: all where the whole tail is processed, else `width` at a time. work(offset among the processed elements,
+  /// bytes from the first of them in the tensor, count)
   template <class Work>
   void each_run(int64_t first, int64_t count, const Work& work) const {
     if (width_ == what_.tail) return work(0, first * size_, count);
@@ -402,7 +402,7 @@ class BlockResampler {
     return line_.data();
   }
 
-  /// Elements of an earlier pass, with a zero behind them where one is needed.
+  /// Elements of an earlier pass, followed by a zero where one is needed.
   const double* kept(const Line& line, const double* values) {
     if (line.inner > 1) return values;
     std::copy_n(values, line.source_length(), line_.data());
@@ -411,7 +411,7 @@ class BlockResampler {
   }
 
   void put(double* row, int64_t length, std::byte* out, int64_t to) const {
-    if (!traits(what_.type).is_float) round_row(row, length);  // what leaves the range is held at its bounds
+    if (!traits(what_.type).is_float) round_row(row, length);  // the store saturates
     each_run(to, length, [&](int64_t at, int64_t bytes, int64_t count) { store(what_.type, out + bytes, 1, count, row + at); });
   }
 
@@ -420,7 +420,7 @@ class BlockResampler {
   std::vector<double> first_, second_, line_, row_, zeros_;
 };
 
-/// The dims of a tensor in the order of memory, the outermost first.
+/// The dims of a tensor in memory order, the outermost first.
 std::vector<int64_t> memory_order(const Tensor& tensor) {
   std::vector<int64_t> order(tensor.dims().size());
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -428,7 +428,7 @@ std::vector<int64_t> memory_order(const Tensor& tensor) {
   return order;
 }
 
-/// `order`: the dims of the tensor in the order of memory.
+/// `order`: the dims of the tensor in memory order.
 Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Tensor& x, const std::vector<int64_t>& order) {
   Resampling out{x.type(), 1, 1, 1, 1, {}};
   const auto is_changed = [&](int64_t dim) { return !is_identity(plan, element_at(plan.axes, dim)); };
@@ -441,7 +441,7 @@ Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Ten
     if (dim >= back) out.tail *= size;
     if (dim >= front && dim < back) dims.push_back(size);
   }
-  std::vector<std::size_t> changed;  // places in `dims`
+  std::vector<std::size_t> changed;  // positions in `dims`
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (is_changed(front[static_cast<std::ptrdiff_t>(i)])) changed.push_back(i);
   }
@@ -457,7 +457,7 @@ Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Ten
   return out;
 }
 
-/// Elements of a tail that are run at a time: what the passes keep between them then stays in a near cache.
+/// Elements of a tail that are processed at a time: intermediate results then stay in a near cache.
 constexpr int64_t kTailWidth = 64;
 
 void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, const Tensor& out) {
@@ -486,7 +486,7 @@ void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, co
   result.finish(call.threads);
 }
 
-/// tf_crop_and_resize: outputs whose coordinate lies outside the input in any dim have one fixed value.
+/// tf_crop_and_resize: outputs whose coordinate is outside the input in any dim have one fixed value.
 void fill_outside(const OpCall& call, const ResizePlan& plan, const Tensor& out) {
   Tensor value(out.type(), {});
   store_one(out.type(), value.bytes(), double{call.attributes.real("extrapolation_value", 0)});

@@ -1,4 +1,4 @@
-// Reading between pixels: GridSample, AffineGrid, RoiAlign and MaxRoiPool.
+// Interpolation between pixels: GridSample, AffineGrid, RoiAlign and MaxRoiPool.
 
 #include <algorithm>
 #include <array>
@@ -54,7 +54,7 @@ Sampling sampling_of(const OpCall& call) {
   return sampling;
 }
 
-/// Mirrors x at both borders until it lies between them.
+/// Mirrors x at both borders until it is between them.
 double reflected(double x, double low, double high) {
   const double span = high - low;
   if (!(span > 0)) return low;
@@ -66,13 +66,13 @@ double reflected(double x, double low, double high) {
   return near ? high - rest : low + rest;
 }
 
-/// One input position and its weight along one dim; none when the position is outside and zeros are padded.
+/// One input position and its weight along one dim.
 struct Sample {
   int64_t position = 0;
   double weight = 0;
 };
 
-/// Those of one coordinate, kept without an allocation.
+/// The samples of one coordinate, without an allocation; none outside when zeros are padded.
 class Samples {
  public:
   void add(Sample sample) { list_[count_++] = sample; }
@@ -85,7 +85,7 @@ class Samples {
   std::size_t count_ = 0;
 };
 
-/// The position at which pixel `i` is read.
+/// The input position of pixel `i`, after padding.
 std::optional<int64_t> pixel(const Sampling& sampling, double i, int64_t size) {
   const auto last = static_cast<double>(size - 1);
   if (i >= 0 && i <= last) return static_cast<int64_t>(i);
@@ -103,7 +103,7 @@ double cubic_weight(double distance) {
   return x < 2 ? ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA : 0;
 }
 
-/// The inputs along one dim that a normalized coordinate in [−1, 1] reads.
+/// The inputs along one dim for a normalized coordinate in [−1, 1].
 Samples samples_at(const Sampling& sampling, double coordinate, int64_t size) {
   const auto length = static_cast<double>(size);
   double x = sampling.align_corners ? (coordinate + 1) / 2 * (length - 1) : ((coordinate + 1) * length - 1) / 2;
@@ -133,13 +133,13 @@ Samples samples_at(const Sampling& sampling, double coordinate, int64_t size) {
   return samples;
 }
 
-/// Products of the weights over all dims, with the offsets that they are read from.
+/// An offset into the input and the product of the weights over all dims.
 struct WeightedOffset {
   int64_t offset = 0;
   double weight = 1;
 };
 
-/// Appends those of one position, a coordinate per dim.
+/// Appends the weighted offsets of one position, given the samples per dim.
 void combine(std::span<const Samples> samples, std::span<const int64_t> strides, std::vector<WeightedOffset>& all) {
   const std::size_t first = all.size();
   all.push_back({0, 1});
@@ -147,7 +147,7 @@ void combine(std::span<const Samples> samples, std::span<const int64_t> strides,
     const std::span<const Sample> each = samples[i].all();
     const std::size_t before = all.size() - first;
     all.resize(first + before * each.size());
-    for (std::size_t j = each.empty() ? 0 : before; j-- > 0;) {  // from behind: nothing is written over before it is read
+    for (std::size_t j = each.empty() ? 0 : before; j-- > 0;) {  // backwards, so that nothing is overwritten before it is read
       const WeightedOffset one = all[first + j];
       for (std::size_t k = each.size(); k-- > 0;) {
         all[first + j * each.size() + k] = {one.offset + each[k].position * strides[i], one.weight * each[k].weight};
@@ -156,7 +156,7 @@ void combine(std::span<const Samples> samples, std::span<const int64_t> strides,
   }
 }
 
-/// Weighted sums of one position for all channels.
+/// Stores the weighted sums of one position for all channels.
 void store_channels(const Tensor& x, int64_t image_offset, const std::vector<WeightedOffset>& inputs, const Tensor& out,
                     int64_t out_offset) {
   const int64_t channels = x.dims()[1], size = element_stride(x.type());
@@ -206,7 +206,7 @@ Inferred infer_grid_sample(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, std::move(dims));
 }
 
-/// The grid names positions in the order x, y, z: the last dim first.
+/// The grid holds positions in the order x, y, z: the last dim first.
 void grid_sample(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &grid = tensor_at(inputs, 1), &out = outputs[0]->tensor;
   if (out.element_count() == 0) return;
@@ -276,7 +276,7 @@ int64_t pooled_size(const OpCall& call, std::string_view name) {
   return size;
 }
 
-/// How a region of interest is cut into bins and each bin sampled, in one dim.
+/// The bins of a region of interest and the samples of each bin, in one dim.
 struct RoiAxis {
   double start = 0, bin = 0;
   int64_t samples = 0, size = 0;
@@ -297,7 +297,7 @@ RoiAxis roi_axis(const OpCall& call, double begin, double end, int64_t bins, int
   return {begin * scale - offset, bin, ratio > 0 ? ratio : static_cast<int64_t>(std::max(std::ceil(bin), 0.0)), size};
 }
 
-/// The two inputs around a position; nothing when it lies more than one element outside.
+/// The two inputs around a position; nothing when it is more than one element outside.
 Samples roi_samples(double x, int64_t size) {
   Samples samples;
   if (!(x >= -1 && x <= static_cast<double>(size))) return samples;
@@ -384,11 +384,11 @@ Inferred infer_max_roi_pool(const OpCall& call, InputInfos inputs) {
 
 namespace {
 
-/// Where the bins of one side of a region begin and end: regions rounded to whole elements, both ends inside, cut into bins that may
-/// overlap (Girshick, Fast R-CNN, 2015).
+/// Begin and end of the bins of one side of a region. Regions are rounded to whole elements, include both ends, and are divided into bins
+/// that may overlap (Girshick, Fast R-CNN, 2015).
 std::vector<Span> roi_bins(double begin, double end, int64_t bins, int64_t size) {
   const double first = std::round(begin), width = std::max(std::round(end) - first + 1, 1.0) / static_cast<double>(bins);
-  const auto clamp = [&](double v) { return v > 0 ? static_cast<int64_t>(std::min(v, static_cast<double>(size))) : 0; };  // NaN is 0
+  const auto clamp = [&](double v) { return v > 0 ? static_cast<int64_t>(std::min(v, static_cast<double>(size))) : 0; };  // NaN becomes 0
   std::vector<Span> spans;
   for (int64_t bin = 0; bin < bins; ++bin) {
     spans.push_back(
@@ -402,8 +402,8 @@ T larger(T a, T b) {
   return b > a || b != b ? b : a;
 }
 
-/// Largest elements of each bin of one plane, `width` wide: those of a bin's rows first, column by column, which `line` has room for. NaN
-/// counts as largest; an empty bin gives 0.
+/// Largest elements of each bin of one plane, `width` wide. First reduces the rows of a bin column by column into `line`. NaN counts as
+/// largest; an empty bin gives 0.
 template <class T>
 void pool_bins(const T* plane, int64_t width, const std::vector<Span>& rows, const std::vector<Span>& columns, T* line, T* out) {
   const int64_t begin = columns.front().begin, end = columns.back().end;

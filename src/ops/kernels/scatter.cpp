@@ -52,8 +52,8 @@ T combined(Combine how, T old, T update) {
   return update;
 }
 
-/// to[place(i)] combined with from[i · from_stride], one i after the other; both have the type, places are in elements. Every
-/// combination is one operation, so that the exact domain rounds as the wide one would.
+/// Combines to[place(i)] with from[i · from_stride], one i after the other; both have the type, places are in elements. Every combination
+/// is one operation, so that the exact domain rounds as the wide one would.
 template <class PlaceOf>
 void combine_elements(Combine how, DataType type, std::byte* to, const std::byte* from, int64_t from_stride, int64_t count,
                       const PlaceOf& place_of) {
@@ -81,13 +81,12 @@ void combine_elements(Combine how, DataType type, std::byte* to, const std::byte
   });
 }
 
-/// The updates, and the places that they go to.
 struct Scattering {
   const Tensor &indices, &updates, &out;
   Combine how;
 };
 
-/// The result begins as a copy of the data.
+/// Copies the data to the output, which the updates then change.
 Scattering begin_scatter(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& out = outputs[0]->tensor;
   copy_elements(call.threads, out, tensor_at(inputs, 0));
@@ -120,7 +119,7 @@ Inferred infer_scatter_elements(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(data.type, data.dims));
 }
 
-/// Elements are taken in row-major order of the indices: the last of equal indices wins, or all are combined.
+/// Processes elements in row-major order of the indices: of equal indices the last wins, or all are combined.
 void scatter_elements(const OpCall& call, InputData inputs, OutputData outputs) {
   const auto& [indices, updates, out, how] = begin_scatter(call, inputs, outputs);
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", 0), out.dims().size());

@@ -1,4 +1,4 @@
-// NonZero, Compress, Unique and OneHot: results whose size or contents are positions.
+// NonZero, Compress, Unique and OneHot: results whose size or contents depend on positions.
 
 #include <algorithm>
 #include <array>
@@ -25,13 +25,13 @@
 namespace relayout::kernels {
 namespace {
 
-/// A tensor with one output's worth of positions: [rank or more, count] filled row by row.
+/// Stores values as one column of a matrix of positions.
 void store_column(const Tensor& out, int64_t column, const Dims& values) {
   auto* to = out.data<int64_t>() + column * out.strides()[1];
   for (std::size_t i = 0; i < values.size(); ++i) to[static_cast<int64_t>(i) * out.strides()[0]] = values[i];
 }
 
-/// Calls visit(index) for the positions that are not zero, in row-major order.
+/// Calls visit(index) for the elements that are not zero, in row-major order.
 template <class Visit>
 void for_each_non_zero(const Tensor& x, const Visit& visit) {
   const int64_t size = element_stride(x.type());
@@ -60,7 +60,7 @@ void non_zero(const OpCall&, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// Positions where a condition holds; elements beyond `size` do not count.
+/// Positions where a condition is true; elements beyond `size` do not count.
 std::vector<int64_t> chosen_positions(const Tensor& condition, int64_t size) {
   const Tensor dense = contiguous(condition);
   const int64_t length = std::min(size, dense.element_count());
@@ -93,7 +93,7 @@ Inferred infer_compress(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(x.type, std::move(dims)));
 }
 
-/// Without an axis the input counts as flat.
+/// Without an axis the input is flattened.
 void compress(const OpCall& call, InputData inputs, OutputData outputs) {
   Tensor x = tensor_at(inputs, 0);
   std::size_t axis = 0;
@@ -109,7 +109,7 @@ void compress(const OpCall& call, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// Result of Unique: for each distinct slice its first place and how often it occurs, and for each slice which it is.
+/// Result of Unique: the first position and the number of each distinct slice, and for each slice the index of its distinct one.
 struct Distinct {
   std::vector<int64_t> first, inverse, counts;
 };
@@ -122,12 +122,12 @@ bool is_less(const T& a, const T& b) {
     return a < b;
 }
 
-/// Numbers of slices of `length` elements each in the order of their elements, equal ones in their own order.
+/// Indices of slices of `length` elements each, sorted by their elements; equal slices keep their order.
 template <class T>
 std::vector<int64_t> sorted_slices(const std::vector<T>& elements, int64_t slices, int64_t length) {
   std::vector<int64_t> order(as_size(slices));
   std::iota(order.begin(), order.end(), int64_t{0});
-  if (length == 1) {  // close by each other, elements sort several times faster
+  if (length == 1) {  // adjacent elements sort several times faster
     std::vector<std::pair<T, int64_t>> pairs;
     pairs.reserve(elements.size());
     for (const int64_t i : order) pairs.emplace_back(element_at(elements, i), i);
@@ -144,7 +144,6 @@ std::vector<int64_t> sorted_slices(const std::vector<T>& elements, int64_t slice
   return order;
 }
 
-/// `slices` of `length` elements each.
 template <class T>
 Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t length, bool sorted) {
   const auto slice = [&](int64_t i) { return elements.begin() + static_cast<std::ptrdiff_t>(i * length); };
@@ -152,7 +151,7 @@ Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t
     return std::lexicographical_compare(slice(a), slice(a) + length, slice(b), slice(b) + length, is_less<T>);
   };
   std::vector<int64_t> order = sorted_slices(elements, slices, length);
-  std::vector<int64_t> leaders;  // first place of each run of equals, in sorted order
+  std::vector<int64_t> leaders;  // first position of each run of equals, in sorted order
   std::vector<std::size_t> run(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i == 0 || less(order[i - 1], order[i])) leaders.push_back(order[i]);
@@ -175,7 +174,7 @@ Distinct distinct_slices(const std::vector<T>& elements, int64_t slices, int64_t
   return result;
 }
 
-/// The input with the axis in front (flat without an axis), dense.
+/// The input, dense, with the axis moved to the front (flat without an axis).
 Tensor slices_of(const OpCall& call, const Tensor& x) {
   const auto axis = call.attributes.integer("axis");
   if (!axis) return contiguous(x).view({x.element_count()}, {1});
@@ -261,7 +260,7 @@ Inferred infer_one_hot(const OpCall& call, InputInfos inputs) {
   return one(call, values.type, std::move(dims));
 }
 
-/// Index −depth ≤ i < depth sets one element; others set none.
+/// An index with −depth ≤ i < depth sets one element; other indices set none.
 void one_hot(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& indices = tensor_at(inputs, 0);
   const Tensor& values = tensor_at(inputs, 2);

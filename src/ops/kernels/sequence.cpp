@@ -20,7 +20,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// A tensor with storage of its own: what a sequence holds must outlive the arena.
+/// A tensor with storage of its own: elements of a sequence must outlive the arena.
 Datum owned_copy(const OpCall& call, const Tensor& tensor) {
   Tensor copy(tensor.type(), tensor.dims());
   copy_elements(call.threads, copy, tensor);
@@ -57,12 +57,12 @@ std::optional<std::vector<int64_t>> part_sizes(const OpCall& call, InputInfos in
   return sizes;
 }
 
-/// Whether parts lose the axis: only without `split`, and not with keepdims.
+/// Whether parts lose the axis: only without `split` and with keepdims = 0.
 bool drops_axis(const OpCall& call, bool has_split) {
   return !has_split && call.attributes.integer("keepdims", 1) == 0;
 }
 
-/// A place in a sequence of `size` elements, counted from its end when negative; behind the last element only where that may be.
+/// A position in a sequence of `size` elements, counted from its end when negative; the end itself only if `may_be_end`.
 std::size_t position_in(const OpCall& call, int64_t position, std::size_t size, bool may_be_end = false) {
   const auto count = static_cast<int64_t>(size);
   if (position < -count || position >= count + (may_be_end ? 1 : 0)) {
@@ -216,7 +216,7 @@ void sequence_length(const OpCall&, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// The place at which SequenceInsert puts an element (the end without a position), or the one that SequenceErase takes (the last).
+/// The position of the element that SequenceErase removes; by default the last.
 std::optional<std::size_t> position_operand(const OpCall& call, InputInfos inputs, std::size_t index, std::size_t choices) {
   const DatumInfo* position = optional_tensor_info(call, inputs, index, kIndexTypes);
   if (position == nullptr) return position_in(call, -1, choices);
@@ -224,7 +224,7 @@ std::optional<std::size_t> position_operand(const OpCall& call, InputInfos input
   return position_in(call, integer_of(call, *position->value), choices);
 }
 
-/// One choice more than elements: behind the last. −1 means before the last element, as in Python's insert.
+/// The position of an insertion, by default the end. −1 means before the last element, as in Python's insert.
 std::optional<std::size_t> insert_position(const OpCall& call, InputInfos inputs, std::size_t size) {
   const DatumInfo* position = optional_tensor_info(call, inputs, 2, kIndexTypes);
   if (position == nullptr) return size;
@@ -270,7 +270,7 @@ void sequence_erase(const OpCall& call, InputData inputs, OutputData outputs) {
   *outputs[0] = std::move(result);
 }
 
-/// Without an input the result is empty, its element type that of attribute `type`.
+/// Without an input the result is empty, with the element type of attribute `type`.
 Inferred infer_optional(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 0, 1);
   DatumInfo result;
@@ -300,7 +300,7 @@ Inferred infer_optional_has_element(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(DataType::boolean, {}));
 }
 
-/// A tensor or sequence counts as an optional that holds it; an absent input as an empty one.
+/// A tensor or sequence counts as an optional that holds it; an absent input as an empty optional.
 void optional_has_element(const OpCall&, InputData inputs, OutputData outputs) {
   const bool has = present(inputs, 0) && (inputs[0]->kind != Datum::Kind::optional || !inputs[0]->elements.empty());
   *outputs[0]->tensor.data<uint8_t>() = has ? 1 : 0;

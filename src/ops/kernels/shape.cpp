@@ -20,7 +20,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// axes of Squeeze and Unsqueeze: an attribute before opset 13, then an input.
+/// Operand `axes` of Squeeze and Unsqueeze: an attribute before opset 13, then an input.
 struct AxesOperand {
   bool given = false;
   bool known = true;
@@ -141,7 +141,7 @@ Inferred infer_reshape(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(input.type, std::move(dims)));
 }
 
-/// Any op whose output has the input's elements in the same order.
+/// Any operator whose output has the input's elements in the same order.
 void reshape(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& from = tensor_at(inputs, 0);
   const Tensor& to = outputs[0]->tensor;
@@ -249,7 +249,7 @@ Inferred infer_dropout(const OpCall& call, InputInfos inputs) {
   return all;
 }
 
-/// A copy unless input training_mode (opset 12) says otherwise; attribute is_test of opsets 1 and 6 is taken as set.
+/// A copy unless input training_mode (opset 12) is true; attribute is_test of opsets 1 and 6 is assumed to be set.
 void dropout(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& from = tensor_at(inputs, 0);
   const bool training = present(inputs, 2) && load_one<uint8_t>(DataType::boolean, tensor_at(inputs, 2).bytes()) != 0;

@@ -26,12 +26,12 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Finite numbers: the operator of the standard library looks for infinities first.
+/// Product of finite numbers: the standard library's operator tests for infinities first.
 Complex product(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Discrete Fourier transform of any length: Cooley and Tukey's splitting (An algorithm for the machine calculation of complex Fourier
+/// Discrete Fourier transform of any length: Cooley and Tukey's factorization (An algorithm for the machine calculation of complex Fourier
 /// series, 1965) by the prime factors of the length.
 class Fourier {
  public:
@@ -72,7 +72,7 @@ class Fourier {
       for (int64_t q = 0; q < prime; ++q) {
         const int64_t frequency = k + q * part;
         Complex sum = column[0];
-        int64_t turn = 0;  // frequency · r, in whole turns of `count`
+        int64_t turn = 0;  // frequency · r, modulo `count`
         for (int64_t r = 1; r < prime; ++r) {
           turn += frequency;
           if (turn >= count) turn -= count;
@@ -86,7 +86,7 @@ class Fourier {
   std::vector<Complex> roots_;
 };
 
-/// A tensor [.., 1 or 2]: real or complex numbers, read and written by their offset and the stride of one axis.
+/// Reads a line of a tensor [.., 1 or 2], real or complex numbers, by its offset and the stride of one axis.
 void read_line(const Tensor& x, int64_t offset, int64_t stride, int64_t count, std::vector<Complex>& line) {
   const std::byte* const from = x.bytes() + offset * element_stride(x.type());
   std::vector<double> part(as_size(count));
@@ -114,7 +114,7 @@ struct Transform {
   bool inverse = false, onesided = false;
 };
 
-/// Nothing when dft_length or axis is not known yet.
+/// The transform, or nothing when dft_length or axis is not known yet.
 std::optional<Transform> transform_of(const OpCall& call, InputInfos inputs) {
   const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
   if (x.dims.size() < 2 || x.dims.back() < 1 || x.dims.back() > 2)
@@ -178,7 +178,7 @@ Inferred infer_dft(const OpCall& call, InputInfos inputs) {
   return one(call, inputs[0]->type, std::move(dims));
 }
 
-/// One-sided: only the frequencies up to the middle go out, or (inverse) come in; the others are their conjugates.
+/// One-sided: only the frequencies up to the middle are output or, for the inverse, input; the others are their conjugates.
 void dft(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &out = outputs[0]->tensor;
   const Transform transform = *transform_of(call, KnownInfos(inputs).get());
@@ -206,7 +206,7 @@ void dft(const OpCall& call, InputData inputs, OutputData outputs) {
   });
 }
 
-/// [batch, frames, bins, 2]: real and imaginary parts.
+/// The result is [batch, frames, bins, 2]: real and imaginary parts.
 Inferred infer_stft(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 4);
   const auto frames = frames_of(call, inputs);
@@ -237,7 +237,7 @@ Inferred infer_window(const OpCall& call, InputInfos inputs) {
 
 namespace {
 
-/// a − b · cos(2πi / n) + c · cos(4πi / n); n is the size, less 1 for a symmetric window, which is 1 where it has one element.
+/// a − b · cos(2πi / n) + c · cos(4πi / n), where n is the size, minus 1 for a symmetric window. A symmetric window of one element is 1.
 void cosine_window(const OpCall& call, OutputData outputs, double a, double b, double c) {
   const Tensor& out = outputs[0]->tensor;
   const int64_t size = out.dims()[0];

@@ -23,7 +23,7 @@ struct Range {
   int64_t start = 0, step = 1, count = 0;
 };
 
-/// Indices clamped as numpy does.
+/// Clamps indices as numpy does.
 Range clamped(int64_t start, int64_t end, int64_t step, int64_t dim) {
   if (start < 0) start += dim;
   if (end < 0) end += dim;
@@ -45,7 +45,7 @@ struct SliceOperands {
   std::vector<int64_t> starts, ends, axes, steps;
 };
 
-/// One Range per axis, from contents of the operands.
+/// One Range per axis, from the contents of the operands.
 std::vector<Range> slice_ranges(const OpCall& call, const Dims& dims, SliceOperands operands) {
   const std::size_t count = operands.starts.size();
   if (operands.axes.empty()) {
@@ -100,7 +100,7 @@ Tensor sliced(const Tensor& tensor, const std::vector<Range>& ranges) {
   return tensor.view(std::move(dims), std::move(strides), empty ? 0 : offset);
 }
 
-/// The part [begin, begin + count) of one axis.
+/// The elements [begin, begin + count) of one axis.
 Tensor part(const Tensor& tensor, std::size_t axis, int64_t begin, int64_t count) {
   Dims dims = tensor.dims();
   dims[axis] = count;
@@ -291,7 +291,7 @@ Inferred infer_tile(const OpCall& call, InputInfos inputs) {
   return one(call, input.type, std::move(dims));
 }
 
-/// Each dim of the result is cut into (repeat, position); the input does not move along the repeats.
+/// Each dim of the result is split into (repeat, position); the input has stride 0 along the repeats.
 void tile(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& from = tensor_at(inputs, 0);
   const Tensor& to = outputs[0]->tensor;

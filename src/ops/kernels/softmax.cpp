@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax and Hardmax along an axis (before opset 13: along all from an axis on).
+// Softmax, LogSoftmax and Hardmax along an axis (before opset 13: along all axes from `axis` on).
 
 #include <algorithm>
 #include <array>
@@ -21,14 +21,14 @@
 namespace relayout::kernels {
 namespace {
 
-/// Before opset 13 the dims from `axis` on count as one.
+/// Before this opset the dims from `axis` on count as one.
 constexpr int64_t kOneAxisOpset = 13;
 
 std::size_t softmax_axis(const OpCall& call, std::size_t rank) {
   return normal_axis(call, call.attributes.integer("axis", call.opset < kOneAxisOpset ? 1 : -1), rank);
 }
 
-/// Dims that a line runs over.
+/// Flags of the dims that form a line.
 std::vector<bool> line_dims(const OpCall& call, std::size_t rank) {
   std::vector<bool> along(rank, false);
   const std::size_t axis = softmax_axis(call, rank);
@@ -56,7 +56,7 @@ void map_lines(const OpCall& call, InputData inputs, OutputData outputs, const T
   });
 }
 
-/// −∞ of nothing, NaN if there is one.
+/// Largest value; −∞ if there is none, NaN if any is NaN.
 double maximum_of(const double* values, int64_t count) {
   return extreme_of(values, count, -std::numeric_limits<double>::infinity(), [](double a, double b) { return a > b; });
 }

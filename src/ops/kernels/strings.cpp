@@ -51,7 +51,7 @@ void string_concat(const OpCall&, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// As Python's str.split: between delimiters, or between runs of white space when there is none.
+/// Splits as Python's str.split: at the delimiter, or at runs of white space when there is none.
 std::vector<std::string_view> split_text(std::string_view text, std::string_view delimiter, std::optional<int64_t> most) {
   constexpr std::string_view kBlanks = " \t\n\r\f\v";
   std::vector<std::string_view> out;
@@ -75,7 +75,7 @@ std::vector<std::string_view> split_text(std::string_view text, std::string_view
   }
 }
 
-/// Parts of every string; the views are into the tensor.
+/// Parts of every string, as views into the tensor.
 std::vector<std::vector<std::string_view>> split_all(const OpCall& call, const Tensor& dense) {
   const std::string delimiter = call.attributes.text("delimiter", "");
   const auto most = call.attributes.integer("maxsplit");
@@ -128,7 +128,7 @@ std::string mapped(std::string_view text, char32_t (*map)(char32_t)) {
   return encode_utf8(points);
 }
 
-/// The strings that remain.
+/// The normalized strings without stopwords, or one empty string.
 std::vector<std::string> normalized(const OpCall& call, const Tensor& tensor) {
   const bool exact = call.attributes.integer("is_case_sensitive", 0) != 0;
   const std::string action = call.attributes.text("case_change_action", "NONE");
@@ -182,7 +182,7 @@ void regex_full_match(const OpCall& call, InputData inputs, OutputData outputs) 
 
 namespace {
 
-/// The n-grams of a TfIdfVectorizer's pool, by their tokens' numbers.
+/// The n-grams of a TfIdfVectorizer's pool, as numbers of tokens.
 class NgramPool {
  public:
   explicit NgramPool(const OpCall& call) : indexes_(call.attributes.integers("ngram_indexes")), weights_(call.attributes.reals("weights")) {
@@ -207,7 +207,7 @@ class NgramPool {
   [[nodiscard]] int64_t width() const { return width_; }
   [[nodiscard]] bool takes_strings() const { return integers_.empty(); }
 
-  /// A token's number, -1 for one that is in no n-gram.
+  /// A token's number; −1 for a token that is in no n-gram.
   [[nodiscard]] int64_t token(const std::string& text) const { return find(text_numbers_, text); }
   [[nodiscard]] int64_t token(int64_t value) const { return find(integer_numbers_, value); }
 

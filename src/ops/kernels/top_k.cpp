@@ -38,7 +38,7 @@ std::vector<bool> only(std::size_t axis, std::size_t rank) {
   return along;
 }
 
-/// Room for a line; short ones do not allocate.
+/// A buffer for a line; short lines do not allocate.
 template <class T>
 class LineBuffer {
  public:
@@ -52,7 +52,7 @@ class LineBuffer {
   std::unique_ptr<T[]> far_;
 };
 
-/// Position of the first element that `wanted` holds for, or `count`.
+/// Position of the first element for which `wanted` is true, or `count`.
 template <class T, class Wanted>
 RELAYOUT_VECTORIZE static int64_t position_of(const T* values, int64_t count, Wanted wanted) {
   constexpr int64_t kBlock = 64;
@@ -77,7 +77,7 @@ int64_t best_position(const T* values, int64_t count, bool largest, bool last) {
   return at;
 }
 
-/// Runs f with a line's elements in memory, or read into a buffer.
+/// Runs f on a line's elements in memory, or in a buffer.
 template <class F>
 void with_line(const Tensor& x, const AxisLine& line, const std::byte* data, int64_t length, const F& f) {
   if (x.type() == DataType::float32 && line.strides[0] == 1) return f(reinterpret_cast<const float*>(data));
@@ -96,7 +96,7 @@ template <class T>
     return false;
 }
 
-/// Takes element k of each line into the best so far.
+/// Updates the best of each line with its element k.
 template <class T>
 RELAYOUT_VECTORIZE void select_row(const void* row, int32_t k, bool largest, bool last, int64_t lines, void* best, int32_t* at) {
   const auto run = [&, values = static_cast<const T*>(row), kept = static_cast<T*>(best)](const auto& is_better) {
@@ -113,7 +113,7 @@ RELAYOUT_VECTORIZE void select_row(const void* row, int32_t k, bool largest, boo
   run(std::less<>{});
 }
 
-/// The best position along a dim for many lines side by side. The first NaN wins.
+/// The best position along a dim, for many lines in parallel lanes. The first NaN wins.
 void select_across(int threads, const Tensor& x, std::size_t axis, const Operand& out, bool largest, bool last) {
   Dims dims = x.dims();
   const auto length = static_cast<int32_t>(dims[axis]);
@@ -138,7 +138,7 @@ void select_across(int threads, const Tensor& x, std::size_t axis, const Operand
   });
 }
 
-/// Whether lines are taken side by side: where they lie closer together than the elements of one, or are short.
+/// Whether lines are processed in parallel lanes: where their elements are far apart, or where lines are short.
 bool goes_across(const Tensor& x, std::size_t axis) {
   constexpr int64_t kShortLine = 32, kFewLines = 8;
   return (x.strides()[axis] >= kFewLines || x.dims()[axis] < kShortLine) && x.dims()[axis] <= INT32_MAX;
@@ -161,14 +161,14 @@ void select_best(const OpCall& call, InputData inputs, OutputData outputs, bool 
       });
 }
 
-/// An element of a line, by its place in the order that is asked for: lower keys first, then lower indices.
+/// An element of a line, ordered by lower keys first, then lower indices.
 struct Ranked {
   uint64_t key;
   int64_t index;
   bool operator<(const Ranked& other) const { return key != other.key ? key < other.key : index < other.index; }
 };
 
-/// A key that orders as the values do, NaN above all numbers and −0 with 0; backwards for the largest first.
+/// A key with the order of the values, NaN above all numbers and −0 equal to 0; reversed when the largest is first.
 template <class T>
 [[gnu::always_inline]] inline uint64_t rank_key(T value, bool largest) {
   constexpr uint64_t kSign = uint64_t{1} << 63U;
@@ -183,7 +183,7 @@ template <class T>
   return largest ? ~key : key;
 }
 
-/// The first `k` of a line in `ranked`, which has room for all; few are kept in order while the line goes by.
+/// Writes the first `k` of a line to `ranked`, which has room for the whole line; a small `k` is kept sorted during the scan.
 template <class T>
 void rank_line(const T* values, int64_t count, int64_t k, bool largest, Ranked* ranked) {
   constexpr int64_t kFew = 64;
@@ -194,7 +194,7 @@ void rank_line(const T* values, int64_t count, int64_t k, bool largest, Ranked* 
   }
   if (k == 1) {
     Ranked best = at(0);
-    for (int64_t i = 1; i < count; ++i) {  // without a branch: which is better cannot be foreseen
+    for (int64_t i = 1; i < count; ++i) {  // no branch: the better one is unpredictable
       const Ranked next = at(i);
       const bool taken = next.key < best.key;
       best.key = taken ? next.key : best.key;
@@ -265,7 +265,7 @@ Inferred infer_top_k(const OpCall& call, InputInfos inputs) {
   return all;
 }
 
-/// Largest (or smallest) first; among equals the lower index first. sorted = 0 allows any order, this one included.
+/// Largest (or smallest) first; of equals the lower index first. sorted = 0 allows any order, including this one.
 void top_k(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const std::size_t axis = normal_axis(call, call.attributes.integer("axis", -1), x.dims().size());

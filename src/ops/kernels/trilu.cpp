@@ -1,4 +1,4 @@
-// Trilu: the triangle of each matrix of a stack above or below a diagonal.
+// Trilu: the triangle above or below a diagonal of each matrix of a stack.
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +46,7 @@ void move_elements(const T* from, int64_t from_step, T* to, int64_t to_step, int
 
 }  // namespace
 
-/// Keeps what lies on or above (below, with upper = 0) diagonal k; zero elsewhere.
+/// Keeps elements on or above (below, with upper = 0) diagonal k; the others become zero.
 void trilu(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   const Tensor& out = outputs[0]->tensor;

@@ -1,4 +1,4 @@
-// Elementwise operators of one operand, in double where the type is real.
+// Elementwise operators of one operand, in double for real types.
 
 #include <cmath>
 #include <limits>
@@ -23,7 +23,7 @@ Inferred infer_same(const OpCall& call, InputInfos inputs, TypeSet types) {
   return results(call, tensor_of(input.type, input.dims));
 }
 
-/// A function of one real number: in double, rounded once.
+/// A function of one real number: computed in double, rounded once.
 template <class F>
 void map_real(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   map_elements<double, double>(call.threads, outputs[0]->tensor, f, tensor_at(inputs, 0));
@@ -37,7 +37,7 @@ void map_exact(const OpCall& call, InputData inputs, OutputData outputs, const F
   });
 }
 
-/// A test of each element. Of floats in float, which narrower ones are, and double.
+/// A test of each element. Floats of at most 32 bits are tested as float.
 template <class F>
 void map_test(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
   with_exact_domain(tensor_at(inputs, 0).type(), [&]<class Domain>(Domain) {
@@ -234,7 +234,7 @@ void selu(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [alpha, gamma](double x) { return x > 0 || std::isnan(x) ? gamma * x : gamma * alpha * std::expm1(x); });
 }
 
-/// NaN is neither above nor below (function body of Shrink 9): 0.
+/// NaN gives 0, as it is neither above nor below (function body of Shrink 9).
 void shrink(const OpCall& c, InputData in, OutputData out) {
   const double bias = c.attributes.real("bias", 0.0F);
   const double lambd = c.attributes.real("lambd", 0.5F);
@@ -246,7 +246,7 @@ void swish(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [alpha](double x) { return x * sigmoid_of(alpha * x); });
 }
 
-/// NaN is not above (function body of ThresholdedRelu 10): 0.
+/// NaN gives 0, as it is not above (function body of ThresholdedRelu 10).
 void thresholded_relu(const OpCall& c, InputData in, OutputData out) {
   const double alpha = c.attributes.real("alpha", 1.0F);
   map_real(c, in, out, [alpha](double x) { return x > alpha ? x : 0; });
@@ -274,7 +274,7 @@ void is_inf(const OpCall& c, InputData in, OutputData out) {
   const bool positive = c.attributes.integer("detect_positive", 1) != 0;
   const bool negative = c.attributes.integer("detect_negative", 1) != 0;
   map_test(c, in, out, [positive, negative](auto x) {
-    constexpr auto kInfinity = std::numeric_limits<decltype(x)>::infinity();  // of integers 0
+    constexpr auto kInfinity = std::numeric_limits<decltype(x)>::infinity();  // 0 for integers
     if constexpr (std::is_integral_v<decltype(x)>) return false;
     return (positive && x == kInfinity) || (negative && x == -kInfinity);
   });

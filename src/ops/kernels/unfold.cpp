@@ -1,4 +1,4 @@
-// Col2Im, MaxUnpool and DeformConv: windows that overlap when written, or lie off the grid when read.
+// Col2Im, MaxUnpool and DeformConv: windows that overlap when written, or are off the grid when read.
 
 #include <algorithm>
 #include <array>
@@ -67,7 +67,7 @@ Inferred infer_col2im(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, std::move(dims));
 }
 
-/// Values added to every `step`th number of lines that lie `line` apart.
+/// Adds values to every `step`th element of lines that are `line` apart.
 RELAYOUT_VECTORIZE void add_lines(double* to, int64_t line, int64_t step, const double* from, int64_t from_line, int64_t lines,
                                   int64_t count) {
   for (int64_t i = 0; i < lines; ++i) {
@@ -77,7 +77,7 @@ RELAYOUT_VECTORIZE void add_lines(double* to, int64_t line, int64_t step, const 
   }
 }
 
-/// Adds one row of columns, a value per block position, to the image at what tap `k` sees: by planes of the last two dims.
+/// Adds one row of columns, a value per block position, to the image at the positions of tap `k`, by planes of the last two dims.
 void add_row(const Folding& folding, const Dims& k, const double* row, double* image) {
   const Window& window = folding.window;
   const std::size_t last = folding.blocks.size() - 1, outer = last == 0 ? 0 : last - 1;
@@ -107,7 +107,7 @@ void add_row(const Folding& folding, const Dims& k, const double* row, double* i
   });
 }
 
-/// Sums the columns that an image was cut into at the places they came from.
+/// Adds the columns of an image back at their positions.
 void col2im(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &out = outputs[0]->tensor;
   if (out.element_count() == 0) return;
@@ -132,7 +132,7 @@ void col2im(const OpCall& call, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// The length that the window which was pooled would give back.
+/// Dims of the tensor before pooling, by the window's attributes.
 Dims unpooled_dims(const OpCall& call, const Dims& x) {
   const Dims input = spatial_dims(call, x);
   const Window window = window_of(call, input, {});
@@ -164,7 +164,7 @@ Inferred infer_max_unpool(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, std::move(dims));
 }
 
-/// Indices number the elements of the tensor that was pooled; a larger output_shape adds zeros behind each dim.
+/// Indices are positions in the tensor that was pooled; a larger output_shape adds zeros at the end of each dim.
 void max_unpool(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &indices = tensor_at(inputs, 1), &out = outputs[0]->tensor;
   fill_zero(out);
@@ -193,7 +193,6 @@ void max_unpool(const OpCall& call, InputData inputs, OutputData outputs) {
 
 namespace {
 
-/// Operands of DeformConv that belong together.
 struct Deformation {
   ConvolutionShape shape;
   int64_t offset_groups = 1;
@@ -206,8 +205,8 @@ Deformation deformation_of(const OpCall& call, const Dims& x, const Dims& w) {
   return result;
 }
 
-/// The four inputs around each sampling position, with bilinear weights: per corner one list over positions. What has no weight is read
-/// from the zero behind the plane.
+/// The four inputs around each sampling position, with bilinear weights: per corner one list over positions. An input without weight is
+/// read from the zero after the plane.
 struct Corners {
   std::array<std::vector<int64_t>, 4> offsets;
   std::array<std::vector<double>, 4> weights;
@@ -250,7 +249,7 @@ void sample(const Corners& corners, const double* plane, int64_t first, int64_t 
   sample(plane, offsets.data(), weights.data(), count, out);
 }
 
-/// Per offset group, tap and output position of one image.
+/// Corners per offset group, tap and output position of one image.
 Corners image_corners(const Deformation& deformation, const Tensor& x, const Tensor& offset, const Tensor* mask, int64_t image) {
   const Window& window = deformation.shape.window;
   const int64_t taps = window.taps();
@@ -276,7 +275,7 @@ Corners image_corners(const Deformation& deformation, const Tensor& x, const Ten
   return all;
 }
 
-/// Planes of one image, a zero behind each.
+/// Planes of one image, each followed by a zero.
 std::vector<double> image_planes(const Tensor& x, int64_t image) {
   const Dims dims{x.dims()[1], x.dims()[2], x.dims()[3]};
   const int64_t plane = dims[1] * dims[2] + 1;
@@ -309,7 +308,7 @@ Inferred infer_deform_conv(const OpCall& call, InputInfos inputs) {
   return one(call, x.type, dims);
 }
 
-/// A convolution whose taps are moved, and weighted, per output position.
+/// A convolution whose taps are shifted, and weighted, per output position.
 void deform_conv(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &w = tensor_at(inputs, 1), &out = outputs[0]->tensor;
   if (out.element_count() == 0) return;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char32_t kStrayByte = 0xDC00;
 
-/// Case mappings of all of Unicode, without touching the process's locale; null when the system lacks them.
+/// Case mappings of all of Unicode, independent of the process's locale; null when the system lacks them.
 locale_t case_locale() {
   static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   return locale;

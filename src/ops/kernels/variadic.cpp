@@ -21,7 +21,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// The larger (or smaller) of two; NaN wins.
+/// The larger (or smaller) of two; NaN if either is NaN.
 template <class T, class Better>
 [[gnu::always_inline]] inline T extreme(T x, T y, const Better& better) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -32,13 +32,12 @@ template <class T, class Better>
   }
 }
 
-/// Finishes with the total as it is.
 template <class T>
 void keep(int64_t count, T* out, const T* total) {
   if (out != total) std::copy_n(total, count, out);
 }
 
-/// out = fold of all inputs, each read as T, any number of operands; finish(count, out, total) writes each chunk's.
+/// out = fold of any number of inputs, each read as T; finish(count, out, total) writes each chunk of the result.
 template <class T, class Fold, class Finish>
 void fold_inputs(const OpCall& call, InputData inputs, const Tensor& out, Fold fold, Finish finish) {
   struct Work {

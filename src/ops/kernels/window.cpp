@@ -1,4 +1,4 @@
-// Windows of convolutions and pools: strides, dilations and pads from attributes, and the positions that they reach.
+// Windows of convolutions and pools: strides, dilations and pads from attributes, and the positions in reach.
 
 #include "ops/kernels/window.h"
 

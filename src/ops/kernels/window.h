@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// A window sliding over the spatial dims: what Conv, ConvTranspose and the pools share. One entry per spatial dim.
+/// A window sliding over the spatial dims, for Conv, ConvTranspose and the pools. One entry per spatial dim.
 struct Window {
   Dims kernel, strides, dilations;
   Dims before, after;  ///< pads; may be negative
@@ -15,24 +15,23 @@ struct Window {
   [[nodiscard]] int64_t taps() const;
 };
 
-/// Attributes kernel_shape (`kernel` when absent), strides, dilations, pads, auto_pad, checked against the rank; every number is
-/// held below 2^31 so that what is computed from them fits. With auto_pad SAME_* pads follow from `input`; VALID has none.
+/// Attributes kernel_shape (`kernel` when absent), strides, dilations, pads, auto_pad, checked against the rank. Every number is below
+/// 2^31, so that results computed from them fit. With auto_pad SAME_* pads follow from `input`; VALID has none.
 [[nodiscard]] Window window_of(const OpCall& call, const Dims& input, const Dims& kernel);
 /// Output sizes. `ceil_mode` rounds up, but drops a last window that would begin beyond input and left pad (ONNX 1.16, as PyTorch).
 [[nodiscard]] Dims window_outputs(const OpCall& call, const Window& window, const Dims& input, bool ceil_mode);
 /// The spatial part of dims [N, C, …]; the rank must be at least 3.
 [[nodiscard]] Dims spatial_dims(const OpCall& call, const Dims& dims);
-/// Attribute list of one entry per spatial dim, or `otherwise` for each; entries within [low, 2^31).
+/// An attribute with one entry per spatial dim, or `otherwise` for each; entries are within [low, 2^31).
 [[nodiscard]] Dims window_attribute(const OpCall& call, std::string_view name, std::size_t rank, int64_t otherwise, int64_t low);
 
-/// [begin, end) of numbers.
 struct Span {
   int64_t begin = 0, end = 0;
 };
 /// The i in [0, count) with 0 ≤ first + i · step < limit; step > 0.
 [[nodiscard]] Span steps_within(int64_t first, int64_t step, int64_t limit, int64_t count);
 
-/// Calls visit(index) for every index within dims, the last running fastest.
+/// Calls visit(index) for every index within dims, the last dim varying fastest.
 template <class Visit>
 void for_each_index(const Dims& dims, const Visit& visit) {
   for (const int64_t dim : dims) {

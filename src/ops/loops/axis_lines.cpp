@@ -23,7 +23,7 @@ void for_each_run(const AxisLine& line, const Run& run) {
   if (line.dims.empty()) return run(0, 1, 1, 0);
   const int64_t total = element_count(line.dims);
   if (total == 0) return;
-  // Dims that lie together are one run.
+  // Dims with a common stride form one run.
   std::size_t last = line.dims.size() - 1;
   int64_t length = line.dims[last];
   const int64_t step = line.strides[last];
@@ -111,7 +111,7 @@ void AxisLines::for_each(int threads, std::vector<Operand> operands,
   }
   const int64_t enough = std::max<int64_t>(length_ * count_ / kParallelElements, 1);
   const int64_t tasks = std::min<int64_t>({enough, threads, count_});
-  // Lines are cut into tasks by their flat number, so that no task depends on how the loop merges dims.
+  // Tasks are ranges of line numbers, so that they do not depend on how the loop merges dims.
   const auto visit_lines = [&](int64_t begin, int64_t end) {
     std::vector<std::byte*> data(operands.size());
     for (int64_t number = begin; number < end; ++number) {

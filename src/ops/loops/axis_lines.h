@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// The elements of one line of an operand: dims and strides of the axes that the line runs over, in logical order.
+/// The elements of one line of an operand: dims and strides of the axes along the line, in logical order.
 struct AxisLine {
   Dims dims, strides;
   /// Elements in logical order, as a domain.
@@ -16,19 +16,18 @@ struct AxisLine {
   void write(DataType type, std::byte* data, const Domain* from) const;
 };
 
-/// The result of a reduction as operand over the input's dims: it does not move along reduced dims, which it has only with `keeps`.
+/// The result of a reduction as operand over the input's dims, with stride 0 along reduced dims; `out` has those dims only with `keeps`.
 [[nodiscard]] Operand reduced_operand(const Tensor& out, const std::vector<bool>& reduced, bool keeps);
-/// Its dims.
 [[nodiscard]] Dims reduced_dims(const Dims& dims, const std::vector<bool>& reduced, bool keeps);
 
-/// Cuts tensors of the same dims into lines along some of their axes: what Softmax, reductions, TopK, CumSum and normalizations
-/// work on. Operands that lack an axis have stride 0 there.
+/// Cuts tensors of the same dims into lines along some of their axes, for Softmax, reductions, TopK, CumSum and normalizations. Operands
+/// that lack an axis have stride 0 there.
 class AxisLines {
  public:
   AxisLines(const Dims& dims, const std::vector<bool>& along);
   [[nodiscard]] int64_t length() const noexcept { return length_; }  ///< elements of a line
   [[nodiscard]] int64_t count() const noexcept { return count_; }    ///< lines
-  /// Calls visit(addresses of each operand's line, shapes of the lines); lines go to threads.
+  /// Calls visit(addresses of each operand's line, shapes of the lines); lines are distributed over threads.
   void for_each(int threads, std::vector<Operand> operands,
                 const std::function<void(std::byte* const*, const std::vector<AxisLine>&)>& visit) const;
 

@@ -1,5 +1,4 @@
-// Loads and stores of elements of every type as the types that kernels compute in: 16-bit, 8-bit and 4-bit numbers, rounding to nearest
-// even.
+// Loads and stores elements of every type, down to 4 bits, as the types that kernels compute in, with rounding to nearest even.
 
 #include "ops/loops/dtypes.h"
 
@@ -72,7 +71,7 @@ constexpr uint32_t nan_code(const Format& format) {
   return 0;
 }
 
-/// Magnitude's code, rounded half to even; may exceed largest().
+/// The code of a magnitude, rounded half to even; may exceed largest().
 uint64_t round_magnitude(uint64_t bits, const Format& format) {
   constexpr int kDoubleMantissa = 52;
   constexpr int kDoubleBias = 1023;
@@ -165,7 +164,7 @@ float decode_e8m0(uint8_t code) {
   return std::ldexp(1.0F, int{code} - 127);
 }
 
-/// Nearest power of two, ties to the larger; what has none is NaN or, when saturating, the nearest end.
+/// Nearest power of two, ties to the larger; a value without one becomes NaN or, when saturating, the nearest end.
 uint8_t encode_e8m0(double value, bool saturate) {
   constexpr uint8_t kNan = 0xFF;
   constexpr int kLargest = 254;
@@ -179,7 +178,8 @@ uint8_t encode_e8m0(double value, bool saturate) {
   return static_cast<uint8_t>(std::max(code, 0));
 }
 
-/// 64-bit integer to double so that a later rounding to at most 11 bits is right: what is cut off leaves its mark in the last bit kept.
+/// 64-bit integer to double, rounded to odd so that a later rounding to at most 11 bits is correct: the last bit kept is set when bits are
+/// cut off.
 template <class Integer>
 double to_double_odd(Integer value) {
   const bool negative = value < 0;
@@ -233,7 +233,7 @@ Integer to_integer(Domain value) {
     return static_cast<Integer>(value);
 }
 
-/// An integer of kBits bits (2 or 4), held in a byte of its own, sign-extended.
+/// An integer of kBits bits (2 or 4), stored in a byte of its own, sign-extended.
 template <int kBits, bool kSigned, class Domain>
 uint8_t to_narrow_integer(Domain value) {
   if constexpr (std::is_floating_point_v<Domain>) {
@@ -253,7 +253,7 @@ RELAYOUT_VECTORIZE void widen_run(const float* from, double* to, int64_t count) 
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<double>(from[i]);
 }
 
-/// The type whose memory a domain's values are: bools are 0 or 1 as uint8_t.
+/// The type whose memory layout a domain has: bools are 0 or 1 as uint8_t.
 template <class Domain>
 constexpr DataType kDomainType = std::is_same_v<Domain, uint8_t> ? DataType::boolean : kNativeType<Domain>;
 
@@ -287,7 +287,7 @@ int64_t convert_halves(const float*, uint16_t*, int64_t) {
 
 #endif
 
-/// Elements that are converted at a time, between strides or through float.
+/// Elements that are converted at a time, to gather strided ones or to convert through float.
 constexpr int64_t kRun = 256;
 
 void decode_halves(const uint16_t* from, float* to, int64_t count) {
@@ -322,13 +322,13 @@ RELAYOUT_VECTORIZE void to_doubles_odd(const uint64_t* from, double* to, int64_t
   for (int64_t i = 0; i < count; ++i) to[i] = to_double_odd(from[i]);
 }
 
-/// Whether a run is worth setting up; a value repeated is read once.
+/// Whether the fast path pays off; a repeated value is read once.
 bool is_run(int64_t stride, int64_t count) {
   constexpr int64_t kFewest = 8;
   return stride != 0 && count >= kFewest;
 }
 
-/// The 16-bit floats: each value is one of float, and a float rounded to odd rounds on as the double it came from.
+/// 16-bit floats through float, which holds all their values: a double and its float rounded to odd round to the same 16-bit value.
 template <DataType kType, class Domain>
 void load_narrow(const uint16_t* from, int64_t stride, int64_t count, Domain* out) {
   static_assert(std::is_floating_point_v<Domain>);
@@ -394,7 +394,7 @@ uint16_t encode_small_float(DataType type, double value, bool saturate) {
     case DataType::float8e5m2fnuz:
       return encode(kE5M2FNUZ, value, saturate);
     case DataType::float4e2m1: {
-      constexpr uint16_t kMinusZero = 8;  // what the reference makes of NaN, which the type does not have
+      constexpr uint16_t kMinusZero = 8;  // the reference's result for NaN, which the type does not have
       return std::isnan(value) ? kMinusZero : encode(kE2M1, value, saturate);
     }
     default:

@@ -12,14 +12,14 @@
 
 namespace relayout {
 
-// Kernels compute in few C++ types, here called *domains*, and convert on the way in and out:
-//   float    f32, f16, bf16 where one operation is exact enough (+ − × ÷ √, comparisons: rounding twice does no harm,
+// Kernels compute in few C++ types, here called *domains*, and convert elements on reading and writing:
+//   float    f32, f16, bf16 where one operation is exact enough (+ − × ÷ √, comparisons: rounding twice changes nothing,
 //            since 24 ≥ 2 · 11 + 2 bits)
-//   double   all floats where more happens than one operation
-//   int64_t  all integers of up to 64 bits but u64; the low bits are what two's complement arithmetic of the narrow type gives
+//   double   all floats for more than one operation
+//   int64_t  all integers of up to 64 bits except u64; the low bits equal those of two's complement arithmetic in the narrow type
 //   uint64_t u64
 //   uint8_t  bool, as 0 or 1
-// Arithmetic that is the same in the type of the elements runs in that: with_native_type().
+// Arithmetic with the same results in the type of the elements runs in that type: with_native_type().
 
 /// A set of element types.
 class TypeSet {
@@ -52,14 +52,14 @@ inline constexpr TypeSet kComplexTypes{DataType::complex64, DataType::complex128
 inline constexpr TypeSet kAllTypes = kNumericTypes | kBooleanTypes | kStringTypes | kSmallTypes | kComplexTypes;
 inline constexpr TypeSet kIndexTypes{DataType::int32, DataType::int64};
 
-/// Bytes between neighbouring elements in memory; memory_size() but for strings.
+/// Bytes between neighbouring elements in memory; memory_size() except for strings.
 [[nodiscard]] inline int64_t element_stride(DataType type) {
   constexpr int64_t kBits = 8;
   return type == DataType::string ? int64_t{sizeof(std::string)} : (int64_t{traits(type).bits} + kBits - 1) / kBits;
 }
 
-/// Reads `count` elements of a type, `stride` elements apart, into a domain. Integers read as floating point round to nearest;
-/// floating point read as integers truncates and saturates (NaN is 0). No strings, no complex numbers.
+/// Reads `count` elements of a type, `stride` elements apart, into a domain. Integers read as floating point round to nearest; floating
+/// point read as integers truncates and saturates (NaN becomes 0). No strings, no complex numbers.
 template <class Domain>
 void load(DataType type, const std::byte* from, int64_t stride, int64_t count, Domain* out);
 /// Writes a domain's values as elements of a type: one rounding to nearest even for floating-point types, the low bits for integers
@@ -77,10 +77,10 @@ void store_one(DataType type, std::byte* to, Domain value) {
 [[nodiscard]] uint16_t encode_small_float(DataType type, double value, bool saturate);
 [[nodiscard]] float decode_small_float(DataType type, uint16_t bits);
 
-/// x / y as QuantizeLinear divides in a floating-point type: in f64, in f32, or in f32 and rounded to a type of 16 bits.
+/// x / y as QuantizeLinear divides in a floating-point type: in f64, in f32, or in f32 rounded to a 16-bit type.
 [[nodiscard]] double quotient(DataType type, double x, double y);
 
-/// The type whose memory is an array of T. uint8_t is u8 here: a bool of a file may hold any byte.
+/// The type whose memory is an array of T. uint8_t is u8, not bool: a bool of a file may hold any byte.
 template <class T>
 inline constexpr DataType kNativeType = [] {
   using enum DataType;
@@ -91,7 +91,7 @@ inline constexpr DataType kNativeType = [] {
   return std::is_signed_v<T> ? kSigned[kSize] : kUnsigned[kSize];
 }();
 
-/// Whether memory of this type is an array of T already.
+/// Whether memory of this type is an array of T.
 template <class T>
 [[nodiscard]] constexpr bool is_native(DataType type) {
   return type == kNativeType<T>;
@@ -102,7 +102,7 @@ template <class T>
 inline constexpr bool kIsDomain = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t> ||
                                   std::is_same_v<T, uint64_t> || std::is_same_v<T, uint8_t>;
 
-/// One element, as load() or as memory has it.
+/// One element, as load() converts it, or copied from an array of T.
 template <class T>
 [[nodiscard]] T load_one(DataType type, const std::byte* from) {
   T out{};
@@ -114,7 +114,8 @@ template <class T>
   return out;
 }
 
-/// Calls f(Domain{}) with the domain in which exact arithmetic of `type` runs: float for f32 and narrower, double, int64_t, uint64_t.
+/// Calls f(Domain{}) with the domain in which single operations on `type` are exact enough: float for f32 and narrower, double, int64_t,
+/// uint64_t.
 template <class F>
 decltype(auto) with_exact_domain(DataType type, F&& f) {
   switch (type) {
@@ -131,7 +132,7 @@ decltype(auto) with_exact_domain(DataType type, F&& f) {
   }
 }
 
-/// As with_exact_domain, but integers in the type that they have in memory.
+/// As with_exact_domain, but integers of at most 32 bits in their memory type.
 template <class F>
 decltype(auto) with_native_type(DataType type, F&& f) {
   switch (type) {
@@ -152,14 +153,14 @@ decltype(auto) with_native_type(DataType type, F&& f) {
   }
 }
 
-/// As with_exact_domain, with double for all floats: for sums and whatever rounds more than once.
+/// As with_exact_domain, with double for all floats: for sums and other functions that round more than once.
 template <class F>
 decltype(auto) with_wide_domain(DataType type, F&& f) {
   if (type == DataType::uint64) return f(uint64_t{});
   return traits(type).is_float ? f(double{}) : f(int64_t{});
 }
 
-/// 16 bytes moved as one.
+/// 16 bytes moved at once.
 struct Block16 {
   uint64_t halves[2];
 };

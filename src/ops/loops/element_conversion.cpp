@@ -1,4 +1,4 @@
-// Conversion of runs of elements between the types that C++ computes in, in loops that the compiler widens.
+// Conversion of runs of elements between the types that C++ computes in, in loops that the compiler vectorizes.
 
 #include "ops/loops/element_conversion.h"
 
@@ -48,7 +48,7 @@ struct BitsOf<T> {
 
 using Run = void (*)(const std::byte* from, std::byte* to, int64_t count);
 
-/// Between integers only the sign of the narrower one that is extended counts: the others share their loops.
+/// Between integers, signedness matters only when a narrower one is extended: the other conversions share their loops.
 template <class From, class To>
 void run(const std::byte* from, std::byte* to, int64_t count) {
   constexpr bool kIntegers = std::is_integral_v<From> && std::is_integral_v<To>;

@@ -8,12 +8,12 @@
 
 namespace relayout {
 
-/// Converts `count` neighbouring elements between two of the types that C++ computes in and bool, as load() and store() would: integers
-/// wrap into narrower ones and round to nearest as floats, floats truncate and saturate (NaN is 0), anything but 0 is true. False, with
-/// nothing written, when one of the types is none of those.
+/// Converts `count` neighbouring elements between two of the types that C++ computes in and bool, with the results of load() and store().
+/// Integers wrap into narrower ones and round to nearest as floats, floats truncate and saturate (NaN becomes 0), anything but 0 is true.
+/// Returns false and writes nothing for other types.
 bool convert_run(DataType from_type, const std::byte* from, DataType to_type, std::byte* to, int64_t count);
 
-/// Floating point to integer: truncates, saturates, NaN is 0.
+/// Floating point to integer: truncates, saturates, NaN becomes 0.
 template <class Integer, class Real>
 [[gnu::always_inline]] inline Integer truncate(Real value) {
   constexpr auto kLow = static_cast<Real>(std::numeric_limits<Integer>::min());

@@ -9,7 +9,7 @@
 
 namespace relayout {
 
-/// The first among `total` and the values by `better`; NaN if there is one.
+/// The first of `total` and the values in the order `better`; NaN if any of them is NaN.
 template <class T, class Better>
 RELAYOUT_VECTORIZE static T extreme_of(const T* values, int64_t count, T total, Better better) {
   using Flag = std::conditional_t<sizeof(T) == sizeof(int64_t), int64_t, int32_t>;
@@ -26,7 +26,7 @@ RELAYOUT_VECTORIZE static T extreme_of(const T* values, int64_t count, T total, 
     RELAYOUT_KEEP_LOOP
     for (int64_t lane = 0; lane < kLanes; ++lane) take(lane, values[i + lane]);
   }
-  if (i > 0 && i < count) {  // the last ones once more do no harm
+  if (i > 0 && i < count) {  // reading some twice changes nothing
     RELAYOUT_KEEP_LOOP
     for (int64_t lane = 0; lane < kLanes; ++lane) take(lane, values[count - kLanes + lane]);
     i = count;

@@ -1,4 +1,4 @@
-// Simplifies the dims that several strided tensors are walked over together.
+// Simplifies the dims over which several strided tensors are iterated together.
 #include "ops/loops/loops.h"
 
 #include <algorithm>

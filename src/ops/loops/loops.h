@@ -10,21 +10,21 @@
 
 namespace relayout {
 
-/// Dims that several tensors are walked over together, outermost first, and each tensor's strides in elements.
+/// Dims over which several tensors are iterated together, outermost first, and each tensor's strides in elements.
 struct Loops {
   Dims dims;
   std::vector<Dims> strides;  ///< per tensor
 };
 
-/// Dims and tensors that a walk keeps track of without allocating.
+/// Dims and tensors that an iteration tracks without allocating.
 inline constexpr std::size_t kMostLoopDims = 32;
 inline constexpr std::size_t kMostLoopTensors = 12;
 
-/// Dims in the order given, outermost first; neighbours that every tensor walks as one are merged.
+/// Dims in the given order, outermost first; neighbours that form one dim in every tensor are merged.
 [[nodiscard]] Loops merge_dims(std::span<const int64_t> dims, const std::vector<Dims>& strides, std::span<const std::size_t> order);
 
-/// Puts dims into the order of `leader`'s strides (largest outside), drops dims of size 1, and merges neighbours that every tensor
-/// walks as one. Error{unsupported} when more than kMostLoopDims are left.
+/// Sorts dims by `leader`'s strides (largest outside), drops dims of size 1, and merges neighbours that form one dim in every tensor.
+/// Error{unsupported} when more than kMostLoopDims remain.
 [[nodiscard]] Loops simplify(const Dims& dims, const std::vector<Dims>& strides, std::size_t leader);
 
 /// Calls work(offsets) for each combination of the outer `levels` dims with index in [begin, end) of their product, row-major;

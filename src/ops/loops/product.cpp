@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kColumns = ProductBlock::kColumns;
 
-/// kRows rows by kVectors vectors of columns: eight sums, so that the next term of one need not wait for its last.
+/// kRows rows by kVectors vectors of columns: independent sums, so that a term of one need not wait for the previous term.
 template <class T, int kBytes, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_tile(int64_t depth, const T* a, int64_t a_stride, const T* b, T* c) {
   using Vector = typename VectorOf<T, kBytes>::Type;
@@ -48,7 +48,7 @@ template <class T, int kBytes>
   }
 }
 
-/// By vectors as wide as the processor's.
+/// Uses vectors as wide as the processor's.
 template <class T>
 [[gnu::always_inline]] inline void multiply_by_width(int64_t rows, int64_t depth, const T* a, int64_t a_stride, const T* b, T* c) {
   if (instruction_set() == InstructionSet::avx512) return multiply<T, 64>(rows, depth, a, a_stride, b, c);

@@ -9,27 +9,26 @@
 
 namespace relayout {
 
-/// Blocks of the one matrix product that convolutions and matmul share: a panel of B (kDepth × kColumns) stays in the second-level
-/// cache while kRows rows of A pass by.
+/// Blocks of the matrix product that convolutions and matmul share: a panel of B (kDepth × kColumns) stays in the second-level cache while
+/// up to kRows rows of A are multiplied with it.
 struct ProductBlock {
   static constexpr int64_t kColumns = 64;
   static constexpr int64_t kDepth = 256;
   static constexpr int64_t kRows = 512;
 };
 
-/// c[m][n] += Σ_k a[m][k] · b[k][n] for `rows` × kColumns, `depth` ≤ kDepth; rows of a lie `a_stride` apart, those of b and c kColumns.
-/// Terms are added one after the other in the order of k. Integers wrap.
+/// c[m][n] += Σ_k a[m][k] · b[k][n] for `rows` × kColumns, `depth` ≤ kDepth; rows of a are `a_stride` apart, those of b and c kColumns.
+/// Terms are added one by one in the order of k. Integers wrap.
 void multiply_panel(int64_t rows, int64_t depth, const double* a, int64_t a_stride, const double* b, double* c);
 void multiply_panel(int64_t rows, int64_t depth, const uint64_t* a, int64_t a_stride, const uint64_t* b, uint64_t* c);
 void multiply_panel(int64_t rows, int64_t depth, const uint32_t* a, int64_t a_stride, const uint32_t* b, uint32_t* c);
 
-/// The types of a product. `Accumulator` is double, uint64_t or uint32_t.
+/// One block of rows and columns; independent blocks may run in parallel. `Accumulator` is double, uint64_t or uint32_t. Functions:
 ///   const Accumulator* load_rows(row, rows, k, depth, buffer, stride&)
-///       rows [row, row + rows) × [k, k + depth) of A: filled into buffer with the stride given, or an address and stride of
-///       one's own
+///       rows [row, row + rows) × [k, k + depth) of A: written into buffer with the given stride, or an address and stride of
+///       its own
 ///   void load_panel(k, depth, column, columns, panel)    B into panel[k][kColumns]
 ///   void store_row(row, column, columns, values)         one row of the result
-/// For one block of rows and columns; independent blocks may run in parallel.
 template <class Accumulator, class LoadRows, class LoadPanel, class StoreRow>
 void multiply_block(int64_t row, int64_t rows, int64_t depth, int64_t column, int64_t columns, const LoadRows& load_rows,
                     const LoadPanel& load_panel, const StoreRow& store_row) {
@@ -51,7 +50,7 @@ void multiply_block(int64_t row, int64_t rows, int64_t depth, int64_t column, in
   for (int64_t i = 0; i < rows; ++i) store_row(row + i, column, columns, c.data() + i * Block::kColumns);
 }
 
-/// All blocks of a rows × columns product.
+/// Computes all blocks of a rows × columns product.
 template <class Accumulator, class LoadRows, class LoadPanel, class StoreRow>
 void multiply_all(int threads, int64_t rows, int64_t depth, int64_t columns, const LoadRows& load_rows, const LoadPanel& load_panel,
                   const StoreRow& store_row) {
@@ -66,7 +65,7 @@ void multiply_all(int threads, int64_t rows, int64_t depth, int64_t columns, con
   });
 }
 
-/// Threads worth starting for this many multiply-adds.
+/// Threads that pay off for this number of multiply-adds.
 [[nodiscard]] inline int threads_for(double multiply_adds, int threads) {
   constexpr double kWorthwhile = 1 << 20;
   return static_cast<int>(std::clamp(multiply_adds / kWorthwhile, 1.0, static_cast<double>(std::max(threads, 1))));

@@ -1,4 +1,4 @@
-// The walk over the elements of several strided tensors at once: merges dims that lie evenly in all of them and hands out runs.
+// Iterates over several strided tensors at once: merges dims with a common stride in all of them and passes runs to a function.
 
 #include "ops/loops/strided.h"
 
@@ -26,7 +26,7 @@
 namespace relayout {
 namespace {
 
-/// Whether dim `a` lies outside dim `b`: the first operand that moves along both decides.
+/// Whether dim `a` is outside dim `b`: decided by the first operand whose strides along both are different and not 0.
 bool is_outside(const std::vector<Operand>& operands, std::size_t a, std::size_t b) {
   for (const Operand& each : operands) {
     const int64_t left = std::abs(each.strides[a]), right = std::abs(each.strides[b]);
@@ -123,7 +123,7 @@ void StridedLoop::run(int threads, const Run& work) const {
 
 namespace {
 
-/// Rows of elements, one behind the other.
+/// Copies rows of elements next to each other.
 template <class T>
 void join_rows(const std::byte* from, int64_t row_stride, int64_t stride, int64_t rows, int64_t columns, std::byte* to) {
   const auto* source = reinterpret_cast<const T*>(from);
@@ -277,7 +277,7 @@ void map_chunks(int threads, const Tensor& out, const ChunkType& out_as, std::sp
       std::byte* const to = data[0] + begin * strides[0] * out_size;
       std::byte* const target = is_direct ? to : made.data();
       for (std::size_t i = 0, slot = 0; i < inputs.size(); ++i, slot = i % kMostMapped) {
-        if (begin == 0 || strides[i + 1] != 0 || inputs.size() > kMostMapped) {  // else read already
+        if (begin == 0 || strides[i + 1] != 0 || inputs.size() > kMostMapped) {  // else it is still in place
           const DataType type = inputs[i]->type();
           const std::byte* const at = data[i + 1] + begin * strides[i + 1] * element_stride(type);
           from[slot] = in_as.read(type, at, strides[i + 1], length, readers[slot].data());
@@ -304,7 +304,7 @@ std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims) {
   }
   Dims strides(dims.size(), 1);
   std::size_t run = old_dims.size();
-  int64_t left = 1, stride = 1;  // of the run that is being cut, from its inner end
+  int64_t left = 1, stride = 1;  // of the old run that is being cut, from its inner end
   for (std::size_t i = dims.size(); i-- > 0;) {
     if (dims[i] == 1) {
       strides[i] = stride;

@@ -18,14 +18,14 @@
 
 namespace relayout {
 
-/// One operand of a loop over common dims: where element [0, 0, …] is, bytes per element, strides in elements (0 where broadcast).
+/// One operand of a loop over common dims: the address of element [0, 0, …], bytes per element, strides in elements (0 where broadcast).
 struct Operand {
   std::byte* data = nullptr;
   int64_t size = 0;
   Dims strides;
 };
 
-/// Elements from the first to that at `index`.
+/// Offset, in elements, of the element at `index`.
 [[nodiscard]] inline int64_t offset_of(std::span<const int64_t> index, std::span<const int64_t> strides) {
   int64_t sum = 0;
   for (std::size_t i = 0; i < index.size(); ++i) sum += index[i] * strides[i];
@@ -37,14 +37,14 @@ struct Operand {
 /// A tensor as operand of a loop over `dims` (numpy broadcasting: trailing dims align, 1 stretches). Must fit.
 [[nodiscard]] Operand broadcast_operand(const Tensor& tensor, std::span<const int64_t> dims);
 
-/// The bytes of bools as numbers.
+/// A bool tensor as bytes that are numbers.
 [[nodiscard]] inline Tensor as_bytes(const Tensor& bools) {
   return {TensorDesc{DataType::uint8, bools.dims(), bools.strides()}, bools.bytes(), bools.owner()};
 }
 
-/// The one iterator of the own kernels: walks several strided operands in step. Dims are sorted by the first operand's strides and
-/// merged where all operands allow, so that the innermost runs are as long and as contiguous as the first operand has them,
-/// whatever order it is stored in.
+/// The iterator of all hand-written kernels: steps through several strided operands together. Dims are sorted by the first operand's
+/// strides and merged where all operands allow, so that the innermost runs are as long and as contiguous as those of the first operand, in
+/// whatever order it is stored.
 class StridedLoop {
  public:
   StridedLoop(std::span<const int64_t> dims, std::vector<Operand> operands);
@@ -53,8 +53,8 @@ class StridedLoop {
   using Run = std::function<void(std::byte* const* data, const int64_t* strides, int64_t count)>;
   /// Every element once, in no promised order; large loops on up to `threads` threads.
   void run(int threads, const Run& work) const;
-  /// As run() for work that writes the first operand only: short runs are handed over several at a time, the other operands copied
-  /// for that where they do not lie so.
+  /// As run() for work that writes the first operand only. Several short runs are passed at a time; the other operands are copied where
+  /// their runs are not adjacent.
   void run_joined(int threads, const Run& work) const;
   /// As run(), one thread, in the order of memory of the first operand.
   void run(const Run& work) const { run(1, work); }
@@ -68,7 +68,7 @@ class StridedLoop {
   int64_t rows_ = 0;                  ///< product of all dims but the last
 };
 
-/// Calls f with a stride, as a constant where it is 0 or 1: loops over neighbours and over one repeated element are worth their own code.
+/// Calls f with a stride, as a constant where it is 0 or 1: loops over neighbours and over one repeated element get code of their own.
 template <class F>
 decltype(auto) with_step(int64_t stride, F&& f) {
   if (stride == 1) return f(std::integral_constant<int64_t, 1>{});
@@ -77,10 +77,10 @@ decltype(auto) with_step(int64_t stride, F&& f) {
 }
 
 inline constexpr int64_t kChunk = 512;               ///< elements converted at a time
-inline constexpr int64_t kParallelElements = 65536;  ///< what one thread should have at least: about 50 µs
+inline constexpr int64_t kParallelElements = 65536;  ///< least number for one thread: about 50 µs
 
 /// Elements of one operand as T: the memory itself where that is possible, else converted or gathered into `buffer`, of kChunk elements.
-/// One for all loops over T: a copy in each would be most of their code.
+/// Shared by all loops over T: inlined, it would be most of their code.
 template <class T>
 [[gnu::noinline]] const T* read_chunk(DataType type, const std::byte* data, int64_t stride, int64_t count, T* buffer) {
   const auto* const source = reinterpret_cast<const T*>(data);
@@ -109,7 +109,7 @@ class ChunkReader {
   std::array<T, kChunk> buffer_;
 };
 
-/// Writes elements as they are to memory of their type, else as store() does.
+/// Writes elements unchanged to memory of their type, else as store() does.
 template <class T>
 void store_chunk(DataType type, std::byte* to, int64_t stride, int64_t count, const T* from) {
   if (is_native<T>(type)) {
@@ -128,13 +128,13 @@ RELAYOUT_VECTORIZE static void map_run(int64_t count, F f, Out* out, const In*..
 
 inline constexpr std::size_t kMostMapped = 5;    ///< tensors that map_elements() reads, and map_chunks() at a time
 inline constexpr int64_t kMostElementBytes = 8;  ///< of a type that it computes in
-/// Room for a chunk of any such type.
+/// A buffer for a chunk of any of these types.
 using ChunkBytes = std::array<std::byte, kChunk * kMostElementBytes>;
 
 /// How chunks of a type are read from memory and written to it.
 struct ChunkType {
   int64_t bytes;    ///< of one element
-  DataType native;  ///< whose memory is an array of it
+  DataType native;  ///< the type whose memory is an array of it
   const void* (*read)(DataType type, const std::byte* data, int64_t stride, int64_t count, void* buffer);
   void (*store)(DataType type, std::byte* to, int64_t stride, int64_t count, const void* from);
 };
@@ -148,18 +148,18 @@ inline constexpr ChunkType kChunkType{int64_t{sizeof(T)}, kNativeType<T>,
                                         store_chunk(type, to, stride, count, static_cast<const T*>(from));
                                       }};
 
-/// What is done with chunks: out and each of `in` are `count` neighbouring elements. More than kMostMapped inputs come that many at a
-/// time, in order, with the same `out`; `first` is the index of in[0] among them.
+/// The function that is applied to chunks: out and each of `in` are `count` neighbouring elements. More than kMostMapped inputs are passed
+/// kMostMapped at a time, in order, with the same `out`; `first` is the index of in[0] among them.
 struct ChunkWork {
   void (*run)(const void* function, int64_t count, void* out, const void* const* in, std::size_t first);
   const void* function;
 };
 
-/// The walk of elementwise functions, one for all functions and types: made for each, it was 8 % of the program.
+/// The loop of elementwise functions, shared by all functions and types: as one instance for each, it was 8 % of the program.
 void map_chunks(int threads, const Tensor& out, const ChunkType& out_as, std::span<const Tensor* const> inputs, const ChunkType& in_as,
                 const ChunkWork& work);
 
-/// out[i] = f(in[i]…) with broadcasting: each input is read as In, the result written from Out, each a domain or the type of the memory.
+/// out[i] = f(in[i]…) with broadcasting: each input is read as In, the result written from Out, each a domain or the type in memory.
 template <class Out, class In, class F, class... Inputs>
 void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... inputs) {
   static_assert((std::is_same_v<Inputs, Tensor> && ...) && sizeof...(Inputs) <= kMostMapped);
@@ -174,19 +174,19 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
   map_chunks(threads, out, kChunkType<Out>, std::array<const Tensor*, sizeof...(Inputs)>{&inputs...}, kChunkType<In>, {run, &function});
 }
 
-/// Strides under which `dims` are the same elements in the same row-major order, or nothing when that takes a copy. Each run of old dims
-/// that lies at one stride can be cut anew.
+/// Strides that give `dims` the same elements in the same row-major order, or nothing when that takes a copy. Each run of old dims with a
+/// common stride can be divided anew.
 [[nodiscard]] std::optional<Dims> reshape_strides(const TensorDesc& desc, const Dims& dims);
 
 /// Copies elements from `from` (broadcast) to `to`; same type.
 void copy_elements(int threads, const Tensor& to, const Tensor& from);
-/// Copies slices of one shape between tensors of one type, one after the other.
+/// Copies slices of one shape between tensors of one type, one slice at a time.
 class SliceCopier {
  public:
   SliceCopier(DataType type, const Dims& dims, Dims to_strides, Dims from_strides);
-  /// Addresses of elements [0, 0, …].
+  /// Copies a slice; both addresses are of element [0, 0, …].
   void copy(std::byte* to, const std::byte* from) const;
-  /// Of a slice without gaps on both sides; 0: not so.
+  /// Bytes of a slice that is contiguous on both sides; else 0.
   [[nodiscard]] int64_t dense_bytes() const noexcept { return dense_bytes_; }
 
  private:
@@ -195,7 +195,7 @@ class SliceCopier {
   int64_t dense_bytes_ = 0;
 };
 
-/// Sets every element to the bytes of one element (strings: to ""); used with numbers only.
+/// Sets every element to 0, a string to "".
 void fill_zero(const Tensor& to);
 
 }  // namespace relayout
