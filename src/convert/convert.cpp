@@ -1,4 +1,4 @@
-// The pipeline behind `relayout convert`: one list of stages, each with what holds after it.
+// The pipeline of `relayout convert`: one list of stages, each with the conditions that hold after it.
 #include "relayout/convert.h"
 
 #include <onnx/onnx_pb.h>
@@ -62,7 +62,7 @@ struct Counts {
   int64_t nodes = 0, initializers = 0, batch_norms = 0;
 };
 
-/// Of the main graph, nested graphs and functions. BatchNormalizations that the user left out are where they are wanted.
+/// Counts the main graph, nested graphs and functions. BatchNormalizations that the user excluded are meant to stay, and are not counted.
 Counts count(const Model& model, const PassOptions& options) {
   Counts counts;
   const auto add_node = [&](const Node& node) {
@@ -73,7 +73,7 @@ Counts count(const Model& model, const PassOptions& options) {
   return counts;
 }
 
-/// --stamp: who made this, replacing what an earlier conversion said.
+/// --stamp: writes version and passes into the metadata, replacing the entries of an earlier conversion.
 void stamp(Model& model, const std::vector<std::string>& passes) {
   std::string names;
   for (const std::string& name : passes) names += (names.empty() ? "" : ",") + name;
@@ -89,7 +89,7 @@ void stamp(Model& model, const std::vector<std::string>& passes) {
   }
 }
 
-/// Operators that pass through untouched because their meaning is unknown.
+/// Warns about operators that pass through untouched because their meaning is unknown.
 void warn_about_unknown(const Model& model) {
   constexpr std::size_t kNamed = 3;
   const std::vector<std::string> names = unknown_operators(model);
@@ -100,19 +100,19 @@ void warn_about_unknown(const Model& model) {
   log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + list);
 }
 
-/// A folder that does not exist is said before a large model is read, not after.
+/// Reports a folder that does not exist before a large model is read, not after.
 void check_folder(const std::filesystem::path& input, const std::filesystem::path& output) {
   const std::filesystem::path folder = output.parent_path();
   std::error_code ignored;
   if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
-  if (folder == input.parent_path()) return;  // reading the model says so
+  if (folder == input.parent_path()) return;  // reading the model reports it
   const bool exists = std::filesystem::exists(folder, ignored);
   const std::string hint = exists ? "" : "mkdir -p " + file_word(folder.string()) + " makes it";
   if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"), hint);
   fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"), hint);
 }
 
-/// Tensors can only be shared with a model that has data files, from its own folder.
+/// Tensors can only be shared with a model that has data files, and from its folder.
 void check_sharing(const Model& model, const std::filesystem::path& output) {
   const ModelOrigin& origin = origin_of(model);
   const std::string place = escape(model.name()) + ": --share-data: ";
@@ -130,7 +130,7 @@ void make_folder(const std::filesystem::path& output) {
   if (error) fail(ErrorKind::io, escape(output.string()) + ": " + quote(output.parent_path().string()) + ": " + error.message());
 }
 
-/// Inputs and outputs that were named are handed over channels-last, or nothing is written.
+/// Named inputs and outputs become channels-last, or nothing is written.
 void check_named_ports(const ConvertResult& result, const ConvertOptions& options) {
   if (options.rewrite.io_names.empty()) return;
   std::string refused;
@@ -143,7 +143,7 @@ void check_named_ports(const ConvertResult& result, const ConvertOptions& option
   if (!refused.empty()) fail(ErrorKind::unsupported, escape(result.input.string()) + ": --io: " + refused);
 }
 
-/// A model that is all in one 16-bit type stays so when the other is asked for: nothing is written.
+/// A model that is entirely in one 16-bit type stays so when the other is requested: nothing is written.
 void check_precision(const ConvertResult& result) {
   for (const Finding& finding : result.findings) {
     if (finding.reason != Reason::no_source_type || finding.verdict != Verdict::skipped) continue;
@@ -151,7 +151,7 @@ void check_precision(const ConvertResult& result) {
   }
 }
 
-/// Judges what saving would write, from a file that no other process sees.
+/// Verifies the result that saving would write, from a file that no other process sees.
 VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
   if (result.input == "-") fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
   const PrivateFolder folder;
@@ -162,14 +162,14 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   VerifyOptions verification = options.verification;
   verification.load = options.load;
   verification.images_last = options.rewrite.export_io || options.rewrite.layout == WeightsLayout::contiguous;
-  // Undefined: no precision was asked for.
+  // Undefined: no precision was requested.
   if (options.rewrite.precision == DataType::float32) {
     verification.allow_interface = verification.allow_interface || options.rewrite.io_precision;
   } else {
     verification.precision = options.rewrite.precision;
   }
   verification.threads = options.threads;
-  // The model has been read, and its warnings were given.
+  // The model has been read, with its warnings.
   const MutedWarnings said_already;
   VerifyResult out = verify(result.input, draft, verification);
   out.b = result.output.string();
@@ -185,7 +185,7 @@ int exit_code(const ConvertResult& result, const ConvertOptions& options) noexce
 
 namespace {
 
-/// Whether folds are seen to stay in range while weights are written, or first; again: after it was assumed, and all warnings were given.
+/// Whether the ranges of folds are checked while weights are written, or before; again: after they were assumed, with all warnings given.
 enum class Ranges { assumed, looked_at, looked_at_again };
 
 ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options,
@@ -197,7 +197,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.layout = options.rewrite.layout;
   result.precision = options.rewrite.precision;
 
-  // The request makes sense, before anything is read.
+  // The request is checked before anything is read.
   const std::vector<const passes::Pass*> passes = selected_passes(options);
   for (const passes::Pass* pass : passes) result.passes.emplace_back(pass->name);
   if (options.require_all_folded && std::ranges::find(result.passes, "fold-batch-norm") == result.passes.end()) {
@@ -226,7 +226,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   check_interrupt();
 
   {
-    // From here on the graph is what will be written: weights carry their factors and their order, they are not computed yet.
+    // From here on the graph is the one to be written: weights carry their factors and their order, they are not computed yet.
     passes::PassContext context;
     context.options = passing;
     context.assume_ranges = ranges == Ranges::assumed;
@@ -250,7 +250,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     stages.end("verify");
   }
 
-  // The last place to say no: after this there is a file.
+  // The last place to refuse: after this there is a file.
   if (!options.dry_run && exit_code(result, options) == 0) {
     if (options.make_folders) make_folder(output);
     const SaveResult saved = save(*model, output, saving);
@@ -267,9 +267,9 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
 }  // namespace
 
 ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options) {
-  // A fold that leads out of the range of its type is rare, and reading all weights to see that there is none takes as long as writing
-  // them. So most are looked at while they are written; where one leads out of range nothing is written, and all is done again with a first
-  // look.
+  // A fold that leaves the range of its type is rare, and reading all weights to exclude it takes as long as writing them. So most weights
+  // are checked while they are written. If one leaves the range, nothing is written, and the conversion is repeated with a check in
+  // advance.
   const bool can_begin_again = input != "-";
   if (options.dry_run || !can_begin_again) return convert(input, output, options, Ranges::looked_at);
   const Stopwatch watch;

@@ -1,4 +1,4 @@
-// The passes that a conversion's options ask for, and what they are told; contradictions are refused before anything is read.
+// Selects the passes for the options of a conversion; contradictions are refused before anything is read.
 #include "convert/selected_passes.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// Options that exclude each other.
+/// Error{usage} for options that exclude each other, or need one that is missing.
 void check(const ConvertOptions& options) {
   if (options.rewrite.layout == WeightsLayout::contiguous && (options.rewrite.export_io || options.rewrite.export_transposes)) {
     fail(ErrorKind::usage, "--layout contiguous reverts --io and --emit; they exclude each other");

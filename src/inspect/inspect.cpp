@@ -1,5 +1,5 @@
-// What is in a model. The verdicts come from convert's own passes, run on the loaded model, which is not saved: a second
-// BatchNormalization folds only when the first has been, so nothing less than doing it gives the same answers.
+// Reads the contents of a model for `relayout inspect`. The verdicts come from convert's passes, run on the loaded model, which is not
+// saved: a second BatchNormalization folds only after the first has, so that only the passes themselves give the same answers.
 #include "relayout/inspect.h"
 
 #include <onnx/onnx_pb.h>
@@ -40,7 +40,7 @@
 namespace relayout {
 namespace {
 
-/// How the bytes of a constant weight lie: the order of the stored dims that its logical ones are read from.
+/// The layout in which a constant weight is stored: the order of the stored dims that its logical dims are read from.
 std::string stored_layout(const TensorData& data) {
   if (layout::is_both_layouts(data.dims())) return "both";
   const Dims& permutation = data.permutation();
@@ -102,7 +102,7 @@ class Summary {
     });
   }
 
-  /// Names of the BatchNormalization behind each convolution, in the order of the convolutions; empty without one.
+  /// The name of the BatchNormalization after each convolution, in the order of the convolutions; empty without one.
   [[nodiscard]] const std::vector<std::string>& batch_norms() const noexcept { return batch_norms_; }
 
  private:
@@ -123,7 +123,7 @@ class Summary {
     out.op_type = node.op_type();
     out.groups = Attributes(node).integer("group", 1);
     out.layout = "computed";
-    // A quantized weight lies as what it is dequantized from.
+    // A quantized weight has the layout of the operand that it is dequantized from.
     const Value* weight = node.input(weight_index);
     while (weight != nullptr && weight->producer() != nullptr &&
            (weight->producer()->is("DequantizeLinear") || weight->producer()->is("QuantizeLinear"))) {
@@ -203,7 +203,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     result.layout = report_layout(model->graph(), *options.layout, costs);
   }
 
-  // From here on the graph is what convert would write, and no longer what the file says.
+  // From here on the graph is the one that convert would write, no longer the one in the file.
   result.findings = findings_of_convert(*model);
   std::unordered_map<std::string, std::string> verdicts;
   for (const Finding& finding : result.findings) {

@@ -1,5 +1,5 @@
-// Multiply-accumulates of a whole model, and the operators whose products they leave out. Functions are followed into each call, with the
-// shapes of that call; nested graphs as often as they run.
+// Counts the multiply-accumulates of a whole model, and the operators whose products are left out. Functions are followed into each call,
+// with the shapes of that call; nested graphs as often as they run.
 #include "inspect/model_macs.h"
 
 #include <onnx/onnx_pb.h>
@@ -40,7 +40,7 @@ namespace {
 using Known = layout::Shapes::Known;
 using Results = std::vector<std::optional<Known>>;
 
-/// Limits of the search, as calls of calls multiply: the MACs of a node beyond them count as not known.
+/// Limits of the search, because calls within calls multiply: the MACs of a node beyond them are unknown.
 constexpr int64_t kMostNodes = 1'000'000;
 constexpr int kMostLevels = 64;
 
@@ -71,7 +71,7 @@ const Graph* nested_graph(const Node& node, std::string_view name) {
   return nullptr;
 }
 
-/// Its type and dims, of a tensor whose contents may be others the next time.
+/// The type and dims of a tensor whose contents may differ the next time.
 std::optional<Known> without_contents(const std::optional<Known>& known) {
   if (!known || known->info.kind != Datum::Kind::tensor) return std::nullopt;
   Known out;
@@ -100,7 +100,7 @@ bool same_form(const std::optional<Known>& a, const std::optional<Known>& b) {
   return a->info.kind == b->info.kind && a->info.type == b->info.type && a->info.dims == b->info.dims;
 }
 
-/// A part of each iteration, stacked along a new axis.
+/// Parts of all iterations, stacked along a new axis.
 std::optional<Known> stacked(const std::optional<Known>& part, int64_t axis, int64_t count) {
   std::optional<Known> out = without_contents(part);
   if (!out) return out;
@@ -138,7 +138,7 @@ struct Choices {
   }
 };
 
-/// The total of one run of a graph; no `macs`: it is not known.
+/// The total of one run of a graph; without `macs` it is unknown.
 struct Sum {
   std::optional<int64_t> macs = 0;
   std::map<std::string, int64_t> left_out = {};
@@ -155,7 +155,7 @@ struct Sum {
   [[nodiscard]] bool is_nothing() const { return macs == 0 && left_out.empty(); }
 };
 
-/// One more, until what it counts ends, in an error too.
+/// Increments a level for its lifetime, also when an error ends it.
 class Level {
  public:
   explicit Level(int& level) : level_(level) { ++level_; }
@@ -167,7 +167,7 @@ class Level {
   int& level_;
 };
 
-/// A graph that a node runs, for what is given.
+/// One run of a graph by a node, for given inputs.
 struct Run {
   Sum sum;
   Results outputs;
@@ -197,7 +197,7 @@ class Counter {
     return [this](const Node& node, layout::Shapes& shapes) { return follow(node, shapes); };
   }
 
-  /// Sums what shapes have been found for.
+  /// Sums the nodes of a graph by the shapes that were found.
   Sum sum_of(const Graph& graph, layout::Shapes& shapes) {
     const DimsOf dims_of = [&](const Value* value) { return shapes.dims_of(value); };
     Sum out;
@@ -226,7 +226,7 @@ class Counter {
   std::optional<Results> follow(const Node& node, layout::Shapes& shapes) {
     auto function = exec::find_function(functions_, node);
     if (!function && node.subgraphs().empty()) {
-      // Operators that ONNX defines by others, as the executor runs them.
+      // Operators that ONNX defines by a body, as the executor runs them.
       if (find_kernel(node) == nullptr && !node.is("Constant")) function = exec::find_operator_body(node);
       if (!function) return std::nullopt;
     }
@@ -277,8 +277,8 @@ class Counter {
     return larger;
   }
 
-  /// Runs a body whose `states`, at these places of its inputs and outputs, are what the iteration before made of them. What changes its
-  /// form on the way is not known in any iteration.
+  /// Runs a body whose `states`, at these places of its inputs and outputs, come from the previous iteration. A state that changes its form
+  /// from one iteration to the next is unknown in all of them.
   Run run_body(const Graph& body, layout::Shapes& shapes, std::vector<layout::Shapes::Given>& given, std::size_t first_input,
                std::size_t first_output, std::size_t states) {
     for (;;) {
@@ -312,7 +312,7 @@ class Counter {
     const bool goes_on = starts == true && out.outputs.front() && out.outputs.front()->truth() == true;
     const bool is_known = trips && trips->size() == 1;
     const int64_t count = starts == false ? 0 : is_known ? std::max<int64_t>(trips->front(), 0) : 1;
-    // A body without products whose results have no dim of the count needs no remark.
+    // No remark for a body without products whose results have no dim that depends on the count.
     const bool is_told = starts != false && count > 0 && (!out.sum.is_nothing() || out.outputs.size() > states + 1);
     out.sum.choices.once = out.sum.choices.once || (is_told && !is_known);
     out.sum.choices.most = out.sum.choices.most || (is_told && is_known && !goes_on);
@@ -362,7 +362,7 @@ class Counter {
 
   const Model& model_;
   Functions functions_;
-  std::unordered_map<const Node*, Sum> inner_;  ///< of nodes that run graphs, until their graph is summed up
+  std::unordered_map<const Node*, Sum> inner_;  ///< of nodes that run graphs, until the graph of the node is summed up
   int64_t nodes_ = 0;
   int level_ = 0;
 };

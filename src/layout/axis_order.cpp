@@ -1,4 +1,4 @@
-// Orders of axes in memory: from strides and back, and what becomes of them where a tensor is transposed or reshaped.
+// Orders of axes in memory: conversion from and to strides, and the order that results from a Transpose or Reshape.
 
 #include "layout/axis_order.h"
 
@@ -73,7 +73,7 @@ std::optional<AxisOrder> order_of_strides(const Dims& dims, const Dims& strides)
   if (std::ranges::find(dims, 0) != dims.end()) return std::nullopt;
   AxisOrder out = order_of(contiguous_axes(dims.size()), dims);
   std::ranges::stable_sort(out, [&](int64_t a, int64_t b) { return strides[at(a)] > strides[at(b)]; });
-  int64_t extent = 1;  // elements from the first to the last of what lies inside the dim
+  int64_t extent = 1;  // elements from the first to the last of one index of the dim
   for (std::size_t i = out.size(); i-- > 0;) {
     if (strides[at(out[i])] < extent) return std::nullopt;
     extent += strides[at(out[i])] * (dims[at(out[i])] - 1);

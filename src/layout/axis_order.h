@@ -9,8 +9,8 @@
 
 namespace relayout::layout {
 
-/// The order in which a tensor's dims lie in memory, outermost first; dims of size 1 are left out, because they tell no two orders apart.
-/// Ascending is contiguous; a tensor whose channels or whose pixels are one is contiguous and channels-last at once.
+/// The order of a tensor's dims in memory, outermost first; dims of size 1 are left out, because they distinguish no orders. Ascending is
+/// contiguous; a tensor of one channel or one pixel is contiguous and channels-last at once.
 using AxisOrder = std::vector<int64_t>;
 
 /// Orders of all dims, those of size 1 included.
@@ -19,23 +19,24 @@ using AxisOrder = std::vector<int64_t>;
 
 /// Without the dims of size 1.
 [[nodiscard]] AxisOrder order_of(std::span<const int64_t> all_axes, const Dims& dims);
-/// An order of all dims that agrees with one of some: channels-last if that does, else each missing dim stands behind its predecessor.
+/// Extends an order of some dims to all: channels-last if that agrees, else each missing dim follows its predecessor.
 [[nodiscard]] AxisOrder extend(const AxisOrder& order, const Dims& dims);
 [[nodiscard]] bool is_contiguous(const AxisOrder& order);
 
-/// Strides of a dense tensor in this order; those of dims of size 1 as if they were larger, in channels-last where that agrees.
+/// Strides of a dense tensor in this order; dims of size 1 have strides as if they were larger, in channels-last where that agrees.
 [[nodiscard]] Dims strides_of(const AxisOrder& order, const Dims& dims);
-/// The order that strides describe, gaps or not; nothing for broadcast, reversed or interleaved dims, and for tensors without elements.
+/// The order that strides describe, with gaps or without; nothing for broadcast, reversed or interleaved dims, and for tensors without
+/// elements.
 [[nodiscard]] std::optional<AxisOrder> order_of_strides(const Dims& dims, const Dims& strides);
-/// Whether there are gaps between the elements.
+/// Whether there are no gaps between the elements.
 [[nodiscard]] bool is_dense(const Dims& dims, const Dims& strides);
 
-/// The order of a Transpose's result that moves nothing: result dim i is dim permutation[i].
+/// The order of a Transpose's result if no element moves: result dim i is dim permutation[i].
 [[nodiscard]] AxisOrder transposed(const AxisOrder& order, std::span<const int64_t> permutation);
-/// The order of the same elements under other dims, when that moves nothing.
+/// The order of the same elements under other dims, if no element has to move.
 [[nodiscard]] std::optional<AxisOrder> reshaped(const AxisOrder& order, const Dims& from, const Dims& to);
 
-/// "contiguous", "channels-last", "both" or the dims as they lie: "0 3 1 2".
+/// "contiguous", "channels-last", "both" or the dims in memory order: "0 3 1 2".
 [[nodiscard]] std::string order_name(const AxisOrder& order, const Dims& dims);
 
 }  // namespace relayout::layout

@@ -16,7 +16,7 @@ class Connections {
     std::size_t input = 0;
   };
   explicit Connections(const LayoutGraph& graph);
-  /// None: it comes in.
+  /// None: the value comes from outside.
   [[nodiscard]] LayoutNodeId producer(LayoutValueId value) const { return producers_[value]; }
   [[nodiscard]] std::size_t output_index(LayoutValueId value) const { return output_indices_[value]; }
   /// In node order, each once per read.

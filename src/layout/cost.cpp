@@ -22,7 +22,7 @@
 namespace relayout::layout {
 namespace {
 
-constexpr double kMostNanoseconds = 1e12;  ///< so that sums stay far from the end of the type
+constexpr double kMostNanoseconds = 1e12;  ///< so that sums stay far from overflow
 
 int64_t whole(double nanoseconds) {
   return static_cast<int64_t>(std::clamp(nanoseconds, 0.0, kMostNanoseconds));
@@ -67,26 +67,26 @@ class DefaultCosts : public CostModel {
   }
 
  private:
-  /// Whether a Transpose of a contiguous tensor is not contiguous.
+  /// Whether the Transpose of a contiguous operand is not contiguous.
   static bool moves(const LayoutGraph& graph, const LayoutNode& node) {
     const Dims& dims = graph.value(node.input(0))->dims;
     const auto permutation = permutation_of(*node.node, dims.size());
     return permutation && !is_contiguous(transposed(order_of(contiguous_axes(dims.size()), dims), *permutation));
   }
 
-  /// Reading and writing all elements once, run by run.
+  /// Time to read and write all elements once, run by run.
   [[nodiscard]] double move_nanoseconds(const LayoutValue& value) const { return nanoseconds_at(near_bytes_, value); }
 
-  /// The same where each element goes to another place.
+  /// Time to read and write all elements once, each to a different place.
   static double turn_nanoseconds(const LayoutValue& value) { return nanoseconds_at(rates::kTurnedBytes, value); }
 
-  /// Reading and writing all elements once at a rate for tensors that fit the cache.
+  /// Time to read and write all elements once, with `near_bytes` as the rate for tensors that fit the cache.
   static double nanoseconds_at(double near_bytes, const LayoutValue& value) {
     const auto bytes = static_cast<double>(value.bytes());
     return 2.0 * bytes / (bytes <= rates::kNearBytes ? near_bytes : rates::kFarBytesPerNanosecond);
   }
 
-  /// Of operand and result, where they have an order.
+  /// Time to copy operand and result, where channels-last differs from contiguous.
   static double copies_around(const LayoutGraph& graph, const LayoutNode& node) {
     double out = 0;
     for (const LayoutValueId id : {node.input(0), node.output(0)}) {
@@ -98,7 +98,7 @@ class DefaultCosts : public CostModel {
     return out;
   }
 
-  /// A part of each run of the operand has gaps, and is made dense again before a convolution reads it.
+  /// Time to make parts of an operand dense that have gaps, before a convolution reads them.
   [[nodiscard]] static int64_t part_copy(const LayoutGraph& graph, const LayoutNode& node, const AxisOrder& order) {
     if (node.op->name != "Split" && node.op->name != "Slice" && node.op->name != "SequenceAt") return 0;
     const Dims& whole_dims = graph.value(node.input(0))->dims;

@@ -24,7 +24,7 @@
 namespace relayout::layout {
 namespace {
 
-/// Follows views forwards, and asks their readers.
+/// Follows views downstream, and checks the needs of their readers.
 class Gaps {
  public:
   Gaps(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan)
@@ -46,7 +46,7 @@ class Gaps {
     return held(id).empty() ? order_of(contiguous_axes(value(id).dims.size()), value(id).dims) : held(id);
   }
 
-  /// How a node finds its first operand: as it lies, or as a dense copy in the order it wants.
+  /// The strides with which a node reads its first operand: the operand's own, or those of a dense copy in the order that it wants.
   [[nodiscard]] Dims strides_read(LayoutNodeId node, LayoutValueId id) const {
     const auto wanted = plan_.wanted(graph_, node, 0);
     if (wanted && *wanted != held_order(id)) return strides_of(*wanted, value(id).dims);
@@ -54,7 +54,7 @@ class Gaps {
     return strides ? *strides : strides_of(held(id), value(id).dims);
   }
 
-  /// The order of a view's results, when that is not dense in their own order.
+  /// Notes the strides of a view's results that are not dense in their planned order.
   void follow(LayoutNodeId index) {
     const LayoutNode& node = graph_.nodes[index];
     if (!is_view(node) || node.op->name == "Expand") return;
@@ -67,7 +67,7 @@ class Gaps {
       if (!seen || element_count(value(output).dims) == 0) continue;
       const auto order = order_of_strides(value(output).dims, *seen);
       const bool in_order = order == held_order(output);
-      // A planned order is made by the node itself when strides do not give it.
+      // The node itself produces a planned order that strides do not give.
       if (plan_.has_order[output] && !in_order) continue;
       if (!in_order || !is_dense(value(output).dims, *seen)) strides_[output] = *seen;
     }
@@ -93,7 +93,7 @@ class Gaps {
     });
   }
 
-  /// Whether a kernel takes an operand of these strides only after it was copied.
+  /// Whether a kernel needs a dense copy of an operand with these strides.
   [[nodiscard]] bool needs_dense(const LayoutNode& node, std::size_t input, const Dims& strides) const {
     if (node.op == nullptr) return true;
     const Traits traits = node.op->traits;
@@ -104,14 +104,14 @@ class Gaps {
     return input == 0 && x.type == DataType::float32 && traits.has(Trait::dense);
   }
 
-  /// One of the last two dims is dense.
+  /// Whether one of the last two dims is dense.
   static bool is_matrix(const Dims& dims, const Dims& strides) {
     if (dims.size() < 2) return false;
     const std::size_t last = dims.size() - 1;
     const int64_t row = strides[last - 1], column = strides[last];
     return ((column == 1 || dims[last] == 1) && row >= dims[last]) || ((row == 1 || dims[last - 1] == 1) && column >= dims[last - 1]);
   }
-  /// Many matrices times one: their rows are one long matrix.
+  /// Whether many matrices are multiplied by one: their rows are one long matrix.
   [[nodiscard]] bool is_stack(const LayoutNode& node, std::size_t input) const {
     const LayoutValue* const other = graph_.value(node.input(1));
     return input == 0 && value(node.input(0)).dims.size() > 2 && other != nullptr && other->dims.size() == 2;
@@ -120,7 +120,7 @@ class Gaps {
   const LayoutGraph& graph_;
   const Connections& connections_;
   const LayoutPlan& plan_;
-  IdVector<LayoutValueId, std::optional<Dims>> strides_;  ///< of values that are not dense in their own order
+  IdVector<LayoutValueId, std::optional<Dims>> strides_;  ///< of values that are not dense in their planned order
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace relayout::layout {
 
-/// Values that are views with gaps, or of another order than their own, and have a reader that needs them dense: each is copied once.
+/// Views with gaps, or in another order than the planned one, with a reader that needs them dense. Each is copied once.
 [[nodiscard]] std::vector<LayoutValueId> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan);
 
 }  // namespace relayout::layout

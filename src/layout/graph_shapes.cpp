@@ -1,5 +1,5 @@
-// Types, dims and small contents of a graph's values before anything runs, and the graph that a layout plan sees. Asks the operators as the
-// executor does (ops/call.h), so that both know the same constants.
+// Infers types, dims and small contents of a graph's values before anything runs, and builds the graph for a layout plan. Calls operators
+// as the executor does (ops/call.h), so that both know the same constants.
 
 #include "layout/graph_shapes.h"
 
@@ -66,7 +66,7 @@ Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer, I
     try {
       infer(node);
     } catch (const Error& error) {
-      // Operands that do not fit are for those to complain about who run the model.
+      // Operands that do not fit are reported when the model is run.
       if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
       if (misfit_node_ != nullptr) continue;
       misfit_ = error.what();
@@ -103,7 +103,7 @@ void Shapes::keep(Known& known, const Tensor& contents) {
   known.has_contents = true;
 }
 
-/// Takes over the knowledge of another Shapes.
+/// Takes over the facts of another Shapes.
 void Shapes::adopt(const Value& value, const Known& known) {
   Known& kept = known_[&value];
   kept = known;
@@ -126,7 +126,7 @@ Shapes::Known* Shapes::look_up(const Value& value) {
   return &known;
 }
 
-/// The outputs of a node, as far as they follow from its operands.
+/// Infers the outputs of a node that follow from its operands.
 void Shapes::infer(const Node& node) {
   if (const auto made = inside_ ? inside_(node, *this) : std::nullopt) {
     for (std::size_t i = 0; i < std::min(made->size(), node.outputs().size()); ++i) {
@@ -231,7 +231,7 @@ ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes,
     if (dims == nullptr) continue;
     Dims inside = *dims;
     if (is_scan && i >= states) {
-      // One slice at a time.
+      // The body reads one slice at a time.
       const int64_t axis = i - states < axes.size() ? axes[i - states] : 0;
       const int64_t place = axis < 0 ? axis + static_cast<int64_t>(inside.size()) : axis;
       if (place < 0 || place >= static_cast<int64_t>(inside.size())) continue;

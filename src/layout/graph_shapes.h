@@ -17,8 +17,8 @@
 
 namespace relayout::layout {
 
-/// Types and dims of a graph's values as far as they follow from the inputs, without running anything: contents are followed where they are
-/// small (what shapes are computed from).
+/// Types and dims of a graph's values that follow from the inputs, without running anything. Contents are followed where they are small,
+/// because shapes are computed from them.
 class Shapes {
  public:
   /// Known facts about a value: its info, and its contents where they are small. The contents are not copied.
@@ -35,30 +35,30 @@ class Shapes {
     std::optional<Known> known = {};
     bool is_absent = false;  ///< the call leaves it out
   };
-  /// Follows the graphs that a node runs, a function's body or nested ones, to its outputs. Nothing where the operator itself is to be
-  /// asked.
+  /// Follows the graphs that a node runs, a function's body or nested ones, to its outputs. Returns nothing where the operator itself is to
+  /// infer them.
   using Inside = std::function<std::optional<std::vector<std::optional<Known>>>(const Node& node, Shapes& shapes)>;
 
-  /// `outer`: of the graph around a nested one, which must live as long. Without `inside`, nothing is known of what nested graphs and
-  /// functions make. Inputs that are not `given` are what they declare.
+  /// `outer`: the Shapes of the graph around a nested one, which must live as long. Without `inside`, the results of nested graphs and
+  /// functions are unknown. Inputs that are not `given` have their declared types and dims.
   explicit Shapes(const Graph& graph, const ShapeOptions& options = {}, Shapes* outer = nullptr, Inside inside = {},
                   const std::vector<Given>& given = {});
 
-  /// Tensors, sequences and optionals; nullptr when nothing is known.
+  /// Facts about a tensor, sequence or optional; nullptr when nothing is known.
   [[nodiscard]] const DatumInfo* find(const Value& value);
   /// Dims of a tensor; nullptr when they are not known.
   [[nodiscard]] const Dims* dims_of(const Value* value);
-  /// Whether its contents do not depend on any input.
+  /// Whether the contents do not depend on any input.
   [[nodiscard]] bool is_constant(const Value& value);
   /// Contents of a small integer constant.
   [[nodiscard]] std::optional<std::vector<int64_t>> integers(const Value& value);
-  /// All that is known of a value.
+  /// All known facts about a value.
   [[nodiscard]] std::optional<Known> known(const Value& value);
-  /// Free dims and the sizes they were taken to be: "N = 1".
+  /// Free dims and their assumed sizes: "N = 1".
   [[nodiscard]] const std::vector<std::string>& assumed() const noexcept { return assumed_; }
   /// The mismatch at the first node whose operands do not fit it; empty where all do.
   [[nodiscard]] const std::string& misfit() const noexcept { return misfit_; }
-  /// That node; nullptr: none.
+  /// The node of misfit(); nullptr: none.
   [[nodiscard]] const Node* misfit_node() const noexcept { return misfit_node_; }
 
  private:
@@ -81,10 +81,10 @@ class Shapes {
   const Node* misfit_node_ = nullptr;
 };
 
-/// The known sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan hand in.
+/// The known sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan pass in.
 [[nodiscard]] ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes, const ShapeOptions& given);
 
-/// A graph as a layout plan sees it: the nodes that its outputs depend on, without those whose results are constant.
+/// The graph for a layout plan: the nodes that the graph's outputs depend on, without those whose results are constant.
 [[nodiscard]] LayoutGraph layout_graph(const Graph& graph, Shapes& shapes);
 
 }  // namespace relayout::layout

@@ -1,6 +1,6 @@
-// Operators on the source's side run in mode 1. A value made by p and read by c1, c2 … in the same order as p makes it costs its copy once
-// when p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞), and once the other way round (node w: ci→w ∞, w→p r). All terms
-// are submodular, so that the cut is exact.
+// Solves the labelling problem of a layout plan by a minimum cut: operators on the source's side run in mode 1. A value produced by p and
+// read by c1, c2 … in the order in which p produces it costs one copy if p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞),
+// and one in the reverse case (node w: ci→w ∞, w→p r). All terms are submodular, so that the cut is exact.
 #include "layout/labelling.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class Network {
   void add_value(const Labelling::Value& value) {
     if (value.copy_cost <= 0 || value.readers.empty()) return;
     const int source = network_.source(), sink = network_.sink();
-    // The maker as one who is in mode 1 when the value comes in `order`.
+    // The network node that is on the source's side when the value is produced in `order`.
     const int maker = value.order == 0 ? sink : value.op == OperatorId::none ? source : node_of(value.op);
     add_contiguous_copy(value, maker);
     std::vector<int> orders;
@@ -58,7 +58,7 @@ class Network {
     for (const int order : orders) add_ordered_copy(value, order, order == value.order ? maker : sink);
   }
 
-  /// The maker is in mode 1, some reader needs the value contiguous.
+  /// The cost of a copy when the producer is in mode 1 and some reader needs the value contiguous.
   void add_contiguous_copy(const Labelling::Value& value, int maker) {
     if (maker == network_.sink()) return;
     std::vector<int> readers;
@@ -69,7 +69,7 @@ class Network {
     share(maker, readers, value.copy_cost, true);
   }
 
-  /// Some reader needs the value in `order`, and `maker` is not in mode 1 (the sink: never makes it so).
+  /// The cost of a copy when some reader needs the value in `order` and `maker` is not in mode 1 (the sink: never produces it so).
   void add_ordered_copy(const Labelling::Value& value, int order, int maker) {
     if (maker == network_.source()) return;
     std::vector<int> readers;
@@ -81,7 +81,7 @@ class Network {
     share(maker, readers, value.copy_cost, false);
   }
 
-  /// `cost` once when `one` is on one side and any of `many` on the other: one on the source's side when `outwards`.
+  /// Adds `cost` once when `one` is on one side and any of `many` on the other: `one` on the source's side when `outwards`.
   void share(int one, const std::vector<int>& many, int64_t cost, bool outwards) {
     const auto add = [&](int from, int to, bool limited) {
       if (!outwards) std::swap(from, to);

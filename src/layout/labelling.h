@@ -11,9 +11,9 @@ namespace relayout::layout {
 
 enum class OperatorId : int { none = -1 };  ///< an operator of a labelling problem: one node of a layout graph or several
 
-/// The choice at the heart of a layout plan, without anything of operators in it: operators run in mode 0 (every port contiguous) or in
-/// mode 1 (each port in an order of its own); a value that a reader needs in another order than it is made in is copied once per order.
-/// Orders are small numbers that mean something within one value only: 0 is contiguous.
+/// The choice that a layout plan makes, reduced to numbers. Operators run in mode 0 (every port contiguous) or in mode 1 (each port in an
+/// order of its own). A value that a reader needs in another order than it is produced in is copied once per order. Orders are small
+/// numbers with a meaning within one value only: 0 is contiguous.
 struct Labelling {
   /// A value's reader.
   struct Reader {
@@ -22,28 +22,27 @@ struct Labelling {
     bool operator==(const Reader&) const = default;
   };
   struct Value {
-    OperatorId op = OperatorId::none;  ///< that makes it; none: it comes in `order` whatever is chosen
-    int order = 0;                     ///< made in mode 1, or always when there is no op
+    OperatorId op = OperatorId::none;  ///< its producer; none: it comes in `order` whatever is chosen
+    int order = 0;                     ///< produced in mode 1, or always when there is no op
     int64_t copy_cost = 0;             ///< of one copy into another order
     std::vector<Reader> readers;
   };
   struct Op {
     int64_t gain = 0;          ///< time in mode 0 − time in mode 1; may be negative
-    std::optional<bool> mode;  ///< when there is no choice
+    std::optional<bool> mode;  ///< set when there is no choice
   };
   IdVector<OperatorId, Op> ops;
   std::vector<Value> values;
 };
 
-/// Per operator its mode.
+/// The mode of each operator.
 using Modes = IdVector<OperatorId, bool>;
 
-/// The modes to run in: a minimum of gains lost plus costs of copies, and of several the one with the most operators in mode 1
-/// (which is unique).
+/// The modes with the least sum of lost gains and copies; of several, those with the most operators in mode 1 (which are unique).
 [[nodiscard]] Modes solve(const Labelling& problem);
-/// Into which orders a value is copied under these modes: each once.
+/// The orders into which a value is copied under these modes, each once.
 [[nodiscard]] std::vector<int> copies(const Labelling::Value& value, const Modes& modes);
-/// Gains lost and copies paid.
+/// The sum of lost gains and copies.
 [[nodiscard]] int64_t cost(const Labelling& problem, const Modes& modes);
 
 }  // namespace relayout::layout

@@ -13,21 +13,21 @@ namespace relayout::layout {
 enum class LayoutValueId : int { none = -1 };  ///< a value of a layout graph
 enum class LayoutNodeId : int { none = -1 };   ///< a node of a layout graph
 
-/// A value as a layout plan sees it. Only tensors of known dims take part.
+/// A value of a layout plan. Only tensors of known dims take part.
 struct LayoutValue {
   const Value* value = nullptr;
-  DataType type = DataType::undefined;  ///< undefined: nothing is known, or no tensor
+  DataType type = DataType::undefined;  ///< undefined: nothing is known, or not a tensor
   Dims dims;
   bool is_constant = false;  ///< known before anything runs: free in every order
-  bool is_output = false;    ///< a caller gets it, contiguous unless `fixed`
-  /// The order in which a value without a producer comes, and an output has to be handed over; contiguous when not set.
+  bool is_output = false;    ///< returned to the caller, contiguous unless `fixed`
+  /// The order in which a value without a producer comes, and in which an output has to be returned; contiguous when not set.
   std::optional<AxisOrder> fixed;
   std::optional<std::vector<int64_t>> integers = {};  ///< contents of small integer constants
   [[nodiscard]] bool is_known() const noexcept { return type != DataType::undefined && type != DataType::string; }
   [[nodiscard]] int64_t bytes() const;
 };
 
-/// Whether a tensor's size is one that memory could have: others are as good as unknown.
+/// Whether a tensor could fit into memory: others are treated as unknown.
 [[nodiscard]] bool is_plannable(DataType type, const Dims& dims);
 
 /// A node that runs, with its values (none: absent).
@@ -40,15 +40,15 @@ struct LayoutNode {
 };
 
 /// The subject of a layout plan: one graph with the shapes of one run. Nodes in an order in which they can run; those whose results are
-/// constant, and those without a reader, are left out.
+/// constant or unused are left out.
 struct LayoutGraph {
   IdVector<LayoutNodeId, LayoutNode> nodes;
   IdVector<LayoutValueId, LayoutValue> values;
   [[nodiscard]] const LayoutValue* value(LayoutValueId id) const { return id == LayoutValueId::none ? nullptr : &values[id]; }
 };
 
-/// Sequences of parts of a tensor that are only asked for parts at known positions need not exist: their SequenceAt reads the tensor itself
-/// afterwards, and SplitToSequence is left without operands and results. Per node that which answers for it: itself, or of a
+/// Removes sequences of parts of a tensor that are read only at known positions: their SequenceAt reads the tensor itself afterwards, and
+/// SplitToSequence is left without operands and results. Returns for each node the node that replaces it: itself, or for a removed
 /// SplitToSequence its first SequenceAt.
 IdVector<LayoutNodeId, LayoutNodeId> see_through_sequences(LayoutGraph& graph);
 

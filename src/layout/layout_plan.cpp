@@ -1,4 +1,4 @@
-// Makes the layout plan: possible orders, costs, the cheapest labelling, then copies and packs.
+// Computes the layout plan: possible orders, costs, the cheapest labelling, then copies and packs.
 
 #include "layout/layout_plan.h"
 
@@ -25,7 +25,7 @@
 namespace relayout::layout {
 namespace {
 
-/// Builds the choice between contiguous and each node's ports, and reads the answer.
+/// Builds the choice between contiguous and each node's ports, and reads the solution.
 class Planner {
  public:
   Planner(const LayoutGraph& graph, const PlanningOptions& options)
@@ -62,7 +62,7 @@ class Planner {
     plan.is_shuffle = orders_.is_shuffle[index];
     plan.has_choice = has_choice(index);
     if (plan.ports.inputs.empty()) plan.ports.inputs.resize(node.inputs.size());
-    // A shuffle is one copy, whatever order it is in; what is fused costs as much in either.
+    // A shuffle is one copy in any order; fused operators cost the same in either mode.
     if (!plan.is_shuffle && !orders_.is_fused[index]) plan.times = costs_.times(graph_, node, plan.ports);
     base_ += plan.has_choice ? std::min(plan.times.contiguous, plan.times.ordered) : plan.times.contiguous;
     if (!plan.has_choice) return;
@@ -153,7 +153,7 @@ class Planner {
   Labelling problem_;
   std::vector<Taken> taken_;  ///< values of the problem
   LayoutPlan plan_;
-  int64_t base_ = 0;  ///< what no choice changes
+  int64_t base_ = 0;  ///< costs that no choice changes
 };
 
 }  // namespace

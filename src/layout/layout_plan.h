@@ -13,33 +13,33 @@ namespace relayout::layout {
 
 /// How a node runs.
 struct NodePlan {
-  bool has_choice = false;  ///< there is an order it could take up
-  bool is_ordered = false;  ///< it does: its ports are in `ports`, else contiguous
+  bool has_choice = false;  ///< there is an order that it could adopt
+  bool is_ordered = false;  ///< its ports have the orders of `ports`; else they are contiguous
   bool is_shuffle = false;  ///< one of the three nodes of a channel shuffle, which are one operator
   Ports ports;              ///< with a choice
-  Barrier barrier;          ///< without one, next to a value that could lie in an order: why
+  Barrier barrier;          ///< without one, next to a value that could have an order: the reason
   CostModel::Times times;
 };
 
-/// A value in another order than it is made in, for everybody who reads it so.
+/// A copy of a value into another order than it is produced in, for all readers that need that order.
 struct PlannedCopy {
   LayoutValueId value = LayoutValueId::none;
   AxisOrder from, to;
   std::vector<LayoutNodeId> readers;  ///< none: a graph output
 };
 
-/// Which tensor lies how, for one graph and one set of shapes.
+/// The order of each tensor, for one graph and one set of shapes.
 struct LayoutPlan {
   IdVector<LayoutNodeId, NodePlan> nodes;
-  /// The order that a value is made in; contiguous ones are empty. Dense or not.
+  /// The order in which a value is produced; contiguous ones are empty. Dense or not.
   IdVector<LayoutValueId, AxisOrder> held;
-  /// Values that could lie in an order other than contiguous: only those are ever copied.
+  /// Values that could have an order other than contiguous: only those are ever copied.
   IdVector<LayoutValueId, bool> has_order;
   std::vector<PlannedCopy> copies;                      ///< in the order of the values
-  std::vector<LayoutValueId> packs;                     ///< values that are a part of another and are made dense for readers that need it
+  std::vector<LayoutValueId> packs;                     ///< values that are parts of others and are made dense for readers that need it
   int64_t nanoseconds = 0, contiguous_nanoseconds = 0;  ///< predicted: this plan, and everything contiguous
 
-  /// The order that a node needs an operand in; nothing when it takes it as it lies.
+  /// The order in which a node needs an operand; nothing when it takes the operand as stored.
   [[nodiscard]] std::optional<AxisOrder> wanted(const LayoutGraph& graph, LayoutNodeId node, std::size_t input) const;
 };
 
@@ -48,12 +48,12 @@ struct PlanningOptions {
   const CostModel* costs = nullptr;  ///< nullptr: default_costs()
 };
 
-/// Labels every tensor by a minimum cut over the operators: each runs contiguous or with its ports in an order of their own, what it gains
-/// is weighed against the copies at the borders, of which several readers share one.
+/// Labels every tensor by a minimum cut over the operators. Each runs contiguous or with its ports in orders of their own; its gain is
+/// weighed against the copies at the borders, which several readers share.
 [[nodiscard]] LayoutPlan plan_layout(const LayoutGraph& graph, const PlanningOptions& options = {});
 
-/// PyTorch's rule: a convolution makes channels-last, others follow their first operand of full size, barriers make contiguous, each
-/// for itself. Only for comparison.
+/// PyTorch's rule: a convolution produces channels-last, others follow their first operand of full size, barriers produce contiguous; each
+/// decides for itself. Only for comparison.
 [[nodiscard]] LayoutPlan propagate_layout(const LayoutGraph& graph);
 
 }  // namespace relayout::layout

@@ -14,12 +14,12 @@
 namespace relayout::layout {
 namespace {
 
-/// The place of a number that is not negative.
+/// A number that is not negative, as an index.
 std::size_t at(int number) {
   return as_size(number);
 }
 
-/// Nodes by height, and those among them that have excess: lists that run through arrays, of which heights have the first nodes.
+/// Nodes by height, and those among them that have excess: linked lists in arrays, with the first node of each height.
 class Levels {
  public:
   struct Active {
@@ -53,7 +53,7 @@ class Levels {
     highest_ = std::max(highest_, height);
   }
 
-  /// Takes out an active node of the greatest height. It may have lost its excess since.
+  /// Removes an active node of the greatest height. It may have lost its excess since.
   std::optional<Active> take_active() {
     for (; highest_ >= 0; --highest_) {
       int& waiting = active_[at(highest_)];
@@ -65,7 +65,7 @@ class Levels {
     return std::nullopt;
   }
 
-  /// Takes out all nodes above a height; drop(node) for each.
+  /// Removes all nodes above a height; calls drop(node) for each.
   template <class Drop>
   void clear_above(int limit, const Drop& drop) {
     for (int height = limit + 1; height <= tallest_; ++height) {
@@ -82,7 +82,7 @@ class Levels {
 
  private:
   static constexpr int kNone = -1;
-  std::vector<int> all_, active_;  ///< the first node of a height
+  std::vector<int> all_, active_;  ///< the first node of each height
   std::vector<int> next_, previous_, next_active_;
   int highest_ = -1, tallest_ = -1;
 };
@@ -91,11 +91,11 @@ class PushRelabel {
  public:
   struct Arc {
     int to;
-    int reverse;  ///< place of the opposite arc
+    int reverse;  ///< index of the opposite arc
     int64_t residual;
   };
 
-  /// `most` is more than any flow can be.
+  /// `most` exceeds every possible flow.
   PushRelabel(int nodes, int source, int sink, int64_t most)
       : nodes_(nodes), source_(source), sink_(sink), most_(most), first_(at(nodes) + 1), levels_(nodes) {}
 
@@ -132,7 +132,7 @@ class PushRelabel {
     }
   }
 
-  /// Whether a node can still reach the sink.
+  /// For each node, whether it can still reach the sink.
   [[nodiscard]] std::vector<bool> sink_side() const {
     std::vector<bool> reaches(at(nodes_), false);
     std::vector<int> queue{sink_};
@@ -168,7 +168,7 @@ class PushRelabel {
     }
   }
 
-  /// Exact heights: distances to the sink. What cannot reach it is done with.
+  /// Sets exact heights: distances to the sink. Nodes that cannot reach it are finished.
   void label_from_sink() {
     work_ = 0;
     std::ranges::fill(height_, nodes_);
@@ -234,12 +234,12 @@ class PushRelabel {
     if (height < nodes_) levels_.enter(node, height);
   }
 
-  /// More excess than any flow is as good as without end.
+  /// Excess beyond any flow is as good as infinite.
   void add_excess(int node, int64_t amount) { excess_[at(node)] = std::min(most_, excess_[at(node)] + amount); }
 
   int nodes_, source_, sink_;
   int64_t most_;
-  std::vector<int> first_;  ///< of a node's arcs
+  std::vector<int> first_;  ///< the first of a node's arcs
   std::vector<Arc> arcs_;
   std::vector<int64_t> excess_;
   std::vector<int> height_, current_;

@@ -6,19 +6,19 @@
 namespace relayout::layout {
 
 /// A directed graph with capacities between a source and a sink, and its minimum cut. Capacities are whole numbers (nanoseconds), so that
-/// the answer is the same whatever the order of the work.
+/// the result does not depend on the order of the work.
 class FlowNetwork {
  public:
   explicit FlowNetwork(int nodes) : nodes_(nodes) {}
   [[nodiscard]] int source() const noexcept { return -1; }
   [[nodiscard]] int sink() const noexcept { return -2; }
-  /// Further nodes; the number of the first.
+  /// Adds a node; returns its number.
   int add_node() { return nodes_++; }
-  /// An edge of finite capacity; none when it is 0 or less.
+  /// Adds an edge of finite capacity; none when it is 0 or less.
   void add(int from, int to, int64_t capacity);
-  /// An edge that no cut may go through. Source and sink must not come to be connected by such edges alone.
+  /// Adds an edge that no cut may cross. Source and sink must not be connected by such edges alone.
   void bind(int from, int to);
-  /// The largest of all source sides of minimum cuts: per node whether it is on it.
+  /// The largest of all source sides of minimum cuts: for each node, whether it is on that side.
   [[nodiscard]] std::vector<bool> source_side() const;
 
  private:

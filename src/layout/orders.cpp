@@ -1,4 +1,4 @@
-// Spreads orders from the operators that want one to all that can take it up.
+// Spreads orders from the operators that want one to all that can adopt it.
 
 #include "layout/orders.h"
 
@@ -51,7 +51,7 @@ class Spread {
     for (const LayoutNodeId id : graph_.nodes.ids()) {
       if (auto ports = wanted_ports(graph_, graph_.nodes[id])) take(id, std::move(*ports), next_op_);
     }
-    // Of several convolutions that end in one Add, the last takes it, as the executor does.
+    // Of several convolutions that end in one Add, the last fuses it, as in the executor.
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto id = id_at<LayoutNodeId>(i);
       if (out_.op_of[id] == OperatorId::none || out_.is_fused[id] || !is_real_convolution(id)) continue;
@@ -71,7 +71,7 @@ class Spread {
   }
 
  private:
-  static constexpr int kMostTries = 4;  ///< of one node, so that a node of many operands is not asked by each
+  static constexpr int kMostTries = 4;  ///< per node, so that a node of many operands is not tried for each
 
   [[nodiscard]] const Dims* dims_of(LayoutValueId value) const {
     const LayoutValue* const entry = graph_.value(value);
@@ -135,13 +135,13 @@ class Spread {
     for (std::size_t i = 0; i < all.size(); ++i) take(shuffle.nodes[i], std::move(all[i]), op);
   }
 
-  /// The one node that reads a value, once, and nothing else does; none when there is none.
+  /// The only reader of a value, which reads it once; none when there is none.
   [[nodiscard]] LayoutNodeId any_only_reader(LayoutValueId value) const {
     if (value == LayoutValueId::none || graph_.values[value].is_output) return LayoutNodeId::none;
     const auto reads = connections_.reads(value);
     return reads.size() == 1 ? reads[0].node : LayoutNodeId::none;
   }
-  /// The same, as its first operand.
+  /// The only reader of a value, if it reads it as its first operand.
   [[nodiscard]] LayoutNodeId only_reader(LayoutValueId value) const {
     const LayoutNodeId reader = any_only_reader(value);
     return reader != LayoutNodeId::none && graph_.nodes[reader].input(0) == value ? reader : LayoutNodeId::none;
@@ -157,7 +157,7 @@ class Spread {
     return op != nullptr && op->layout == LayoutRule::wants && op->traits.has(Trait::linear);
   }
 
-  /// An operator that runs as a part of a convolution has its order: its one operator with it.
+  /// Nodes that run as parts of a convolution have its order, and are one operator with it.
   void fuse_behind(const LayoutNode& anchor, OperatorId op, const AxisOrder& order) {
     LayoutValueId value = anchor.output(0);
     for (bool is_first = true;; is_first = false) {
@@ -190,7 +190,7 @@ class Spread {
     }
   }
 
-  /// Appends the only reader of the last part, and further ones as long as they are Identities; the last appended, or none.
+  /// Appends the only reader of the last part, after any Identities between; returns it, or none.
   LayoutNodeId next_part(Shuffle& shuffle) const {
     while (true) {
       const LayoutNodeId reader = only_reader(graph_.nodes[shuffle.nodes.back()].output(0));
@@ -220,7 +220,7 @@ class Spread {
   IdVector<LayoutNodeId, std::optional<std::size_t>> shuffle_of_;
   std::vector<Shuffle> shuffles_;
   IdVector<LayoutValueId, AxisOrder> candidates_;  ///< empty: none yet
-  std::vector<LayoutValueId> queue_;               ///< whose neighbours are to be asked
+  std::vector<LayoutValueId> queue_;               ///< values whose neighbours are to be tried
   OperatorId next_op_{};
 };
 

@@ -7,14 +7,14 @@
 
 namespace relayout::layout {
 
-/// Which orders nodes could take up: convolutions want channels-last, and from there orders spread in both directions as far as operators
-/// let them. A node whose ports would all be contiguous has no choice.
+/// The orders that nodes could adopt: convolutions want channels-last, and from there orders spread upstream and downstream until an
+/// operator stops them. A node whose ports would all be contiguous has no choice.
 struct Orders {
   IdVector<LayoutNodeId, OperatorId> op_of;  ///< the operator that a node is, or is a part of; none: no choice
   IdVector<LayoutNodeId, Ports> ports;       ///< of nodes with a choice
-  IdVector<LayoutNodeId, Barrier> barriers;  ///< of those that an order reached and that could not take it up
+  IdVector<LayoutNodeId, Barrier> barriers;  ///< of nodes that an order reached and that could not adopt it
   IdVector<LayoutNodeId, bool> is_shuffle;   ///< parts of a channel shuffle
-  IdVector<LayoutNodeId, bool> is_fused;     ///< run as a part of the convolution that they are one operator with: they cost nothing
+  IdVector<LayoutNodeId, bool> is_fused;     ///< parts of the convolution that they are one operator with: they cost nothing
 };
 [[nodiscard]] Orders find_orders(const LayoutGraph& graph, const Connections& connections);
 

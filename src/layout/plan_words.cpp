@@ -1,4 +1,5 @@
-// A plan in words: regions that run channels-last, reorders with their readers, and operators that lose channels-last with the reason.
+// Describes a plan in words: regions that run channels-last, reorders with their readers, and operators that lose channels-last with the
+// reason.
 
 #include <onnx/onnx_pb.h>
 
@@ -25,8 +26,8 @@
 namespace relayout::layout {
 namespace {
 
-// Changing layouts inside of a graph is too much ("thrashing") above this share of all bytes, or from this many on with more than one for
-// every so many convolutions.
+// Reorders inside a graph are too many ("thrashing") above this share of all bytes, or from this number on with more than one for every
+// kConvolutionsPerReorder convolutions.
 constexpr double kMostInnerShare = 0.05;
 constexpr int64_t kMostInnerReorders = 2, kConvolutionsPerReorder = 4;
 
@@ -132,7 +133,7 @@ class Reporter {
     out_.reorders.push_back(std::move(made));
   }
 
-  /// Tensors of an order that the same operator reads and writes in that order are one region.
+  /// Joins the tensors that one operator reads or writes in an order other than contiguous into one region.
   void find_regions() {
     IdVector<LayoutValueId, LayoutValueId> parent(graph_.values.size());
     for (const LayoutValueId id : parent.ids()) parent[id] = id;
@@ -212,7 +213,7 @@ class Reporter {
   const LayoutGraph& graph_;
   const LayoutPlan& plan_;
   Connections connections_;
-  IdVector<LayoutValueId, int> tensors_;  ///< that a value is shown as; -1: it is not shown
+  IdVector<LayoutValueId, int> tensors_;  ///< index of the tensor that shows a value; -1: not shown
   std::vector<LayoutValueId> values_;     ///< per tensor
   LayoutReport out_;
 };

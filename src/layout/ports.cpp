@@ -1,4 +1,4 @@
-// How each operator lives with the order of its operands: which order its other ports take up when one is given.
+// The rules of the operators for orders: the orders of all ports of a node that follow from the order of one.
 
 #include "layout/ports.h"
 
@@ -29,7 +29,7 @@ using Answer = std::variant<Ports, Barrier>;
 
 constexpr int64_t kSoftmaxOneAxis = 13, kReduceAxesInput = 18, kReduceSumAxesInput = 13;
 
-/// A node with one of its ports in an order: what a rule looks at.
+/// A node with one of its ports in an order: the argument of a rule.
 class Query {
  public:
   Query(const LayoutGraph& graph, const LayoutNode& node, NodePort port, const AxisOrder& order)
@@ -41,11 +41,11 @@ class Query {
   [[nodiscard]] Attributes attributes() const { return Attributes(*node_.node); }
   [[nodiscard]] const LayoutValue* input(std::size_t index) const { return known(node_.input(index)); }
   [[nodiscard]] const LayoutValue* output(std::size_t index) const { return known(node_.output(index)); }
-  /// Of the port in question, which is known.
+  /// Dims of the port in question, which is known.
   [[nodiscard]] const Dims& dims() const {
     return graph_.value(port_.is_output ? node_.output(port_.index) : node_.input(port_.index))->dims;
   }
-  /// The same question of another port.
+  /// The same query for another port.
   [[nodiscard]] Query at(NodePort port) const { return {graph_, node_, port, order_}; }
   [[nodiscard]] bool is_first_input() const { return !port_.is_output && port_.index == 0; }
   [[nodiscard]] bool is_first_output() const { return port_.is_output && port_.index == 0; }
@@ -92,7 +92,7 @@ Answer share_by_rank(const Query& query) {
   return out;
 }
 
-/// Element by element with broadcasting: operands of the result's rank share its order, those of less are read contiguous.
+/// Elementwise with broadcasting: operands of the result's rank share its order, those of lower rank are read contiguous.
 Answer elementwise(const Query& query) {
   const LayoutValue* const result = query.output(0);
   if (result == nullptr || result->dims.size() != query.dims().size()) return "operand of lower rank";
@@ -123,7 +123,7 @@ Answer convolution(const Query& query) {
   return out;
 }
 
-/// As convolution; what is added to the result lies as the result does.
+/// As convolution; the tensor that is added has the order of the result.
 Answer fused_convolution(const Query& query) {
   constexpr std::size_t kAdded = 3;
   const LayoutValue *const added = query.input(kAdded), *const out = query.output(0);
@@ -162,7 +162,7 @@ int64_t counted_from_front(int64_t axis, std::size_t rank) {
 Answer softmax(const Query& query) {
   const std::size_t rank = query.dims().size();
   if (query.node().node->opset() < kSoftmaxOneAxis) {
-    // Dims from the axis on are one.
+    // Dims from the axis on count as one.
     const auto axis =
         as_size(std::clamp<int64_t>(counted_from_front(query.attributes().integer("axis", 1), rank), 0, static_cast<int64_t>(rank)));
     const auto large = std::ranges::count_if(query.dims().begin() + static_cast<std::ptrdiff_t>(axis), query.dims().end(),
@@ -248,7 +248,7 @@ Answer gather(const Query& query) {
   return out;
 }
 
-/// Of a tensor that a sequence was seen through to (see_through_sequences).
+/// SequenceAt of a tensor whose sequence has been removed (see_through_sequences).
 Answer sequence_at(const Query& query) {
   if (query.input(0) == nullptr) return "element of a sequence";
   return first_to_first(query);
@@ -281,7 +281,7 @@ struct Entry {
   Rule rule;
 };
 
-/// Operators whose rule is more than what the op table says of them, sorted by name.
+/// Operators whose rule does not follow from the op table, sorted by name.
 constexpr auto kEntries = std::to_array<Entry>({
     {"ArgMax", reduce},
     {"ArgMin", reduce},
@@ -324,7 +324,7 @@ constexpr auto kEntries = std::to_array<Entry>({
 static_assert(std::ranges::is_sorted(kEntries, {}, &Entry::op_type));
 
 Rule rule_of(const Op& op) {
-  // Of another domain; some have names that ONNX's have too.
+  // An operator of another domain; some share their names with ONNX's.
   if (!op.domain.empty() && op.layout == LayoutRule::barrier) return nullptr;
   const auto* const entry = std::ranges::lower_bound(kEntries, op.name, {}, &Entry::op_type);
   if (entry != kEntries.end() && entry->op_type == op.name) return entry->rule;
@@ -348,7 +348,7 @@ std::variant<Ports, Barrier> ports_of(const LayoutGraph& graph, const LayoutNode
   try {
     return rule({graph, node, port, order});
   } catch (const Error& error) {
-    // Attributes that make no sense are for those to complain about who run the node.
+    // Attributes that make no sense are reported when the node is run.
     return std::string("cannot be read: ") + error.what();
   }
 }

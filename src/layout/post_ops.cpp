@@ -1,4 +1,5 @@
-// The operators that a plan takes as one with a convolution, so that no border between layouts keeps the executor from fusing them.
+// Finds the operators that a plan treats as one with a convolution, so that no border between layouts prevents the executor from fusing
+// them.
 #include "layout/post_ops.h"
 
 #include <algorithm>

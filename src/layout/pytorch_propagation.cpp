@@ -17,7 +17,7 @@
 namespace relayout::layout {
 namespace {
 
-/// Forward, once: each node decides by what it finds.
+/// One pass downstream: each node decides by the orders of its operands.
 class Propagation {
  public:
   explicit Propagation(const LayoutGraph& graph) : graph_(graph), connections_(graph), orders_(find_orders(graph, connections_)) {
@@ -82,7 +82,7 @@ class Propagation {
     }
   }
 
-  /// The order of the first operand that is not smaller than the result.
+  /// Ports in the order of the first operand that is not smaller than the result.
   [[nodiscard]] std::optional<Ports> follow(LayoutNodeId index) const {
     const LayoutNode& node = graph_.nodes[index];
     const LayoutValue* const result = graph_.value(node.output(0));
@@ -102,7 +102,7 @@ class Propagation {
     return std::nullopt;
   }
 
-  /// A channel shuffle keeps the order it gets, as one operator.
+  /// A channel shuffle keeps the order of its operand, as one operator.
   [[nodiscard]] std::optional<Ports> shuffled(LayoutNodeId index, const AxisOrder& held) const {
     const Ports& ports = orders_.ports[index];
     return !ports.inputs.empty() && ports.inputs[0] == held ? std::optional(ports) : std::nullopt;

@@ -5,10 +5,10 @@
 
 #include "base/instruction_set.h"
 
-/// What plans of layouts weigh: times of one core. Only ratios matter. Medians of each kind over the convolutions of networks
-/// (relayout inspect --layout --measure --threads 1, with --when always and never), oneDNN 3.7.2. AVX-512: AMD Zen 5, 14 networks,
-/// 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with ONEDNN_MAX_CPU_ISA=SSE41. Operators are this
-/// program's own kernels, measured on the same machines; copies on the Zen 5, 11 networks, 2026-11-25. Convolutions over one dim: a Xeon of
+/// Rates for the costs of layout plans: times of one core, of which only ratios matter. Medians of each kind over the convolutions of
+/// networks (relayout inspect --layout --measure --threads 1, with --when always and never), oneDNN 3.7.2. AVX-512: AMD Zen 5, 14 networks,
+/// 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with ONEDNN_MAX_CPU_ISA=SSE41. Other operators are
+/// relayout's kernels, measured on the same machines; copies on the Zen 5, 11 networks, 2026-11-25. Convolutions over one dim: a Xeon of
 /// 2023, 9 networks of speech and of points, 2026-11-26 (contiguous 1.28 with AVX2, 1.08 to 1.29 with AVX-512).
 namespace relayout::rates {
 
@@ -25,7 +25,7 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kFewChannels = 4;
 
-/// GFLOP/s of a convolution in channels-last, and how much longer it takes contiguous (reorders inside included); kCopied: it is
+/// GFLOP/s of a convolution in channels-last, and the ratio of its time contiguous (reorders inside included) to that; kCopied: it is
 /// computed in channels-last, between copies of operand and result.
 inline constexpr double kCopied = 0;
 struct Convolution {
@@ -35,10 +35,11 @@ using Convolutions = std::array<Convolution, 8>;  ///< by Kind
 
 inline constexpr Convolutions kAvx512{
     {{96, kCopied}, {85, kCopied}, {88, kCopied}, {209, 1.08}, {82, kCopied}, {69, kCopied}, {144, kCopied}, {110, kCopied}}};
-/// Contiguous ones of one group over two dims are products of unfolded windows.
+/// Contiguous convolutions of one group over two dims are computed as products of unfolded windows.
 inline constexpr Convolutions kAvx2{
     {{64, 3.1}, {26, kCopied}, {47, kCopied}, {81, 1.1}, {78, 2.0}, {58, kCopied}, {59, kCopied}, {60, 1.3}}};
-/// Those products are as fast as with AVX2, and the kernels for channels-last are not: windows of several elements stay contiguous.
+/// Those products are as fast as with AVX2, but the kernels for channels-last are not: convolutions with windows of several elements stay
+/// contiguous.
 inline constexpr Convolutions kSse41{{{11, 1.1}, {42, 2.4}, {10, kCopied}, {15, 1.0}, {8, 0.78}, {8, 0.8}, {15, 1.0}, {15, 1.0}}};
 
 constexpr const Convolutions& convolutions(InstructionSet set) {
@@ -66,15 +67,15 @@ inline constexpr auto kOperators = std::to_array<Operator>({
 constexpr double near_bytes(InstructionSet set) {
   return set == InstructionSet::avx2 ? 24 : 40;
 }
-/// The same for parts of channels-last tensors, made dense run by run: 81 of mixnet_s, 42 of res2net50, whose runs are odd (AVX2 on the Zen
-/// 5; with AVX-512 83 and 47), 2026-11-25. The lower, as on older processors.
+/// The same rate for parts of channels-last tensors that are made dense run by run: 81 for mixnet_s, 42 for res2net50, whose runs are odd
+/// (AVX2 on the Zen 5; with AVX-512 83 and 47), 2026-11-25. The lower value is used, as on older processors.
 inline constexpr double kPartBytes = 40;
-/// The same where each element goes to another place, within a convolution's implementation too: one core turns 50 (Zen 5), 31 (Sapphire
-/// Rapids) or 25 (Zen 3), but two do not turn more than one, since half of what each reads lies in the other's cache. With 50, mixnet_s at
-/// two threads took 1.16 of its time with 25, and 0.99 at one (Sapphire Rapids, 2026-11-26).
+/// The same rate where each element is moved to a different place, also within a convolution's implementation. One core reaches 50 (Zen 5),
+/// 31 (Sapphire Rapids) or 25 (Zen 3), but two reach no more than one, since half of the data that each reads is in the other's cache. With
+/// 50, mixnet_s at two threads took 1.16 of its time with 25, and 0.99 at one (Sapphire Rapids, 2026-11-26).
 inline constexpr double kTurnedBytes = 25;
 inline constexpr double kFarBytesPerNanosecond = 13;  ///< from memory
-inline constexpr double kNearBytes = 16 << 20;        ///< what fits
+inline constexpr double kNearBytes = 16 << 20;        ///< bytes that fit the cache
 inline constexpr double kCopyStart = 2000;            ///< nanoseconds that every copy costs
 
 }  // namespace relayout::rates

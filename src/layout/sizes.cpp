@@ -1,4 +1,4 @@
-// Sizes of free dims before anything is planned: which names sizes can be given to, and what is taken where none is given.
+// Sizes of free dims before anything is planned: the names that sizes can be given to, and the defaults.
 #include "layout/sizes.h"
 
 #include <algorithm>
@@ -32,16 +32,17 @@ std::string list_of(const std::vector<std::string>& names) {
   return out;
 }
 
-/// Sizes behind batch and channels: 224 × 224 of ImageNet's networks, 16 frames of 112 × 112 of Kinetics' (torchvision's models of both).
+/// Sizes of dims after batch and channels: 224 × 224 of ImageNet's networks, 16 frames of 112 × 112 of Kinetics' (torchvision's models of
+/// both).
 std::optional<int64_t> published_size(std::size_t rank, std::size_t axis) {
   if (rank == 4) return 224;
   if (rank == 5) return axis == 2 ? 16 : 112;
   return std::nullopt;
 }
 
-/// Whether a convolution reads a value, as it is or behind operators that work element by element.
+/// Whether a convolution reads a value, directly or through elementwise operators.
 bool feeds_convolution(const Value& start) {
-  constexpr std::size_t kMostValues = 64;  // normalisation in front of a network takes a few
+  constexpr std::size_t kMostValues = 64;  // normalisation of a network's input takes a few
   std::vector<const Value*> open{&start};
   std::unordered_set<const Value*> seen{&start};
   while (!open.empty()) {

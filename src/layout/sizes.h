@@ -16,18 +16,18 @@ namespace relayout::layout {
 struct SizeNames {
   std::vector<std::string> inputs, symbols;
   std::vector<std::string> defaults;  ///< inputs that the file has contents for
-  std::string place = {};             ///< "net.onnx: ", in front of errors; empty where the caller says that
+  std::string place = {};             ///< "net.onnx: ", the prefix of errors; empty where the caller adds it
 };
 [[nodiscard]] SizeNames size_names(const Graph& graph);
 /// Error{usage} with the nearest name when the model has no such input.
 void check_input_name(std::string_view option, const std::string& name, const SizeNames& names);
-/// Error{usage} with the nearest name when sizes are given to an input or a symbol that is not there.
+/// Error{usage} with the nearest name when sizes are given to an input or a symbol that does not exist.
 void check_sizes(const ShapeOptions& sizes, const SizeNames& names);
 
 /// The name of a free dim: its symbol, or "dim 2 of x".
 [[nodiscard]] std::string free_dim_name(const Value& input, const ShapeInfo& declared, std::size_t axis);
-/// Sizes of free dims that nothing states, by free_dim_name(): those of the images and volumes that networks are published with, for dims
-/// behind the channels of an input that a convolution reads. Everything else is taken as 1.
+/// Default sizes of free dims, by free_dim_name(): those of the images and volumes that networks are published with, for the dims after the
+/// channels of an input that a convolution reads. All other free dims are taken as 1.
 [[nodiscard]] std::map<std::string, int64_t> image_sizes(const Graph& graph);
 
 }  // namespace relayout::layout

@@ -1,4 +1,4 @@
-// The arithmetic of a fold: what weight and bias of a linear operator become when it takes up affines downstream or upstream of it.
+// Arithmetic of a fold: the new weight and bias of a linear operator that absorbs affines downstream or upstream of it.
 
 #include "passes/absorb.h"
 
@@ -33,13 +33,13 @@
 namespace relayout::passes {
 namespace {
 
-/// The channels that affines must have.
+/// The channels that affines must match.
 struct Channels {
   Axis axis;
   int64_t count, rank;
 };
 
-/// Gives an affine one number per channel, or one for all.
+/// Expands an affine to one number per channel (or one for all), or says why it does not fit the channels.
 std::optional<Skip> fit(AffineNode& affine, const Channels& channels, const LinearOperator& target) {
   if (!affine.axis) return std::nullopt;
   const bool needs_rank = channels.rank < 0 && affine.axis->from_back != channels.axis.from_back;
@@ -73,9 +73,9 @@ std::optional<Skip> fit_all(std::vector<AffineNode>& affines, const Channels& ch
   return obstacles.any() ? std::optional(obstacles.first()) : std::nullopt;
 }
 
-/// An Add or Sub of a constant so large that it rounds what it is added to: 12582912 makes whole numbers of a float32, and takes more than
-/// half of its digits. Real arithmetic does without that rounding; the model means it. Values are taken to be of size 1 upstream of the
-/// affines and downstream of a BatchNormalization, and to grow by factors.
+/// An Add or Sub of a constant so large that it rounds its other operand: 12582912 rounds a float32 to whole numbers and takes more than
+/// half of its digits. A fold in real arithmetic would drop that rounding, which the model intends. Values are assumed to be of size 1
+/// upstream of the affines and downstream of a BatchNormalization, and to grow by factors.
 std::optional<Skip> rounding_shift(const std::vector<AffineNode>& affines, DataType type) {
   const double largest = 4 * std::sqrt(2 / spacing_at(type, 1));
   double unit = 1;
@@ -105,7 +105,8 @@ std::vector<double> composed_scale(const std::vector<AffineNode>& affines, int64
   return out;
 }
 
-/// A shift of zero, as far as anybody can tell: what is left of β − a·μ when β was computed to be a·μ and rounded.
+/// A composed shift and the magnitude of its terms. It counts as zero if it is only their rounding: β − a·μ where β was computed as a·μ and
+/// rounded.
 struct Shift {
   double value = 0, magnitude = 0;
   [[nodiscard]] bool is_nothing(DataType type) const { return value == 0 || std::fabs(value) <= spacing_at(type, magnitude); }
@@ -122,7 +123,7 @@ Shift composed_shift(const std::vector<AffineNode>& affines, std::size_t channel
   return out;
 }
 
-/// Σ W·t is over one matrix: a stack of them would need a bias each.
+/// Whether the weight is a stack of matrices: Σ W·t is over one matrix, and each of several would need a bias of its own.
 bool is_stack(const LinearOperator& target) {
   int64_t matrices = 1;
   for (std::size_t i = 0; i < std::min(target.row_axis, target.column_axis); ++i) matrices *= target.weight.dims[i];
@@ -137,7 +138,7 @@ std::string channel_text(const char* what, std::size_t index, const LinearOperat
   return what + std::to_string(index % as_size(std::max<int64_t>(target.outputs, 1)));
 }
 
-/// Puts the new bias into `out` where it is another, or says why it cannot be stored.
+/// Puts the new bias into `out` if it differs from the old one, or says why it cannot be stored.
 std::optional<Skip> set_bias(Absorption& out, std::vector<double> bias) {
   const LinearOperator& target = out.target;
   Obstacles obstacles;
@@ -160,12 +161,12 @@ std::optional<Skip> non_finite_factor(const std::vector<double>& factors) {
   return std::nullopt;
 }
 
-/// Whether it is left to who reads the weight to see that it stays in range, so that it is read once in all.
+/// Whether the range check of the scaled weight is left to the code that reads the weight anyway, so that the weight is read only once.
 bool is_assumed(const LinearOperator& target, const Scale& scale, const PassContext& context) {
   return context.assume_ranges && target.outputs_in_rows && target.row_axis == 0 && target.weight.data.can_assume(scale);
 }
 
-/// Puts the scale into `out`; gives Σ W·t when there are shifts.
+/// Puts the scale into `out`; returns Σ W·t when there are shifts.
 std::variant<std::vector<double>, Skip> set_scale(Absorption& out, Scale scale, std::span<const double> shifts, PassContext& context) {
   const bool changes = !is_one(scale.factors);
   if (!changes && shifts.empty()) return std::vector<double>();
@@ -179,7 +180,7 @@ std::variant<std::vector<double>, Skip> set_scale(Absorption& out, Scale scale, 
   return sums;
 }
 
-/// Upstream of the affines: weight and bias make what they made of its result.
+/// For an operator upstream of the affines: applies them to its weight and bias.
 std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
   const LinearOperator& target = out.target;
   if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return skip;
@@ -197,7 +198,7 @@ std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> af
   return std::nullopt;
 }
 
-/// Downstream of the affines: the weight takes their factors, the bias what it makes of their shifts.
+/// For an operator downstream of the affines: its weight absorbs their factors, its bias Σ W·t of their shifts.
 std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
   const LinearOperator& target = out.target;
   Obstacles obstacles;
@@ -232,7 +233,7 @@ std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> 
 
 using Take = std::optional<Skip> (*)(Absorption& out, std::vector<AffineNode> affines, PassContext& context);
 
-/// A fault of the operator itself comes first; the two Skips of a branch are told apart by nothing else.
+/// An obstacle in the operator itself is reported before one in the affines; nothing else distinguishes the two Skips of a branch.
 std::variant<Absorption, Skip> absorb(const Branch& branch, PassContext& context, Take take) {
   auto target = linear_operator(*branch.target, context);
   if (auto* const skip = std::get_if<Skip>(&target)) return std::move(*skip);

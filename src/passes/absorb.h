@@ -8,9 +8,9 @@
 
 namespace relayout::passes {
 
-/// The arithmetic of a fold: what the branch's operator becomes with the affines behind it (of its result) or in front of it (of its
-/// data). A refusal when they are not per channel, a shift in front would have to reach padding, or the numbers leave their range.
-/// Error{invalid} for a BatchNormalization of another number of channels.
+/// Arithmetic of a fold: the branch's operator after it has absorbed the affines downstream of it (applied to its result) or upstream of it
+/// (applied to its data). Refused when the affines are not per channel, when an upstream shift would have to reach padding, or when the
+/// numbers leave their range. Error{invalid} for a BatchNormalization with a different number of channels.
 [[nodiscard]] std::variant<Absorption, Skip> absorb_behind(const Branch& branch, PassContext& context);
 [[nodiscard]] std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext& context);
 

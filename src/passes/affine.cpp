@@ -1,4 +1,4 @@
-// Reads nodes as affines per channel: y = scale · (x − center) + shift, or says why a node that looks like one is none.
+// Reads nodes as affines per channel: y = scale · (x − center) + shift, or says why a node that looks like an affine is not one.
 
 #include "passes/affine.h"
 
@@ -48,7 +48,8 @@ bool uses_extra_outputs(const Node& node) {
   return false;
 }
 
-/// BatchNormalization-1 and -6 tell by is_test, -7 and -9 by the number of outputs, -14 and newer by training_mode.
+/// Whether a BatchNormalization uses batch statistics: versions 1 and 6 state it by is_test, 7 and 9 by the number of outputs, 14 and newer
+/// by training_mode or the number of outputs.
 std::optional<Skip> trains(const Node& node, const Attributes& attributes) {
   const int64_t opset = node.opset();
   if (opset < 7) {
@@ -113,13 +114,13 @@ Match<AffineNode> read_batch_norm(const Node& node, PassContext& context) {
   return AffineNode{&node, 0, std::make_shared<const Affine>(std::move(affine)), Axis{1, false}};
 }
 
-/// The axes of a constant operand over the data: for each of its dims that is not 1, the axis of the data it meets.
+/// Axes of a constant operand within the data: for each of its dims that is not 1, the axis of the data that it is aligned with.
 class Alignment {
  public:
-  /// Before opset 7 only the second operand broadcasts, where `broadcast` says so, from `axis` on or as a suffix (ONNX Add-6).
+  /// Before opset 7 only the second operand broadcasts, if `broadcast` is set, from `axis` on or as a suffix (ONNX Add-6).
   Alignment(const Node& node, std::size_t constant_at, const Dims& dims, const std::optional<Dims>& data) : data_(data) {
     const auto rank = static_cast<int64_t>(dims.size());
-    int64_t first = -1;  // axis of the data that the constant's first dim meets; −1: the last dims meet
+    int64_t first = -1;  // axis of the data that the constant's first dim is aligned with; −1: the last dims are aligned
     if (node.opset() < 7 && !node.is("Sum")) {
       const Attributes attributes(node);
       const bool broadcasts = attributes.integer("broadcast", 0) != 0;
@@ -195,7 +196,7 @@ Match<AffineNode> read_binary(const Node& node, PassContext& context) {
   const bool is_left = std::holds_alternative<Constant>(found[0]);
   const std::size_t at = is_left ? 0 : 1;
   if (const auto* const reason = std::get_if<Reason>(&found[at])) {
-    // An initializer that a caller may replace would be the constant if it could.
+    // An initializer that is not constant (a caller may replace it, say) is reported as the obstacle.
     const bool is_stored = node.input(0)->initializer() != nullptr || node.input(1)->initializer() != nullptr;
     if (!is_stored) return NotApplicable{};
     const std::size_t stored = node.input(0)->initializer() != nullptr ? 0 : 1;
@@ -251,7 +252,7 @@ bool is_affine_operator(const Node& node) {
 const Match<AffineNode>& read_affine(const Node& node, PassContext& context) {
   const auto known = context.folds.affines.find(&node);
   if (known != context.folds.affines.end()) return *known->second;
-  // The kind of most Adds of a large model: soon told again.
+  // Not cached: most Adds of a large model are of this kind, and are quickly recognised again.
   static const Match<AffineNode> kNotApplicable = NotApplicable{};
   Match<AffineNode> found = read(node, context);
   if (std::holds_alternative<NotApplicable>(found)) return kNotApplicable;

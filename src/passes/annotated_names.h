@@ -8,11 +8,11 @@
 
 namespace relayout::passes {
 
-/// Names of the initializers that quantization annotations name, by graph: collected when a graph is first asked for.
+/// Names of the initializers that quantization annotations refer to, by graph; collected at the first query of a graph.
 class AnnotatedNames {
  public:
   [[nodiscard]] bool contains(const Value& value);
-  /// Of functions that were erased nothing may be left: another graph may come to lie at the same address.
+  /// To be called after functions are erased: a new graph may be allocated at the address of an old one.
   void clear() { names_.clear(); }
 
  private:

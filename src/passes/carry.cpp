@@ -1,4 +1,4 @@
-// Moves affines past operators that they commute with, upstream or downstream: Reshape, Transpose, Pad, averages and their kin.
+// Moves affines past operators that they commute with, upstream or downstream: Reshape, Transpose, Pad, averages and similar ones.
 
 #include "passes/carry.h"
 
@@ -32,7 +32,7 @@ std::optional<Dims> shape_of(const Value* value, PassContext& context) {
   return value != nullptr ? context.constants.dims(*value) : std::nullopt;
 }
 
-/// Contents of a constant of integers, from an input of the node.
+/// Contents of an input of the node that is a constant of integers.
 std::optional<std::vector<int64_t>> integers(const Node& node, std::size_t input, PassContext& context) {
   const Value* const value = node.input(input);
   const auto tensor = value != nullptr ? context.constants.value(*value) : std::nullopt;
@@ -45,7 +45,7 @@ bool is_zero(const std::vector<int64_t>& values) {
   return std::ranges::all_of(values, [](int64_t value) { return value == 0; });
 }
 
-/// −1 when one is not known.
+/// Product of two dims; −1 when one is not known.
 int64_t times(int64_t a, int64_t b) {
   return a < 0 || b < 0 ? -1 : checked_mul(a, b).value_or(-1);
 }
@@ -57,7 +57,7 @@ int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
   return out;
 }
 
-/// The other side's axis of an axis of a Transpose.
+/// Maps an axis from one side of a Transpose to the other.
 std::optional<Axis> transposed(const Node& node, AffineNode& affine, bool is_up, PassContext& /*context*/) {
   const Axis axis = *affine.axis;
   const Dims permutation = Attributes(node).integers("perm");
@@ -70,7 +70,7 @@ std::optional<Axis> transposed(const Node& node, AffineNode& affine, bool is_up,
   return Axis{found - permutation.begin(), false};
 }
 
-/// The other side's axis of an axis of a Squeeze or Unsqueeze.
+/// Maps an axis from one side of a Squeeze or Unsqueeze to the other.
 std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   const bool longer_is_input = node.is("Squeeze");
   const auto longer = shape_of(longer_is_input ? node.input(0) : node.output(0), context);
@@ -91,7 +91,7 @@ std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, P
       is_kept[as_size(at)] = 0;
     }
   } else {
-    // Squeeze without axes: all that are 1.
+    // Squeeze without axes removes all dims of 1.
     for (std::size_t i = 0; i < longer->size(); ++i) {
       if ((*longer)[i] < 0) return std::nullopt;
       is_kept[i] = (*longer)[i] != 1 ? 1 : 0;
@@ -110,10 +110,10 @@ std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, P
   return std::nullopt;
 }
 
-/// Both sides of a Reshape or Flatten.
+/// Dims on both sides of a Reshape or Flatten.
 struct Reshaping {
   Dims before, after;         ///< −1: not known
-  std::vector<char> is_kept;  ///< per dim of the result: it is the operand's of the same index, whatever that is
+  std::vector<char> is_kept;  ///< per dim of the result: equal to the operand's dim of the same index, even if neither is known
   [[nodiscard]] bool keeps_in_front_of(std::size_t axis) const {
     if (axis >= before.size() || axis >= after.size()) return false;
     for (std::size_t i = 0; i < axis; ++i) {
@@ -140,7 +140,7 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
   for (std::size_t i = 0; wanted && i < wanted->size() && i < out.is_kept.size(); ++i) {
     out.is_kept[i] = zero_keeps && (*wanted)[i] == 0 && i < out.before.size() ? 1 : 0;
   }
-  // The −1 stands for the operand's dim when all the others make as much as before.
+  // The −1 stands for the operand's dim of the same index if the product of all other dims has not changed.
   const std::size_t open = wanted ? as_size(std::ranges::find(*wanted, -1) - wanted->begin()) : out.before.size();
   if (open < std::min(out.before.size(), out.after.size())) {
     const int64_t before_others = times(product(out.before, 0, open), product(out.before, open + 1, out.before.size()));
@@ -150,8 +150,8 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
   return out;
 }
 
-/// The axis of `to` that is the whole of axis `at` of `from`, which has `length` elements, more than one. Elements keep their order, so
-/// it is enough that as many lie in front, or as many behind.
+/// The axis of `to` that corresponds to the whole of axis `at` of `from`, which has `length` elements, more than one. Elements keep their
+/// order, so it is enough that the dims before the axis, or those after it, have the same product.
 std::optional<int64_t> whole_axis(const Reshaping& shapes, const Dims& from, const Dims& to, std::size_t at, int64_t length) {
   if (shapes.keeps_in_front_of(at) && to[at] == length) return static_cast<int64_t>(at);
   const int64_t behind = product(from, at + 1, from.size());
@@ -165,7 +165,7 @@ std::optional<int64_t> whole_axis(const Reshaping& shapes, const Dims& from, con
   return std::nullopt;
 }
 
-/// The other side's axis of an axis of a Reshape or Flatten; an affine may become merged.
+/// Maps an axis from one side of a Reshape or Flatten to the other; an affine may become merged.
 std::optional<Axis> reshaped(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   const auto shapes = reshaping(node, context);
   if (!shapes || affine.is_merged) return std::nullopt;
@@ -175,16 +175,16 @@ std::optional<Axis> reshaped(const Node& node, AffineNode& affine, bool is_up, P
   const int64_t at = from_front(*affine.axis, static_cast<int64_t>(from.size()));
   if (at < 0 || at >= static_cast<int64_t>(from.size()) || length < 2) return std::nullopt;
   const auto place = as_size(at);
-  // The affine is as long as its own axis. A constant that could make it grow is not carried.
+  // The affine is as long as its axis. A constant that could make the data grow is not carried.
   if (!affine.is_sized || (from[place] >= 0 && from[place] != length)) return std::nullopt;
   if (const auto whole = whole_axis(*shapes, from, to, place, length)) return Axis{*whole, false};
-  // Down only: channels and everything behind them become the last axis.
+  // Down only: channels and all dims after them become the last axis.
   if (is_up || !shapes->keeps_in_front_of(place) || place + 1 != to.size()) return std::nullopt;
   affine.is_merged = true;
   return Axis{at, false};
 }
 
-/// Paddings per axis, beginnings and then ends; nothing when they are not constant.
+/// Paddings per axis, all beginnings before all ends; nothing when they are not constant.
 std::optional<std::vector<int64_t>> paddings(const Node& node, std::size_t rank, PassContext& context) {
   const Attributes attributes(node);
   if (node.opset() < 2) return attributes.integers("paddings");
@@ -203,7 +203,7 @@ std::optional<std::vector<int64_t>> paddings(const Node& node, std::size_t rank,
   return out;
 }
 
-/// The number that a Pad of constants adds; nothing when it is not constant.
+/// The number that a Pad of constants inserts; nothing when it is not constant.
 std::optional<double> pad_value(const Node& node, PassContext& context) {
   if (node.opset() < 11) return static_cast<double>(Attributes(node).real("value", 0));
   if (node.input(2) == nullptr) return 0.0;
@@ -236,7 +236,7 @@ std::optional<Skip> through_pad(const Node& node, AffineNode& affine, bool /*is_
   return is_same ? std::nullopt : std::optional(Skip{Reason::pads_with_shift, node.label()});
 }
 
-/// Whether every element of the average is a mean of elements, so that a shift of all is a shift of the mean.
+/// Whether every output element is a mean of elements, so that a shift of all elements shifts the mean equally.
 bool is_mean(const Attributes& attributes) {
   if (attributes.integer("count_include_pad", 0) == 0) return true;
   const std::string padding = attributes.text("auto_pad", "NOTSET");
@@ -255,7 +255,7 @@ std::optional<Skip> through_average(const Node& node, AffineNode& affine, bool /
 
 using MovedAxis = std::optional<Axis> (*)(const Node& node, AffineNode& affine, bool is_up, PassContext& context);
 
-/// Affines go along with their axis; the only channel is everything and stays where it is.
+/// Affines follow their axis. One of length 1 is the same for all elements and needs no axis.
 template <MovedAxis kMoved>
 std::optional<Skip> with_axis(const Node& node, AffineNode& affine, bool is_up, PassContext& context) {
   affine.misplaced = Reason::channel_axis_moved;
@@ -267,7 +267,7 @@ std::optional<Skip> with_axis(const Node& node, AffineNode& affine, bool is_up, 
   return std::nullopt;
 }
 
-/// How an affine becomes one of the node's other side; or why it does not.
+/// Turns an affine of one side of the node into one of the other side, or says why that is impossible.
 using Carrier = std::optional<Skip> (*)(const Node& node, AffineNode& affine, bool is_up, PassContext& context);
 
 /// nullptr for an operator that no affine passes.
@@ -348,7 +348,7 @@ std::variant<std::vector<std::vector<AffineNode>>, Skip> cut(const Node& concat,
       if (rank < 0 || at < 0) return refusal();
       if (at != axis) continue;
       const int64_t length = affine.affine->length();
-      // A constant that could make the whole grow is not cut.
+      // A constant that could make the concatenated tensor grow is not cut.
       if (begin < 0 || size < 0 || begin > length - size || !affine.is_sized) return refusal();
       Affine part = *affine.affine;
       for (std::vector<double>* values : {&part.scale, &part.center, &part.shift}) {

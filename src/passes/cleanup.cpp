@@ -1,4 +1,4 @@
-// Removes what rewrites leave unused, as far as a caller, a nested graph or an annotation of the file does not need it.
+// Removes the nodes and initializers that rewrites leave unused, unless a caller, a nested graph or an annotation of the file needs them.
 
 #include "passes/cleanup.h"
 
@@ -27,7 +27,7 @@ bool is_dead(const Node& node) {
 bool is_output_elsewhere(const Value& value) {
   const Graph& graph = value.graph();
   const auto own = value.is_own_output() ? std::ranges::count(graph.outputs(), &value) : 0;
-  // The body of a Loop names a value twice where it is state and scan output: two contracts.
+  // The body of a Loop lists a value twice if it is both state and scan output: two contracts.
   return value.output_count() > (graph.outer() == nullptr ? own : std::min<std::ptrdiff_t>(own, 1));
 }
 
@@ -38,7 +38,7 @@ bool is_unused(const Value& value) {
 bool is_removable(const Initializer& initializer, PassContext& context) {
   const Value& value = *initializer.value;
   if (value.is_overridable()) return false;
-  // The training graphs see the initializers by name.
+  // The training graphs refer to the initializers by name.
   if (value.graph().model().message().training_info_size() > 0) return false;
   return !context.annotated.contains(value);
 }

@@ -4,20 +4,22 @@
 
 namespace relayout::passes {
 
-/// Whether a node may go when its results have no reader: operators of the default domain that this tool knows; a node with nested
-/// graphs only when all nodes in them are such.
+/// Whether a node may be removed when its results are unused: its operator is known to this tool, and so are the operators of all nodes in
+/// its nested graphs.
 [[nodiscard]] bool is_removable(const Node& node);
-/// Whether a node is such and its results have no reader.
+/// Whether a node is removable and all its results are unused.
 [[nodiscard]] bool is_dead(const Node& node);
-/// Whether nothing reads the value and no caller sees it.
+/// Whether no node reads the value and no graph outputs it.
 [[nodiscard]] bool is_unused(const Value& value);
-/// Whether a nested graph hands the value on as an output under its own name.
+/// Whether a nested graph outputs the value under its own name, or the body of a Loop that computes it lists it twice.
 [[nodiscard]] bool is_output_elsewhere(const Value& value);
-/// Whether an initializer may go when it has no reader: not overridable, and not named by training_info or a quantization annotation.
+/// Whether an initializer may be removed when it is unused: it is not overridable, the model has no training_info, and no quantization
+/// annotation refers to it.
 [[nodiscard]] bool is_removable(const Initializer& initializer, PassContext& context);
-/// Removes what makes `value`, if it is unused, and whatever only that needed: constant chains to their initializers.
+/// Removes the producer or initializer of `value`, if it is unused, and all inputs that only that needed: constant chains to their
+/// initializers.
 void release(Value& value, PassContext& context);
-/// Erases a node whose outputs are unused (or have been taken over) and adds what it read to `freed`, nested graphs' captures included.
+/// Erases a node whose outputs are unused (or have been taken over) and adds its inputs to `freed`, captures of nested graphs included.
 void erase_node(Node& node, std::vector<Value*>& freed);
 
 }  // namespace relayout::passes

@@ -1,4 +1,4 @@
-// Constant operands of nodes, replaced by what a pass has computed. Results that are the same bytes are stored once: tied weights stay
+// Replaces constant operands of nodes by values that a pass has computed. Results with the same bytes are stored once: tied weights stay
 // tied.
 #include "passes/constant_inputs.h"
 
@@ -25,7 +25,7 @@ bool is_only_reader(const Value& value) {
   return value.uses().size() == 1 && !value.is_output();
 }
 
-/// FNV-1a over what makes two copies equal.
+/// FNV-1a over the properties in which equal copies agree.
 uint64_t hash_of(const TensorData& original, const Scale& scale) {
   uint64_t hash = 14695981039346656037U;
   const auto add = [&](uint64_t word) { hash = (hash ^ word) * 1099511628211U; };
@@ -54,7 +54,7 @@ bool is_equal(const TensorData& a, const TensorData& b) {
          a.source_dims() == b.source_dims() && a.permutation() == b.permutation() && std::ranges::equal(a.scales(), b.scales());
 }
 
-/// The weight made of the same data with these factors, if it still is that.
+/// The weight computed from the same data with these factors, if it has not changed since; nullptr otherwise.
 Value* find_copy(const TensorData& original, const Scale& scale, uint64_t hash, const Node& reader, PassContext& context) {
   const auto [begin, end] = context.folds.weight_copies.equal_range(hash);
   for (auto at = begin; at != end; ++at) {

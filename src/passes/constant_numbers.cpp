@@ -1,4 +1,4 @@
-// Follows constants through the nodes that compute with nothing else, and tells which of them another floating-point type would spoil.
+// Follows constants through the nodes that compute from constants alone, and finds those that another floating-point type would spoil.
 #include "passes/constant_numbers.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::optional<Skip> ConstantNumbers::harm_by_rounding(std::span<const Value* con
 }
 
 std::optional<Skip> ConstantNumbers::harm_by_magnitude(const Node& node, std::span<const Value* const> operands) const {
-  // A score of 20 beside a mask of −65504 is −65524, beyond the range of float16: terms have half of it.
+  // A score of −20 plus a mask of −65504 is −65524, beyond the range of float16: each term may use half of the range.
   const double range = overflow_of(target_);
   const Arithmetic arithmetic = arithmetic_of(node);
   const double room = arithmetic == Arithmetic::add || arithmetic == Arithmetic::subtract ? range / 2 : range;

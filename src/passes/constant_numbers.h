@@ -15,7 +15,7 @@
 
 namespace relayout::passes {
 
-/// The numbers of constants on their way through a graph, and what another floating-point type would do to them. Nodes come in graph
+/// Numbers of constants on their way through a graph, and the effect of another floating-point type on them. Nodes are noted in graph
 /// order. Refers to `types` and `constants`.
 class ConstantNumbers {
  public:
@@ -23,28 +23,28 @@ class ConstantNumbers {
   ConstantNumbers(const ConstantNumbers&) = delete;
   ConstantNumbers& operator=(const ConstantNumbers&) = delete;
 
-  /// Whether the numbers of a value come from constants alone: it is stored, or made by a node that was noted.
+  /// Whether a value is computed from constants alone: it is stored, or an output of a node that was noted.
   [[nodiscard]] bool is_constant(const Value& value) const { return value.is_stored_constant() || made_.contains(&value); }
-  /// Whether the run decides which of the constants a node makes: rows of a table by ids that come in, a filling of dims that do.
+  /// Whether run-time operands decide which constants the node outputs: rows of a table picked by ids, dims filled with a number.
   [[nodiscard]] bool depends_on_run(const Node& node) const;
-  /// The node makes numbers of constants alone.
+  /// Notes a node that computes from constants alone.
   void note_constant(const Node& node);
-  /// Any node: constants that it hands on drive its results as far from 0 as its operands.
+  /// Notes any node: its results are as far from 0 as the constants that it passes on from its operands.
   void note_magnitude(const Node& node) { magnitudes_.note(node); }
 
-  /// The effect of the target type on a stored or computed constant of numbers; nothing of any other value.
+  /// The effect of the target type on a stored or computed constant of numbers; nothing for any other value.
   [[nodiscard]] std::optional<Rounding> rounding(const Value& value);
-  /// A constant among these operands that would leave the target's range or vanish, as the reason to keep their type.
+  /// The reason to keep the type of these operands: a constant among them would leave the target's range or vanish.
   [[nodiscard]] std::optional<Skip> harm_by_rounding(std::span<const Value* const> operands);
-  /// One of these operands of a node holds, or would bring into a sum, what constants drive out of the target's range.
+  /// The reason to keep the type of these operands of a node: constants drive one of them, or a sum with it, out of the target's range.
   [[nodiscard]] std::optional<Skip> harm_by_magnitude(const Node& node, std::span<const Value* const> operands) const;
 
  private:
   Constants& constants_;
   DataType target_;
   std::unordered_map<const Value*, std::optional<Rounding>> roundings_;
-  std::unordered_set<const Value*> made_;    ///< through nodes
-  std::unordered_set<const Value*> chosen_;  ///< of these, where operands of other types decide which numbers
+  std::unordered_set<const Value*> made_;    ///< outputs of noted nodes
+  std::unordered_set<const Value*> chosen_;  ///< of these, those whose numbers depend on run-time operands
   Magnitudes magnitudes_;
 };
 

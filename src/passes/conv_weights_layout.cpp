@@ -4,9 +4,9 @@
 //     y = Conv (x, W)                                W = Transpose <perm = [0, 3, 1, 2]> (W.channels_last)
 //                                                    y = Conv (x, W)
 //
-// Dims keep their meaning for every reader of W; the Transpose is a constant. Back is recognised by that form alone, whatever tool wrote
-// it. A quantized weight has its Transpose in front of QuantizeLinear and DequantizeLinear, so that their axes stay what they were; written
-// by hand behind DequantizeLinear it is recognised too.
+// Dims keep their meaning for every reader of W; the Transpose yields a constant. The way back recognises that form alone, whatever tool
+// wrote it. The Transpose of a quantized weight is upstream of QuantizeLinear and DequantizeLinear, so that their axes do not change; one
+// downstream of DequantizeLinear, as written by hand, is recognised too.
 
 #include <onnx/onnx_pb.h>
 
@@ -46,10 +46,10 @@ namespace {
 
 /// The source of a convolution's weight.
 struct Origin {
-  Value* stored = nullptr;          ///< what an initializer or a Constant node makes; nullptr when it is neither
-  const Node* before = nullptr;     ///< that reads it and is read by the Transpose (DequantizeLinear …), if one does
-  const Node* transpose = nullptr;  ///< that reads it or `before`, if one does
-  bool direct = true;               ///< nothing but the Transpose between it and the convolution
+  Value* stored = nullptr;          ///< value of an initializer or of a Constant node; nullptr when the source is neither
+  const Node* before = nullptr;     ///< node from it to the Transpose (DequantizeLinear …), if there is one
+  const Node* transpose = nullptr;  ///< reads it or the result of `before`; nullptr without one
+  bool direct = true;               ///< no node between the convolution and the Transpose (or `stored` without one)
 };
 
 /// Whether element i of the first input becomes element i of the output.
@@ -80,7 +80,7 @@ Origin origin_of(Value& weight) {
   return out;
 }
 
-/// Readers of a weight, seen through nodes that hand it on.
+/// Readers of a weight, seen through nodes that pass its elements on.
 struct Readers {
   std::vector<const Node*> convolutions;
   bool others = false;
@@ -106,8 +106,8 @@ Readers readers_of(const Value& weight) {
   return out;
 }
 
-/// Whether the contents stand in a typed field that is wider than the elements: written back they would be in raw_data. (float_data and
-/// double_data of their own types stay in their field.)
+/// Whether the contents are stored in a typed field that is wider than the elements: they would be written back as raw_data. (float_data
+/// and double_data of their own types stay in their field.)
 bool is_typed(const Value& stored) {
   const onnx::TensorProto* message = nullptr;
   if (const Initializer* const initializer = stored.initializer()) {
@@ -119,7 +119,7 @@ bool is_typed(const Value& stored) {
   return message != nullptr && message->int32_data_size() + message->int64_data_size() + message->uint64_data_size() > 0;
 }
 
-/// The operator in front of a Transpose that goes, and its axis behind it.
+/// The operator upstream of a Transpose that is removed, and its new axis.
 struct AxisOrigin {
   const Node* node = nullptr;
   std::optional<int64_t> axis;  ///< to be set
@@ -132,7 +132,7 @@ struct Reorder {
   std::string detail;
   Value* stored = nullptr;
   TensorData data;                  ///< in the new order
-  const Node* transpose = nullptr;  ///< to be undone; nullptr: one is to be made
+  const Node* transpose = nullptr;  ///< to be removed; nullptr: one is to be inserted
   AxisOrigin before = {};           ///< with `transpose`
 };
 using ReorderMatch = Match<Reorder>;
@@ -146,7 +146,7 @@ class WeightsPass {
     if (weight == nullptr) return NotApplicable{};
     const Origin origin = origin_of(*weight);
     if (origin.stored == nullptr) return Skip{Reason::not_constant, quote(weight->name())};
-    // All convolutions that share a weight share the answer.
+    // All convolutions that share a weight share its refusal.
     if (const auto known = refused_.find(origin.stored); known != refused_.end()) return known->second;
     ReorderMatch out = decide(origin, *weight);
     if (const auto* const skip = std::get_if<Skip>(&out)) refused_.emplace(origin.stored, *skip);
@@ -227,7 +227,7 @@ class WeightsPass {
                    before};
   }
 
-  /// The axis of a quantizing operator whose operand gets its dims permuted, where it has one. False when it cannot be had.
+  /// Sets `axis` to the new axis of a quantizing operator whose operand is permuted, if it has one. False when there is no such axis.
   [[nodiscard]] bool map_axis(const Node& node, const Dims& permutation, std::optional<int64_t>& axis) {
     if (!node.is("QuantizeLinear") && !node.is("DequantizeLinear")) return true;
     const Attributes attributes(node);
@@ -277,7 +277,7 @@ class WeightsPass {
     store(stored, std::move(reorder.data));
   }
 
-  /// In front of the nodes that were there before, behind the Transposes made so far.
+  /// The position between the Transposes inserted so far and the nodes that were there before.
   std::list<Node>::iterator front_of(Graph& graph) { return fronts_.try_emplace(&graph, graph.nodes().begin()).first->second; }
 
   PassContext& context_;

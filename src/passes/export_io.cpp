@@ -1,4 +1,4 @@
-// Graph inputs and outputs handed over in channels-last order (--io nhwc), and back:
+// Graph inputs and outputs in channels-last order (--io nhwc), and back:
 //
 //     float[N, 3, H, W] x                            float[N, H, W, 3] x
 //     y = Conv (x, W)                                x.nchw = Transpose <perm = [0, 3, 1, 2]> (x)
@@ -6,7 +6,7 @@
 //     float[N, 8, H, W] y                            y = Transpose <perm = [0, 2, 3, 1]> (y.nchw)
 //                                                    float[N, H, W, 8] y
 //
-// Public names stay. Back is recognised by the names too: a model that came with images in this order stays as it is.
+// Public names stay. The way back recognises Transposes by their names too, so that a model made for images in this order stays as it is.
 
 #include <onnx/onnx_pb.h>
 
@@ -83,7 +83,7 @@ bool is_ours(const Node& node, const Value& inner, const std::string& port) {
   return inner.name().starts_with(port + std::string(is_unnamed ? kTextSuffix : kSuffix));
 }
 
-/// The Transpose that this pass gave an input; nullptr when there is none.
+/// The Transpose that this pass inserted for an input; nullptr when there is none.
 const Node* input_transpose(const Value& input) {
   if (input.uses().size() != 1) return nullptr;
   const Node& node = *input.uses().front().node;
@@ -105,7 +105,7 @@ const Node* output_transpose(const Value& output) {
 struct PortRewrite {
   Value* value;
   std::size_t rank;
-  const Node* transpose;  ///< nullptr: one is to be made
+  const Node* transpose;  ///< nullptr: one is to be inserted
 };
 
 class PortMatcher {
@@ -137,7 +137,7 @@ class PortMatcher {
     return PortRewrite{&value, permutation_rank(*transpose), transpose};
   }
 
-  /// A refusal is told of a port that is named, or is an image.
+  /// Only a port that is named, or is an image, gets a refusal.
   [[nodiscard]] Match<PortRewrite> match_port(Value& value) const {
     const auto& names = options_.io_names;
     const bool is_named = std::ranges::find(names, value.name()) != names.end();
@@ -170,7 +170,7 @@ void apply_to_input(Graph& graph, const PortRewrite& rewrite) {
     return graph.permute_declared(input, layout::from_channels_last(rewrite.rank));
   }
   const std::string inner = graph.model().unique_name(input.name() + std::string(kSuffix));
-  // Readers first: they must not read themselves.
+  // replace_uses moves the new Transpose's own use too; the next line restores it.
   Node* const made =
       insert_transpose(graph, graph.nodes().begin(), input, inner, inner + "/Transpose", layout::from_channels_last(rewrite.rank));
   graph.replace_uses(input, *made->output(0));

@@ -4,9 +4,9 @@
 //                                                    x.nhwc.nchw = Transpose <perm = [0, 3, 1, 2]> (x.nhwc)
 //                                                    y = Conv (x.nhwc.nchw, W)
 //
-// The pair computes nothing: standard ONNX has no channels-last convolution. It says that the tensor lies channels-last (or contiguous)
-// from there on; the executor here reads it so (a copy, then a view), others cancel it. Back is recognised by the names, so that a pair
-// that the model came with stays.
+// The pair computes nothing: standard ONNX has no channels-last convolution. It states that the tensor is laid out channels-last (or
+// contiguous) from there on. The executor here reads it in that order (a copy, then a view), others cancel the pair. The way back
+// recognises pairs by their names, so that a pair of the original model stays.
 
 #include <algorithm>
 #include <cstddef>
@@ -39,7 +39,7 @@ namespace {
 constexpr std::string_view kMiddle = ".nhwc", kInner = ".inner", kBack = "/Back";
 constexpr std::string_view kTextMiddle = "__nhwc", kTextInner = "__inner";  ///< in ONNX's syntax, where nodes have no names
 
-/// A pair to write, or to take out.
+/// A pair to write, or to remove.
 struct PairToWrite {
   Value* value;
   std::size_t rank;
@@ -50,7 +50,7 @@ struct PairToRemove {
   const Node *there, *back;
 };
 
-/// Readers of the copy, nodes that stand for their nested graphs among them.
+/// Whether the node is a reader of the copy, itself or as part of a nested graph of one.
 bool is_among(const Node& node, const Graph& home, const std::vector<const Node*>& readers) {
   const Node* at = &node;
   while (&at->graph() != &home && at->graph().owner() != nullptr) at = at->graph().owner();
@@ -79,7 +79,7 @@ void write(const PairToWrite& pair, Graph& graph) {
   const std::string name = value.name();
   const std::vector<Use> uses(value.uses().begin(), value.uses().end());
   Value& source = pair.for_caller ? graph.detach(value, graph.model().unique_name(name + std::string(kInner))) : value;
-  // A captured value is turned where it is read.
+  // A captured value is transposed in the graph that reads it.
   const bool is_made_here = source.producer() != nullptr && &source.graph() == &graph;
   const auto place = is_made_here ? std::next(graph.position_of(*source.producer())) : graph.nodes().begin();
   const std::string middle = graph.model().unique_name(name + std::string(kMiddle));
@@ -100,7 +100,7 @@ bool is_named_as_pair(const Node& there, const Value& middle, const Node& back) 
   return there.name() == middle.name() + "/Transpose" && back.name() == middle.name() + std::string(kBack);
 }
 
-/// The name that the source of a pair in front of a graph output has.
+/// Whether the name is that of the source of a pair upstream of a graph output.
 bool is_inner_name(const std::string& name, const std::string& output) {
   return name.starts_with(output + std::string(kInner)) || name.starts_with(output + std::string(kTextInner));
 }
@@ -138,7 +138,7 @@ void remove(const PairToRemove& pair, Graph& graph) {
 
 constexpr std::string_view kFinding = "reorder";
 
-/// `shapes` of this graph.
+/// `shapes` are those of this graph.
 void write_pairs(Graph& graph, layout::Shapes& shapes, PassContext& context) {
   const layout::LayoutGraph planned = layout_graph(graph, shapes);
   const layout::LayoutPlan plan = plan_layout(planned, {context.options.choice, nullptr});
@@ -166,7 +166,7 @@ void remove_pairs(Graph& graph, PassContext& context) {
   }
 }
 
-/// Nested graphs first: what they capture is planned as it is there.
+/// Nested graphs first: they are planned while the values that they capture are still unchanged.
 void emit(Graph& graph, layout::Shapes& shapes, PassContext& context) {
   for (Node& node : graph.nodes()) {
     for (const auto& nested : node.subgraphs()) {

@@ -43,7 +43,7 @@ std::string detail_of(const std::vector<Absorption>& parts) {
   return out;
 }
 
-/// All branches of one side, or why not all of them.
+/// The fold into all branches of one side, or why one of them cannot take part.
 std::variant<AffineFold, Skip> fold_into(Neighbours& side, bool is_behind, PassContext& context) {
   Obstacles obstacles = side.obstacles;
   AffineFold fold;
@@ -67,14 +67,14 @@ std::variant<AffineFold, Skip> fold_into(Neighbours& side, bool is_behind, PassC
   return fold;
 }
 
-/// Whether something is gained: an Add in place of an Add is not.
+/// Whether the fold gains anything: replacing an Add by an Add does not.
 bool is_worth_it(const AffineFold& fold) {
   const auto added = std::ranges::count_if(fold.parts, &Absorption::adds_node);
   const bool has_batch_norm = std::ranges::any_of(fold.taken, [](const Node* node) { return node->is("BatchNormalization"); });
   return has_batch_norm || added < static_cast<std::ptrdiff_t>(fold.taken.size());
 }
 
-/// Looks on both sides, behind first.
+/// Searches both sides, upstream first.
 class Matcher {
  public:
   explicit Matcher(PassContext& context) : context_(context) {}
@@ -82,7 +82,7 @@ class Matcher {
   Match<AffineFold> match(const AffineNode& affine) {
     const AffineNode last = last_in_row(affine, context_);
     bool is_pointless = false;
-    // A loss by a later affine must not keep this one from folding.
+    // An obstacle to a later affine must not keep this one from folding.
     for (const AffineNode* end : {&last, &affine}) {
       if (end == &affine && last.node == affine.node) break;
       auto side = look_behind(*end, context_);
@@ -101,13 +101,13 @@ class Matcher {
   }
 
  private:
-  /// A fold, or nothing, with what was in the way noted when it `counts`.
+  /// A fold, or nothing; the obstacle is noted if it `counts`.
   std::optional<AffineFold> try_side(Neighbours& side, bool is_behind, bool counts, bool& is_pointless) {
     if (!side.found) return std::nullopt;
     found_ = true;
     auto fold = fold_into(side, is_behind, context_);
     if (auto* const skip = std::get_if<Skip>(&fold)) {
-      // With the operator behind quantized already, one ahead is no advice.
+      // If the upstream operator is quantized already, a downstream obstacle is no useful advice.
       if (counts && is_behind && skip->reason == Reason::quantized) quantized_ = *skip;
       if (counts) obstacles_.note(std::move(*skip));
       return std::nullopt;
@@ -123,7 +123,7 @@ class Matcher {
   bool found_ = false;
 };
 
-/// Of what reads like an affine but is none, next to a linear operator: x·x, c / x, a gate, statistics of the data.
+/// Verdict on a node next to a linear operator that looks like an affine but is not one: x·x, c / x, a gate, statistics of the data.
 Match<AffineFold> match_other(const Node& node, PassContext& context) {
   std::size_t data = node.inputs().size();
   for (std::size_t i = std::min<std::size_t>(node.inputs().size(), 2); i-- > 0;) {
@@ -139,14 +139,14 @@ Match<AffineFold> match_other(const Node& node, PassContext& context) {
     return NotApplicable{};
   }
   if (arithmetic == Arithmetic::subtract && value.uses().size() > 1) return Skip{Reason::operator_output_shared, quote(value.name())};
-  // Without a constant operand nothing was to be folded: a square, a gate, the product of HardSwish and GELU. One that only a caller may
-  // replace is a constant that --freeze makes.
+  // Without a constant operand there is nothing to fold: a square, a gate, the product of HardSwish and GELU. An operand that only a caller
+  // may replace is constant with --freeze.
   const Value* const other = is_squared || node.inputs().size() != 2 ? nullptr : node.input(1 - data);
   if (other == nullptr || !other->is_overridable()) return NotApplicable{};
   return Skip{Reason::overridable, quote(other->name())};
 }
 
-/// An affine of constants that cannot be one: what else is in its way comes first if it is worse.
+/// Verdict on an affine that its own constants rule out: another obstacle is reported instead if it ranks first.
 Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& context) {
   std::size_t data = 0;
   if (node.inputs().size() == 2 && node.input(0) != nullptr && context.constants.is_constant(*node.input(0))) data = 1;
@@ -165,7 +165,7 @@ Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& 
   return obstacles.first();
 }
 
-/// An Add of the new bias behind a MatMul, which has no place for one.
+/// Inserts an Add of the new bias after a MatMul, which has no operand for a bias.
 void add_bias_node(Absorption& part, const std::string& name, PassContext& context) {
   Node& matmul = writable(*part.target.node);
   Graph& graph = matmul.graph();
@@ -193,7 +193,7 @@ void add_bias_node(Absorption& part, const std::string& name, PassContext& conte
   context.folds.exact_biases[&matmul] = {node.input(1), std::move(part.exact)};
 }
 
-/// β = 1: the new C has the factor in it.
+/// Sets β = 1: the new C includes the factor.
 void set_beta(Node& gemm) {
   for (onnx::AttributeProto& attribute : *gemm.graph().edit(gemm).mutable_attribute()) {
     if (attribute.name() == "beta") attribute.set_f(1.0F);
@@ -202,7 +202,7 @@ void set_beta(Node& gemm) {
 
 void apply_part(Absorption& part, PassContext& context) {
   LinearOperator& target = part.target;
-  // The old bias goes first: what it was computed from may be the weight's dims.
+  // The old bias is replaced first: it may be computed from the weight's dims.
   const std::string name = target.node->input(target.weight_input)->name() + ".bias";
   if (part.adds_node()) {
     add_bias_node(part, name, context);
@@ -214,7 +214,7 @@ void apply_part(Absorption& part, PassContext& context) {
   if (part.scale) scale_constant_input(writable(*target.node), target.weight_input, target.weight.data, *part.scale, context);
 }
 
-/// The node's operand takes the name of its result (behind an operator), or the place (in front of one).
+/// Removes a node: its operand takes the name of its result (downstream of an operator) or the readers (upstream of one).
 void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
   Node& node = writable(*gone.node);
   Graph& graph = node.graph();
@@ -222,7 +222,7 @@ void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
   Value& to = *node.output(0);
   if (is_behind) {
     graph.set_input(node, gone.data, nullptr);
-    // Readers that are left look at dims, which are the same.
+    // The remaining readers use only dims, which are the same.
     const std::vector<Use> others(from.uses().begin(), from.uses().end());
     for (const Use& use : others) use.node->graph().set_input(*use.node, as_size(use.index), &to);
     graph.take_output(*from.producer(), as_size(from.output_index()), to);

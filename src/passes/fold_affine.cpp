@@ -1,4 +1,5 @@
-// Mul, Add, Sub, Div and Neg by constants per channel into the linear operators around them: see fold.h for the picture and the formula.
+// Folds Mul, Add, Sub, Div and Neg by constants per channel into the linear operators around them: see fold.h for the picture and the
+// formula.
 
 #include <algorithm>
 
@@ -14,7 +15,7 @@
 namespace relayout::passes {
 namespace {
 
-/// Scales and zero points that are computed with quantized numbers are not data.
+/// Whether the node reads a scale or zero point that a quantizing operator computed, which is not data.
 bool reads_scale(const Node& node) {
   return std::ranges::any_of(node.inputs(), [](const Value* input) {
     return input != nullptr && input->producer() != nullptr && has_trait(*input->producer(), Trait::quantizes) &&
@@ -22,7 +23,7 @@ bool reads_scale(const Node& node) {
   });
 }
 
-/// A node that looks like an affine but is none has a verdict too where it follows a linear operator.
+/// A node that looks like an affine but is not one gets a verdict too if it is downstream of a linear operator.
 bool is_candidate(const Node& node) {
   if (node.op_type() == "BatchNormalization" || reads_scale(node)) return false;
   return is_affine_operator(node) || has_trait(node, Trait::normalizes) || node.is("Pow") || node.is("Sqrt");

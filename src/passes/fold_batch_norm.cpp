@@ -1,4 +1,4 @@
-// BatchNormalization into the convolution in front of it: see fold.h for the picture and the formula.
+// Folds BatchNormalization into the convolution, Gemm or MatMul upstream or downstream of it: see fold.h for the picture and the formula.
 
 #include "passes/fold.h"
 #include "passes/pass.h"

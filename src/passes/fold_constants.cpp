@@ -1,12 +1,12 @@
-// A node that reads constants alone becomes a constant:
+// Replaces a node that reads only constants by a constant:
 //
 //     c = Constant ()
 //     d = CastLike (c, x)      →       y = Clip (x, d)          d is an initializer now, c is gone
 //     y = Clip (x, d)
 //
-// A chain goes as a whole: only what others read is stored; a Constant alone becomes an initializer. The evaluator decides what is
-// constant: no random values, no quantized ones, nothing that a caller or the training may replace. So that a model does not grow, a
-// result is stored when it is no larger than what goes with it: the node, and the constants that nothing else reads.
+// A chain is replaced as a whole: only values with other readers are stored. A Constant alone becomes an initializer. The evaluator decides
+// which values are constant: no random or quantized ones, and none that a caller or the training may replace. So that a model does not
+// grow, a result is stored only if it is no larger than the node and the constants that are removed with it.
 
 #include <onnx/onnx_pb.h>
 
@@ -37,7 +37,7 @@
 namespace relayout::passes {
 namespace {
 
-constexpr int64_t kOfNode = 64;  ///< bytes of a file that a node takes at least, with its names
+constexpr int64_t kOfNode = 64;  ///< least bytes of a node in a file, with its names
 // An evaluated value stays in memory until it is written.
 constexpr Constants::Options kLimits{.budget = int64_t{1} << 20};  ///< operands and results of one node
 constexpr int64_t kMostInAll = int64_t{64} << 20;                  ///< bytes of results
@@ -54,7 +54,7 @@ bool is_stored(const Value* value) {
   return value != nullptr && (value->initializer() != nullptr || (value->producer() != nullptr && value->producer()->is("Constant")));
 }
 
-/// Whether a Transpose is how a convolution reads a weight that is stored in another order, quantized or not: that order is meant.
+/// Whether a convolution reads a weight, quantized or not, through this Transpose: its stored order is intended.
 bool is_stored_order(const Node& node) {
   if (!node.is("Transpose") || !is_stored(node.input(0))) return false;
   const auto is_weight = [](const Use& use) {
@@ -72,7 +72,7 @@ bool takes_initializers(const Graph& graph) {
 
 class ConstantFolding {
  public:
-  /// Whether it makes constants only, of any size.
+  /// Whether all results of the node are constants, of any size.
   bool is_candidate(const Node& node) {
     const auto* const reason = std::get_if<Reason>(&decide(node));
     return reason == nullptr || *reason == Reason::too_large;
@@ -93,7 +93,7 @@ class ConstantFolding {
   struct Yes {};
   using Answer = std::variant<Yes, Reason>;
 
-  /// Whether all that a node makes can be stored. Remembered: a node is asked for by the makers of all its operands.
+  /// Whether all results of a node can be stored. Cached, because the producers of all its operands ask.
   const Answer& decide(const Node& node) {
     const auto known = answers_.find(&node);
     return known != answers_.end() ? known->second : answers_.emplace(&node, look_at(node)).first->second;
@@ -106,7 +106,7 @@ class ConstantFolding {
     bool has_output = false;
     for (const Value* output : node.outputs()) {
       if (output == nullptr) continue;
-      // A graph output keeps the node that makes it.
+      // A graph output keeps its producer.
       if (output->is_output()) return Reason::not_constant;
       if (made_ > kMostInAll) return Reason::not_constant;
       const auto found = constants_.find(*output);
@@ -119,7 +119,7 @@ class ConstantFolding {
     if (!has_output) return Reason::not_constant;
     const bool is_evaluated = !is_given && !node.is("Transpose") && !node.is("Identity");
     if (is_evaluated) made_ += bytes;
-    // owned_bytes walks upstream: not for what takes no more than the node itself.
+    // owned_bytes walks upstream, which is not worth it for results no larger than the node itself.
     const int64_t beyond_node = bytes - kOfNode;
     if (!is_given && beyond_node > 0 && beyond_node > owned_bytes(node)) return Reason::too_large;
     return Yes{};
@@ -135,7 +135,7 @@ class ConstantFolding {
     return false;
   }
 
-  /// Bytes of stored constants that only this node needs, directly or through others.
+  /// Bytes of stored constants that only this node needs, directly or through other nodes.
   int64_t owned_bytes(const Node& node) {
     std::vector<const Node*> open = {&node};
     while (!open.empty()) {
@@ -173,7 +173,7 @@ class ConstantFolding {
   std::unordered_map<const Node*, int64_t> owned_;
 };
 
-/// The value goes on under its name as a constant of its graph; what made it makes nothing any more.
+/// Replaces a value by a constant of its graph under the same name; its producer is left with an unused result.
 void store(Value& value, TensorData data) {
   Graph& graph = value.graph();
   Model& model = graph.model();
@@ -184,7 +184,7 @@ void store(Value& value, TensorData data) {
     (void)add_constant(graph, node, name, std::move(data), nullptr);
     return;
   }
-  // An initializer has its own value; it takes the name and the readers from a node that hands it on.
+  // An initializer comes with a value of its own, which takes over name and readers from an Identity.
   Value& stored = add_constant(graph, node, model.unique_name(name + ".stored"), std::move(data), nullptr);
   onnx::NodeProto identity;
   identity.set_op_type("Identity");

@@ -1,4 +1,4 @@
-// Finds the linear operators that an affine could be folded into, upstream and downstream, and what stands in the way.
+// Finds the linear operators that an affine could be folded into, upstream and downstream, and the obstacles on the way.
 
 #include "passes/fold_obstacles.h"
 
@@ -27,11 +27,11 @@
 namespace relayout::passes {
 namespace {
 
-/// Operators beyond an obstacle that are looked at for a linear one.
+/// Operators beyond an obstacle that are searched for a linear one.
 constexpr int kNearby = 8;
-/// Nodes on a way, and Concats within Concats: what is further away is reached by folding what is nearer first.
+/// Most nodes on a path, and Concats within Concats: operators further away are reached after nearer affines have been folded.
 constexpr int kLongestWay = 16;
-/// Affines that follow one another.
+/// Most affines in a row.
 constexpr int kLongestRow = 8;
 constexpr int kDeepestConcat = 8;
 
@@ -57,8 +57,8 @@ bool has_linear_upstream(const Value* value) {
   return false;
 }
 
-/// Whether one of the next few readers downstream of `value` is linear. A few readers tell enough: the walk stays short where many affines
-/// end in one busy value.
+/// Whether one of the next few readers downstream of `value` is linear. A few readers are enough: the walk stays short where many affines
+/// end in one value with many readers.
 bool has_linear_downstream(const Value* value) {
   for (int left = kNearby; value != nullptr && left > 0; --left) {
     const auto readers = value->uses().first(std::min<std::size_t>(value->uses().size(), kNearby));
@@ -68,8 +68,8 @@ bool has_linear_downstream(const Value* value) {
   return false;
 }
 
-/// Whether nothing but constants comes of a node that looks at dims or types alone: Shape, and what picks numbers of it. An affine changes
-/// neither, so that such a reader may go on from what the affine made.
+/// Whether only constants follow from a node that reads dims or types alone: Shape, and the nodes that pick numbers of it. An affine
+/// changes neither, so that such a reader may read the result of the affine instead.
 bool makes_only_constants(const Node& node, PassContext& context, int depth = 0) {
   constexpr int kDeepest = 4;
   return depth < kDeepest &&
@@ -87,7 +87,7 @@ bool reads_dims_for_constants(const Use& use, PassContext& context) {
   return traits_of(*use.node).reads(as_size(use.index)) != Reads::elements && makes_only_constants(*use.node, context);
 }
 
-/// The obstacle to changing `value` for `reader` alone.
+/// Notes the obstacles to changing `value` for `reader` alone.
 void note_other_readers(const Value& value, const Node& reader, Obstacles& obstacles, PassContext& context) {
   if (&value.graph() != &reader.graph()) {
     obstacles.note(Reason::other_scope, value.producer() != nullptr ? value.producer()->label() : quote(value.name()));
@@ -105,7 +105,7 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
   }
 }
 
-/// Whether real numbers are made here of what a quantized operator computed: by DequantizeLinear, or by a Cast and a Mul by a scale.
+/// Whether the node turns the result of a quantized operator into real numbers: by DequantizeLinear, or by a Cast and a Mul by a scale.
 bool ends_quantized(const Node& node) {
   if (arithmetic_of(node) == Arithmetic::multiply) {
     return std::ranges::any_of(node.inputs(), [](const Value* input) {
@@ -125,7 +125,7 @@ class Behind {
  public:
   Behind(PassContext& context, int depth) : context_(context), depth_(depth) {}
 
-  /// `affines` are applied to `value`, the last of them first; `reader` is who reads it on the way.
+  /// `affines` are applied to `value`, the last of them first; `reader` is its reader on the path.
   void climb(const Value* value, const Node* reader, std::vector<AffineNode> affines) {
     for (int steps = 0; value != nullptr && steps < (out_.obstacles.any() ? kNearby : kLongestWay); ++steps) {
       const Node* const producer = value->producer();
@@ -175,11 +175,11 @@ class Behind {
     return skip;
   }
 
-  /// An obstacle to the affine before this one stops this one too; and that one has looked whether there is an operator at all.
+  /// An obstacle to the affine upstream stops this one too; the search from that one has already decided whether there is an operator.
   bool inherits(const Node& producer) {
     const auto known = context_.skipped.find(&producer);
     if (known == context_.skipped.end() || known->second.reason >= Reason::non_finite) return false;
-    // An obstacle on its other side is its own.
+    // An obstacle on the other side of that affine concerns it alone.
     const Skip& skip = known->second;
     if (skip.reason == Reason::no_linear_neighbour) {
       out_.obstacles.note(skip);
@@ -191,7 +191,7 @@ class Behind {
     return true;
   }
 
-  /// Adds an affine on the way; false: it ends here. Nothing when it is none.
+  /// Adds an affine on the path; false: the path ends here. Nothing when the node is not an affine.
   std::optional<bool> take(const Node& node, std::vector<AffineNode>& affines, std::optional<std::size_t>& input) {
     if (is_excluded(node, context_.options)) {
       stop(node, {Reason::excluded, node.label()});
@@ -211,14 +211,14 @@ class Behind {
     return true;
   }
 
-  /// Every operand of a Concat has to take up its part.
+  /// Every operand of a Concat has to absorb its part.
   void branch(const Node& concat, const std::vector<AffineNode>& affines) {
     auto parts = cut(concat, affines, context_);
     if (auto* const skip = std::get_if<Skip>(&parts)) return stop(concat, std::move(*skip));
     if (depth_ == kDeepestConcat) return stop(concat, {Reason::concat_branch, concat.label()});
     for (std::size_t i = 0; i < concat.inputs().size(); ++i) {
       const Value* const operand = concat.input(i);
-      // Beyond an obstacle a few operands tell enough.
+      // Beyond an obstacle a few operands are enough.
       if (operand == nullptr || (out_.obstacles.any() && i >= kNearby)) break;
       Behind part(context_, depth_ + 1);
       part.climb(operand, &concat, std::move(std::get<0>(parts)[i]));
@@ -243,7 +243,7 @@ class Ahead {
  public:
   explicit Ahead(PassContext& context) : context_(context) {}
 
-  /// `affines` have been applied to what became `value`, in this order.
+  /// `value` is the result of `affines`, applied in this order.
   void descend(const Value& value, const std::vector<AffineNode>& affines, int steps) {
     if (steps == kLongestWay) return stop(&value, {Reason::no_linear_neighbour, {}});
     Obstacles obstacles;

@@ -9,13 +9,13 @@
 
 namespace relayout::passes {
 
-/// A node that a fold takes out of the way: what it reads at `data` takes the place of what it makes.
+/// A node that a fold removes: its operand `data` takes the place of its result.
 struct Bypass {
   const Node* node = nullptr;
   std::size_t data = 0;
 };
 
-/// One operator that would take up affines, carried to where its own channels lie. In the order in which they are applied.
+/// One operator that would absorb affines, carried to its own channel axis. In the order in which they are applied.
 struct Branch {
   const Node* target = nullptr;
   std::vector<AffineNode> affines;
@@ -26,23 +26,23 @@ struct Neighbours {
   bool found = false;              ///< there is a linear operator, reachable or not
   Obstacles obstacles;             ///< none: every branch can be reached
   std::vector<Branch> branches;    ///< all or nothing
-  std::vector<Bypass> path;        ///< affines and nodes that only hand on; go with a fold
+  std::vector<Bypass> path;        ///< affines and nodes that pass their operand on; removed by a fold
   std::vector<const Node*> taken;  ///< the affines among them
 };
 
-/// From the input of an affine backwards: to one operator, or through Concat to several. Beyond what cannot be passed it only looks
-/// whether there is an operator nearby.
+/// Searches upstream from the input of an affine: to one operator, or through Concat to several. Beyond an obstacle it only tells whether
+/// there is an operator nearby.
 [[nodiscard]] Neighbours look_behind(const AffineNode& affine, PassContext& context);
-/// From the output of an affine on: to every reader.
+/// Searches downstream from the output of an affine, along every reader.
 [[nodiscard]] Neighbours look_ahead(const AffineNode& affine, PassContext& context);
 
-/// The same for a node that is no affine, or is none of constants: what can be said all the same.
+/// The same searches from a node that is not an affine, or not one of constants: for the obstacles to report.
 [[nodiscard]] Neighbours look_behind(const Node& node, std::size_t data, PassContext& context);
 [[nodiscard]] Neighbours look_ahead(const Node& node, PassContext& context);
 
-/// The last of the affines that follow one another from this one on, each the only reader of the one before.
+/// The last affine of the row that begins with this one, each the only reader of the previous one.
 [[nodiscard]] AffineNode last_in_row(const AffineNode& affine, PassContext& context);
-/// Whether a linear operator makes what the node reads at `data`, with nothing but nodes that hand on between.
+/// Whether a linear operator computes operand `data` of the node, with nothing between but nodes that pass it on.
 [[nodiscard]] bool is_right_behind_linear(const Node& node, std::size_t data, PassContext& context);
 
 }  // namespace relayout::passes

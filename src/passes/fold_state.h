@@ -13,21 +13,21 @@ namespace relayout::passes {
 
 struct AffineNode;
 
-/// A weight that a fold has made, for others that become the same: of the same stored bytes, in the same order, with the same factors.
+/// A weight that a fold has computed, to be shared by equal ones: the same stored bytes, in the same order, with the same factors.
 struct WeightCopy {
   TensorData original;
   Scale scale;
   Value* copy;
-  std::vector<std::shared_ptr<const Scale>> stored;  ///< what the copy's data held then: it is not the same copy when that differs
+  std::vector<std::shared_ptr<const Scale>> stored;  ///< scales of the copy's data at that time: the copy has changed when they differ
 };
 
-/// A bias that folds have computed, before it was rounded, so that a chain of folds rounds once.
+/// A bias that folds have computed, before rounding, so that a chain of folds rounds once.
 struct ExactBias {
-  const Value* value = nullptr;  ///< that holds it; when the operator reads another, this says nothing
+  const Value* value = nullptr;  ///< stores it; the numbers are void when the operator reads another value
   std::vector<double> values;
 };
 
-/// The facts that folds tell later folds, of the same pass and of the next one.
+/// Facts that folds leave for later folds, of the same pass and of the next one.
 struct FoldState {
   std::unordered_multimap<uint64_t, WeightCopy> weight_copies;                        ///< by a hash of original and factors
   std::unordered_map<const Node*, ExactBias> exact_biases;                            ///< by linear operator

@@ -1,5 +1,6 @@
-// Which calls of functions stand between a BatchNormalization and what it could be folded into. Values are followed in the function and in
-// its caller, up to a bounded number of nodes; a call that is not recognized stays a call, which costs a fold and nothing else.
+// Finds the calls of functions that separate a BatchNormalization from the operator it could be folded into. Values are followed in the
+// function and in its caller, up to a bounded number of nodes. A call that is not recognized stays a call, which costs a fold and nothing
+// else.
 #include "passes/folds_across_calls.h"
 
 #include <onnx/onnx_pb.h>
@@ -25,9 +26,9 @@
 namespace relayout::passes {
 namespace {
 
-constexpr int64_t kLargest = 100'000;  ///< nodes of one call, calls within it included: they can multiply without end
-constexpr int kDeepest = 64;           ///< nodes or calls that are looked through for one answer
-constexpr int kMostLookedAt = 1'000;   ///< nodes that may make one constant
+constexpr int64_t kLargest = 100'000;  ///< nodes of one call, calls within it included: they can multiply without bound
+constexpr int kDeepest = 64;           ///< nodes or calls that are searched for one answer
+constexpr int kMostLookedAt = 1'000;   ///< nodes that may compute one constant
 
 [[nodiscard]] bool refers_to_caller(const Node& node) {
   return std::ranges::any_of(node.message().attribute(), [](const auto& attribute) { return !attribute.ref_attr_name().empty(); });
@@ -39,21 +40,21 @@ constexpr int kMostLookedAt = 1'000;   ///< nodes that may make one constant
   return attribute != nullptr ? attribute->i() : otherwise;
 }
 
-/// Whether a BatchNormalization of a function computes with statistics of its own for this call.
+/// Whether a BatchNormalization of a function uses the statistics of the batch in this call.
 [[nodiscard]] bool trains(const Node& call, const Node& norm) {
   const auto named = std::ranges::count_if(norm.outputs(), [](const Value* output) { return output != nullptr; });
   if (norm.opset() < 7) return integer_for(call, norm, "is_test", 0) == 0;
   return named > 1 || (norm.opset() >= 14 && integer_for(call, norm, "training_mode", 0) != 0);
 }
 
-/// Follows values of one graph, upstream and downstream, past the nodes that hand them on.
+/// Follows values of one graph, upstream and downstream, past the nodes that pass them on.
 class Paths {
  public:
   explicit Paths(PassContext& context) : context_(context) {}
 
   [[nodiscard]] bool is_constant(const Value& value) const { return context_.constants.is_constant(value); }
 
-  /// The nodes that make a value, beyond those that hand it on and Concats; nullptr with a value that none makes.
+  /// Visits the producers of a value, beyond nodes that pass it on and Concats; nullptr for a value without a producer.
   template <class Visit>
   void visit_makers(const Value* value, const Visit& visit) const {
     std::vector<const Value*> open = {value};
@@ -73,7 +74,7 @@ class Paths {
     }
   }
 
-  /// The linear operator that makes a value, or nullptr.
+  /// The linear operator that computes a value, or nullptr.
   [[nodiscard]] const Node* linear_maker(const Value* value) const {
     const Node* out = nullptr;
     visit_makers(value, [&](const Value*, const Node* node) {
@@ -82,7 +83,7 @@ class Paths {
     return out;
   }
 
-  /// Whether all readers of a value, beyond those that hand it on, are of this kind.
+  /// Whether all readers of a value, beyond nodes that pass it on, are of this kind.
   template <class Kind>
   [[nodiscard]] bool is_read_by(const Value* value, const Kind& kind) const {
     std::vector<const Value*> open = {value};
@@ -104,14 +105,14 @@ class Paths {
     return true;
   }
 
-  /// Whether a node is a BatchNormalization that could fold if it stood at the right place.
+  /// Whether a node is a BatchNormalization that could fold next to a linear operator.
   [[nodiscard]] bool is_constant_norm(const Node& node) const {
     if (!node.is("BatchNormalization") || trains(node, node)) return false;
     return std::ranges::all_of(node.inputs().subspan(std::min<std::size_t>(1, node.inputs().size())),
                                [&](const Value* input) { return input != nullptr && is_constant(*input); });
   }
 
-  /// The nearest node of this kind that makes a value, beyond those that hand it on; nullptr without one.
+  /// The nearest upstream node of this kind, beyond nodes that pass the value on; nullptr without one.
   template <class Kind>
   [[nodiscard]] const Node* nearest_maker(const Value* value, const Kind& kind) const {
     for (int i = 0; i < kDeepest && value != nullptr && value->producer() != nullptr; ++i) {
@@ -122,7 +123,8 @@ class Paths {
   }
 
  private:
-  /// The operand that a node hands on, as it is or through what an affine may pass or be part of; nullptr when it is none of these.
+  /// The operand that a node passes on: unchanged, past an operator that affines commute with, or as the data of an affine; nullptr
+  /// otherwise.
   [[nodiscard]] const Value* handed_on(const Node& node) const {
     if (passes_through(node, context_) || may_carry(node)) return node.input(0);
     if (!is_affine_operator(node)) return nullptr;
@@ -131,7 +133,7 @@ class Paths {
     const Value* const first = node.input(0);
     const Value* const second = node.input(1);
     if (first == nullptr || second == nullptr) return nullptr;
-    // A caller may give a constant.
+    // The caller may pass a constant.
     const auto may_be_constant = [&](const Value& value) { return is_constant(value) || value.producer() == nullptr; };
     if (is_constant(*first) || (may_be_constant(*first) && !may_be_constant(*second))) return second;
     return may_be_constant(*second) ? first : nullptr;
@@ -140,19 +142,19 @@ class Paths {
   PassContext& context_;
 };
 
-/// One call of a function, with what it gives to the function's inputs.
+/// One call of a function, with its operands for the function's inputs.
 class Call {
  public:
   Call(const Node& node, const Graph& function, const Functions& functions, const Paths& paths)
       : node_(node), function_(function), functions_(functions), paths_(paths) {}
 
-  /// Whether one of the call's operands is constant, or made by a linear operator.
+  /// Whether one of the call's operands is constant, or computed by a linear operator.
   [[nodiscard]] bool gives_constants() const {
     return std::ranges::any_of(
         node_.inputs(), [&](const Value* input) { return input != nullptr && (paths_.is_constant(*input) || is_made_by_linear(input)); });
   }
 
-  /// Whether a BatchNormalization within the function folds only when the call is gone.
+  /// Whether a BatchNormalization within the function folds only when the call is expanded.
   [[nodiscard]] bool splits(const Node& norm) const {
     if (trains(node_, norm)) return false;
     bool across = refers_to_caller(norm);
@@ -172,7 +174,7 @@ class Call {
     return false;
   }
 
-  /// Whether a linear operator within the function makes what BatchNormalizations of the caller read.
+  /// Whether a linear operator within the function computes the data of BatchNormalizations of the caller.
   [[nodiscard]] bool makes_operands_of_norms() const {
     const auto is_norm = [&](const Node& node) { return paths_.is_constant_norm(node); };
     for (std::size_t i = 0; i < function_.outputs().size(); ++i) {
@@ -185,7 +187,7 @@ class Call {
     return false;
   }
 
-  /// Whether linear operators within the function read what a BatchNormalization of the caller makes, which has none upstream.
+  /// Whether linear operators within the function read the result of a BatchNormalization of the caller that has none upstream.
   [[nodiscard]] bool reads_results_of_norms() const {
     const auto is_norm = [&](const Node& node) { return paths_.is_constant_norm(node); };
     for (std::size_t i = 0; i < function_.inputs().size(); ++i) {
@@ -202,7 +204,7 @@ class Call {
     return place < function_.inputs().size() ? node_.input(place) : nullptr;
   }
 
-  /// Whether a value of the caller is what a linear operator makes, there or in another function.
+  /// Whether a value of the caller is computed by a linear operator, there or in another function.
   [[nodiscard]] bool is_made_by_linear(const Value* value) const {
     bool out = false;
     paths_.visit_makers(value, [&](const Value*, const Node* node) {
@@ -215,7 +217,7 @@ class Call {
     return out;
   }
 
-  /// Whether a value of the function is what a linear operator of the caller makes for this call alone.
+  /// Whether a value of the function is computed by a linear operator of the caller for this call alone.
   [[nodiscard]] bool is_fed_by_linear(const Value* value) const {
     bool out = false;
     paths_.visit_makers(value, [&](const Value* source, const Node* node) {
@@ -226,7 +228,7 @@ class Call {
     return out;
   }
 
-  /// Whether a value of the function is constant for this call; sets `across` when that takes what the call gives.
+  /// Whether a value of the function is constant for this call; sets `across` when that depends on operands or attributes of the call.
   [[nodiscard]] bool is_constant(const Value* value, bool& across) const {
     std::vector<const Value*> open = {value};
     for (int left = kMostLookedAt; !open.empty(); --left) {
@@ -265,7 +267,7 @@ bool FoldsAcrossCalls::need(const Node& call, const Graph& function) {
          one.reads_results_of_norms();
 }
 
-/// Functions cannot call themselves, not by others either (the specification forbids it; here that ends as not open).
+/// Functions cannot call themselves, directly or indirectly (the specification forbids it; here such a call counts as not open).
 const FoldsAcrossCalls::Facts& FoldsAcrossCalls::facts_of(const Graph& function, int depth) {
   const auto [known, is_new] = facts_.try_emplace(&function);
   if (!is_new) return known->second;

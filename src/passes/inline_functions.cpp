@@ -1,10 +1,9 @@
-// Calls of model-local functions, where a BatchNormalization and its linear operator, or their parameters, stand on two sides of one:
+// Expands calls of model-local functions that separate a BatchNormalization from its linear operator, or one of them from its parameters:
 //
 //     y = Conv (x, W)                  y = Conv (x, W)
 //     z = local.Norm <e> (y, …)   →    z = BatchNormalization <epsilon = e> (y, …)
 //
-// Every other call stays a call. What cannot stand in the caller as it is (operators whose meaning differs between the opsets that the
-// two import) stays as well.
+// Every other call stays a call. So does one whose function has operators that differ between the opsets that function and caller import.
 
 #include <onnx/onnx_pb.h>
 
@@ -45,7 +44,7 @@ class Inliner {
 
   void run() {
     const std::unordered_set<const Graph*> before = reachable();
-    // Functions first: what is constant within one is folded there, for all its callers at once.
+    // Functions first: calls whose operands are constant within a function are expanded there, for all its callers at once.
     for (const auto& function : model_.functions()) run(*function);
     run(model_.graph());
     if (inlined_ > 0) erase_uncalled(before);
@@ -63,7 +62,7 @@ class Inliner {
         const auto apply = [&](const Expansion& expansion) { expand(writable(*expansion.call), *expansion.function); };
         if (rewrite_one(FindingSubject(*call), context_, match_call, apply)) changed = true;
       }
-      // Calls that are gone may have made constants.
+      // Results of the expanded calls may be constant now.
       context_.constants.clear();
       folds_.clear();
       if (!changed) return;
@@ -88,7 +87,7 @@ class Inliner {
     });
   }
 
-  // Functions without a call left.
+  // Functions that are no longer called.
 
   [[nodiscard]] std::unordered_set<const Graph*> reachable() const {
     std::unordered_set<const Graph*> out;
@@ -117,9 +116,9 @@ class Inliner {
     context_.annotated.clear();
   }
 
-  // Whether it can be done.
+  // Conditions of an expansion.
 
-  /// Whether the function's operators mean the same where the call stands.
+  /// Whether the function's operators have the same meaning in the caller.
   [[nodiscard]] bool fits(const Node& call, const Graph& function) const {
     for (std::size_t i = 0; i < function.outputs().size(); ++i) {
       const std::size_t place = find_position(function.inputs(), function.outputs()[i]);
@@ -146,14 +145,14 @@ class Inliner {
     return top->is_function();
   }
 
-  /// The model imports what the function did.
+  /// Adds the opset imports of the function to the model.
   void import(const Graph& function) {
     for (const auto& entry : function.function()->opset_import()) {
       if (model_.opset(entry.domain()) == 0) *model_.message().add_opset_import() = entry;
     }
   }
 
-  // Doing it.
+  // The expansion.
 
   void expand(Node& call, const Graph& function) {
     Graph& graph = call.graph();
@@ -178,7 +177,7 @@ class Inliner {
     inlined_ += static_cast<int64_t>(made.size());
     std::vector<Value*> freed;
     erase_node(call, freed);
-    // A value that this call did not use is not worth a node.
+    // Nodes for values that this call does not use are erased again.
     for (std::size_t i = made.size(); i-- > 0;) {
       for (const auto& nested : made[i]->subgraphs()) erase_dead(*nested, freed);
       if (is_dead(*made[i])) erase_node(*made[i], freed);
@@ -186,7 +185,7 @@ class Inliner {
     for (Value* value : freed) release(*value, context_);
   }
 
-  /// Nodes that other passes have removed from the function's nested graphs came back with the copy.
+  /// Erases nodes that other passes had removed from the function's nested graphs, and that the copy has brought back.
   static void erase_dead(Graph& graph, std::vector<Value*>& freed) {
     for_each_node_backwards(graph, [&](Node& node) {
       if (is_dead(node)) erase_node(node, freed);
@@ -196,8 +195,8 @@ class Inliner {
     });
   }
 
-  /// The call's outputs keep their names and readers, and wait for the nodes that make them. What one value of the function makes several
-  /// times, or what it only hands on, takes an Identity: (name in the caller, output).
+  /// Detaches the call's outputs, which keep their names and readers until the new nodes produce them. An output that is an input of the
+  /// function, or a value that another output has already, takes an Identity: (name in the caller, output).
   std::vector<std::pair<std::string, std::string>> bind_outputs(Node& call, const Graph& function, FunctionBody& body) {
     std::vector<std::pair<std::string, std::string>> handed_on;
     std::vector<const Value*> bound;
@@ -227,7 +226,7 @@ class Inliner {
 }  // namespace
 
 void inline_functions(Graph& graph, PassContext& context) {
-  // The main graph's turn does it all.
+  // The run on the main graph handles all graphs.
   if (graph.is_function() || graph.model().functions().empty()) return;
   Inliner(graph.model(), context).run();
 }

@@ -48,7 +48,7 @@ std::string label_of(const Node& node, std::size_t input) {
   return quote(node.input(input)->name()) + " of " + node.label();
 }
 
-/// The constant behind input `index`, noting why it is none.
+/// The constant that is input `index`; notes the reason when it is not constant.
 std::optional<Constant> constant_operand(const Node& node, std::size_t index, std::string_view what, PassContext& context,
                                          Obstacles& obstacles) {
   const Value& value = *node.input(index);
@@ -60,7 +60,8 @@ std::optional<Constant> constant_operand(const Node& node, std::size_t index, st
   return std::get<Constant>(std::move(found));
 }
 
-/// Whether auto_pad = SAME_* adds nothing: max(0, (⌈H/s⌉ − 1)·s + extent − H) elements, none for every H only when the kernel is a point.
+/// Whether auto_pad = SAME_* adds nothing. It adds max(0, (⌈H/s⌉ − 1)·s + extent − H) elements: none for every H only when the kernel is a
+/// point.
 bool same_pads_nothing(const Node& node, const Attributes& attributes, const Dims& kernel, PassContext& context) {
   if (all_are(kernel, 1)) return true;
   const auto data = context.constants.dims(*node.input(0));
@@ -78,7 +79,7 @@ bool same_pads_nothing(const Node& node, const Attributes& attributes, const Dim
   return true;
 }
 
-/// Whether no output element of a convolution misses a tap.
+/// Whether every output element of a convolution sums all taps.
 bool sums_all_taps(const Node& node, const Attributes& attributes, const Dims& weight, PassContext& context) {
   const Dims kernel(weight.begin() + 2, weight.end());
   const std::string padding = attributes.text("auto_pad", "NOTSET");
@@ -123,7 +124,7 @@ void read_gemm(LinearOperator& out, const Attributes& attributes) {
   out.beta = static_cast<double>(attributes.real("beta", 1.0F));
 }
 
-/// numpy.matmul: of the weight on the right the last dim is the result's, on the left the one before.
+/// As in numpy.matmul: the output channels are the last dim of a weight on the right, the last but one of a weight on the left.
 std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
   const Dims& dims = out.weight.dims;
   const bool is_right = out.weight_input == 1;
@@ -145,7 +146,7 @@ std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
   return std::nullopt;
 }
 
-/// The Add behind a MatMul that is its bias: of one constant per channel, and nothing else reads what lies between.
+/// The Add that is the only reader of a MatMul's result, and may be its bias.
 const Node* bias_add(const Node& matmul, PassContext& context) {
   const Value* const result = matmul.output(0);
   if (result == nullptr || result->uses().size() != 1 || result->is_output()) return nullptr;
@@ -164,7 +165,7 @@ void find_matmul_bias(LinearOperator& out, PassContext& context) {
   const bool fits = !affine->axis || (is_same(*affine->axis, out.output_axis, out.rank) && affine->affine->length() == out.outputs);
   if (!fits || affine->affine->length() == 0) return;
   out.bias.stored = std::get<Constant>(context.constants.find(*add->input(1 - affine->data)));
-  // An operand that says on which axes it lies stays as long as it is.
+  // Before opset 7 the operand states its axes and cannot grow.
   if (add->opset() < 7 && element_count(out.bias.stored->dims) != out.outputs) {
     out.bias.stored.reset();
     return;
@@ -188,7 +189,7 @@ void check_bias(const LinearOperator& out) {
           " channels");
 }
 
-/// The bias spread over [bias.rows, outputs]. What an earlier fold has computed is more exact than what it stored.
+/// Loads the bias spread over [bias.rows, outputs]. Numbers that an earlier fold has computed are more exact than the stored ones.
 void load_bias(LinearOperator& out, PassContext& context) {
   if (out.node->is("Gemm") && out.bias.stored && out.bias.stored->dims.size() == 2) out.bias.rows = out.bias.stored->dims[0];
   const auto count = checked_mul(out.bias.rows, out.outputs);

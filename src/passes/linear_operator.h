@@ -14,19 +14,19 @@ namespace relayout::passes {
 
 /// The term that a linear operator adds to its products.
 struct LinearBias {
-  bool is_missing = false;         ///< MatMul: it would be another node
-  const Node* node = nullptr;      ///< has it among its operands; null without a place for one
+  bool is_missing = false;         ///< MatMul: it would need a new node
+  const Node* node = nullptr;      ///< reads it; null when no node can
   std::size_t input = 2;           ///< of that node
   std::optional<Constant> stored;  ///< none: 0
   int64_t rows = 1;                ///< Gemm: 1 or the rows of the result
   std::vector<double> values;      ///< row-major over [rows, outputs], in full precision; with β applied
 };
 
-/// Conv, ConvTranspose, Gemm or MatMul with a constant weight: the seam between operators and the one arithmetic of a fold. An Add of
-/// one constant per channel right behind a MatMul is its bias.
+/// Conv, ConvTranspose, Gemm or MatMul with a constant weight: the interface between the operators and the common arithmetic of folds. An
+/// Add of one constant per channel right after a MatMul is its bias.
 ///
-/// Each element of the weight stands in one row and one column (two of its dims) and leads from one input channel to one output
-/// channel, which follow from row and column alone:
+/// Each element of the weight has one row and one column (two of its dims). It connects one input channel to one output channel, which
+/// follow from row and column alone:
 ///
 ///                     weight         rows → columns               per group
 ///     Conv            [O, I/g, k…]   outputs → inputs of a group   yes
@@ -42,7 +42,7 @@ struct LinearOperator {
   bool outputs_in_rows = true;
   int64_t groups = 1;
   int64_t outputs = 0, inputs = 0;  ///< channels
-  Axis output_axis, input_axis;     ///< where they lie in result and data
+  Axis output_axis, input_axis;     ///< axes of the channels in result and data
   int64_t rank = -1;                ///< of the result, and of the data but for broadcasting; −1: not known
   int64_t data_rank = -1;           ///< of the data
   double alpha = 1, beta = 1;       ///< Gemm
@@ -56,7 +56,7 @@ struct LinearOperator {
   /// One factor per output or input channel, or one for all, as factors of the weight.
   [[nodiscard]] Scale over_outputs(std::span<const double> factors) const;
   [[nodiscard]] Scale over_inputs(std::span<const double> factors) const;
-  /// Dims of a bias that has a number per output channel, in the form of the one there is.
+  /// Dims of a bias with one number per output channel, in the form of the existing one.
   [[nodiscard]] Dims bias_dims() const;
 
  private:
@@ -68,7 +68,7 @@ struct LinearOperator {
 
 /// Whether the node is one of the four, whatever its operands are.
 [[nodiscard]] bool is_linear(const Node& node);
-/// Reads one, or says why it cannot be changed. Error{invalid} for a weight or bias that does not fit.
+/// Reads a linear operator, or says why it cannot be changed. Error{invalid} for a weight or bias that does not fit.
 [[nodiscard]] std::variant<LinearOperator, Skip> linear_operator(const Node& node, PassContext& context);
 /// The MatMul whose bias this Add is, or nullptr.
 [[nodiscard]] const Node* biased_matmul(const Node& add, PassContext& context);

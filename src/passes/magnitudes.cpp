@@ -1,5 +1,5 @@
-// Follows large constants through a graph. Masks are made of them ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand), and what holds
-// them on the way to a Softmax must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
+// Follows large constants through a graph. Masks are built from them ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand). The values
+// that pass them to a Softmax must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
 
 #include "passes/magnitudes.h"
 
@@ -20,7 +20,7 @@
 namespace relayout::passes {
 namespace {
 
-/// Whether the node's results are as large as an input.
+/// Whether the node's results may be as large as this input.
 bool passes_on(const Node& node, std::size_t input) {
   const Traits traits = traits_of(node);
   if (traits.moves_input(input)) return true;

@@ -7,7 +7,7 @@
 
 namespace relayout::passes {
 
-/// A refusal: the reason and what is in the way. Not applicable: the candidate is fine as it is, for this reason.
+/// A refusal: the reason and the obstacle. With verdict not_applicable: the candidate is fine as it is, for this reason.
 struct Skip {
   Reason reason;
   std::string detail = {};
@@ -16,7 +16,7 @@ struct Skip {
 /// Not a candidate at all: no finding is written.
 struct NotApplicable {};
 
-/// Everything a rewrite needs, or why not. Matchers only read; applying cannot refuse.
+/// Everything that a rewrite needs, or the reason against it. Matchers only read; applying cannot refuse.
 template <class Rewrite>
 using Match = std::variant<Rewrite, Skip, NotApplicable>;
 

@@ -6,9 +6,9 @@
 
 namespace relayout::passes {
 
-/// The name a node goes by in findings, --only and --exclude: its own, or its first output's.
+/// The name of a node in findings, --only and --exclude: its own, or its first output's.
 [[nodiscard]] const std::string& name_in_findings(const Node& node);
-/// The node for changing it: matchers only read, what applies their rewrites writes.
+/// The node with write access: matchers only read, the code that applies their rewrites writes.
 [[nodiscard]] Node& writable(const Node& node);
 
 }  // namespace relayout::passes

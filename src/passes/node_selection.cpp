@@ -1,5 +1,5 @@
-// Which nodes --only and --exclude leave to the passes. A pattern that matches nothing is an error: a misspelt name must not be taken for
-// success.
+// Selects the nodes that --only and --exclude leave to the passes. A pattern that matches nothing is an error: a misspelt name must not be
+// taken for success.
 
 #include "passes/node_selection.h"
 

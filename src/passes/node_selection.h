@@ -8,7 +8,7 @@ namespace relayout::passes {
 
 /// Whether --only or --exclude leave this node out.
 [[nodiscard]] bool is_excluded(const Node& node, const PassOptions& options);
-/// Error{usage} when a pattern of --only or --exclude matches no node of the model: it was meant for something.
+/// Error{usage} when a pattern of --only or --exclude matches no node of the model.
 void check_patterns(const Model& model, const PassOptions& options);
 
 }  // namespace relayout::passes

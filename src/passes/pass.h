@@ -17,10 +17,10 @@
 
 namespace relayout::passes {
 
-/// One run of passes: what they are to do, what they have done, and what they know of the model.
+/// One run of passes: their options, their results, and cached facts about the model.
 struct PassContext {
   PassOptions options;
-  /// Folds take it that weights stay in the range of their type where who reads the weight can look instead: OutOfRange comes of reading.
+  /// Folds assume that weights stay in the range of their type where the code that reads the weight can check it: it throws OutOfRange.
   bool assume_ranges = false;
   Constants constants;
   Findings findings;
@@ -33,11 +33,11 @@ struct PassContext {
   [[nodiscard]] bool may_rewrite() const noexcept { return options.stop_after < 0 || rewrites < options.stop_after; }
 };
 
-/// Everything that is to be said of a pass.
+/// Description of a pass.
 struct Pass {
   std::string_view name, summary;
   void (*run)(Graph&, PassContext&);
-  bool (*wanted)(const PassOptions&);  ///< whether these options ask for it, when passes are not picked by name
+  bool (*wanted)(const PassOptions&);  ///< whether these options select it, when passes are not picked by name
   [[nodiscard]] bool on_by_default() const { return wanted(PassOptions()); }
 };
 

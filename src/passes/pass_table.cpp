@@ -1,4 +1,4 @@
-// The table of passes, in running order, with what each of them is run for.
+// The table of passes, in running order, with the options that select each of them.
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -28,7 +28,7 @@ bool changes_precision(const PassOptions& options) {
 bool orders_weights(const PassOptions& options) {
   return options.layout != WeightsLayout::keep;
 }
-// Contiguous is the way back: what was exported goes.
+// Contiguous is the way back: it removes exported Transposes.
 bool exports_io(const PassOptions& options) {
   return options.export_io || options.layout == WeightsLayout::contiguous;
 }
@@ -37,20 +37,20 @@ bool exports_transposes(const PassOptions& options) {
 }
 
 constexpr Pass kPasses[] = {
-    // First, so that dead readers do not block folds. Later passes remove what they make dead.
+    // First, so that dead readers do not block folds. Later passes remove the nodes that they make dead.
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},
     {"remove-identity", "nodes that pass their operand on unchanged", remove_identity, simplifies},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},
-    // After it: affines that a BatchNormalization takes along need no look of their own.
+    // After fold-batch-norm: affines folded together with a BatchNormalization need no match of their own.
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},
-    // After the folds: what only they need is never stored.
+    // After the folds: constants that only they need are never stored.
     {"fold-constants", "constant expressions, where that does not enlarge the model", fold_constants, simplifies},
-    // After the folds, which round to the type that is there; before weights are read through a Transpose.
+    // After the folds, which round to the existing type; before weights are read through a Transpose.
     {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision},
     // After the folds, which change weights: one in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, orders_weights},
-    // Last: what is exported is how the finished graph is run.
+    // Last: exports describe how the finished graph is run.
     {"export-io", "graph inputs and outputs in channels-last order (--io nhwc), or back", export_io, exports_io},
     {"export-transposes", "the borders of the layout plan as pairs of Transposes (--emit transposes), or back", export_transposes,
      exports_transposes},

@@ -4,7 +4,7 @@
 
 namespace relayout::passes {
 
-// The passes that the lines of the pass table point to, a file each.
+// The passes of the pass table, one file each.
 void fold_batch_norm(Graph& graph, PassContext& context);
 void fold_affine(Graph& graph, PassContext& context);
 void fold_constants(Graph& graph, PassContext& context);

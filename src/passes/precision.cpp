@@ -5,8 +5,8 @@
 //                                                    y.f16 = Conv (x.f16, W)
 //                                                    y = Cast <to = FLOAT> (y.f16)
 //
-// Graph inputs and outputs keep their types (but for --io-precision). A value is cast once for all its readers; one that came from the
-// wanted type by a Cast is read from in front of it; a Cast that casts to what is there already goes.
+// Graph inputs and outputs keep their types (except with --io-precision). A value is cast once for all its readers. Readers of a Cast from
+// the type that they want read its operand instead. A Cast to the type of its operand is removed.
 
 #include <onnx/onnx_pb.h>
 
@@ -39,7 +39,7 @@
 namespace relayout::passes {
 namespace {
 
-/// "3 of 512 become 0, 7 keep some of their bits"; empty when all is well.
+/// "of 512 values 3 become 0, 7 are subnormal in f16"; empty when there are none.
 std::string rounding_text(const Rounding& rounding, DataType type) {
   std::string out;
   const auto add = [&](int64_t count, std::string_view what) {
@@ -50,7 +50,7 @@ std::string rounding_text(const Rounding& rounding, DataType type) {
   return out.empty() ? out : "of " + std::to_string(rounding.count) + " values " + out;
 }
 
-/// The type that a Cast makes.
+/// Sets the type of a Cast's result.
 void set_target(onnx::NodeProto& message, DataType type) {
   onnx::AttributeProto* to = nullptr;
   for (onnx::AttributeProto& attribute : *message.mutable_attribute()) {
@@ -111,7 +111,7 @@ class PrecisionPass {
     say("weight", value.name(), rounding != nullptr ? rounding_text(*rounding, plan_.target()) : std::string());
   }
 
-  /// Values that the request does not concern: 16-bit values of the other type, or all of them.
+  /// Reports values that the request does not concern: 16-bit values of the other type, or all values.
   void report_types() {
     std::set<DataType> kept;
     bool has_source = false;
@@ -134,7 +134,7 @@ class PrecisionPass {
     context_.findings.push_back(std::move(finding));
   }
 
-  /// All values with their plan, before anything moves.
+  /// Collects all values with their plan before anything changes.
   void collect() {
     const auto note_sources = [&](Graph& graph) {
       for (Value* const input : graph.inputs()) note(*input);
@@ -161,7 +161,7 @@ class PrecisionPass {
     if (state.before != state.after) declared_[&value.graph()].emplace(value.name(), state.after);
   }
 
-  /// The type of what an initializer, a Constant or a Cast makes.
+  /// Changes the type of an initializer or of the result of a Constant or a Cast.
   void retype(Value& value) {
     if (Initializer* const initializer = value.initializer()) {
       value.graph().set_data(*initializer, initializer->data->converted(plan_.target()));
@@ -173,7 +173,7 @@ class PrecisionPass {
     value.graph().set_constant(node, std::get<Constant>(found).data.converted(plan_.target()));
   }
 
-  /// Readers that want another type get it.
+  /// Connects the readers that want another type to the value in that type.
   void connect(Value& value) {
     const State& state = states_.at(&value);
     for (const auto& [use, type] : state.wanted) {
@@ -187,7 +187,7 @@ class PrecisionPass {
     Node* const producer = value.producer();
     if (producer != nullptr && producer->is("Cast") && producer->input(0) != nullptr) {
       const auto from = states_.find(producer->input(0));
-      // Widened before: what was there loses nothing.
+      // The value was widened from this type: the operand of the Cast loses nothing.
       if (from != states_.end() && from->second.before == type && from->second.after == type) return *producer->input(0);
     }
     Value*& known = cast_[{&value, type}];
@@ -228,7 +228,7 @@ class PrecisionPass {
     Node* const producer = inner.producer();
     const auto place = producer != nullptr ? std::next(graph.position_of(*producer)) : graph.nodes().begin();
     Node& cast = insert_cast(graph, place, inner, name, interface);
-    // Readers in the producer's type need no Cast, and one that was made for those of the other type is this one.
+    // Readers in the producer's type need no Cast. An earlier Cast for readers in the interface's type is replaced by this one.
     const std::vector<Use> uses(value.uses().begin(), value.uses().end());
     for (const Use& use : uses) {
       const auto index = as_size(use.index);
@@ -249,7 +249,7 @@ class PrecisionPass {
     return plan_.target() == DataType::float32 ? narrow : type == DataType::float32;
   }
 
-  /// A Cast of the model whose readers read in front of it now, or that has become one to the type that is there.
+  /// Removes a Cast of the model whose readers now read its operand, or whose operand now has the type of its result.
   void remove_if_idle(Node& cast) {
     Value& from = *cast.input(0);
     Value& to = *cast.output(0);

@@ -107,7 +107,7 @@ std::string_view fragile_reason(const Node& node, std::size_t input) {
   const auto found = std::ranges::equal_range(kTable, std::string_view(node.op_type()), {}, &Fragile::op);
   for (const Fragile& entry : found) {
     if (entry.input != kAll && as_size(entry.input) != input) continue;
-    // Normalizations from opset 17 on compute in 32 bits inside, unless they are told otherwise.
+    // Normalizations from opset 17 on compute in 32 bits inside, unless stash_type says otherwise.
     const bool is_stashed =
         node.is("LayerNormalization") || node.is("RMSNormalization") || (node.is("GroupNormalization") && node.opset() >= 21);
     const Attributes attributes(node);

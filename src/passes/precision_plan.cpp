@@ -1,4 +1,4 @@
-// Decides node by node and value by value what is computed in 16 bits, before anything is changed.
+// Decides node by node and value by value which of them change their floating-point type, before anything is changed.
 
 #include "passes/precision_plan.h"
 
@@ -40,7 +40,7 @@ constexpr int64_t kCastByNumber = 6;
 
 constexpr TypeSet kNarrow{DataType::float16, DataType::bfloat16};
 
-/// Operators to which the type of this operand makes no difference.
+/// Whether the type of this operand makes no difference to the operator.
 bool takes_any(const Node& node, int input) {
   return input == 0 && (node.is("Cast") || node.is("Shape") || node.is("Size"));
 }
@@ -68,7 +68,7 @@ std::optional<Skip> refusal(const Node& node, const OpSignature& signature, std:
   return Skip{Reason::type_not_allowed, std::move(detail)};
 }
 
-/// Whether an operand or a result holds tensors of a type variable and is none itself.
+/// Whether an operand or a result is a container of tensors of a type variable.
 bool has_containers(const Node& node, const OpSignature& signature) {
   const auto holds = [&](int variable) { return variable >= 0 && signature.allowed(variable).empty(); };
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
@@ -80,7 +80,7 @@ bool has_containers(const Node& node, const OpSignature& signature) {
   return false;
 }
 
-/// A bit for each type variable of the node that would change; where none may, there is perhaps a reason.
+/// A bit for each type variable of the node that would change; if none may, there may be a reason.
 struct Changeable {
   uint64_t variables = 0;
   std::optional<Skip> skip;
@@ -96,7 +96,7 @@ Changeable changeable(const Node& node, const OpSignature* signature, const Elem
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const value = node.input(i);
     const int variable = signature->input(i).variable;
-    // A type that the operator fixes (scales of Resize) is none of ours.
+    // A type that the operator fixes (scales of Resize) does not change.
     if (value == nullptr || bit(variable) == 0) continue;
     if (types.of(*value) == DataType::undefined) {
       unknown |= bit(variable);
@@ -105,13 +105,13 @@ Changeable changeable(const Node& node, const OpSignature* signature, const Elem
     if (!change.is_source(types.of(*value))) continue;
     if (auto why = refusal(node, *signature, i, change)) {
       kept |= bit(variable);
-      // Of several operands the first one speaks for the node.
+      // Of several operands the first one gives the reason for the node.
       if (!skip) skip = std::move(why);
     } else {
       out |= bit(variable);
     }
   }
-  // A container of tensors of this type, and none itself, would have to change along with everything that it meets.
+  // A container of tensors of this type would have to change along with all values connected to it.
   const bool is_contained = has_containers(node, *signature);
   if ((out & unknown) != 0 || (out != 0 && is_contained)) skip = Skip{Reason::type_unknown};
   if (is_contained) return {0, std::move(skip)};
@@ -120,7 +120,7 @@ Changeable changeable(const Node& node, const OpSignature* signature, const Elem
   return {out, std::move(skip)};
 }
 
-/// A leaf whose type is part of a contract: a caller may replace it, or training made it.
+/// A leaf whose type is part of a contract: a caller may replace it, or training_info updates it.
 bool is_fixed_leaf(const Value& value, Constants& constants) {
   if (value.is_overridable()) return true;
   const auto found = constants.find(value);
@@ -153,7 +153,7 @@ DataType PrecisionPlan::after(const Value& value) const {
   }
   const auto found = changed_.find(node);
   if (found == changed_.end() || !change_.is_source(type)) return type;
-  // The signature is known, or nothing of the node would have changed.
+  // The signature is known: a node without one does not change.
   const OpSignature* const signature = signatures_.find(*node);
   return (found->second & bit(signature->output(as_size(value.output_index())).variable)) != 0 ? change_.target : type;
 }
@@ -173,9 +173,9 @@ const Rounding* PrecisionPlan::rounding(const Value& value) const {
   return found != roundings_.end() ? &found->second : nullptr;
 }
 
-/// Everything that is not constant comes from nodes that keep their type, or from outside.
+/// Whether all operands that are not constant come from nodes that keep their type, or from outside.
 bool PrecisionPlan::carries_on(const Node& node) const {
-  // A Cast in front pays if 16 bits save time or memory.
+  // A Cast of an operand pays if 16 bits save time or memory.
   if (has_trait(node, Trait::multiplies)) return false;
   bool any = false;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
@@ -183,7 +183,7 @@ bool PrecisionPlan::carries_on(const Node& node) const {
     if (value == nullptr || !change_.is_source(before(*value)) || numbers_.is_constant(*value)) continue;
     any = true;
     if (after(*value) == change_.target) return false;
-    // A value that was widened just before is there in the target already.
+    // The operand of a Cast that widened the value is in the target type already.
     const Node* const maker = value->producer();
     if (maker != nullptr && maker->is("Cast") && maker->input(0) != nullptr && after(*maker->input(0)) == change_.target) return false;
   }
@@ -249,7 +249,7 @@ bool PrecisionPlan::only_target_is_wanted(const Value& value) const {
   for (const Use& use : value.uses()) {
     const DataType type = wanted(use);
     if (type != DataType::undefined && type != change_.target) return false;
-    // A value cast to something else comes from all of its bits.
+    // A Cast to another type depends on all bits of the value.
     if (change_.narrows() && use.node->is("Cast")) return false;
     any = any || type == change_.target;
   }
@@ -286,7 +286,7 @@ void PrecisionPlan::settle_leaves(Graph& graph) {
     if (output == nullptr) return;
     const auto* const operand = node.input(0);
     if (node.is("Constant") && node.attribute("value") != nullptr) settle(*output);
-    // One that widens is seen through; when widening, it is removed.
+    // When narrowing, readers bypass a Cast that widens; when widening, it is removed.
     if (node.is("Cast") && operand != nullptr && (!change_.narrows() || !kNarrow.has(before(*operand)))) settle(*output);
   };
   for_each_node<Nested::before>(graph, settle_output, settle_initializers);

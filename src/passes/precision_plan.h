@@ -20,7 +20,7 @@
 
 namespace relayout::passes {
 
-/// From which types to which.
+/// Source and target types of a conversion.
 struct TypeChange {
   DataType target;  ///< float16, bfloat16, or float32 instead of both
   [[nodiscard]] bool narrows() const noexcept { return target != DataType::float32; }
@@ -31,26 +31,26 @@ struct TypeChange {
 
 /// Which operands and results change their floating-point type, and why others do not. Only reads.
 ///
-/// Of a node the type variables of its signature change that hold the source type (float32; float16 and bfloat16 when the target is
-/// float32), so that what must be equal stays equal. When narrowing, a node keeps its type where it is fragile (see
-/// precision_exceptions.h), where its operator does not take the target, where a constant would leave the target's range or vanish, also
-/// one that arrives through other nodes as those of masks do, and where it only carries on between nodes that keep theirs: a Cast would buy
-/// nothing. Constants follow their readers, and so do rows of constants that ids pick, up to the first product.
+/// Of a node's signature the type variables change that have the source type (float32; float16 and bfloat16 when the target is float32), so
+/// that types that must be equal stay equal. When narrowing, a node keeps its type in four cases. It is fragile (see
+/// precision_exceptions.h). Its operator does not take the target. A constant would leave the target's range or vanish, also one that
+/// arrives through other nodes, as those of masks do. It is between nodes that keep their type, so that a Cast would gain nothing.
+/// Constants follow their readers. So do rows of constants picked by ids, up to the first product.
 class PrecisionPlan {
  public:
   PrecisionPlan(Graph& graph, PassContext& context);
 
-  /// The type a value had.
+  /// The type of the value in the model.
   [[nodiscard]] DataType before(const Value& value) const { return types_.of(value); }
-  /// The type it is made in.
+  /// The type in which it will be computed.
   [[nodiscard]] DataType after(const Value& value) const;
-  /// The type in which this reader takes it; undefined when any will do.
+  /// The type in which this reader will take it; undefined when any will do.
   [[nodiscard]] DataType wanted(const Use& use) const;
-  /// Whether the type of what an initializer, a Constant or a Cast makes changes.
+  /// Whether the value of an initializer, a Constant or a Cast changes its type.
   [[nodiscard]] bool is_retyped(const Value& value) const { return retyped_.contains(&value); }
   /// The effect of rounding on an initializer or Constant that changes its type.
   [[nodiscard]] const Rounding* rounding(const Value& value) const;
-  /// Nodes in order: what each is done, or why not.
+  /// Nodes in order, with the reason for those that keep their type.
   [[nodiscard]] const std::vector<std::pair<const Node*, std::optional<Skip>>>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] DataType target() const noexcept { return change_.target; }
 
@@ -59,23 +59,23 @@ class PrecisionPlan {
   void decide(Node& node);
   void settle_constants();
   void settle_leaves(Graph& graph);
-  /// The operands of the node that these type variables change.
+  /// The operands of the node that change with these type variables.
   [[nodiscard]] std::vector<const Value*> changing_operands(const Node& node, uint64_t variables) const;
   /// Why a node keeps its type when the target is narrower.
   [[nodiscard]] std::optional<Skip> reason_to_keep(const Node& node, std::span<const Value* const> operands);
   [[nodiscard]] bool carries_on(const Node& node) const;
-  /// All readers take the target, one at least asks for it, and nothing else reads the value.
+  /// Whether all readers take the target, at least one requires it (when narrowing), and the value is not an output.
   [[nodiscard]] bool only_target_is_wanted(const Value& value) const;
 
   PassContext& context_;
-  mutable OpSignatures signatures_;  ///< remembers what it was asked
+  mutable OpSignatures signatures_;  ///< caches its answers
   ElementTypes types_;
   TypeChange change_;
   ConstantNumbers numbers_;
   std::unordered_map<const Node*, uint64_t> changed_;  ///< bits of the type variables that change
   std::unordered_set<const Value*> retyped_;
   std::vector<std::pair<Node*, uint64_t>> waiting_;
-  std::unordered_map<const Value*, Rounding> roundings_;  ///< of what is retyped
+  std::unordered_map<const Value*, Rounding> roundings_;  ///< of retyped values
   std::vector<std::pair<const Node*, std::optional<Skip>>> nodes_;
 };
 

@@ -1,10 +1,10 @@
-// Nodes that hand their operand on as it is:
+// Removes nodes that pass their operand on unchanged:
 //
 //     y = Conv (x, W)                  z = Conv (x, W)
 //     z = Identity (y)         →
 //
-// Identity, Dropout in inference, Transpose that moves nothing, Concat (Sum, Max, Min, Mean) of one operand, Cast to the type that is
-// there already. Stays: what hands a graph input, an initializer or another graph output on to a graph output, since each of those is a
+// Identity, Dropout in inference, Transpose that moves nothing, Concat (Sum, Max, Min, Mean) of one operand, Cast to the type of its
+// operand. A node stays if it passes a graph input, an initializer or another graph output to a graph output, since each of those has a
 // name of its own.
 
 #include <algorithm>
@@ -60,7 +60,7 @@ bool does_nothing(const Node& node, PassContext& context) {
   return passes_through(node, context);
 }
 
-/// Whether readers in nested graphs see `value` under its name.
+/// Whether all readers of `of`, in nested graphs too, can refer to `value` by its name.
 bool is_visible_to_readers(const Value& of, const Value& value) {
   return std::ranges::all_of(of.uses(), [&](const Use& use) { return use.node->graph().find(value.name()) == &value; });
 }
@@ -72,7 +72,7 @@ Match<Removal> match_identity(const Node& node, PassContext& /*context*/) {
   const Value& from = *node.input(0);
   const Value& to = *node.output(0);
   if (to.is_output()) {
-    // The producer of the operand must be able to make the output instead.
+    // The producer of the operand must be able to produce the graph output instead.
     const bool can_take_name = from.producer() != nullptr && &from.graph() == &node.graph() && !from.is_output();
     if (!can_take_name || !is_visible_to_readers(from, to)) return NotApplicable{};
   } else if (!is_visible_to_readers(to, from)) {

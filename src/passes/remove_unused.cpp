@@ -1,9 +1,9 @@
-// Nodes whose results have no reader, and initializers that have none:
+// Removes nodes whose results are unused, and unused initializers:
 //
 //     a = Shape (x)          (gone, and w with it)
 //     b = Gather (a, w)
 //
-// Stays: what a caller sees (graph inputs and outputs, overridable initializers), opset imports, nodes of unknown operators or domains.
+// The public interface (graph inputs and outputs, overridable initializers), opset imports, and nodes of unknown operators or domains stay.
 
 #include <algorithm>
 #include <vector>
@@ -36,7 +36,7 @@ void remove_dead_node(const DeadNode& dead) {
   erase_node(writable(*dead.node), freed);
 }
 
-/// Backwards, so that a chain goes in one sweep.
+/// In reverse order, so that a chain is removed in one sweep.
 void remove_nodes(Graph& graph, PassContext& context) {
   for_each_node_backwards(graph, [&](const Node& node) {
     rewrite_one(FindingSubject(node), context, [&] { return match_dead(node, context); }, remove_dead_node);

@@ -1,4 +1,4 @@
-// The loop that matches and applies rewrites, looks again where one has made room for another, and writes the findings.
+// The loop that matches and applies rewrites, retries the neighbours of a rewritten node, and writes the findings.
 
 #include "passes/rewrite.h"
 
@@ -47,11 +47,11 @@ class Driver {
   }
 
  private:
-  /// Most candidates of a large model come to no finding.
+  /// A node to be matched. Most candidates of a large model get no finding.
   struct Candidate {
     static constexpr std::size_t kNoFinding = static_cast<std::size_t>(-1);
     const Node* node;
-    std::unique_ptr<const std::string> output = nullptr;  ///< by which a node without name goes: a rewrite may take it; null for others
+    std::unique_ptr<const std::string> output = nullptr;  ///< the name in findings if the node has none: a rewrite may take it
     std::size_t finding = kNoFinding;                     ///< its place among the findings
     bool is_seen = false;
     [[nodiscard]] bool has_finding() const noexcept { return finding != kNoFinding; }
@@ -73,7 +73,7 @@ class Driver {
     std::ranges::sort(numbers_, std::less(), &Number::node);
   }
 
-  /// Nothing for a node that is no candidate.
+  /// The number of a candidate; nothing for other nodes.
   [[nodiscard]] std::optional<std::size_t> number_of(const Node* node) const {
     const auto found = std::ranges::lower_bound(numbers_, node, std::less(), &Number::node);
     return found != numbers_.end() && found->node == node ? std::optional(found->number) : std::nullopt;
@@ -81,9 +81,10 @@ class Driver {
 
   Finding& finding_of(const Candidate& candidate) { return context_.findings[candidate.finding]; }
 
-  /// This pass's findings, which came as their candidates were settled, into the order of candidates; in place, for there may be many.
+  /// Sorts this pass's findings, which were added as their candidates were settled, into the order of candidates; in place, because there
+  /// may be many.
   void sort_findings() {
-    std::vector<std::size_t> wanted;  // which belongs at each place
+    std::vector<std::size_t> wanted;  // index of the finding that belongs at each place
     for (const Candidate& candidate : candidates_) {
       if (candidate.has_finding()) wanted.push_back(candidate.finding);
     }
@@ -100,7 +101,7 @@ class Driver {
     }
   }
 
-  /// A finding about the node, whose name and operator are still those that it had when it was collected.
+  /// The finding about a candidate, added if it has none, under the name that the node had when it was collected.
   Finding& finding_for(Candidate& candidate) {
     if (!candidate.has_finding()) {
       candidate.finding = context_.findings.size();
@@ -119,7 +120,7 @@ class Driver {
     std::string label;
     try {
       AnyMatch found = match_(node);
-      // A node that is no candidate is not left out either.
+      // A node that is not applicable is not reported as excluded either.
       if (is_excluded(node, context_.options) && !std::holds_alternative<NotApplicable>(found)) found = Skip{Reason::excluded, {}};
       context_.skipped.erase(&node);
       if (auto* const skip = std::get_if<Skip>(&found)) {
@@ -147,7 +148,7 @@ class Driver {
     for (const Node* taken : rewritable.taken) {
       const auto number = number_of(taken);
       if (!number) {
-        // Another pass's candidate that this one takes along.
+        // A candidate of another pass that this rewrite absorbs.
         beside_.push_back(
             {std::string(context_.pass), taken->op_type(), name_in_findings(*taken), Verdict::done, Reason::count_, rewritable.detail});
         continue;
@@ -163,7 +164,7 @@ class Driver {
     for (const Node* anchor : rewritable.anchors) look_around(*anchor);
   }
 
-  /// Candidates beside a rewritten node that were refused, or were none where they stood: what was in their way may be gone.
+  /// Retries the candidates next to a rewritten node that were refused or not applicable: their obstacle may be gone.
   void look_around(const Node& anchor) {
     for (const Value* output : anchor.outputs()) {
       if (output == nullptr) continue;
@@ -181,7 +182,7 @@ class Driver {
   const std::function<bool(const Node&)>& is_candidate_;
   const std::function<AnyMatch(const Node&)>& match_;
   std::vector<Candidate> candidates_;
-  Findings beside_;                ///< of others
+  Findings beside_;                ///< about candidates of other passes
   std::vector<Number> numbers_;    ///< of candidates_, by node
   std::deque<std::size_t> again_;  ///< finite: only a rewrite adds to it, and each rewrite settles a candidate
 };

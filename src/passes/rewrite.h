@@ -11,15 +11,15 @@
 
 namespace relayout::passes {
 
-/// The report of every rewrite to its driver.
+/// The fields of every rewrite that its driver reads.
 template <class Rewrite>
 concept Rewriting = requires(Rewrite rewrite) {
-  { rewrite.taken } -> std::convertible_to<std::vector<const Node*>>;    ///< candidates it takes up, each of which is `done`
-  { rewrite.anchors } -> std::convertible_to<std::vector<const Node*>>;  ///< nodes whose neighbours are looked at again
+  { rewrite.taken } -> std::convertible_to<std::vector<const Node*>>;    ///< candidates that it settles, each of which is `done`
+  { rewrite.anchors } -> std::convertible_to<std::vector<const Node*>>;  ///< nodes whose neighbours are tried again
   { rewrite.detail } -> std::convertible_to<std::string>;                ///< of the findings
 };
 
-/// A match whose kind of rewrite is forgotten.
+/// A match with the type of its rewrite erased.
 struct Rewritable {
   std::vector<const Node*> taken;
   std::vector<const Node*> anchors;
@@ -28,14 +28,14 @@ struct Rewritable {
 };
 using AnyMatch = std::variant<Rewritable, Skip, NotApplicable>;
 
-/// The loop behind rewrite_each.
+/// The loop of the template below.
 void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(const Node&)>& is_candidate,
                   const std::function<AnyMatch(const Node&)>& match);
 
-/// Looks at every candidate of the graph and of the graphs nested in it, in node order, and applies what matches; neighbours of a
-/// rewrite that were refused before are looked at again. Writes one finding per candidate, honours --only, --exclude and the
-/// limit of rewrites, and puts pass and node into errors.
-/// `match(node, context)` gives Match<Rewrite> and only reads; `apply(rewrite, context)` may not refuse.
+/// Tries every candidate of the graph and of the graphs nested in it, in node order, and applies the rewrites found. Neighbours of a
+/// rewrite that were refused before are tried again. Writes one finding per candidate, honours --only, --exclude and the limit of rewrites,
+/// and adds pass and node to errors. `match(node, context)` returns Match<Rewrite> and only reads; `apply(rewrite, context)` may not
+/// refuse.
 template <class Matcher, class Apply>
 void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(const Node&)>& is_candidate, const Matcher& match,
                   const Apply& apply) {
@@ -57,13 +57,13 @@ struct FindingSubject {
   explicit FindingSubject(const Node& node) : FindingSubject(node.op_type(), name_in_findings(node)) {}
 };
 
-/// Applies `apply` and counts it as a rewrite, with a finding; an error is told with pass and subject.
+/// Calls `apply` and counts it as a rewrite, with a finding; an error is extended by pass and subject.
 void apply_one(const FindingSubject& subject, PassContext& context, const std::function<void()>& apply);
 /// Writes the finding of a refusal.
 void refuse_one(const FindingSubject& subject, PassContext& context, Skip skip);
 
-/// The same for one candidate, for passes whose order is another or whose candidates are no nodes: `match()` gives Match<Rewrite> and only
-/// reads, `apply(rewrite)` may not refuse. Beyond the limit of rewrites nothing is looked at. Whether something was rewritten.
+/// Tries one candidate, for passes with another order or with candidates that are not nodes: `match()` returns Match<Rewrite> and only
+/// reads, `apply(rewrite)` may not refuse. Does nothing beyond the limit of rewrites. Returns whether something was rewritten.
 template <class Matcher, class Apply>
 bool rewrite_one(const FindingSubject& subject, PassContext& context, const Matcher& match, const Apply& apply) {
   if (!context.may_rewrite()) return false;

@@ -16,7 +16,7 @@ struct Rounding {
   int64_t normal = 0;     ///< of those that are not 0: keep all of the type's bits
   double largest = 0;     ///< finite magnitude
 
-  /// Nothing but zeros and subnormal numbers would be left of what is not 0.
+  /// All nonzero elements within the range would become zero or subnormal.
   [[nodiscard]] bool vanishes() const noexcept { return normal == 0 && zero + subnormal > 0; }
 };
 

@@ -9,7 +9,7 @@
 
 namespace relayout::passes {
 
-/// The obstacle to one rewrite. Of several the first in the order of the reasons is reported.
+/// The obstacle to one rewrite. Of several, the first in the order of Reason is reported.
 class Obstacles {
  public:
   void note(Skip skip) {

@@ -1,4 +1,4 @@
-// Makes and recognises the Transposes that exports write.
+// Inserts and recognises the Transposes of exports.
 
 #include "passes/transposes.h"
 

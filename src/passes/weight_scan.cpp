@@ -1,4 +1,4 @@
-// Reads a weight once, in pieces: sums of taps for shifts upstream, and whether scaled elements stay in the range of their type.
+// Reads a weight once, in pieces: sums the taps for upstream shifts, and checks that scaled elements stay in the range of their type.
 
 #include "passes/weight_scan.h"
 
@@ -29,7 +29,7 @@
 namespace relayout::passes {
 namespace {
 
-/// Of weights read at once: what stays in a core's cache between reading and looking.
+/// Bytes of weights read at once: they stay in a core's cache between reading and checking.
 constexpr int64_t kPieceBytes = int64_t{1} << 17;
 /// Threads cost more than they save below this.
 constexpr int64_t kSharedBytes = int64_t{4} << 20;
@@ -39,7 +39,7 @@ class Factors {
  public:
   Factors(std::size_t row_axis, std::size_t column_axis) : row_axis_(row_axis), column_axis_(column_axis) {}
 
-  /// `scale` over axes of the stored tensor.
+  /// `scale` is over axes of the stored tensor.
   void add(const Scale& scale) {
     if (scale.rows == 1 && scale.columns == 1) {
       all_ *= scale.factors[0];
@@ -98,7 +98,7 @@ class Scanner {
     set_steps();
     const auto size = static_cast<int64_t>(memory_size(data_.type()));
     const int64_t piece = std::max<int64_t>(kPieceBytes / size, 1);
-    // Sums are in the order of the elements, whatever the number of threads.
+    // Sums are computed in the order of the elements, whatever the number of threads.
     const bool is_shared = shifts_.empty() && count * size >= kSharedBytes;
     const int64_t pieces = (count + piece - 1) / piece;
     const int64_t tasks = is_shared ? std::min<int64_t>(pieces, threads) : 1;
@@ -135,7 +135,7 @@ class Scanner {
     return axis < permutation.size() ? as_size(permutation[axis]) : axis;
   }
 
-  /// How many stored elements in a row are of one row and column, as far as these matter.
+  /// Sets the length of the runs of stored elements that share row and column, where these matter.
   void set_steps() {
     const Dims& dims = data_.source_dims();
     const auto step = [&](std::size_t axis) {
@@ -172,7 +172,7 @@ class Scanner {
     }
   }
 
-  /// The same where neighbours differ in row or column: without a division for each.
+  /// Does the same where neighbours differ in row or column, without a division for each element.
   void look_at_each(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<ChannelRange>& found) {
     std::vector<double> values(as_size(count));
     widen(data_.type(), bytes, values);

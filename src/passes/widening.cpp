@@ -1,5 +1,5 @@
-// Elements of 16-, 32- and 64-bit floating-point tensors as doubles and back, with the spacing of their types: folds round once, at the
-// end.
+// Converts elements of 16-, 32- and 64-bit floating-point tensors to doubles and back, and gives the spacing of their types: folds round
+// once, at the end.
 
 #include "passes/widening.h"
 
