@@ -1,4 +1,4 @@
-// Puts changes of two models into one order: that of the second model, with what the first alone has in between.
+// Sorts the changes between two models by the order of the second model. Nodes of the first model alone follow their predecessor there.
 #include "diff/change_list.h"
 
 #include <algorithm>

@@ -13,35 +13,34 @@
 
 namespace relayout {
 
-/// Changes between two models in the order of the second one's nodes; nodes of the first alone stand behind what they followed there.
+/// Changes between two models in the order of the second model's nodes. Nodes of the first model alone follow their predecessor there.
 class ChangeList {
  public:
   ChangeList(const proof::Sides& sides, const proof::Account& account);
 
-  /// `order`: the place of its node in the second model. The result is valid until the next is added.
+  /// `order`: the position of its node in the second model. The result is valid until the next change is added.
   ModelChange& add(ChangeKind kind, ChangeSubject subject, std::string reason, double order);
-  /// Of a node of the first model, of the second, or of both; the other is null.
+  /// Adds a change of a node of the first model, of the second, or of both; the absent one is null.
   ModelChange& add_node(ChangeKind kind, std::string reason, const Node* a, const Node* b);
-  /// All of them, in order.
+  /// All changes, in order.
   [[nodiscard]] std::vector<ModelChange> take();
 
  private:
-  /// The place of a change.
   struct Place {
     double order = 0;
-    int64_t order_a = 0;     ///< of nodes of the first model alone, among each other
-    std::size_t number = 0;  ///< of the change
+    int64_t order_a = 0;     ///< order among nodes of the first model alone
+    std::size_t number = 0;  ///< index in `changes_`
   };
 
   const proof::Sides* sides_;
-  std::vector<double> order_of_a_;  ///< by place in Side::nodes()
+  std::vector<double> order_of_a_;  ///< by position in Side::nodes()
   std::vector<ModelChange> changes_;
   std::vector<Place> places_;  ///< of each change
 };
 
 /// The name of a node, or of its first output.
 [[nodiscard]] std::string name_in_diff(const Node& node);
-/// The first output that a node has; of none, nothing.
+/// The first output of a node, or an empty reference if it has none.
 [[nodiscard]] proof::Ref first_output(const Node& node);
 /// A number with two significant digits.
 [[nodiscard]] std::string figure(double value);

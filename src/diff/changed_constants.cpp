@@ -1,4 +1,4 @@
-// Constants that differ: their types, dims and values, in words.
+// Describes constants that differ: their types, dims and values.
 #include "diff/changed_constants.h"
 
 #include <cmath>
@@ -39,7 +39,7 @@ std::string values_text(const ModelChange& change, int64_t all) {
          (change.max_relative && *change.max_relative > 0 ? " (" + figure(*change.max_relative) + " relative)" : "");
 }
 
-/// Of one type; or of two floating-point types, as far as they fit into memory widened.
+/// Compares constants of one type, or of two floating-point types if they fit into memory widened.
 std::optional<proof::Difference> difference_of(Sides& sides, const Issue& issue, const Constant& before, const Constant& after) {
   if (auto known = sides.tensor_difference(issue.a, issue.b)) return known;
   constexpr int64_t kMostElements = int64_t{1} << 22;

@@ -1,5 +1,5 @@
-// Pairs nodes whose constants differ where the proof looks through them for an affine, as a convolution that took up a BatchNormalization
-// in another type.
+// Pairs nodes with different constants that the proof looks through for an affine, as a convolution that absorbed a
+// BatchNormalization in a different type.
 #include "diff/changed_pairs.h"
 
 #include <algorithm>
@@ -68,13 +68,13 @@ class ChangedPairs {
     return second.is_accounted && second.partner == nullptr && !second.fold && !taken_.contains(&node);
   }
 
-  /// Whether one of its constants is told to be another. A bias that is missing goes by the name of the node.
+  /// Whether an issue reports one of its constants. A missing bias has the name of the node.
   [[nodiscard]] bool is_told(const Node& node) const {
     const auto is_told_value = [&](const Value* value) { return value != nullptr && told_.contains(value->name()); };
     return told_.contains(node.name()) || std::ranges::any_of(node.inputs(), is_told_value);
   }
 
-  /// Affines that only this node is between, behind it and in front of it.
+  /// Affines that are connected to this node alone, downstream and upstream.
   template <class IsSingle>
   std::vector<const Node*> neighbours(const Node& node, const IsSingle& is_single) {
     std::vector<const Node*> out;
@@ -105,8 +105,8 @@ class ChangedPairs {
   const Sides& sides_;
   const Account& account_;
   const Matching& matching_;
-  std::unordered_set<std::string_view> told_;  ///< constants of the second model
-  std::unordered_set<const Node*> taken_;      ///< of both, told otherwise
+  std::unordered_set<std::string_view> told_;  ///< reported constants of the second model
+  std::unordered_set<const Node*> taken_;      ///< nodes of both models that are paired or reported already
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace relayout {
 
-/// A node of both models whose constants are others, and nodes next to it that only one model has and that a fold may have taken up.
+/// A node of both models with different constants, and adjacent nodes that only one model has and that a fold may have absorbed.
 struct ChangedPair {
   const Node* a = nullptr;
   const Node* b = nullptr;
@@ -18,7 +18,7 @@ struct ChangedPair {
   std::vector<const Node*> added;  ///< of the second
 };
 
-/// Pairs of nodes that the proof reached and pairs with none, because a constant of theirs is not what it should be. `equal` are known.
+/// Pairs of nodes that the proof reaches but leaves unpaired because one of their constants differs. `equal` are the known pairs.
 [[nodiscard]] std::vector<ChangedPair> find_changed_pairs(const proof::Sides& sides, const proof::Account& account,
                                                           const Matching& matching,
                                                           const std::vector<std::pair<const Node*, const Node*>>& equal);

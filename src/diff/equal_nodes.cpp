@@ -1,5 +1,5 @@
-// Pairs equal nodes that the proof passes over: those that make constants, as Shape of a tensor of known dims, and those that it looks
-// through for an affine, as the convolution in front of a BatchNormalization.
+// Pairs equal nodes that the proof skips. Some compute constants, as Shape of a tensor of known dims. The proof looks through others for an
+// affine, as the convolution upstream of a BatchNormalization.
 #include "diff/equal_nodes.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using proof::Account;
 using proof::Ref;
 using proof::Sides;
 
-/// A value that more nodes read shows nothing by being read.
+/// A value with more readers gives no hint about its readers.
 constexpr std::size_t kMostReaders = 64;
 
 const Value* output_value(const Node& node) {
@@ -54,18 +54,18 @@ class EqualNodes {
       if (!first.is_evaluated && (is_told || !is_open(sides_.a, *node, first.is_accounted))) continue;
       if (!find_from_operands(*node)) rest.push_back(node);
     }
-    // Those of constants alone are known by their readers only.
+    // Nodes whose operands are all constants are found through their readers only.
     for (auto node = rest.rbegin(); node != rest.rend(); ++node) find_from_readers(**node);
     return std::move(pairs_);
   }
 
  private:
-  /// Whether the node may be one that the other model has, too. Graphs and functions are not compared here.
+  /// Whether the other model may have this node, too. Graphs and functions are not compared here.
   static bool is_open(const proof::Side& side, const Node& node, bool is_accounted) {
     return is_accounted && output_value(node) != nullptr && node.subgraphs().empty() && side.function_of(node) == nullptr;
   }
 
-  /// The node of the second model that stands for one of the first.
+  /// The node of the second model that corresponds to one of the first.
   [[nodiscard]] const Node* twin_of(const Node& a) const {
     if (const Node* const successor = account_.of_first(a).successor()) return successor;
     const auto found = twins_.find(&a);
@@ -130,8 +130,8 @@ class EqualNodes {
 
   Sides& sides_;
   const Account& account_;
-  std::unordered_map<const Value*, std::unordered_set<const Value*>> told_;  ///< constants that differ, which is told of them
-  std::unordered_set<const Node*> open_;                                     ///< of the second model
+  std::unordered_map<const Value*, std::unordered_set<const Value*>> told_;  ///< constants that issues report as different
+  std::unordered_set<const Node*> open_;                                     ///< nodes of the second model
   std::unordered_map<const Node*, const Node*> twins_;
   std::vector<std::pair<const Node*, const Node*>> pairs_;
 };

@@ -9,9 +9,9 @@
 
 namespace relayout {
 
-/// Nodes of both models that the proof pairs with none, because it compares what they make, as constants or as parts of a linear
-/// operator: pairs of the same operator and attributes whose operands stand for each other, are equal constants, or are constants that
-/// an issue tells the difference of.
+/// Pairs of nodes that the proof leaves unpaired because it compares their results, as constants or as parts of a linear operator. The
+/// nodes of a pair have the same operator and attributes. Their operands correspond to each other, are equal constants, or are constants
+/// whose difference an issue reports.
 [[nodiscard]] std::vector<std::pair<const Node*, const Node*>> pair_equal_nodes(proof::Sides& sides, const proof::Account& account);
 
 }  // namespace relayout

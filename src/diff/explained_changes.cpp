@@ -1,4 +1,4 @@
-// Tells why the proof of two models accounts for what changed: which nodes were folded, evaluated, inlined, or moved no element.
+// Gives the reason for each change that the proof of two models accounts for: nodes folded, evaluated, inlined, or without an effect.
 #include "diff/explained_changes.h"
 
 #include <algorithm>
@@ -38,13 +38,13 @@ const Graph& top_of(const Graph& graph) {
   return *out;
 }
 
-/// The node that reads a constant of the second model through a Transpose alone, or nullptr.
+/// The Transpose that is the only reader of a constant of the second model, or nullptr.
 const Node* transpose_behind(const Value& constant) {
   const auto uses = constant.uses();
   return uses.size() == 1 && uses.front().node->is("Transpose") ? uses.front().node : nullptr;
 }
 
-/// Whether a constant is what a Transpose makes [O, I, k…] of: [O, k…, I].
+/// Whether the Transpose turns a constant [O, k…, I] into [O, I, k…].
 bool is_channels_last(const Node& transpose) {
   const std::vector<int64_t> perm = proof::written_permutation(transpose, nullptr);
   const auto rank = static_cast<int64_t>(perm.size());
@@ -92,7 +92,7 @@ class AccountListing {
       const double order = reader != nullptr ? static_cast<double>(sides_->b.order_of(*reader)) : std::numeric_limits<double>::infinity();
       ModelChange& change = changes_->add(ChangeKind::explained, ChangeSubject::initializer, "permuted", order);
       change.b = constant->name();
-      change.a = read->name();  // behind the Transpose it goes on under the old name
+      change.a = read->name();  // the output of the Transpose keeps the old name
       const bool is_last = transpose != nullptr && is_channels_last(*transpose);
       const bool is_recomputed = reader != nullptr && account_->of_second(*reader).fold;
       change.text = (reader != nullptr && proof::is_linear(*reader) ? "weight " : "constant ") + quote(change.a) + " is stored " +
@@ -117,13 +117,13 @@ class AccountListing {
   }
 
   void list_single_of_b(const Node& node) {
-    if (sides_->graph_of_first(top_of(node.graph())) == nullptr) return;  // of a function that is told with its calls
+    if (sides_->graph_of_first(top_of(node.graph())) == nullptr) return;  // part of a function that is reported with its calls
     if (!account_->of_second(node).is_accounted) {
       changes_->add_node(ChangeKind::added, "node-added", nullptr, &node).text += " was not there";
       return;
     }
     const Ref output = first_output(node);
-    if (output && is_moved_weight(node)) return;  // told with the constant
+    if (output && is_moved_weight(node)) return;  // reported with the constant
     ModelChange& change = changes_->add_node(ChangeKind::explained, "accounted", nullptr, &node);
     if (output && sides_->b.constant(output)) {
       change.reason = "constant";

@@ -7,8 +7,8 @@
 
 namespace relayout {
 
-/// Lists what the proof accounts for, with its reason: folds, nodes that only one model has and that are not in `told`, constants in
-/// another order. A node of the second model without an account is listed as added, one of the first as removed.
+/// Lists the changes that the proof accounts for, with their reasons: folds, nodes that only one model has and that are not in `told`,
+/// constants in a different order. A node of the second model without an account is listed as added, one of the first as removed.
 void list_explained(proof::Sides& sides, const proof::Account& account, const ToldNodes& told, ChangeList& changes);
 
 }  // namespace relayout

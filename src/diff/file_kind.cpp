@@ -1,4 +1,4 @@
-// Tells models from traces and profiles before either is read.
+// Tells models from traces and profiles before either is parsed.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kHead = 4096;
 
-/// The first bytes of what the file holds, decompressed.
+/// The first bytes of the decompressed file.
 std::string head_of(const std::shared_ptr<File>& file) {
   TextSource source(file);
   std::string out;
@@ -32,7 +32,7 @@ bool is_text(const std::string& head) {
   });
 }
 
-/// Traces are JSON, or tables of OpenVINO.
+/// Traces are JSON or, from OpenVINO, tables.
 bool is_of_models_alone(FileFormat format) {
   return format == FileFormat::onnx_text || format == FileFormat::proto_text;
 }
@@ -45,7 +45,7 @@ bool holds_model(const std::filesystem::path& path) {
   const std::shared_ptr<File> file = File::open(path);
   const std::string head = head_of(file);
   if (!is_text(head) || is_of_models_alone(text_format::format_of(*file))) return true;
-  // Protobuf's JSON of a model begins with its lowest field.
+  // The JSON form of a protobuf model begins with its lowest field.
   return head.find("\"irVersion\"") != std::string::npos || head.find("\"ir_version\"") != std::string::npos;
 }
 

@@ -1,4 +1,4 @@
-// Hashes of nodes over what is upstream and downstream of them, for finding the same node in another file whatever it is called there.
+// Hashes nodes with the graphs upstream and downstream, to find the same node in another file under any name.
 #include "diff/fingerprints.h"
 
 #include <onnx/onnx_pb.h>
@@ -28,7 +28,7 @@
 namespace relayout {
 namespace {
 
-constexpr int64_t kSample = 1024;  ///< bytes of a constant's beginning and end that count
+constexpr int64_t kSample = 1024;  ///< hashed bytes at either end of a constant
 
 uint64_t mix(uint64_t seed, uint64_t value) noexcept {
   // SplitMix64's finalizer (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
@@ -48,7 +48,7 @@ uint64_t hash_of(std::span<const int64_t> numbers) noexcept {
   return out;
 }
 
-/// Everything but tensors and graphs, whatever the order and the encoding.
+/// Covers everything except the contents of tensors and graphs, independent of order and encoding.
 uint64_t hash_of(const onnx::AttributeProto& attribute) {
   uint64_t out = mix(hash_of(attribute.name()), static_cast<uint64_t>(attribute.type()));
   out = mix(out, static_cast<uint64_t>(attribute.i()));
@@ -78,12 +78,12 @@ uint64_t hash_of_sample(const TensorData& data) {
   return mix(part(0), size > kSample ? part(size - std::min(kSample, size - kSample)) : 0);
 }
 
-/// Stored, or looked at through a chain of nodes.
+/// Whether a value is stored, or a chain of views of a stored one.
 bool is_constant(const Value& value) noexcept {
   return value.is_stored_constant() || (value.producer() != nullptr && is_constant_node(*value.producer()));
 }
 
-/// Of one of the two kinds of fingerprints.
+/// Computes one of the two kinds of fingerprints.
 class Hasher {
  public:
   Hasher(const proof::Side& side, bool is_canonical) : side_(&side), is_canonical_(is_canonical) {}
@@ -104,7 +104,7 @@ class Hasher {
 
   [[nodiscard]] bool is_left_out(const Node& node) const { return is_canonical_ && transparent_operand(node) != nullptr; }
 
-  /// The node itself with its constants.
+  /// Hashes the node itself with its constants.
   uint64_t own_of(const Node& node) {
     uint64_t out = hash_of_head(node);
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
@@ -165,7 +165,7 @@ class Hasher {
     return mix(owner != nullptr ? hash_of(owner->op_type()) : 7, place_among(value.graph().inputs(), value, inputs_));
   }
 
-  /// The readers of a node's results; the order in which they read does not count.
+  /// Hashes the readers of a node's results, independent of their order.
   uint64_t down_of(const Node& node, uint64_t own) {
     uint64_t readers = 0;
     for (const Value* output : node.outputs()) {
@@ -186,7 +186,7 @@ class Hasher {
   }
 
   using Places = std::unordered_map<const Value*, uint64_t>;
-  /// All of a list are looked up together, because it may be long.
+  /// Looks up all values of a list at once, because it may be long.
   static uint64_t place_among(const std::vector<Value*>& list, const Value& value, Places& known) {
     if (!known.contains(&value)) {
       for (std::size_t i = 0; i < list.size(); ++i) known.emplace(list[i], i);
@@ -204,7 +204,7 @@ class Hasher {
 }  // namespace
 
 bool is_constant_node(const Node& node) noexcept {
-  // A chain of more is rare, and no hint needs it.
+  // Longer chains are rare, and no hint needs them.
   const Node* at = &node;
   for (int depth = 0; depth < 8; ++depth) {
     if (at->is("Constant")) return true;

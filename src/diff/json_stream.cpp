@@ -1,4 +1,4 @@
-// A pull parser for JSON that is larger than memory or hostile: each token is bounded, nesting is counted, nothing recurses.
+// A pull parser for JSON that may be hostile or larger than memory. The sizes of tokens and the nesting are limited, and nothing recurses.
 #include "diff/json_stream.h"
 
 #include <charconv>
@@ -30,14 +30,14 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Digits of `text` from `at` on are passed over; false when there is none.
+/// Skips the digits of `text` from `at` on; false if there are none.
 bool pass_digits(std::string_view text, std::size_t& at) {
   const std::size_t begin = at;
   while (at < text.size() && is_digit(text[at])) ++at;
   return at > begin;
 }
 
-/// -? int frac? exp? of RFC 8259.
+/// Matches -? int frac? exp? of RFC 8259.
 bool is_number(std::string_view text) {
   std::size_t at = text.starts_with('-') ? 1 : 0;
   const bool begins_with_zero = at < text.size() && text[at] == '0';
@@ -211,7 +211,7 @@ void JsonStream::read_escape() {
   uint32_t unit = read_hex();
   const auto is_high = [](uint32_t value) { return value >= 0xD800 && value < 0xDC00; };
   const auto is_low = [](uint32_t value) { return value >= 0xDC00 && value < 0xE000; };
-  // A surrogate without its partner means no character.
+  // A surrogate without its partner encodes no character.
   while (is_high(unit) && bytes_.peek() == '\\') {
     bytes_.take();
     if (bytes_.peek() != 'u') {

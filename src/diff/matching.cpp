@@ -1,4 +1,4 @@
-// Pairs the nodes of two models: what is certain first, then what it leaves no choice for.
+// Pairs the nodes of two models: first the certain pairs, then the pairs that these leave no choice for.
 #include "diff/matching.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 namespace relayout {
 namespace {
 
-/// A key of a node by its place in Side::nodes(); 0: none.
+/// Key of a node by its position in Side::nodes(); 0: none.
 using Key = std::function<uint64_t(std::size_t)>;
 
-/// A value that more nodes read shows nothing by being read.
+/// A value with more readers gives no hint about its readers.
 constexpr std::size_t kMostCommonReaders = 64;
 
 struct Candidates {
@@ -43,14 +43,14 @@ Matching::Matching(const proof::Side& a, const proof::Side& b) : a_(&a), b_(&b) 
   match_unique(both(of_a.exact), both(of_b.exact));
   match_unique(up(of_a.exact), up(of_b.exact));
   match_unique(down(of_a.exact), down(of_b.exact));
-  // Weights are rarely twice in a model.
+  // Weights rarely occur twice in a model.
   const auto own = [](const proof::Side& side, const std::vector<Fingerprint>& prints) {
     return Key([&side, &prints](std::size_t i) { return proof::is_linear(*side.nodes()[i]) ? prints[i].own : 0; });
   };
   match_unique(own(a, of_a.exact), own(b, of_b.exact));
   match_names();
   match_neighbours();
-  // Nodes that canonical fingerprints leave out have those of their neighbours.
+  // Nodes that canonical fingerprints leave out have the fingerprints of their neighbours.
   const auto visible = [](const proof::Side& side, const Key& key) {
     return Key([&side, key](std::size_t i) { return transparent_operand(*side.nodes()[i]) != nullptr ? 0 : key(i); });
   };
@@ -83,7 +83,7 @@ void Matching::match_unique(const Key& key_a, const Key& key_b) {
   };
   note(*a_, of_a_, key_a, &Candidates::a);
   note(*b_, of_b_, key_b, &Candidates::b);
-  // In the order of the first model, so that the result is the same each time.
+  // Follows the order of the first model, so that the result is deterministic.
   for (std::size_t i = 0; i < a_->nodes().size(); ++i) {
     const Node* const node = a_->nodes()[i];
     const auto candidates = of_a_.contains(node) ? found.end() : found.find(key_a(i));
@@ -108,7 +108,7 @@ void Matching::match_names() {
 
 void Matching::match_gaps(const std::vector<Fingerprint>& of_a, const std::vector<Fingerprint>& of_b) {
   std::vector<std::size_t> gap_a, gap_b;
-  std::size_t next = 0;  // of b
+  std::size_t next = 0;  // index in b
   const auto is_open = [](const Links& links, const Node& node) { return !links.contains(&node) && transparent_operand(node) == nullptr; };
   for (std::size_t i = 0; i <= a_->nodes().size(); ++i) {
     const Node* const node = i < a_->nodes().size() ? a_->nodes()[i] : nullptr;
@@ -117,7 +117,7 @@ void Matching::match_gaps(const std::vector<Fingerprint>& of_a, const std::vecto
       if (is_open(of_a_, *node)) gap_a.push_back(i);
       continue;
     }
-    // Branches may stand in another order: what lies between is then looked at once, where it comes first.
+    // Branches may appear in a different order. The nodes between are then visited once, at their first occurrence.
     const std::size_t end = partner != nullptr ? as_size(b_->order_of(*partner)) : b_->nodes().size();
     for (; next < end; ++next) {
       if (is_open(of_b_, *b_->nodes()[next])) gap_b.push_back(next);
@@ -136,7 +136,7 @@ void Matching::match_gap(const std::vector<std::size_t>& gap_a, const std::vecto
   const auto is_same = [&](std::size_t i, std::size_t j) {
     return of_a[gap_a[i]].own == of_b[gap_b[j]].own && proof::same_operator(*a_->nodes()[gap_a[i]], *b_->nodes()[gap_b[j]]);
   };
-  std::vector<uint32_t> lengths(rows * columns);  // of the longest common sequence of what is left from (i, j) on
+  std::vector<uint32_t> lengths(rows * columns);  // of the longest common subsequence from (i, j) on
   for (std::size_t i = gap_a.size(); i-- > 0;) {
     for (std::size_t j = gap_b.size(); j-- > 0;) {
       lengths[i * columns + j] =
@@ -152,7 +152,7 @@ void Matching::match_gap(const std::vector<std::size_t>& gap_a, const std::vecto
   }
 }
 
-/// Downstream first: what follows on a node tells more of it than what it follows on.
+/// Downstream first: the consumers of a node identify it better than its operands do.
 void Matching::match_neighbours() {
   for (std::size_t i = 0; i < matched_.size(); ++i) match_readers(*matched_[i], *of_a_.at(matched_[i]));
   for (std::size_t i = 0; i < matched_.size(); ++i) match_operands(*matched_[i], *of_a_.at(matched_[i]));
@@ -167,7 +167,7 @@ void Matching::match_operands(const Node& a, const Node& b) {
   }
 }
 
-/// The only reader of an operator at a slot that has no partner yet, on either side.
+/// Pairs the only readers at a slot that have no partner yet, one of either side.
 void Matching::match_readers(const Node& a, const Node& b) {
   const auto only_reader = [](const Value& value, const Links& links) -> const Use* {
     const Use* found = nullptr;

@@ -11,11 +11,11 @@
 
 namespace relayout {
 
-/// Which nodes of two models stand for each other, by fingerprints, names and neighbours: hints, never evidence. A node has one partner.
+/// Pairs the nodes of two models by fingerprints, names and neighbours: hints, never evidence. A node has at most one partner.
 class Matching {
  public:
   Matching(const proof::Side& a, const proof::Side& b);
-  /// Of the other model, or nullptr.
+  /// The partner in the other model, or nullptr.
   [[nodiscard]] const Node* partner_of_a(const Node& node) const { return find(of_a_, node); }
   [[nodiscard]] const Node* partner_of_b(const Node& node) const { return find(of_b_, node); }
 
@@ -26,11 +26,11 @@ class Matching {
     return found != links.end() ? found->second : nullptr;
   }
   void match(const Node& a, const Node& b);
-  /// Nodes of one key on either side each, which have no partner yet.
+  /// Pairs nodes without a partner whose key occurs once on either side.
   template <class Key>
   void match_unique(const Key& key_a, const Key& key_b);
   void match_names();
-  /// Nodes between two that are matched, by the longest common sequence of what they are.
+  /// Pairs nodes between two matched nodes by the longest common subsequence of their own fingerprints.
   void match_gaps(const std::vector<Fingerprint>& of_a, const std::vector<Fingerprint>& of_b);
   void match_gap(const std::vector<std::size_t>& gap_a, const std::vector<std::size_t>& gap_b, const std::vector<Fingerprint>& of_a,
                  const std::vector<Fingerprint>& of_b);
@@ -41,7 +41,7 @@ class Matching {
   const proof::Side* a_;
   const proof::Side* b_;
   Links of_a_, of_b_;
-  std::vector<const Node*> matched_;  ///< of a
+  std::vector<const Node*> matched_;  ///< nodes of a
 };
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Two models, change by change: what the proof accounts for is told with its reason, what it does not with what differs.
+// Compares two models change by change. Changes that the proof accounts for are listed with its reason, the others with the difference.
 #include "relayout/model_diff.h"
 
 #include <onnx/onnx_pb.h>
@@ -66,7 +66,6 @@ std::vector<ModelChange> changes_of_nodes(Sides& sides, const Account& account,
   return changes.take();
 }
 
-/// Of what the prover has found.
 ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover, const Matching* matching) {
   Sides& sides = prover.sides();
   const Account& account = prover.account();
@@ -120,7 +119,7 @@ double ModelDiff::share_in_common() const noexcept {
   for (const ModelChange& change : changes) {
     if (change.subject != ChangeSubject::node || change.kind != ChangeKind::explained) continue;
     found += change.absorbed.size();
-    // With something left unexplained, "accounted" may be what a wrong turn met.
+    // With unexplained changes left, "accounted" may result from a wrong alignment.
     if (change.a.empty() != change.b.empty() && (is_proved || change.reason != "accounted")) ++found;
   }
   const auto all = static_cast<double>(a.nodes + b.nodes);
@@ -131,7 +130,7 @@ ModelDiff diff_models(const Model& a, const Model& b) {
   auto plain = std::make_unique<proof::Prover>(a, b);
   plain->find();
   if (is_proved(plain->account())) return list_changes(a, b, *plain, nullptr);
-  // Once more, with what the matching knows of nodes that have no counterpart.
+  // Repeats the proof with hints of the matching about nodes that have no counterpart.
   const auto hinted = std::make_unique<proof::Prover>(a, b);
   const Matching matching(hinted->sides().a, hinted->sides().b);
   ModelDiff out = list_changes(a, b, *plain, &matching);

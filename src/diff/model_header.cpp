@@ -1,4 +1,4 @@
-// What two models say beside their graphs' nodes and constants: interfaces, versions, operator sets, metadata, functions.
+// Compares two models apart from the nodes and constants of their graphs: interfaces, versions, operator sets, metadata, functions.
 #include "diff/model_header.h"
 
 #include <onnx/onnx_pb.h>
@@ -28,7 +28,7 @@ namespace {
 
 using Ports = std::vector<const Value*>;
 
-/// "f32 [N, 3, 224, 224]", with "= default" of an input that has one.
+/// "f32 [N, 3, 224, 224]", with ", with a default" for an input that has one.
 std::string type_text(const Value& value) {
   const auto declared = value.declared();
   if (!declared) return value.info() != nullptr && value.info()->has_type() ? "no tensor" : "undeclared";
@@ -45,7 +45,7 @@ std::string type_text(const Value& value) {
 
 class Interface {
  public:
-  /// `real`: names of the ports whose contracts differ. Others may be declared more closely.
+  /// `real`: names of the ports whose contracts differ. Differences of other ports are in their declarations only.
   Interface(ChangeSubject subject, const std::unordered_set<std::string>& real, std::vector<ModelChange>& out)
       : subject_(subject), real_(&real), out_(&out) {}
 
@@ -73,7 +73,7 @@ class Interface {
   }
 
  private:
-  /// Names are gone: what is left stands for what is left, when there is as much of it and it is of the same types.
+  /// Pairs the remaining ports by place if their numbers and types are equal: only names have changed.
   void pair_by_place(const Ports& gone, const Ports& b, const std::vector<bool>& is_met) {
     Ports fresh;
     for (std::size_t i = 0; i < b.size(); ++i) {
@@ -121,13 +121,13 @@ Ports outputs_of(const Model& model) {
   return {model.graph().outputs().begin(), model.graph().outputs().end()};
 }
 
-/// Texts by key, compared key by key.
+/// Texts that are compared key by key.
 using Entries = std::map<std::string, std::string>;
 
 struct EntryRules {
   ChangeSubject subject = ChangeSubject::metadata;
-  ChangeKind kind = ChangeKind::changed;  ///< of an entry that both have
-  bool is_harmless = false;               ///< whatever happened follows from what is proved
+  ChangeKind kind = ChangeKind::changed;  ///< of an entry that both models have
+  bool is_harmless = false;               ///< every change follows from the proof
   std::string noun;
 };
 
@@ -189,7 +189,7 @@ Entries opsets_of(const onnx::ModelProto& model) {
   return out;
 }
 
-/// By name; bodies are compared where they are called.
+/// Functions by name; bodies are compared where they are called.
 Entries functions_of(const onnx::ModelProto& model) {
   Entries out;
   for (const auto& function : model.functions()) {

@@ -7,10 +7,10 @@
 
 namespace relayout {
 
-/// Graph inputs and outputs, by name, and where all names that are left are gone by place.
+/// Compares graph inputs and outputs by name, and the remaining ones by place if all their types agree.
 [[nodiscard]] std::vector<ModelChange> diff_interfaces(const Model& a, const Model& b);
-/// What stands in a model beside its graph: versions, operator sets, producer, descriptions, metadata, functions. `is_proved`: the graphs
-/// compute the same, whatever operator sets and functions they use.
+/// Compares the facts of a model apart from its graph: versions, operator sets, producer, descriptions, metadata, functions. `is_proved`:
+/// the graphs compute the same, whatever operator sets and functions they use.
 [[nodiscard]] std::vector<ModelChange> diff_headers(const Model& a, const Model& b, bool is_proved);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// The matching tells which of two nodes has no counterpart, where two models are out of step.
+// Decides by the matching which of two nodes has no counterpart, where two models are out of step.
 #include "diff/realign.h"
 
 #include <cstddef>
@@ -21,7 +21,7 @@ using proof::Look;
 using proof::Ref;
 using proof::Sides;
 
-/// The node behind those that a fold may have taken up.
+/// The first node upstream that a fold cannot have absorbed.
 const Node* visible(const Node* node) {
   constexpr int kLongest = 64;
   for (int i = 0; node != nullptr && i < kLongest; ++i) {
@@ -32,7 +32,7 @@ const Node* visible(const Node* node) {
   return node;
 }
 
-/// The operand to go on with: what the other side's node is matched with, else the first that is no constant.
+/// The operand to continue with: the one that `wanted` produces, else the first that is not stored.
 Ref way_down(proof::Side& side, Ref of, const Node* wanted) {
   const Node& node = *of.value->producer();
   Ref first;
@@ -61,7 +61,7 @@ std::optional<Look> realign(Sides& sides, const Matching& matching, const Claim&
   const bool is_pair = a != nullptr && b != nullptr && proof::same_operator(*a, *b);
   if (found.issues.empty() && !is_pair) return std::nullopt;
   Look out;
-  // An input of the graph stands for itself.
+  // An input of the graph needs no partner.
   const bool a_is_known = seen_a == nullptr || for_a != nullptr, b_is_known = seen_b == nullptr || for_b != nullptr;
   if (b != nullptr && a_is_known && !b_is_known) {
     const Ref below = way_down(sides.b, claim.b, for_a);

@@ -8,8 +8,8 @@
 
 namespace relayout {
 
-/// Another reading of a claim about two values whose nodes, by the matching, do not stand for each other: one of them was not there or is
-/// gone, and the claim goes on below it. Nothing where `found` is as good as it gets.
+/// Reinterprets a claim about two values whose nodes do not correspond to each other by the matching. One of the nodes was added or
+/// removed, and the claim continues upstream of it. Empty if `found` cannot be improved.
 [[nodiscard]] std::optional<proof::Look> realign(proof::Sides& sides, const Matching& matching, const proof::Claim& claim,
                                                  const proof::Look& found);
 

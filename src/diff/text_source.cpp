@@ -1,4 +1,4 @@
-// Reads a text file, compressed or not, in pieces: a trace may be larger than memory, and a small compressed one may hold a huge one.
+// Reads a text file, compressed or not, in pieces. A trace may be larger than memory, and a small compressed file may expand to a huge one.
 #include "diff/text_source.h"
 
 #include <zlib.h>
@@ -21,7 +21,8 @@ namespace relayout {
 namespace {
 
 constexpr int64_t kPiece = 1 << 18;
-constexpr int64_t kMostText = int64_t{64} << 30;  ///< a bomb of 64 MiB makes as much; traces of viewers end far below
+constexpr int64_t kMostText =
+    int64_t{64} << 30;  ///< a compression bomb of 64 MiB expands to as much; traces that viewers can show are far smaller
 
 bool is_gzip(const File& file) {
   if (file.size() < 2) return false;
@@ -41,7 +42,7 @@ struct TextSource::Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
   z_stream stream{};
-  bool ended = true;  ///< at the end of a member: another may follow
+  bool ended = true;  ///< at the end of a member; another may follow
 };
 
 TextSource::TextSource(std::shared_ptr<File> file) : file_(std::move(file)) {

@@ -9,7 +9,7 @@
 
 namespace relayout {
 
-/// The text of a file from its beginning to its end, piece by piece; of a gzip file what it holds.
+/// The text of a file from its beginning to its end, piece by piece. Gzip files are decompressed.
 class TextSource {
  public:
   explicit TextSource(std::shared_ptr<File> file);
@@ -17,7 +17,7 @@ class TextSource {
   TextSource(const TextSource&) = delete;
   TextSource& operator=(const TextSource&) = delete;
 
-  /// The next piece; empty at the end. It stays until the next call. Error{invalid} where compressed data is damaged, Error{unsupported}
+  /// The next piece; empty at the end. It is valid until the next call. Error{invalid} if compressed data is damaged, Error{unsupported}
   /// beyond 64 GiB of text.
   [[nodiscard]] std::string_view next();
 

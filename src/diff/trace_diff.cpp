@@ -1,4 +1,4 @@
-// Two traces name by name: TraceDiff's classes on counts, and what intervals say of times.
+// Compares two traces name by name: counts by TraceDiff's classes, times by their intervals.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// JSON traces, read twice: the first time for the spans of steps, which may stand anywhere, the second time for what ran in them.
+// Reads JSON traces twice: first for the spans of steps, which may be anywhere in the file, then for the events within them.
 #include "diff/trace_events.h"
 
 #include <algorithm>
@@ -31,22 +31,22 @@ using Token = JsonStream::Token;
 constexpr std::size_t kMostSteps = 1'000'000;
 constexpr std::string_view kStepMark = "ProfilerStep#", kKernelMark = "_kernel_time";
 
-/// The facts that matter of one element of a trace, whichever tool wrote it.
+/// The relevant facts of one element of a trace, whichever tool wrote it.
 struct Element {
   std::optional<std::string> phase, category, name;
   std::optional<double> begin, duration;  ///< microseconds
   std::string op, node, op_name;          ///< of "args": relayout's, ONNX Runtime's
   std::string kind;                       ///< relayout's profile
   std::optional<double> milliseconds, count, time_us;
-  std::optional<double> median_us, low_us, high_us;  ///< as they were measured: `time_us` is on another scale
+  std::optional<double> median_us, low_us, high_us;  ///< as measured: `time_us` is on a different scale
   bool has_arguments = false;
 };
 
-/// The place of a file's elements, and the tool that wrote it.
+/// The form of a file, and the marks of the tool that wrote it.
 struct Document {
   bool is_array = false;
   std::string schema, relayout, machine;
-  bool has_profiler_marks = false;  ///< as PyTorch writes: schemaVersion, deviceProperties
+  bool has_profiler_marks = false;  ///< that PyTorch writes: deviceProperties, with_stack, record_shapes
 };
 
 void read_arguments(JsonStream& json, Element& element) {
@@ -88,7 +88,7 @@ void take_number(Element& element, const std::string& key, double number) {
   if (key == "high_us") element.high_us = number;
 }
 
-/// One object, behind its opening brace.
+/// Reads one object after its opening brace.
 Element read_element(JsonStream& json) {
   Element element;
   for (Token token = json.next(); token != Token::end_object; token = json.next()) {
@@ -106,7 +106,7 @@ Element read_element(JsonStream& json) {
   return element;
 }
 
-/// The elements of an array, behind its opening bracket.
+/// Visits the elements of an array after its opening bracket.
 void read_elements(JsonStream& json, const std::function<void(const Element&)>& visit) {
   for (Token token = json.next(); token != Token::end_array; token = json.next()) {
     const std::size_t level = json.depth();
@@ -118,7 +118,7 @@ void read_elements(JsonStream& json, const std::function<void(const Element&)>& 
   }
 }
 
-/// "cpu, isa, 2 threads" of relayout's files.
+/// "cpu, isa, 2 threads" from relayout's files.
 std::string read_machine(JsonStream& json) {
   std::string cpu, isa, threads;
   for (Token token = json.next(); token != Token::end_object; token = json.next()) {
@@ -138,7 +138,7 @@ std::string read_machine(JsonStream& json) {
   return cpu + ", " + isa + ", " + threads + (threads == "1" ? " thread" : " threads");
 }
 
-/// Goes through the file once.
+/// Reads the file once.
 Document read_document(const std::shared_ptr<File>& file, const std::function<void(const Element&)>& visit) {
   TextSource source(file);
   JsonStream json(source, file->name());
@@ -170,7 +170,7 @@ Document read_document(const std::shared_ptr<File>& file, const std::function<vo
   return document;
 }
 
-/// The number behind "ProfilerStep#"; nothing of another name.
+/// The number after "ProfilerStep#"; empty for another name.
 std::optional<int64_t> step_number(std::string_view name) {
   if (!name.starts_with(kStepMark)) return std::nullopt;
   name.remove_prefix(kStepMark.size());
@@ -180,7 +180,7 @@ std::optional<int64_t> step_number(std::string_view name) {
   return number;
 }
 
-/// A complete event, as TraceDiff counts them.
+/// Whether an element is a complete event, as TraceDiff counts them.
 bool is_event(const Element& element) {
   return element.phase == "X" && element.begin && element.duration && element.name && element.category && *element.category != "Trace";
 }
@@ -189,7 +189,7 @@ bool is_runtime_node(const Element& element) {
   return element.category == "Node" && element.name && !element.op_name.empty();
 }
 
-/// The facts that the first reading finds.
+/// The results of the first pass.
 struct Survey {
   std::vector<StepSpan> spans;
   int64_t events = 0, runtime_nodes = 0, layers = 0, rows = 0;
@@ -211,7 +211,7 @@ struct Survey {
   }
 };
 
-/// Events of ONNX Runtime: kernels are named "NODE_kernel_time", what else stands there is inside or around them.
+/// Adds an event of ONNX Runtime. Kernels are named "NODE_kernel_time"; all other events are within or around them.
 void add_runtime_event(TraceSums& sums, const Element& element, bool by_node) {
   const std::string& name = *element.name;
   if (!is_runtime_node(element) || !name.ends_with(kKernelMark)) return;
@@ -224,7 +224,7 @@ void add_event(TraceSums& sums, const Element& element, bool by_node) {
   sums.add(told.empty() ? *element.name : told, *element.begin, *element.duration);
 }
 
-/// A row of relayout's profile: its part of one run.
+/// Adds a row of relayout's profile: its share of one run.
 void add_row(TraceSums& sums, const Element& element, bool by_node) {
   if (!element.time_us || element.kind.empty()) return;
   Estimate us{*element.time_us, std::nullopt};
@@ -235,7 +235,7 @@ void add_row(TraceSums& sums, const Element& element, bool by_node) {
   sums.add(by_node || element.op.empty() ? element.node : element.op, us);
 }
 
-/// A layer of TensorRT's profile: its average in one inference.
+/// Adds a layer of TensorRT's profile: its average in one inference.
 void add_layer(TraceSums& sums, const Element& element) {
   constexpr double kMicrosecondsPerMillisecond = 1000;
   if (element.milliseconds && element.name) sums.add(*element.name, 0, *element.milliseconds * kMicrosecondsPerMillisecond);

@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// Reads a JSON file: trace events as an object with "traceEvents" or as an array, TensorRT's profile, a profile of relayout.
+/// Reads a JSON file: trace events as an object with "traceEvents" or as an array, a profile of TensorRT, a profile of relayout.
 [[nodiscard]] Trace read_json_trace(const std::shared_ptr<File>& file, const TraceOptions& options);
 
 }  // namespace relayout

@@ -27,7 +27,7 @@ namespace {
 constexpr double kMicrosecondsPerMillisecond = 1000;
 constexpr std::size_t kLongestLine = 65536;
 
-/// The first byte that says something.
+/// The first byte that is not blank.
 char first_sign(const std::shared_ptr<File>& file) {
   TextSource source(file);
   for (std::string_view piece = source.next(); !piece.empty(); piece = source.next()) {
@@ -37,7 +37,7 @@ char first_sign(const std::shared_ptr<File>& file) {
   fail(ErrorKind::invalid, escape(file->name()) + ": neither a trace nor a profile: it is empty");
 }
 
-/// Lines of a text of any length.
+/// Splits a text of any length into lines.
 class Lines {
  public:
   Lines(TextSource& source, const std::string& name) : source_(source), name_(name) {}
@@ -80,7 +80,7 @@ std::size_t column(const std::vector<std::string>& head, std::string_view name, 
        escape(file) + ": neither a trace nor a profile: no JSON, and no column '" + std::string(name) + "' as OpenVINO writes it");
 }
 
-/// Detailed counters of OpenVINO's benchmark_app: a line per layer, mean times of one inference, layers that did not run included.
+/// Reads detailed counters of OpenVINO's benchmark_app: a line per layer, with mean times of one inference. Skips layers that did not run.
 Trace read_counters(const std::shared_ptr<File>& file, const TraceOptions& options) {
   TextSource source(file);
   Lines lines(source, file->name());

@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// read_trace() of a file that is open.
+/// read_trace() of an open file.
 [[nodiscard]] Trace read_trace_file(const std::shared_ptr<File>& file, const TraceOptions& options);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Sums of events by name and step: what a trace is reduced to while it is read.
+// Sums events by name and step while a trace is read.
 #include "diff/trace_sums.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void TraceSums::set_steps(std::vector<StepSpan> spans) {
   spans_ = std::move(spans);
 }
 
-/// The last one that begins before the event, where the event begins within it.
+/// The last span that begins at or before the event, if the event begins within it and its step counts.
 const StepSpan* TraceSums::span_of(double begin) const {
   const auto behind = std::ranges::upper_bound(spans_, begin, {}, &StepSpan::begin);
   if (behind == spans_.begin()) return nullptr;

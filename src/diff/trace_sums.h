@@ -12,7 +12,6 @@
 
 namespace relayout {
 
-/// A span of one step.
 struct StepSpan {
   int64_t number = 0;
   double begin = 0, end = 0;  ///< microseconds
@@ -21,15 +20,15 @@ struct StepSpan {
 /// Sums events by name and step.
 class TraceSums {
  public:
-  /// `file` begins the messages.
+  /// `file` is the prefix of messages.
   TraceSums(std::string file, const TraceOptions& options) : file_(std::move(file)), options_(&options) {}
 
-  /// The spans that count, in the order of time; with none, all events count. Error{usage} when the options want a step that is not there.
+  /// Sets the spans that count. With none, all events count. Error{usage} if the options select a step that does not exist.
   void set_steps(std::vector<StepSpan> spans);
-  /// `count` runs that took `us` in all. Error{invalid} where the time is negative or beyond a century, Error{unsupported} beyond
+  /// Adds `count` runs that took `us` in total. Error{invalid} if the time is negative or beyond a century, Error{unsupported} beyond
   /// 1,000,000 names.
   void add(const std::string& name, double begin, double us, int64_t count = 1);
-  /// Sums measured as a whole, of a file without steps. A name has an interval where all that it sums up has one.
+  /// Adds a time measured as a whole, from a file without steps. A name has an interval if all of its summands have one.
   void add(const std::string& name, const Estimate& us);
   /// The sums, by name in the order of first appearance.
   [[nodiscard]] Trace finish(std::string source);
@@ -47,7 +46,8 @@ class TraceSums {
   int64_t outside_ = 0;
 };
 
-/// As HolisticTraceAnalysis shortens names: template and call arguments go, the last word alone stays; copies on devices keep theirs.
+/// Shortens names as HolisticTraceAnalysis does: drops template and call arguments and keeps the last word. Copies on devices keep their
+/// names.
 [[nodiscard]] std::string short_name(std::string_view name);
 
 }  // namespace relayout

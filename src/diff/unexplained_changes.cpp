@@ -1,4 +1,4 @@
-// Tells what differs where the proof of two models stops: in attributes, in nodes that only one of them has.
+// Lists the differences where the proof of two models stops: in attributes, in constants, in nodes of only one of them.
 #include "diff/unexplained_changes.h"
 
 #include <cmath>
@@ -66,7 +66,7 @@ class IssueListing {
   }
 
  private:
-  /// Of the second model alone, by its name.
+  /// Whether only the second model has a constant of this name.
   [[nodiscard]] static bool is_unread_constant(const Issue& issue) {
     return issue.what.kind == Unexplained::Kind::tensor && issue.what.values == 0 && !issue.b && issue.node == nullptr;
   }
@@ -90,13 +90,13 @@ class IssueListing {
     return issue.partner != nullptr ? issue.partner : account_->of_second(*issue.node).partner;
   }
 
-  /// Of several attributes of a node, each has an issue of its own: the one that the text names.
+  /// Each attribute of a node has its own issue. Describes the one that the text names.
   void describe_attribute(const Node& a, const Node& b, const Issue& issue, ModelChange& change) {
     for (const std::string& name : proof::different_attributes(sides_->a, first_output(a), sides_->b, first_output(b))) {
       if (!issue.what.text.ends_with(" " + quote(name))) continue;
       const ChangedField field{name, value_of(a, name), value_of(b, name)};
       if (field.before == field.after) {
-        // Tensors and long lists are told by their form.
+        // The texts of tensors and long lists are abbreviated.
         change.text = b.label() + " has other values in " + escape(name) + ", " + field.after;
         continue;
       }

@@ -11,13 +11,13 @@
 
 namespace relayout {
 
-/// Nodes of two models that have a change of their own, or need none.
+/// Nodes of two models that need no further change: they are listed already, or equal.
 struct ToldNodes {
   std::unordered_set<const Node*> a, b;
 };
 
-/// Lists what the proof leaves open, with what differs: its issues, and nodes that stand for each other with other constants. Adds the
-/// nodes that it lists to `told`.
+/// Lists the differences that the proof leaves unexplained: its issues, and corresponding nodes with different constants. Adds the nodes
+/// that it lists to `told`.
 void list_unexplained(proof::Sides& sides, const proof::Account& account, const std::vector<ChangedPair>& changed_pairs, ToldNodes& told,
                       ChangeList& changes);
 

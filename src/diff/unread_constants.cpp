@@ -1,4 +1,4 @@
-// Finds initializers that nothing reads under their other names.
+// Finds unused initializers of one model under other names in the other.
 #include "diff/unread_constants.h"
 
 #include <cstdint>

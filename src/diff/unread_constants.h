@@ -10,11 +10,11 @@
 
 namespace relayout {
 
-/// Initializers that nothing reads: what a name alone tells apart.
+/// Unused initializers. They differ by name alone.
 class UnreadConstants {
  public:
   explicit UnreadConstants(proof::Sides& sides);
-  /// Whether the first model has one of other name for that of the second, with the same contents. Each stands for one.
+  /// Whether the first model has an initializer with the same contents under another name. Each match is taken once.
   [[nodiscard]] bool take(std::string_view name_in_b);
 
  private:

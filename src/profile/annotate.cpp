@@ -1,4 +1,4 @@
-// Writes what was measured into the model's nodes as metadata, which viewers of graphs show beside attributes.
+// Writes measurements into the model's nodes as metadata, which graph viewers show next to attributes.
 #include <onnx/onnx_pb.h>
 
 #include <cstddef>
@@ -24,9 +24,9 @@ namespace relayout {
 namespace {
 
 constexpr int64_t kNodesHaveMetadata = 10;  ///< IR version of 2024-03-25
-constexpr int64_t kInputsMayBeGiven = 4;    ///< before it, initializers are inputs by rule; from it on, such are defaults
+constexpr int64_t kInputsMayBeGiven = 4;    ///< before it, initializers must be inputs; from it on, those are defaults
 
-/// The model as one whose nodes may hold metadata; answers the IR version that it had.
+/// Raises the IR version to one whose nodes may hold metadata; returns the previous version.
 int64_t raise_version(Model& model) {
   const int64_t had = model.ir_version();
   if (had < kInputsMayBeGiven) {
@@ -38,7 +38,7 @@ int64_t raise_version(Model& model) {
   return had;
 }
 
-/// Replaces an entry of an earlier annotation.
+/// Adds an entry, or replaces that of an earlier annotation.
 void set_entry(onnx::NodeProto& node, const std::string& key, const std::string& value) {
   for (auto& entry : *node.mutable_metadata_props()) {
     if (entry.key() != key) continue;
@@ -50,7 +50,7 @@ void set_entry(onnx::NodeProto& node, const std::string& key, const std::string&
   entry->set_value(value);
 }
 
-/// Rows of the model's own nodes: what runs within a function or a nested graph counts for the node that calls it.
+/// Rows of the model's own nodes. The time within a function or a nested graph counts for the node that calls it.
 std::vector<ProfileRow> rows_of_nodes(const Profile& profile) {
   std::vector<ProfileRow> out;
   std::unordered_map<std::string_view, std::size_t> numbers;
@@ -80,7 +80,7 @@ void describe(onnx::NodeProto& node, const ProfileRow& row) {
   set_entry(node, "relayout.implementation", row.implementation);
 }
 
-/// The change of a node of this name.
+/// The row of a node, and whether the node is absorbed there.
 struct Fate {
   const ProfileRow* row = nullptr;
   bool is_absorbed = false;

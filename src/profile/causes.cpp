@@ -1,4 +1,4 @@
-// Which row of one model is which of the other, and what makes their times differ: every microsecond of the difference has one cause.
+// Pairs the rows of two models and finds the cause of each difference in time. Every microsecond of the difference has one cause.
 #include "profile/causes.h"
 
 #include <algorithm>
@@ -33,10 +33,10 @@ void for_each_node(const ProfileRow& row, const Visit& visit) {
 
 using Rows = std::vector<ProfileRow>;
 
-/// Behind the name of a node that the first model does not have: no other one is called so.
+/// Suffix of the names of nodes that the first model does not have, so that they match no other name.
 constexpr char kNewNode = '\n';
 
-/// Names of all nodes that run, alone or within others.
+/// Names of all nodes that run, alone or absorbed.
 std::unordered_set<std::string_view> nodes_of(const Rows& rows) {
   std::unordered_set<std::string_view> out;
   for (const ProfileRow& row : rows) {
@@ -45,8 +45,8 @@ std::unordered_set<std::string_view> nodes_of(const Rows& rows) {
   return out;
 }
 
-/// What runs within a function or a nested graph is part of the node that calls it: names are that one's, and `callers` is the way from it
-/// to the row's own node.
+/// Assigns rows within a function or a nested graph to the node that calls it. `node` becomes the name of that node, and `callers` the path
+/// from there to the row's own node.
 Rows by_callers(Rows rows) {
   const auto cut = [](std::string& name) { name.resize(std::min(name.find(exec::full_name({""}, "")), name.size())); };
   for (ProfileRow& row : rows) {
@@ -59,7 +59,7 @@ Rows by_callers(Rows rows) {
   return rows;
 }
 
-/// The rows with the names that the first model has for their nodes.
+/// The rows with the first model's names of their nodes.
 Rows renamed(const Rows& given, const NodeLinks& links) {
   Rows rows = by_callers(given);
   const auto rename = [&](std::string& name) {
@@ -96,14 +96,14 @@ class Causes {
   }
 
  private:
-  /// Of a node of the first model that the row does not have, or no row of the second.
+  /// Cause for a node of the first model that is missing in the paired row, or that has no row in the second model.
   [[nodiscard]] Cause of_missing(const std::string& name) const {
     if (in_b_.contains(name)) return Cause::fused;
-    if (links_.paired.contains(name)) return Cause::kernel;  // which only looks at its operand in another way
+    if (links_.paired.contains(name)) return Cause::kernel;  // it only views its operand
     return links_.explained.contains(name) ? Cause::folded : Cause::removed;
   }
 
-  /// What the first of the two rows' nodes that the other does not have says; of several causes the one that changes the model.
+  /// Cause from nodes that only one of the rows has or that absorbed others. Of several causes, the first in the order of `Cause`.
   [[nodiscard]] std::optional<Cause> of_nodes(const ProfileRow& a, const ProfileRow& b) const {
     std::optional<Cause> found;
     const auto take = [&](Cause cause) { found = found ? std::min(*found, cause) : cause; };
@@ -127,7 +127,7 @@ class Causes {
   const NodeLinks& links_;
 };
 
-/// Rows that may be the same: copies pair with copies.
+/// Rows with equal keys may be paired. Copies pair with copies.
 std::string key_of(const ProfileRow& row) {
   std::string out = row.node;
   for (const std::string& caller : row.callers) out += "\n" + caller;
@@ -179,7 +179,7 @@ std::map<std::string, int64_t> folded_operators(const Profile& a, const Profile&
 std::vector<PairedRow> pair_rows(const Profile& a, const Profile& b, const NodeLinks& links) {
   const Rows rows_a = by_callers(a.rows), rows_b = renamed(b.rows, links);
   const Causes causes(rows_a, rows_b, links);
-  std::unordered_map<std::string, std::vector<std::size_t>> open;  // rows of b by key, the first last
+  std::unordered_map<std::string, std::vector<std::size_t>> open;  // rows of b by key, in reverse order
   for (std::size_t i = rows_b.size(); i-- > 0;) open[key_of(rows_b[i])].push_back(i);
   std::vector<PairedRow> out;
   std::vector<bool> is_paired(rows_b.size(), false);

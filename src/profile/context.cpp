@@ -1,4 +1,4 @@
-// The context of a measurement besides the model: processor, instruction set, versions, how many processors this process may use.
+// Describes the context of a measurement: processor, instruction set, versions, number of processors that this process may use.
 #include "profile/context.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 namespace relayout {
 namespace {
 
-/// The first processor's name as Linux tells it; "unknown" where it does not.
+/// The name of the first processor as Linux reports it, or "unknown".
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

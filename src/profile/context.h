@@ -4,7 +4,7 @@
 
 namespace relayout {
 
-/// This process on this machine, now. `threads`: what the executor uses.
+/// This process on this machine, now. `threads`: the threads of the executor.
 [[nodiscard]] ProfileContext current_context(int threads);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Rows put together: by operator, by layout, by implementation, by the scopes of the nodes' paths.
+// Groups rows by operator, by layout, by implementation, or by the scopes in their nodes' paths.
 #include <algorithm>
 #include <array>
 #include <cstddef>

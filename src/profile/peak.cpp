@@ -1,4 +1,4 @@
-// The peak of a machine, measured or given, and the part of it that a row reaches (Williams, Waterman, Patterson: Roofline, 2009).
+// The peak of a machine, measured or given, and the fraction of it that a row reaches (Williams, Waterman, Patterson: Roofline, 2009).
 #include <time.h>
 
 #include <algorithm>
@@ -25,24 +25,24 @@
 namespace relayout {
 namespace {
 
-constexpr int kPasses = 5;                               ///< of which the best counts
-constexpr int64_t kRounds = 100'000;                     ///< of one pass: some milliseconds
-constexpr std::size_t kFloats = std::size_t{64} << 18U;  ///< of each of three arrays, all threads together: 64 MiB, beyond caches
+constexpr int kPasses = 5;                               ///< the best pass counts
+constexpr int64_t kRounds = 100'000;                     ///< per pass: some milliseconds
+constexpr std::size_t kFloats = std::size_t{64} << 18U;  ///< per array (of three), over all threads: 64 MiB, beyond caches
 constexpr float kFactor = 0.999F, kTerm = 0.001F;        ///< sums stay near 1
 
 using Narrow = float __attribute__((vector_size(16)));
 using Wide = float __attribute__((vector_size(32)));
 using Widest = float __attribute__((vector_size(64)));
 
-/// Of this thread, in nanoseconds.
+/// Processor time of this thread, in nanoseconds.
 double processor_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-/// Twelve chains of multiply-adds that do not wait for one another: as many as units and their delays take, in registers. The
-/// compiler does not know where they begin, so that it leaves none out.
+/// Runs twelve independent chains of multiply-adds in registers, enough to hide the latency of all units. The compiler does not know their
+/// start values, so that it removes none.
 template <class Lanes>
 [[gnu::always_inline]] inline float multiply_add() {
   volatile float begin = 1;
@@ -101,7 +101,7 @@ double move_rate(std::size_t count) {
   return best;
 }
 
-/// The sum over threads that work at the same time.
+/// The sum of the rates of threads that work at the same time.
 double sum_of_threads(int threads, const std::function<double()>& work) {
   std::vector<double> rates(as_size(threads));
   std::vector<std::thread> others;
@@ -128,7 +128,7 @@ double attainable_gflops(const MachinePeak& peak, double flop_per_byte) {
 }
 
 std::optional<double> part_of_peak(const MachinePeak& peak, int64_t macs, int64_t bytes, double us) {
-  constexpr double kPerMicrosecond = 1e3;  // of a microsecond in units of 10⁹ per second
+  constexpr double kPerMicrosecond = 1e3;  // operations in a microsecond at 10⁹ per second
   if (bytes <= 0 || us <= 0) return std::nullopt;
   const double flop = 2 * static_cast<double>(macs);
   const double least_us = std::max(flop / peak.gflops, static_cast<double>(bytes) / peak.gigabytes) / kPerMicrosecond;

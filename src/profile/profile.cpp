@@ -1,4 +1,4 @@
-// The measuring loops: how often, in which order, and when it is enough.
+// The measuring loops: number of runs, order of runs, and when to stop.
 #include "relayout/profile.h"
 
 #include <algorithm>
@@ -21,15 +21,15 @@
 namespace relayout {
 namespace {
 
-constexpr int kRuns = 50, kPairs = 100;  ///< where nothing else is asked for
-constexpr int kFewestRuns = 10;          ///< the fewest whose interval leaves out the extremes
-constexpr int kComparedRounds = 10;      ///< of a comparison: the same over rounds
+constexpr int kRuns = 50, kPairs = 100;  ///< defaults
+constexpr int kFewestRuns = 10;          ///< the fewest runs whose interval excludes the extremes
+constexpr int kComparedRounds = 10;      ///< the same number for the rounds of a comparison
 constexpr int kLeastWarmUps = 3;
 constexpr double kSteady = 0.05, kWarmUpSeconds = 1;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kBusy = 0.9;  ///< of the processor time that the threads would take
+constexpr double kBusy = 0.9;  ///< of the expected processor time of the threads
 
-/// Until three runs in a row are alike, or a second is over: caches, branch predictors and the processor's clock settle.
+/// Runs until three runs in a row are alike, or a second has passed, so that caches, branch predictors and the processor's clock settle.
 void warm_up(Subject& subject) {
   const Stopwatch watch;
   std::vector<double> times;
@@ -42,7 +42,7 @@ void warm_up(Subject& subject) {
   }
 }
 
-/// Whether the interval is as narrow as was asked for. Looked at after 10, 20, 40 … runs only: after each run, chance would end it early.
+/// Whether the interval is as narrow as requested. Checked after 10, 20, 40 … runs only: checks after each run would stop early by chance.
 bool is_precise(const Recorder& recorder, double wanted) {
   const int64_t runs = recorder.runs();
   const int64_t doublings = runs / kFewestRuns;
@@ -51,7 +51,7 @@ bool is_precise(const Recorder& recorder, double wanted) {
   return latency.interval && (latency.interval->high - latency.interval->low) / 2 < wanted * latency.median;
 }
 
-/// Says of measured runs when they are enough.
+/// Decides when the measured runs are enough.
 class Budget {
  public:
   explicit Budget(const ProfileOptions& options) : options_(&options) {}
@@ -76,10 +76,10 @@ void report(const ProfileOptions& options, std::string_view what, int64_t done, 
   if (options.progress) options.progress(what, done, std::max(total, done + 1));
 }
 
-/// Pairs of runs, AB BA AB …: what drifts meets both alike.
+/// Pairs of runs, AB BA AB …, so that drift affects both models alike.
 struct Pairs {
   int64_t first = 0, count = 0;
-  double seconds = 0;  ///< no more are begun then
+  double seconds = 0;  ///< time limit, after which no pair begins
   TimeKind clock = TimeKind::wall;
 };
 
@@ -98,8 +98,8 @@ std::vector<double> measure_pairs(Subject& a, Subject& b, const Pairs& pairs) {
   return ratios;
 }
 
-/// Medians of both over all rounds may tell another difference than the pairs do, which decide: the totals become those that have their
-/// ratio, as far from what was measured on one side as on the other.
+/// Scales the totals to the ratio of the pairs. The ratio of the medians over all rounds may differ, but the pairs decide. Both totals
+/// change by the same factor, in opposite directions.
 void scale_to_ratio(ProfileComparison& comparison) {
   const double middle = std::sqrt(comparison.a.total_us * comparison.b.total_us), half = std::sqrt(comparison.ratio.median);
   if (!(middle > 0 && half > 0)) return;
@@ -140,12 +140,12 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
   for (int64_t round = 0; round < rounds; ++round) {
     report(options, "comparing", round, rounds);
     if (round > 0) {
-      // The one that is made first takes the memory that lies best: turn about.
+      // The executor that is created first gets the best memory, so the order alternates.
       (round % 2 == 0 ? subject_a : subject_b).renew();
       (round % 2 == 0 ? subject_b : subject_a).renew();
     }
     const int64_t begin = wanted * round / rounds, end = wanted * (round + 1) / rounds;
-    // The first of a pair has run just before it, here as in all further pairs: that is turn about.
+    // The first model of a pair also ran last before the pair, here as in all further pairs.
     const bool a_first = begin % 2 == 0;
     warm_up(a_first ? subject_b : subject_a);
     warm_up(a_first ? subject_a : subject_b);

@@ -1,4 +1,4 @@
-// Profiles as `relayout profile --json` writes them, read back for comparisons.
+// Reads back profiles that `relayout profile --json` wrote, for comparisons.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Takes the times of run after run; what grows with their number is two numbers of each.
+// Records the times of run after run. Memory grows by two numbers per run.
 #include "profile/recorder.h"
 
 #include <algorithm>

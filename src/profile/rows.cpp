@@ -1,5 +1,5 @@
-// From times of steps to the table: steps of one node become one row, what no step accounts for is the executor's row, and all rows add up
-// to the latency.
+// Turns the times of steps into a table. Steps of one node become one row, the time outside of all steps is the executor's row, and all
+// rows add up to the latency.
 #include "profile/rows.h"
 
 #include <algorithm>
@@ -19,25 +19,25 @@
 namespace relayout {
 namespace {
 
-/// A row and the steps that it is made of.
+/// A row and the steps that it consists of.
 struct Gathered {
   ProfileRow row;
-  std::vector<std::size_t> steps = {};   ///< among those that run
+  std::vector<std::size_t> steps = {};   ///< indices among the steps that run
   std::vector<std::size_t> inner = {};   ///< inner steps
-  std::vector<std::size_t> within = {};  ///< inner steps that have rows of their own, which its steps hold too
+  std::vector<std::size_t> within = {};  ///< inner steps with their own rows, whose times `steps` include
 };
 
 bool is_copy(StepKind kind) {
   return kind == StepKind::reorder || kind == StepKind::pack;
 }
 
-/// Copies inside a node belong to it; reorders and packs between nodes are rows of their own.
+/// Copies inside a node belong to its row; reorders and packs between nodes have their own rows.
 bool continues(const ProfileRow& row, const StepInfo& step) {
   return !is_copy(row.kind) && !is_copy(step.kind) && row.node == step.node && row.callers == step.callers && row.absorbed == step.absorbed;
 }
 
 void add_implementation(ProfileRow& row, const StepInfo& step) {
-  // The operands that a node computes with say more than the copies around it.
+  // The operands of the computation are more informative than the copies around it.
   if (step.kind == StepKind::inside && !row.implementation.empty()) return;
   if (row.kind == StepKind::inside && step.kind == StepKind::node) row.implementation.clear();
   if (row.implementation.find(step.implementation) != std::string::npos) return;
@@ -68,10 +68,10 @@ ProfileRow row_of(const StepInfo& step) {
           .inputs = step.inputs};
 }
 
-/// Puts steps together in the order they run.
+/// Groups steps into rows in the order they run.
 class Gathering {
  public:
-  /// The row that the step is part of.
+  /// The row of the step.
   Gathered& take(const StepInfo& step) {
     if (is_copy(step.kind) || latest_ == 0 || !continues(rows_[latest_ - 1].row, step)) {
       rows_.push_back({row_of(step)});
@@ -85,7 +85,7 @@ class Gathering {
 
  private:
   std::vector<Gathered> rows_;
-  std::size_t latest_ = 0;  ///< one behind the latest row that is no copy
+  std::size_t latest_ = 0;  ///< one past the latest row that is not a copy
 };
 
 void add_inner(Gathered& row, std::size_t number, const InnerTime& time) {
@@ -93,10 +93,10 @@ void add_inner(Gathered& row, std::size_t number, const InnerTime& time) {
   row.inner.push_back(number);
 }
 
-/// Steps, each with those within it behind it.
+/// Gathers the steps, each followed by its inner steps.
 std::vector<Gathered> gather(const PlanInfo& plan, const std::vector<InnerTime>& inner_times) {
   Gathering gathering;
-  std::multimap<std::size_t, std::size_t> inner;  // by the step that they are within
+  std::multimap<std::size_t, std::size_t> inner;  // by the enclosing step
   for (std::size_t i = 0; i < inner_times.size(); ++i) inner.emplace(plan.inner[i].within, i);
   std::size_t number = 0;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -128,7 +128,7 @@ std::vector<double> times_of(const ThinnedRuns& kept, const Gathered& row) {
   return out;
 }
 
-/// The same of what no step accounts for: binding memory, handing over results, between steps.
+/// The time outside of all steps in each kept run, in microseconds: binding memory, handing over results, between steps.
 std::vector<double> times_outside(const ThinnedRuns& kept) {
   std::vector<double> out;
   for (std::size_t run = 0; run < kept.size(); ++run) {
@@ -162,8 +162,8 @@ void fill_latency(Latency& latency, const Recorder& recorder) {
   latency.cpu_per_wall = recorder.wall_total() > 0 ? recorder.processor_total() / recorder.wall_total() : 0;
 }
 
-/// Each row's lower quartile, brought to the scale on which all add up to the median of the whole. On a busy machine a run is interrupted
-/// somewhere, often at the same step again and again; the median of that step would hold the interruption, its quartile hardly does.
+/// Scales each row's lower quartile so that all rows add up to the median of the whole. On a busy machine a run is interrupted somewhere,
+/// often repeatedly at the same step. The median of that step would include the interruption; its quartile hardly does.
 void balance(Profile& profile) {
   Latency& latency = profile.latency;
   scale_rows(profile, (profile.clock == TimeKind::wall ? latency.us : latency.processor_us).median);

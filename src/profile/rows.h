@@ -8,10 +8,10 @@ namespace relayout {
 
 inline constexpr double kNanosecondsPerMicrosecond = 1000;
 
-/// Latency, rows, sums and traced runs of a profile, from the steps of a plan and their times. At least one run was recorded.
+/// Computes latency, rows, sums and traced runs of a profile from the steps of a plan and their times. At least one run was recorded.
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder);
 
-/// Brings the rows to the scale on which they add up to `total_us`.
+/// Scales the rows so that they add up to `total_us`.
 void scale_rows(Profile& profile, double total_us);
 
 }  // namespace relayout

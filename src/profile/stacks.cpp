@@ -1,4 +1,4 @@
-// Rows of a profile as collapsed stacks, which flame graph tools read: frames parted by semicolons, then a number.
+// Writes rows of a profile as collapsed stacks for flame graph tools: frames separated by semicolons, then a number.
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace relayout {
 namespace {
 
-/// A semicolon would begin another frame.
+/// Replaces semicolons, which would begin another frame.
 std::string frame(std::string_view name) {
   std::string out = escape(name);
   for (char& c : out) {

@@ -1,4 +1,4 @@
-// One model ready to be timed. The first run makes the plan; what it costs beyond its steps is told apart from running.
+// One model ready to be timed. The first run compiles the plan; its cost beyond the steps is reported separately.
 #include "profile/subject.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ double microseconds_since(int64_t begin) {
   return static_cast<double>(steady_nanoseconds() - begin) / kNanosecondsPerMicrosecond;
 }
 
-/// Errors say which model they are about.
+/// Adds the name of the model to errors.
 template <class Work>
 auto named(const std::string& name, const Work& work) {
   try {
@@ -72,7 +72,7 @@ Subject::Subject(const std::filesystem::path& path, const ProfileOptions& option
   named(name_, [&] { find_inputs(); });
 }
 
-/// The first sizes that the model takes; batches of one before others.
+/// Finds the first sizes of free dims that the model accepts. Batches of one are tried first.
 void Subject::find_inputs() {
   const InputMaker maker(model_->graph(), *options_);
   if (maker.given().in_folders() > 0) fail(ErrorKind::usage, "--input takes a file here: one sample is run");
@@ -96,7 +96,7 @@ void Subject::find_inputs() {
   }
 }
 
-/// The executor, its plan, and the recorder that fits them.
+/// Creates the executor, its plan, and the recorder for its steps.
 void Subject::open() {
   executor_.reset();
   ExecuteOptions execute;
@@ -116,7 +116,7 @@ void Subject::open() {
   recorder_ = std::make_unique<Recorder>(times_.begins.size(), options_->traced_runs);
 }
 
-/// Takes over the inner steps that runs have met since. They are told apart by number: executors must meet them in the same order.
+/// Adds the inner steps of the runs since then. They are identified by number: executors must meet them in the same order.
 void Subject::note_inner() {
   const std::vector<InnerStep>& inner = executor_->plan_info().inner;
   const auto is_same = [](const InnerStep& a, const InnerStep& b) {

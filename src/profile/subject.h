@@ -17,21 +17,21 @@ namespace relayout {
 /// One model ready to be timed: its inputs, and an executor with a plan for them.
 class Subject {
  public:
-  /// Loads the model, finds inputs that it takes, and runs it once. Errors name the file.
+  /// Loads the model, finds inputs that it accepts, and runs it once. Errors name the file.
   Subject(const std::filesystem::path& path, const ProfileOptions& options);
 
-  /// One run that nothing is noted of; answers its nanoseconds.
+  /// Runs once without recording; returns the nanoseconds.
   int64_t warm_up();
   struct Time {
     int64_t wall = 0, processor = 0;  ///< nanoseconds
     [[nodiscard]] double of(TimeKind kind) const { return static_cast<double>(kind == TimeKind::wall ? wall : processor); }
   };
   enum class Noting : uint8_t { steps, nothing };
-  /// One measured run. `nothing`: as a caller of the library runs it, and not recorded.
+  /// One measured run. `nothing`: runs as for a caller of the library and records nothing.
   Time measure(Noting noting = Noting::steps);
-  /// An executor of its own again, in other memory.
+  /// Replaces the executor by a new one in other memory.
   void renew();
-  /// Everything that was measured, its rows by this clock.
+  /// All measurements, with rows by this clock.
   [[nodiscard]] Profile result(TimeKind clock = TimeKind::wall);
   [[nodiscard]] const Recorder& recorder() const noexcept { return *recorder_; }
   [[nodiscard]] const Model& model() const noexcept { return *model_; }

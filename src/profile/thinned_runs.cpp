@@ -1,4 +1,5 @@
-// The selection of runs whose steps are kept: when there is no more room, every second one goes, and from then on every second is taken.
+// Selects the runs whose steps are kept. When the memory is full, every second kept run is dropped and the stride between kept runs
+// doubles.
 #include "profile/thinned_runs.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace relayout {
 namespace {
 
-/// 32 MiB of durations, but at least 64 runs (an interval of ±12 % of ranks), and no more than serve an interval.
+/// 32 MiB of durations, but at least 64 runs (an interval of ±12 % of ranks), and at most 512, because an interval needs no more.
 constexpr std::size_t kMostDurations = std::size_t{1} << 22, kLeastRuns = 64, kMostRuns = 512;
 
 }  // namespace
@@ -32,7 +33,7 @@ void ThinnedRuns::add(int64_t wall, const StepTimes& times) {
   durations_.resize(size() * width_);
 }
 
-/// Makes room for inner steps that no run before has met.
+/// Makes room for inner steps that no earlier run has met.
 void ThinnedRuns::widen(std::size_t width) {
   if (width <= width_) return;
   std::vector<int64_t> wider(size() * width);
@@ -44,7 +45,7 @@ void ThinnedRuns::widen(std::size_t width) {
   width_ = width;
 }
 
-/// Every second of the kept runs goes.
+/// Drops every second of the kept runs.
 void ThinnedRuns::thin_out() {
   std::size_t to = 0;
   for (std::size_t run = 0; run < size(); run += 2, ++to) {

@@ -1,8 +1,8 @@
-// Measured runs as trace events, in the JSON that chrome://tracing, Perfetto and HolisticTraceAnalysis read.
+// Writes measured runs as trace events, in the JSON that chrome://tracing, Perfetto and HolisticTraceAnalysis read.
 //
-// What these want of a file: complete events ("ph": "X") of one thread must nest, so ends are given as times minus exact beginnings;
-// HolisticTraceAnalysis counts events by name within spans "ProfilerStep#N", needs a unique "External id" of each, and looks for the rank
-// with a blank behind its colon.
+// These tools have requirements. Complete events ("ph": "X") of one thread must nest, so durations are differences of exact times.
+// HolisticTraceAnalysis counts events by name within spans "ProfilerStep#N", needs a unique "External id" for each, and searches for the
+// rank with a blank after its colon.
 #include <zlib.h>
 
 #include <algorithm>
@@ -44,11 +44,11 @@ std::vector<std::string> escaped(std::vector<std::string> names) {
   return names;
 }
 
-/// The facts that events of one step have in common.
+/// Text that all events of one step share.
 struct StepText {
-  std::string head;   ///< up to the time
-  std::string tail;   ///< of its arguments, behind "External id"
-  std::string bytes;  ///< in use
+  std::string head;   ///< text before the time
+  std::string tail;   ///< arguments after "External id"
+  std::string bytes;  ///< number of bytes in use
 };
 
 StepText text_of(const StepInfo& step, bool names_of_nodes) {
@@ -69,7 +69,7 @@ std::string metadata(std::string_view what, const std::string& name) {
   return R"({"ph": "M", "name": ")" + std::string(what) + R"(", "pid": 1, "tid": 1, "ts": 0, "args": {"name": )" + json_string(name) + "}}";
 }
 
-/// A line per event.
+/// Writes one event per line.
 class Events {
  public:
   explicit Events(std::string& out) : out_(out) {}
@@ -96,7 +96,7 @@ void add_run(Events& events, const TracedRun& run, const std::vector<StepText>& 
   }
 }
 
-/// Runs that fit below the limit.
+/// Number of runs that fit below the limit.
 std::size_t runs_within(const Profile& profile, int64_t most_events) {
   const int64_t each = kEventsPerStep * static_cast<int64_t>(profile.timed_steps.size()) + kEventsPerRun;
   return as_size(std::min<int64_t>(static_cast<int64_t>(profile.traced.size()), most_events / each));

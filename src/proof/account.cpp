@@ -1,4 +1,4 @@
-// The bookkeeping of what settled claims account for, and the answer that it adds up to.
+// Keeps account of the nodes and constants that settled claims cover, and sums up the result of the proof.
 
 #include "proof/account.h"
 
@@ -19,7 +19,7 @@
 namespace relayout::proof {
 namespace {
 
-/// Accounts for the nodes that make a constant, as far as they were not; returns those.
+/// Accounts for the nodes that compute a constant and are not yet accounted for; returns these.
 template <class Nodes>
 std::vector<const Node*> account_for(Side& side, Ref constant, Nodes& nodes) {
   std::vector<const Node*> makers;
@@ -71,7 +71,7 @@ void Account::pair_nodes(Sides& sides, const Node& of_a, const Node& of_b, bool 
   FirstNode& first = first_[&of_a];
   SecondNode& second = second_[&of_b];
   first.is_accounted = second.is_accounted = true;
-  // A node in the body of an operator is no counterpart of one in a file.
+  // A node in the body of an operator is no counterpart of a node in a file.
   if (&sides.a.in_file(of_a) != &of_a || &sides.b.in_file(of_b) != &of_b) return;
   if (second.partner == nullptr) {
     second.partner = &of_a;

@@ -15,42 +15,42 @@
 
 namespace relayout::proof {
 
-/// The part of a node of the first model in the proof.
+/// The role of a node of the first model in the proof.
 struct FirstNode {
-  bool is_accounted = false;          ///< a claim that was looked at rests on it
+  bool is_accounted = false;          ///< an examined claim depends on it
   const Node* partner = nullptr;      ///< its first counterpart
-  const Node* folded_into = nullptr;  ///< the linear operator of the second model that took it up
-  bool is_bypassed = false;           ///< the second model does without
+  const Node* folded_into = nullptr;  ///< the linear operator of the second model that absorbed it
+  bool is_bypassed = false;           ///< the second model does without it
   bool is_evaluated = false;          ///< its result is a constant that the second model stores
   bool is_dead = false;               ///< no output needs it
-  /// The node of the second model that does its work now, or nullptr.
+  /// The node of the second model that now does its work, or nullptr.
   [[nodiscard]] const Node* successor() const noexcept { return partner != nullptr ? partner : folded_into; }
 };
 
-/// The part of a node of the second model in the proof.
+/// The role of a node of the second model in the proof.
 struct SecondNode {
-  bool is_accounted = false;      ///< a claim that was looked at rests on it
+  bool is_accounted = false;      ///< an examined claim depends on it
   const Node* partner = nullptr;  ///< its first counterpart
-  bool is_rewritten = false;      ///< it computes what other nodes of the first model do
-  std::optional<double> fold;     ///< of a linear operator whose constants were recomputed: how near they are, see Recomputed
+  bool is_rewritten = false;      ///< it computes the result of other nodes of the first model
+  std::optional<double> fold;     ///< of a linear operator with recomputed constants: their distance, see Recomputed
 };
 
-/// Nodes and constants of both models that the looks at claims have accounted for, and the differences that they have not explained.
+/// Nodes and constants of both models that examined claims account for, and the differences that remain unexplained.
 class Account {
  public:
-  /// Writes down what a look showed; returns the claims that it rests on.
+  /// Records the findings of a look; returns the claims that it depends on.
   [[nodiscard]] std::vector<Claim> accept(Sides& sides, Look look);
   void note(Issue issue) { issues_.push_back(std::move(issue)); }
-  /// leftovers.cpp: nodes that no claim reached.
+  /// leftovers.cpp: lists nodes that no claim reached.
   void list_leftovers(const Sides& sides);
-  /// Once, at the end.
+  /// Called once, at the end.
   [[nodiscard]] ProofResult result();
 
-  // The same node by node and constant by constant, for those who show it.
+  // The records by node and by constant, for reports.
   [[nodiscard]] const std::vector<Issue>& issues() const noexcept { return issues_; }
   [[nodiscard]] const FirstNode& of_first(const Node& node) const { return find(first_, node); }
   [[nodiscard]] const SecondNode& of_second(const Node& node) const { return find(second_, node); }
-  /// Constants of the second model that are the first's bytes in another order.
+  /// Constants of the second model with the bytes of the first in a different order.
   [[nodiscard]] const std::unordered_set<const Value*>& permuted_tensors() const noexcept { return permuted_tensors_; }
 
  private:

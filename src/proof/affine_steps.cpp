@@ -1,5 +1,5 @@
-// Reads nodes that are affine channel by channel (BatchNormalization in inference, arithmetic with constants) and composes chains of them,
-// in extended precision so that what the files hold can be judged to half a unit in the last place.
+// Reads nodes that are affine channel by channel (BatchNormalization in inference, arithmetic with constants) and composes chains of them.
+// Composition uses extended precision, so that stored values can be judged to half a unit in the last place.
 
 #include "proof/affine_steps.h"
 
@@ -24,14 +24,14 @@
 namespace relayout::proof {
 namespace {
 
-/// A lane takes 64 bytes; the largest vocabularies have this many.
+/// A lane takes 64 bytes; the largest vocabularies have this many entries.
 constexpr int64_t kMostChannels = int64_t{1} << 18;
 
 bool is_binary(const Node& node) {
   return has_trait(node, Trait::affine) && node.inputs().size() == 2 && node.input(0) != nullptr && node.input(1) != nullptr;
 }
 
-/// Whether a BatchNormalization uses the stored statistics, each opset in its own words.
+/// Whether a BatchNormalization uses the stored statistics, as each opset expresses it.
 bool is_inference(const Node& node, const AttributeReader& attributes) {
   const int64_t opset = node.opset();
   if (opset >= 14) return attributes.integer("training_mode", 0) == 0;
@@ -54,7 +54,8 @@ std::optional<Step> read_batch_norm(Side& side, Ref output) {
   }
   const long double epsilon = attributes.real("epsilon", 1e-5F);
   if (attributes.is_open()) return std::nullopt;
-  // γ / √(σ² + ε): half of the error of the sum, the root, a reciprocal or not, a product or quotient; then the product with the weight.
+  // Roundings of γ / √(σ² + ε): half of the error of the sum, the root, possibly a reciprocal, a product or quotient. Then the product with
+  // the weight.
   constexpr double kRoundings = 4.5;
   Step step{&node, output.call, side.operand(output, 0), {1, false}, {}, 0, false, kRoundings};
   for (std::size_t c = 0; c < parameters[0].size(); ++c) {
@@ -66,14 +67,14 @@ std::optional<Step> read_batch_norm(Side& side, Ref output) {
   return step;
 }
 
-/// Axis of the constant's channels in the result, or nothing when it varies along more than one axis or is not broadcast.
+/// Axis of the constant's channels in the result. Empty if it varies along more than one axis or is not broadcast.
 std::optional<Axis> axis_of(const Node& node, const AttributeReader& attributes, const Dims& dims, std::size_t constant_at) {
   const auto wide = std::ranges::find_if(dims, [](int64_t dim) { return dim != 1; });
   if (wide != dims.end() && std::find_if(wide + 1, dims.end(), [](int64_t dim) { return dim != 1; }) != dims.end()) return std::nullopt;
   const int64_t position = wide == dims.end() ? 0 : wide - dims.begin();
   const Axis suffix{static_cast<int64_t>(dims.size()) - 1 - position, true};
   if (node.opset() >= 7 || attributes.integer("broadcast", 0) == 0) return suffix;
-  // Before opset 7 only the second operand is broadcast, from `axis` on or as a suffix.
+  // Before opset 7, only the second operand is broadcast, from `axis` on or as a suffix.
   if (constant_at != 1) return std::nullopt;
   if (!attributes.has("axis")) return suffix;
   const int64_t axis = attributes.integer("axis", 0);
@@ -115,7 +116,7 @@ std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
   return step;
 }
 
-/// NaN (of a variance below −ε) is the same as NaN.
+/// NaN (of a variance below −ε) equals NaN here.
 bool same_number(long double x, long double y) {
   return x == y || (std::isnan(x) && std::isnan(y));
 }
@@ -145,8 +146,8 @@ std::optional<Step> read_step(Side& side, Ref output, bool rounded) {
 
 namespace {
 
-/// Whether shifts cancel that round what they are added to, beside a value whose elements are of size 1: they take more than half of the
-/// digits of the type. (x + 12582912) − 12582912 makes whole numbers of a float32.
+/// Whether cancelling shifts round their operand, for a value whose elements are of size 1: the shifts take more than half of the digits of
+/// the type. (x + 12582912) − 12582912 rounds a float32 to integers.
 bool rounds_its_operand(const Lane& lane, DataType type) {
   const long double largest = std::ldexp(1.0L, (fraction_bits(type) + 1) / 2 + 2);
   return lane.magnitude > largest * std::max(std::abs(lane.factor), std::abs(lane.shift));
@@ -157,7 +158,7 @@ bool rounds_its_operand(const Lane& lane, DataType type) {
 std::optional<Composed> compose(const Steps& steps, Axis axis, int64_t channels, int64_t rank, DataType type) {
   Composed out{std::vector<Lane>(as_size(channels)), static_cast<int64_t>(steps.size()), 0};
   for (const Step& step : steps) {
-    // Ranks above 1 grow a value unless its own rank is known to be enough.
+    // Ranks above 1 enlarge a value unless its own rank is known to be enough.
     if (step.constant_rank > std::max<int64_t>(rank, 1)) return std::nullopt;
     out.roundings += step.roundings;
     const bool one_for_all = step.lanes.size() == 1;

@@ -1,5 +1,5 @@
-// Values that are computed by other nodes in the two models, but by the same formula: an operator and the nodes that it was written as, or
-// operands in another order.
+// Compares values that the two models compute by different nodes but by the same formula: an operator and its decomposition, or operands in
+// a different order.
 
 #include <algorithm>
 #include <array>
@@ -27,15 +27,15 @@
 namespace relayout::proof {
 namespace {
 
-/// Roundings in which numbers of two spellings may differ: 1 / √2 divided by or multiplied with, and each as it is stored.
+/// Roundings by which numbers of two spellings may differ: division or multiplication by 1 / √2, and each as it is stored.
 constexpr double kRoundings = 4;
 
-/// How two formulas are compared.
+/// Rules for the comparison of two formulas.
 struct Reading {
-  bool by_name = true;         ///< values that both models have are not looked into
-  bool is_strict = true;       ///< only what may well be the same is paired, else whatever fits
-  bool takes_uniform = false;  ///< constants whose elements are all the same are numbers
-  bool may_differ = false;     ///< numbers may differ, and are told
+  bool by_name = true;         ///< reading stops at values that both models have by name
+  bool is_strict = true;       ///< only values that may well be the same are paired, else any that fit
+  bool takes_uniform = false;  ///< constants whose elements are all equal count as numbers
+  bool may_differ = false;     ///< numbers may differ, which is reported
 };
 constexpr std::array<Reading, 7> kReadings = {{{.by_name = true},
                                                {.by_name = false},
@@ -49,7 +49,7 @@ double tolerance_of(DataType type) {
   return kRoundings * std::ldexp(0.5, -fraction_bits(type));
 }
 
-/// Whether two formulas of one node each have the same operator and numbers that stand in the files: none was spelled in another way.
+/// Whether two formulas of one node each have the same operator and stored numbers, so that neither is a different spelling.
 bool are_spelled_alike(const Sides& sides, const Formula& a, const Formula& b) {
   const auto are_stored = [](const Side& side, const Formula& formula) {
     return std::ranges::all_of(formula.numbers, [&](Ref number) { return side.stored(number) != nullptr; });
@@ -99,7 +99,7 @@ void accept_formulas(const Sides& sides, const Claim& claim, const Formula& a, c
   }
 }
 
-/// Whether the two nodes have operands of the same kind in the same order, as far as can be seen from here.
+/// Whether the two nodes have operands of the same kind in the same order, judged by the producers of the operands alone.
 bool have_like_operands(Sides& sides, const Claim& claim) {
   const Node &a = *claim.a.value->producer(), &b = *claim.b.value->producer();
   if (a.inputs().size() != b.inputs().size()) return false;
@@ -141,7 +141,7 @@ bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& l
     const auto a = read(sides.a, sides.shapes_a, claim.a, sides.b.model(), reading);
     const auto b = read(sides.b, sides.shapes_b, claim.b, sides.a.model(), reading);
     if (!a || !b || (a->nodes.empty() && b->nodes.empty())) continue;
-    // Of two single nodes there is nothing to read but the order of their operands.
+    // Two single nodes can differ only in the order of their operands.
     const bool is_plain = a->nodes.empty() || b->nodes.empty() || (a->nodes.size() == 1 && b->nodes.size() == 1);
     if (!reading.is_strict && (strictly || is_plain)) continue;
     if (const auto found = match(sides, *a, *b, are_spelled_alike(sides, *a, *b) ? 0 : tolerance, reading)) {

@@ -1,4 +1,4 @@
-// Values that both models compute of the same boolean values, by other operators: the same where their truth tables are.
+// Compares values that the models compute by different operators from the same boolean values: they are equal if their truth tables are.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -22,14 +22,14 @@
 namespace relayout::proof {
 namespace {
 
-/// Bit i is what an expression is where bit k of i is what its operand k is.
+/// Truth table: bit i is the value of an expression if operand k has the value of bit k of i.
 using Truth = uint64_t;
 constexpr std::size_t kMostOperands = 6;
 constexpr int kMostNodes = 64;
 constexpr std::array<Truth, kMostOperands> kOperands = {0xAAAAAAAAAAAAAAAA, 0xCCCCCCCCCCCCCCCC, 0xF0F0F0F0F0F0F0F0,
                                                         0xFF00FF00FF00FF00, 0xFFFF0000FFFF0000, 0xFFFFFFFF00000000};
 
-/// An expression of boolean values, as one model computes it.
+/// An expression of boolean values in one model.
 struct Expression {
   Ref result;
   std::vector<Ref> operands;
@@ -40,7 +40,7 @@ struct Expression {
 /// Reads one side's expressions of And, Or, Xor, Not, Equal and Where of booleans.
 class ExpressionReader {
  public:
-  /// Values that have a name of `other` are operands, except the one that is read; nullptr: none.
+  /// Values with the name of a computed value of `other` are operands, except the value that is read; nullptr: none.
   ExpressionReader(Side& side, const Graph* other) : side_(side), other_(other) {}
 
   [[nodiscard]] std::optional<Expression> read(Ref ref) {
@@ -49,7 +49,7 @@ class ExpressionReader {
     return out_;
   }
 
-  /// The kind of a value of the expression, with its operands in the order of `operands`.
+  /// The truth table of a value of the expression; operand k is `operands[k]`.
   [[nodiscard]] Truth truth_of(Ref ref, const std::vector<Ref>& operands) {
     ref = side_.resolve(ref);
     const auto known = truths_.find(ref);
@@ -79,7 +79,7 @@ class ExpressionReader {
     }
   }
 
-  /// A single boolean without dims: with some, it may give the result its own.
+  /// The value of a constant boolean without dims. Dims could enlarge the result.
   [[nodiscard]] std::optional<bool> constant(Ref ref) {
     const auto found = side_.constant(ref);
     if (!found || found->type != DataType::boolean || !found->dims.empty()) return std::nullopt;
@@ -88,7 +88,7 @@ class ExpressionReader {
 
   [[nodiscard]] bool is_expression(Ref ref) {
     const Node* const node = ref.value->producer();
-    // Before opset 7 operands were broadcast by attributes.
+    // Before opset 7, operands were broadcast by attributes.
     if (node == nullptr || !node->domain().empty() || node->opset() < 7 || ref.value->output_index() != 0) return false;
     const Predicate predicate = predicate_of(*node);
     if (predicate >= Predicate::logical_and || is_identity(side_, ref)) return true;
@@ -131,7 +131,7 @@ class ExpressionReader {
   std::unordered_map<Ref, Truth, RefHash> truths_;
 };
 
-/// How sure it is that an operand of one model is one of the other's: the first that pairs all counts.
+/// Whether an operand of one model is surely one of the other: the same constant, input or name.
 bool may_be_same(Sides& sides, Ref a, Ref b) {
   const auto of_a = sides.a.constant(a), of_b = sides.b.constant(b);
   if (of_a || of_b) {
@@ -143,7 +143,7 @@ bool may_be_same(Sides& sides, Ref a, Ref b) {
   return a.value->name() == b.value->name();
 }
 
-/// The operands of b in the order of a's: those that are surely the same, then those of one operator.
+/// The operands of b in the order of a's: first those that are surely the same, then those with the same operator.
 std::optional<std::vector<Ref>> paired(Sides& sides, const std::vector<Ref>& of_a, std::vector<Ref> of_b) {
   if (of_a.size() != of_b.size()) return std::nullopt;
   std::vector<Ref> out(of_a.size());
@@ -170,7 +170,7 @@ bool examine_booleans(Sides& sides, const Claim& claim, Look& look) {
     ExpressionReader reader_a(sides.a, by_name ? &sides.b.model().graph() : nullptr);
     ExpressionReader reader_b(sides.b, by_name ? &sides.a.model().graph() : nullptr);
     const auto a = reader_a.read(claim.a), b = a ? reader_b.read(claim.b) : std::nullopt;
-    // Of two single nodes of one operator there is nothing to read but the order of their operands.
+    // With fewer than two nodes in all, there are no two spellings to compare.
     if (!b || a->nodes.size() + b->nodes.size() < 2 || a->operands.empty()) continue;
     const auto operands = paired(sides, a->operands, b->operands);
     if (!operands || reader_a.truth_of(a->result, a->operands) != reader_b.truth_of(b->result, *operands)) continue;

@@ -1,4 +1,4 @@
-// What a Transpose permutes, and pairs of Transposes that cancel.
+// Reads the permutation of a Transpose and finds pairs of Transposes that cancel.
 
 #include "proof/cancelling_transposes.h"
 

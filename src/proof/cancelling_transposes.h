@@ -7,10 +7,10 @@
 
 namespace relayout::proof {
 
-/// `perm` of a Transpose where it is written out and does not come from the caller of an unknown function; else empty.
+/// `perm` of a Transpose if it is written out and does not come from the caller of an unknown function; else empty.
 [[nodiscard]] std::vector<int64_t> written_permutation(const Node& node, const Call* call);
 
-/// The value that a Transpose of a Transpose gives back unchanged, the two nodes appended to `nodes`; nothing when `ref` is made otherwise.
+/// The value upstream of two Transposes that cancel, with the two nodes appended to `nodes`; empty if another kind of node produces `ref`.
 [[nodiscard]] Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes);
 
 }  // namespace relayout::proof

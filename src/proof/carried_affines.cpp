@@ -1,4 +1,4 @@
-// Claims with affines: they are carried upstream until a linear operator accounts for them, in weight and bias, or nothing does.
+// Examines claims with affines: they are carried upstream until a linear operator absorbs them in weight and bias, or no operator can.
 
 #include <algorithm>
 #include <cstddef>
@@ -31,9 +31,9 @@
 namespace relayout::proof {
 namespace {
 
-/// Affines that are collected between two other nodes; more are not followed.
+/// Limit of affines that are collected between two other nodes.
 constexpr std::size_t kMostSteps = 256;
-/// Places where both sides have the same name that are tried.
+/// Limit of tried meeting points with the same name on both sides.
 constexpr std::size_t kMostMeetings = 8;
 
 std::size_t lanes_of(const Steps& steps) {
@@ -48,21 +48,21 @@ std::string labels_of(const Steps& steps) {
   return steps.size() > 3 ? out + " and " + std::to_string(steps.size() - 3) + " more" : out;
 }
 
-/// How much of what stands in front is taken to be folded: the first links of either side's chain.
+/// Number of links of either side's chain upstream that are assumed to be folded.
 struct Candidate {
   std::size_t of_a = 0, of_b = 0;
   bool operator==(const Candidate&) const = default;
 };
 
-/// Two linear operators and what is around them.
+/// Two linear operators with the affines around them.
 struct Pair {
   Linear a, b;
   Chain front_a, front_b;
   Composed behind_a, behind_b;
-  bool is_product = false;  ///< spelled by different operators, see product.h
+  bool is_product = false;  ///< spelled by different operators, see product_spellings.h
 };
 
-/// Candidate meeting points of two chains: equal names, the operators themselves, below all differences, both ends.
+/// Candidate meeting points of two chains: equal names, the operators themselves, upstream of all differences, both ends.
 std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   const Chain& a = pair.front_a;
   const Chain& b = pair.front_b;
@@ -91,7 +91,7 @@ std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   } else {
     add({0, 0});
   }
-  // Both sides must pass the same operators on the way up.
+  // Both sides must pass the same operators on the way upstream.
   std::erase_if(out, [&](const Candidate& candidate) {
     const auto passed = [](const Chain& chain, std::size_t count) {
       std::vector<const Link*> links;
@@ -118,10 +118,10 @@ std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   return out;
 }
 
-/// Whether a claim, and what it rests on for some levels upstream, shows nothing wrong. Operators that may be read in several ways end it.
+/// Whether a claim, and those that it depends on for some levels upstream, show no issue. The search ends at ambiguous operators.
 bool leads_on(Sides& sides, Claim first) {
   constexpr int kMostLevels = 8;
-  constexpr std::size_t kMostClaims = 8;  // of one level
+  constexpr std::size_t kMostClaims = 8;  // per level
   std::vector<Claim> level = {std::move(first)};
   for (int depth = 0; depth < kMostLevels && !level.empty() && level.size() <= kMostClaims; ++depth) {
     std::vector<Claim> next;
@@ -135,8 +135,8 @@ bool leads_on(Sides& sides, Claim first) {
   return true;
 }
 
-/// Factors of 0 make several right, but not what is left upstream: there, a look at the two values should find nothing. As many affines
-/// on both sides are likelier than not.
+/// Chooses among several candidates that hold, as factors of 0 allow. For the right one, a look at the claim upstream should find no issue.
+/// Equal numbers of affines on both sides are preferred.
 Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> holding) {
   std::ranges::stable_partition(
       holding, [&](const Candidate& candidate) { return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b); });
@@ -149,7 +149,7 @@ Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> hol
   return found != holding.end() ? *found : holding.front();
 }
 
-/// Whether the affines in front are there and do nothing: factors of 1.
+/// Whether there are affines upstream and none has an effect: factors of 1, shifts of 0.
 bool changes_nothing(Sides& sides, const Pair& pair, const Candidate& candidate) {
   const auto front_a = compose_front(sides.a, sides.shapes_a, pair.front_a, candidate.of_a, pair.a);
   const auto front_b = compose_front(sides.b, sides.shapes_b, pair.front_b, candidate.of_b, pair.b);
@@ -169,7 +169,7 @@ Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candid
   }
   const Around around_a{pair.behind_a, *front_a};
   const Around around_b{pair.behind_b, *front_b};
-  // Nothing around either: then nothing may have been rounded.
+  // Without affines around either operator, rounding cannot explain a difference.
   const bool is_bare = around_a.steps() + around_b.steps() == 0;
   if (is_bare && !thorough && !pair.is_product) {
     const auto found = sides.tensor_difference(pair.a.weight_value, pair.b.weight_value);
@@ -183,7 +183,7 @@ Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candid
   return sides.folds.recompute(pair.a, around_a, pair.b, around_b, thorough);
 }
 
-/// All of the two operators but their operands; read_product() has looked at those of products.
+/// Compares the two operators except for their operands. read_product() has checked the operators of products.
 void compare_operators(Sides& sides, const Claim& claim, const Pair& pair, Look& look) {
   if (!pair.is_product) return compare_heads(sides, claim, pair.a.kind == Linear::Kind::gemm ? "beta" : "", look);
   look.nodes_a.push_back(pair.a.node);
@@ -251,7 +251,7 @@ bool keeps_constants(Sides& sides, const Pair& pair) {
   return same(pair.a.weight_value, pair.b.weight_value) && same(pair.a.bias_value, pair.b.bias_value);
 }
 
-/// Fault of the fold into the operator of b.
+/// Notes the error of the fold into the operator of b.
 void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Step>& absorbed, const Recomputed& found, Look& look) {
   const std::string fold = absorbed.empty() ? "the previous tensor" : "the fold of " + labels_of(absorbed) + " recomputed";
   const Node& node = sides.b.in_file(*pair.b.node);
@@ -277,7 +277,7 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
   }
 }
 
-/// The affines of both models around the operators one by one, where both have the same ones; none otherwise.
+/// Pairs the affines around the operators one by one if both models have the same ones; else empty.
 std::vector<std::pair<const Step*, const Step*>> counterparts(const Claim& claim, const Pair& pair, const Candidate& candidate) {
   const auto steps_of = [](const Steps& behind, const Chain& front, std::size_t count) {
     std::vector<const Step*> out;
@@ -295,7 +295,7 @@ std::vector<std::pair<const Step*, const Step*>> counterparts(const Claim& claim
   return out;
 }
 
-/// Nothing was folded: both models have the same affines, and what differs are their constants and attributes, or those of the operators.
+/// Notes differences of constants and attributes if nothing was folded: both models have the same affines.
 void note_changed_constants(Sides& sides, const Pair& pair, const std::vector<std::pair<const Step*, const Step*>>& steps, Look& look) {
   const auto compare = [&](Ref a, Ref b, const Node& reader) {
     if (a && b) compare_tensors(sides, {a, b, {}, {}, {}, {}, &reader}, look, sides.b.stored(b));
@@ -324,14 +324,14 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   const std::size_t told = look.issues.size();
   if (!unfolded.empty() && has_bias_alike) note_changed_constants(sides, pair, unfolded, look);
   if (look.issues.size() > told) {
-    // Each constant that differs has been named.
+    // Each different constant has been named.
   } else if (!absorbed.empty() && keeps_constants(sides, pair)) {
     const std::string what = "is gone, and weight " + quote(pair.b.weight_value.value->name()) + " is as it was";
     for (const Step& step : absorbed) look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_removed, *step.node, true, what));
   } else {
     note_wrong_fold(sides, pair, absorbed, found, look);
   }
-  // Written down; from here on as if it were right.
+  // The issues are recorded; from here on the fold counts as right.
   std::vector<Issue> issues = std::move(look.issues);
   accept_fold(sides, claim, pair, candidate, 0, look);
   look.issues = std::move(issues);
@@ -341,7 +341,7 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   std::erase_if(look.equal_nodes, [&](const auto& nodes) { return nodes.second == pair.b.node; });
 }
 
-/// Reads what stands in front of both operators.
+/// Reads the chains upstream of both operators.
 void read_fronts(Sides& sides, const Claim& claim, Transposes transposes, Pair& pair) {
   pair.front_a = pair.front_b = {};
   if (claim.is_flat) {
@@ -352,7 +352,7 @@ void read_fronts(Sides& sides, const Claim& claim, Transposes transposes, Pair& 
     pair.front_b = chain_in_front(sides.b, pair.b.data, true, transposes);
   }
   for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
-    // Counted only: what is too much shows with the next claim.
+    // Only counts here; an excess is noticed at the next claim.
     for (const Link& link : chain->links) (void)sides.spend(link.step ? link.step->lanes.size() : 0);
   }
 }
@@ -362,11 +362,11 @@ bool has_paired_transposes(const Pair& pair) {
   return std::ranges::any_of(pair.front_a.links, stands_for_more) || std::ranges::any_of(pair.front_b.links, stands_for_more);
 }
 
-/// Tries where the two chains may meet, and accepts the fold that the weights show.
+/// Tries the points where the two chains may meet, and accepts the fold that the weights show.
 bool accept_any(Sides& sides, const Claim& claim, const Pair& pair, const std::vector<Candidate>& tried, bool is_same_operator,
                 Look& look) {
   std::vector<Candidate> exact, near;
-  std::vector<double> distances;  // of the near ones
+  std::vector<double> distances;  // of the near candidates
   for (const Candidate& candidate : tried) {
     if (is_same_operator && !changes_nothing(sides, pair, candidate)) continue;
     const Recomputed found = try_candidate(sides, pair, candidate, false);
@@ -392,7 +392,7 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   }
   if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
   read_fronts(sides, claim, Transposes::paired, pair);
-  // A node that is gone may have changed nothing: factors of 1.
+  // A removed node may have had no effect: factors of 1.
   if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
   const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank, pair.a.weight.type);
   const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank, pair.b.weight.type);
@@ -402,7 +402,7 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   const std::vector<Candidate> tried = candidates(sides, pair);
   if (accept_any(sides, claim, pair, tried, is_same_operator, look)) return true;
   if (has_paired_transposes(pair)) {
-    // An affine that is gone leaves the two Transposes around it side by side.
+    // The removal of an affine leaves the two Transposes around it adjacent.
     Pair apart = pair;
     read_fronts(sides, claim, Transposes::single, apart);
     if (accept_any(sides, claim, apart, candidates(sides, apart), is_same_operator, look)) return true;
@@ -440,10 +440,10 @@ bool pass(Sides& sides, const Claim& claim, Look& look) {
   return true;
 }
 
-/// The affines collected on the way have no linear operator to be part of.
+/// Reports affines that no linear operator absorbed.
 void give_up(Sides& sides, const Claim& claim, Look& look) {
   if (!claim.has_passed) {
-    // Nothing of it has been settled: the nodes at the top simply differ.
+    // No part of the claim is settled: the nodes at the top simply differ.
     const Claim top{claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader};
     look = Look();
     const Node* const a = top.a.value->producer();
@@ -488,7 +488,6 @@ bool examine_linear(Sides& sides, const Claim& claim, Look& look) {
   return examine_pair(sides, claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}}, look);
 }
 
-/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product.h.
 bool examine_product(Sides& sides, const Claim& claim, Look& look) {
   const Node* const node_a = claim.a.value->producer();
   const Node* const node_b = claim.b.value->producer();
@@ -496,8 +495,8 @@ bool examine_product(Sides& sides, const Claim& claim, Look& look) {
   auto linear_a = read_product(sides.a, sides.shapes_a, claim.a);
   auto linear_b = linear_a ? read_product(sides.b, sides.shapes_b, claim.b) : std::nullopt;
   if (!linear_a || !linear_b) return false;
-  // Gemm takes matrices: so must MatMul, unless only elements in their order are compared. Those of the result are the same when those of
-  // the data are, whatever their dims, because the last axis is as long as the weight's.
+  // Gemm takes matrices. MatMul must, too, unless only elements in row-major order are compared: then the elements of the results are equal
+  // if those of the data are, whatever their dims, because the last axis is as long as the weight's.
   const auto fits = [](Shapes& shapes, const Linear& product) {
     const auto dims = certain_dims(shapes, product.data);
     return dims && !dims->empty() && dims->back() == product.inputs && (dims->size() == 2 || !product.node->is("Gemm"));

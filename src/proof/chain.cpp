@@ -1,4 +1,4 @@
-// The nodes between a linear operator's data operand and the next one upstream: affines, and operators that affines may pass.
+// Reads the nodes between a linear operator's data operand and the next one upstream: affines, and operators that affines may pass.
 #include "proof/chain.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kLongestChain = 64;
 
-/// Whether nothing in front makes the data operand larger: a constant of more dims, or more channels than the one it meets.
+/// Whether a step does not enlarge the data operand, by a constant of more dims or of more channels than its own operand.
 bool keeps_shape(Shapes& shapes, const Step& step, int64_t data_rank, bool is_direct) {
   if (step.constant_rank == 0) return true;
   const auto dims = shapes.of(step.input);

@@ -14,35 +14,35 @@
 
 namespace relayout::proof {
 
-/// Lanes of affines that are held at a time: graphs made to exhaust memory or patience are given up.
+/// Limit of the lanes of affines in memory at a time. It stops graphs designed to exhaust memory or patience.
 inline constexpr std::size_t kMostLanes = std::size_t{1} << 20U;
 
-/// The nodes upstream of a linear operator: affines, and operators that an affine may pass.
+/// A node upstream of a linear operator: an affine, or an operator that an affine may pass.
 struct Link {
   std::optional<Step> step;
   const Node* node = nullptr;
   Ref output;
-  bool is_identity = false;  ///< hands on what it reads, or is a call that was entered
+  bool is_identity = false;  ///< passes on its operand, or is a call that was entered
   bool is_call = false;
-  std::vector<const Node*> others;  ///< further nodes that it stands for
+  std::vector<const Node*> others;  ///< further nodes of this link
 };
 struct Chain {
   std::vector<Ref> values;  ///< from the operator's data operand on; link i leads from value i + 1 to value i
   std::vector<Link> links;
-  /// Affines from link `first` on.
+  /// The number of affines from link `first` on.
   [[nodiscard]] std::ptrdiff_t steps(std::size_t first = 0) const {
     return std::count_if(links.begin() + static_cast<std::ptrdiff_t>(first), links.end(),
                          [](const Link& link) { return link.step.has_value(); });
   }
 };
 
-/// Whether two Transposes that undo each other are one link, so that nothing meets between the two, or a link each.
+/// Whether two Transposes that cancel are one link, so that the chains cannot meet between the two, or a link each.
 enum class Transposes : uint8_t { paired, single };
 
-/// The chain from a linear operator's data operand upstream, as far as an affine may pass. `rounded`: see read_step().
+/// The chain from a linear operator's data operand upstream, up to an operator that no affine may pass. `rounded`: see read_step().
 [[nodiscard]] Chain chain_in_front(Side& side, Ref data, bool rounded, Transposes transposes);
 
-/// The affines among the first `count` links as one affine of the data operand; nothing when one of them cannot become that.
+/// Composes the affines among the first `count` links into one affine of the data operand; empty if one of them cannot become that.
 [[nodiscard]] std::optional<Composed> compose_front(Side& side, Shapes& shapes, const Chain& chain, std::size_t count,
                                                     const Linear& linear);
 

@@ -1,4 +1,4 @@
-// Comparisons with exchanged operands: the same where they ask the same question.
+// Compares comparisons whose operands are exchanged: a < b is b > a.
 #include <cstddef>
 
 #include "ops/op.h"
@@ -12,7 +12,7 @@
 namespace relayout::proof {
 namespace {
 
-/// Comparisons broadcast by attributes before this version.
+/// Before this version, comparisons broadcast by attributes.
 constexpr int kComparing = 7;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One look at a claim without affines: constants, inputs, nodes of the same operator, nodes that one model does without. A claim that fails
-// is described where the two models meet again, so that one wrong node shows as one.
+// Examines a claim without affines: constants, inputs, nodes of the same operator, nodes that only one model has. The issue of a claim that
+// fails is placed where the two models meet again, so that one wrong node gives one issue.
 
 #include "proof/examine.h"
 
@@ -37,14 +37,14 @@
 namespace relayout::proof {
 namespace {
 
-/// Two nodes that make random values must stay two.
+/// Whether a node produces random values: two such nodes must stay two.
 bool is_random(const Node& node, bool is_call) {
   if (!node.domain().empty()) return !is_call;
   if (node.op_type() == "Dropout") return node.opset() >= 12;
   return has_trait(node, Trait::random) && node.attribute("seed") == nullptr;
 }
 
-/// Whether the same ones of their outputs have a name.
+/// Whether both nodes leave out the same outputs.
 bool makes_same_outputs(const Node& a, const Node& b) {
   const auto is_made = [](const Value* output) { return output != nullptr; };
   const auto trimmed = [&](std::span<Value* const> outputs) {
@@ -54,8 +54,8 @@ bool makes_same_outputs(const Node& a, const Node& b) {
   return std::ranges::equal(trimmed(a.outputs()), trimmed(b.outputs()), {}, is_made, is_made);
 }
 
-/// Weight and bias of a linear operator are called so. The axes and dims of a node that reshapes are no numbers that one computes with:
-/// other ones show in the dims of its result.
+/// Names the weight and bias of a linear operator. Axes and dims of a reshaping node are not computed with: differences show in the dims of
+/// its result.
 Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
   if (reader == nullptr) return Unexplained::Kind::tensor;
   if (is_reshaping(*reader) && reader->input(0) != &value) return Unexplained::Kind::operand;
@@ -84,7 +84,7 @@ bool examine_leaves(Sides& sides, const Claim& claim, Look& look) {
   return true;
 }
 
-/// Whether both nodes read the same constants behind their first operand and have other attributes: no fold changes these alone.
+/// Whether both nodes have the same constants after their first operand but different attributes. No fold changes attributes alone.
 bool differs_by_attributes(Sides& sides, const Claim& claim) {
   const std::size_t inputs = claim.a.value->producer()->inputs().size();
   if (inputs != claim.b.value->producer()->inputs().size()) return false;
@@ -110,7 +110,7 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     const Node* const node_a = claim.a.value->producer();
     const Node* const node_b = claim.b.value->producer();
     bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
-    // One that does nothing is not the other model's that does, nor one of two in a row the other model's only one.
+    // An identity does not correspond to a node with an effect, nor to an identity with other outputs.
     const bool hands_on = same && is_identity(sides.a, claim.a);
     same = same && hands_on == is_identity(sides.b, claim.b) && (!hands_on || makes_same_outputs(*node_a, *node_b));
     if (same && examine_reordered(sides, claim, look)) return;
@@ -118,11 +118,11 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     const bool both_reshape = node_a != nullptr && node_b != nullptr && is_reshaping(*node_a) && is_reshaping(*node_b);
     if (both_reshape && examine_reshaped(sides, claim, look)) return;
     if (!same && examine_product(sides, claim, look)) return;
-    // Of Shape and its kin the operand matters by its dims alone, which are in the result.
+    // Shape and similar operators depend on the dims of their operand alone, which are in the result.
     const bool is_shape = same && traits_of(*node_b).reads(0) != Reads::elements;
     const bool is_constant = (!same || is_shape) && sides.a.constant(claim.a) && sides.b.constant(claim.b);
     if (is_constant) return compare_tensors(sides, claim, look, nullptr);
-    // A call is one formula before it is looked into.
+    // A call is compared as one formula before it is entered.
     const bool is_call = !same && (sides.a.entered(claim.a) || sides.b.entered(claim.b));
     if (is_call && examine_arithmetic(sides, claim, true, look)) return;
     if (!same && step_down(sides, claim, look)) continue;
@@ -145,7 +145,7 @@ void examine_bodies(Sides& sides, const Claim& claim, Look& look) {
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();
   if (a.subgraphs().size() == b.subgraphs().size()) {
-    // Graphs stand in the order of the attributes, which need not be the same.
+    // Graphs are in the order of the attributes, which may differ.
     const auto names = [](const Node& node) {
       std::vector<std::string> out;
       for (const auto& attribute : node.message().attribute()) {
@@ -181,7 +181,7 @@ Look examine(Sides& sides, Claim claim) {
   } else if (claim.is_plain()) {
     examine_plain(sides, claim, look);
     if (look.issues.empty()) return look;
-    // Perhaps the elements are the same all the same: counted or written in another way, behind a Reshape that only one model has.
+    // The elements may still be the same: counted or written differently, or downstream of a Reshape that only one model has.
     Look other;
     const bool is_same = examine_positions(sides, claim, other) || examine_booleans(sides, claim, other) ||
                          examine_comparison(sides, claim, other) || examine_limits(sides, claim, other) ||
@@ -195,7 +195,7 @@ Look examine(Sides& sides, Claim claim) {
 
 namespace {
 
-/// Whether the first model has a constant of the second one as it is, under its name: then it did not change, another node reads it.
+/// Whether the first model has a constant of the second model unchanged under the same name. Then another node reads it.
 bool is_there_under_its_name(Sides& sides, const Claim& claim, const Value& constant) {
   const Value* const named = claim.a.value->graph().find(constant.name());
   const Ref same{named, claim.a.call};
@@ -220,7 +220,7 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
     look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
     return;
   }
-  // Behind a Transpose the constant goes on under its old name.
+  // The output of a Transpose keeps the old name of the constant.
   const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");
   const std::string& name = (leaf != nullptr && !is_moved ? leaf : claim.b.value)->name();
   const auto kind = kind_of_operand(claim.reader, *claim.b.value);
@@ -248,7 +248,7 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
       const std::string& was = claim.a.value->name();
       issue.what.text = std::string(what) + quote(name) + " " + forms_text(*a, *b) + (was == name ? "" : " (" + quote(was) + ")");
       name_types(*a, *b, issue.what);
-      // Of commutative operators whose operands all changed their type, another constant may stand here: names tell.
+      // If all operands of a commutative operator changed their type, this may be a different constant. The names decide.
       const bool is_widened = memory_size(a->type) < memory_size(b->type);
       const bool is_same_one = is_widened ? name.ends_with(was) : kind == Unexplained::Kind::tensor && name.starts_with(was);
       const auto beyond = is_same_one ? difference_beyond_rounding(*a, *b) : std::nullopt;
@@ -299,8 +299,8 @@ bool step_down(Sides& sides, Claim& claim, Look& look) {
   return false;
 }
 
-/// A number among a node's attributes is a constant of the node: how far it is from the other's, as of a tensor with one element. Sizes,
-/// axes and words are none.
+/// Measures a floating-point attribute like a constant with one element: its distance from that of the other node. Sizes, axes and texts
+/// are not measured.
 void measure_number(const Node& a, const Node& b, std::string_view name, Unexplained& entry) {
   const onnx::AttributeProto *const in_a = a.attribute(name), *const in_b = b.attribute(name);
   const auto is_number = [](const onnx::AttributeProto* attribute) {
@@ -372,7 +372,7 @@ void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look&
                                           of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
                                                : "has lost its operand " + quote(of_a.value->name())));
     } else if (sides.a.stored(of_a) != nullptr && sides.b.stored(of_b) != nullptr) {
-      // Looked at here, so that another reading of the whole node can be tried when they differ.
+      // Examined here, so that another reading of the whole node can be tried if they differ.
       (void)examine_leaves(sides, operand, look);
     } else {
       look.claims.push_back(std::move(operand));
@@ -395,7 +395,6 @@ void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& 
   }
 }
 
-/// The operators differ, and nothing accounts for it. Where the models meet again decides what is called added or removed.
 void resynchronize(Sides& sides, const Claim& claim, Look& look) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
@@ -405,10 +404,10 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
     const Node* const made_a = of_a.value->producer();
     const Node* const made_b = of_b.value->producer();
     if (made_a == nullptr || made_b == nullptr) return sides.same_input(*of_a.value, *of_b.value);
-    // The models do not meet again at an operator that makes a weight in one of them.
+    // An operator that computes a weight in one of the models is no meeting point.
     return same_operator(*made_a, *made_b) && sides.a.constant(of_a).has_value() == sides.b.constant(of_b).has_value();
   };
-  // A Cast that one model has alone replaces nothing: what it reads is the other one's value.
+  // A Cast that only one model has replaces no node: its operand is the value of the other model.
   const bool is_cast_added = (a != nullptr && a->is("Cast")) != (b != nullptr && b->is("Cast"));
   const auto is_replaced = [&](bool by_name) {
     return !is_cast_added && a != nullptr && b != nullptr && meets(sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), by_name);

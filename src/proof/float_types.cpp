@@ -16,7 +16,7 @@
 namespace relayout::proof {
 namespace {
 
-/// Bits behind the point, and the exponent of the smallest normal number.
+/// Fraction bits, and the exponent of the smallest normal number.
 struct Precision {
   int fraction, least;
 };

@@ -7,17 +7,17 @@
 
 namespace relayout::proof {
 
-/// Whether folds know the type: float32, float64, float16, bfloat16.
+/// Whether folds support the type: float32, float64, float16, bfloat16.
 [[nodiscard]] bool is_real(DataType type) noexcept;
-/// Distance of the neighbours of a stored value on the side away from zero. Infinity for what is not finite.
+/// Distance of a stored value from its neighbour on the side away from zero; infinity for values that are not finite.
 [[nodiscard]] double ulp(double value, DataType type) noexcept;
-/// Distance of a stored value and its neighbour on the side of `other`: half an ulp() below a power of two.
+/// Distance of a stored value from its neighbour on the side of `other`: half an ulp() below a power of two.
 [[nodiscard]] double spacing(double value, long double other, DataType type) noexcept;
-/// Bits behind the point: 23 of float32.
+/// Fraction bits: 23 for float32.
 [[nodiscard]] int fraction_bits(DataType type) noexcept;
 /// Elements of a tensor of a real type.
 [[nodiscard]] std::vector<double> to_doubles(const Tensor& tensor);
-/// The same for dense elements in memory.
+/// Widens dense elements in memory.
 void to_doubles(DataType type, const std::byte* elements, std::size_t count, double* out);
 
 }  // namespace relayout::proof

@@ -1,4 +1,4 @@
-// Reads how a value is computed from values upstream, in one form for all spellings, so that an operator and the nodes that it stands for
+// Reads the formula of a value over values upstream, in one form for all spellings, so that an operator and the nodes that it stands for
 // can be compared.
 
 #include "proof/formula.h"
@@ -30,16 +30,16 @@
 namespace relayout::proof {
 namespace {
 
-/// Formulas are read up to this depth and number of atoms; what lies further upstream is taken as it is.
+/// Limits of the depth and the number of atoms of a formula. Values further upstream are leaves.
 constexpr int kDeepest = 48;
 constexpr std::size_t kMostAtoms = 128;
-/// Elements of a constant that is looked at for whether they are all the same.
+/// Limit of the elements of a constant that is tested for equal elements.
 constexpr int64_t kMostUniform = 1 << 16;
 
 /// Functions of one operand without attributes.
 constexpr auto kFunctions = std::to_array<std::string_view>({"Erf", "Exp", "Log", "Sigmoid", "Softplus", "Tanh"});
 
-/// A permutation that exchanges the last two axes and leaves the others.
+/// Whether a permutation exchanges the last two axes and keeps the others.
 bool is_matrix_transposition(const std::vector<int64_t>& permutation) {
   const auto rank = std::ssize(permutation);
   for (std::ptrdiff_t i = 0; i < rank; ++i) {
@@ -50,11 +50,11 @@ bool is_matrix_transposition(const std::vector<int64_t>& permutation) {
 }
 
 bool is_arithmetic(const Node& node) {
-  // Before opset 7 operands were broadcast by attributes.
+  // Before opset 7, operands were broadcast by attributes.
   return node.domain().empty() && node.opset() >= 7;
 }
 
-/// Axes counted from the last, as text; empty when they are not certain.
+/// Axes counted from the last, as text; empty if they are not certain.
 std::string axes_text(Shapes& shapes, std::vector<int64_t> axes, Ref of) {
   const auto dims = shapes.of(of);
   for (int64_t& axis : axes) {
@@ -67,7 +67,7 @@ std::string axes_text(Shapes& shapes, std::vector<int64_t> axes, Ref of) {
   return out;
 }
 
-/// Whether a constant of these dims makes the value that it meets no larger.
+/// Whether a constant of these dims does not enlarge the other operand.
 bool fits_into(Shapes& shapes, const Dims& constant, Ref other) {
   if (constant.empty()) return true;
   const auto dims = other ? shapes.of(other) : std::nullopt;
@@ -133,7 +133,7 @@ Sum FormulaReader::value_of_node(Ref ref) {
     Sum found = value_of(*inside);
     const bool is_one = found.constant == 0 && found.terms.size() == 1 && found.terms[0].factors.size() == 1;
     const Atom* const atom = is_one ? &formula_.atoms[found.terms[0].factors[0].atom] : nullptr;
-    // No arithmetic, but another operator within the call: the comparison of the two calls decides on it.
+    // The call has no arithmetic, only another operator inside. The comparison of the two calls decides on it.
     const bool is_inner = atom != nullptr && atom->kind == Atom::Kind::leaf && atom->origin.call != ref.call && atom->origin == *inside;
     if (!is_inner) return found;
   }
@@ -180,7 +180,7 @@ FormulaReader::Terms FormulaReader::function_of(Ref ref) {
   return sums_.function(std::move(name), {value_of(side_.operand(ref, 0))});
 }
 
-/// The definitions of the ONNX specification.
+/// Composed operators by the definitions of the ONNX specification.
 FormulaReader::Terms FormulaReader::composition(Ref ref) {
   const Node& node = *ref.value->producer();
   const bool is_known = node.is("Gelu") || node.is("HardSwish") || node.is("Mish") || node.is("Swish");
@@ -231,7 +231,7 @@ FormulaReader::Terms FormulaReader::mean_of(Ref ref) {
   return sums_.function("ReduceMean" + text, {value_of(side_.operand(ref, 0))});
 }
 
-/// Products of matrices that are both computed; transpositions and factors in front of either are parts of the product.
+/// Reads products of two computed matrices. Transpositions and factors upstream of either are parts of the product.
 FormulaReader::Terms FormulaReader::matrix_product(Ref ref) {
   const Node& node = *ref.value->producer();
   const bool is_fused = node.op_type() == "FusedMatMul" && node.domain() == kMicrosoftDomain;

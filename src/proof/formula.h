@@ -15,23 +15,23 @@ struct Formula {
   Sum value;
   std::vector<Atom> atoms;
   std::vector<const Node*> nodes;  ///< that it was read from
-  std::vector<Ref> numbers;        ///< constants that are numbers in it
+  std::vector<Ref> numbers;        ///< constants that it uses as numbers
 };
 
-/// Reads how a value is computed, each formula by a reader of its own. Operators that are compositions are read as what they compose: those
-/// that composition() knows, and those with a body (ops/composed.h).
+/// Reads the formula of a value; each formula needs its own reader. Composed operators are read as their parts: those that composition()
+/// knows, and those with a body (ops/composed.h).
 class FormulaReader {
  public:
-  /// Values of the main graph that have a name of `other` are taken as they are, except the one that is read; nullptr: none.
+  /// Values of the main graph with the name of a computed value of `other` are leaves, except the value that is read; nullptr: none.
   FormulaReader(Side& side, Shapes& shapes, const Graph* other) : side_(side), shapes_(shapes), other_(other) {}
-  /// From now on constants whose elements are all the same are numbers.
+  /// From now on, constants whose elements are all equal are numbers.
   void take_uniform_constants() { takes_uniform_ = true; }
-  /// Nothing where the value is not arithmetic of real elements, or something cancels.
+  /// Empty if the value is not arithmetic of real elements, or if something cancels.
   [[nodiscard]] std::optional<Formula> read(Ref ref);
 
  private:
   using Terms = std::optional<Sum>;
-  // Kind of a value: the first that applies.
+  // The form of a value: the first reader that applies.
   [[nodiscard]] Sum value_of(Ref ref);
   [[nodiscard]] Sum value_of_node(Ref ref);
   [[nodiscard]] Terms arithmetic(Ref ref);
@@ -42,10 +42,10 @@ class FormulaReader {
   [[nodiscard]] Terms mean_of(Ref ref);
   [[nodiscard]] Terms matrix_product(Ref ref);
 
-  /// Operand `index`; a number where it makes operand `other` no larger.
+  /// Operand `index`; as a number if it does not enlarge operand `other`.
   [[nodiscard]] Sum operand(Ref ref, std::size_t index, std::size_t other = 0);
   [[nodiscard]] std::optional<double> number(Ref ref, Ref other);
-  /// A matrix without transpositions and factors in front of it.
+  /// A matrix without the transpositions and factors upstream of it.
   struct Matrix {
     Sum value;
     bool is_transposed = false;

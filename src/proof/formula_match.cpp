@@ -1,4 +1,4 @@
-// Compares two formulas: which values of one model must be which of the other for both to be the same.
+// Compares two formulas: finds the pairs of values of both models that must be the same for the formulas to be.
 
 #include "proof/formula_match.h"
 
@@ -14,10 +14,10 @@
 namespace relayout::proof {
 namespace {
 
-/// Attempts after which two formulas are given up: sums of many terms that look alike.
+/// Limit of attempts to match two formulas; sums of many similar terms would take more.
 constexpr int kMostAttempts = 20'000;
 
-/// The leaf that a sum is, or nullptr.
+/// The leaf that a sum consists of, or nullptr.
 const Atom* leaf_of(const Formula& formula, const Sum& sum) {
   if (sum.constant != 0 || sum.terms.size() != 1 || sum.terms[0].coefficient != 1 || sum.terms[0].factors.size() != 1) return nullptr;
   const Factor& factor = sum.terms[0].factors[0];
@@ -83,7 +83,7 @@ bool Matcher::pair_up(const std::vector<Part>& a, const std::vector<Part>& b) {
 }
 
 bool Matcher::pair(Ref a, Ref b) {
-  // Of the two values themselves nothing would be shown.
+  // Pairing the two compared values themselves would show nothing.
   if (!a || !b || (a == a_.value.origin && b == b_.value.origin)) return false;
   for (const auto& [known_a, known_b] : match_.pairs) {
     if (known_a == a || known_b == b) return known_a == a && known_b == b;

@@ -9,23 +9,23 @@
 
 namespace relayout::proof {
 
-/// How alike two values must be to be taken for each other.
+/// Whether two values may be paired.
 using MayPair = std::function<bool(Ref a, Ref b)>;
 
-/// Assumptions that make two formulas one.
+/// Assumptions under which two formulas are the same.
 struct Match {
-  std::vector<RefPair> pairs;                            ///< values that must be the same then
-  std::vector<std::pair<double, double>> other_numbers;  ///< numbers that are not, of the first and the second formula
+  std::vector<RefPair> pairs;                            ///< values that must then be the same
+  std::vector<std::pair<double, double>> other_numbers;  ///< different numbers, of the first and the second formula
 };
 
-/// Pairs what two formulas are made of. Numbers are the same within `tolerance`, relative to either.
+/// Pairs the parts of two formulas. Numbers are the same within `tolerance`, relative to the larger.
 class Matcher {
  public:
   Matcher(const Formula& a, const Formula& b, double tolerance, MayPair may_pair)
       : a_(a), b_(b), tolerance_(tolerance), may_pair_(std::move(may_pair)) {}
   /// From now on numbers may differ, and are listed.
   void let_numbers_differ() { may_differ_ = true; }
-  /// Whether the formulas have one form; the first pairing that is found, in match().
+  /// Whether the formulas have one form; match() is the first pairing that is found.
   [[nodiscard]] bool run() { return same(a_.value, b_.value); }
   [[nodiscard]] const Match& match() const noexcept { return match_; }
 
@@ -35,12 +35,12 @@ class Matcher {
   [[nodiscard]] bool same(const Product& a, const Product& b);
   [[nodiscard]] bool same(const Factor& a, const Factor& b);
   [[nodiscard]] bool same_atoms(const Atom& a, const Atom& b);
-  /// All of one list with all of the other, in any order.
+  /// Pairs all parts of one list with all of the other, in any order.
   template <class Part>
   [[nodiscard]] bool pair_up(const std::vector<Part>& a, const std::vector<Part>& b);
   [[nodiscard]] bool pair(Ref a, Ref b);
   [[nodiscard]] bool same_number(double a, double b);
-  /// Tries; what did not hold leaves no trace.
+  /// Runs an attempt; a failed one leaves no trace.
   template <class Attempt>
   [[nodiscard]] bool attempt(const Attempt& attempt);
 

@@ -1,5 +1,5 @@
-// Compares what callers see of two models, graph inputs and outputs, because no proof about nodes helps who cannot call the second as the
-// first.
+// Compares the interfaces of two models, graph inputs and outputs. A proof about nodes is of no use to a caller that cannot call the second
+// model like the first.
 
 #include "proof/interface_check.h"
 
@@ -81,7 +81,7 @@ bool same_type(const Port& a, const Port& b) {
 }
 
 void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::vector<Unexplained>& out) {
-  // Outputs may be listed several times: the first of a name belongs to the first, the second to the second.
+  // An output may be listed several times. The occurrences of a name are paired in order.
   std::unordered_map<std::string_view, std::deque<std::size_t>> places;
   for (std::size_t i = 0; i < b.size(); ++i) places[b[i].value->name()].push_back(i);
   std::vector<char> met(b.size(), 0);

@@ -1,4 +1,4 @@
-// Folds that have been recomputed are not read again.
+// Caches recomputed folds, so that their weights are not read again.
 
 #include "proof/known_folds.h"
 
@@ -12,7 +12,7 @@
 namespace relayout::proof {
 namespace {
 
-/// Smaller weights are read again in less time, and in less memory, than their affines take to be kept.
+/// Smaller weights are read again in less time, and in less memory, than it takes to keep their affines.
 constexpr int64_t kLeastKept = int64_t{1} << 16U;
 
 }  // namespace

@@ -9,11 +9,11 @@
 
 namespace relayout::proof {
 
-/// Results of recompute() by the operators and the affines around them. Several readings of what stands in front of an operator come to
-/// the same affines, and looks at what an operator rests on come back to it: each reads the weights of both files only once.
+/// Cache of recompute() by the operators and the affines around them. Several readings of the nodes upstream of an operator may result in
+/// the same affines, and probes of dependent claims come back to it. The weights of both files are read only once.
 class KnownFolds {
  public:
-  /// As recompute(). `a` and `b` are as read_linear() reads their outputs.
+  /// Same as recompute(). `a` and `b` are the results of read_linear() for their outputs.
   [[nodiscard]] Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough);
 
  private:

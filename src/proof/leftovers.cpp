@@ -1,4 +1,4 @@
-// Nodes and constants that no claim reached: dead code of the second model is compared by name, what is left over on either side is listed.
+// Handles nodes and constants that no claim reached: dead code of the second model is compared by name, the rest of either side is listed.
 
 #include <onnx/onnx_pb.h>
 
@@ -33,13 +33,13 @@ const Graph& top_of(const Graph& graph) {
   return *out;
 }
 
-/// The name of the first output that is not absent.
+/// The name of the first output that is present.
 std::string first_output_of(const Node& node) {
   const auto found = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
   return found != node.outputs().end() ? (*found)->name() : std::string();
 }
 
-/// Without effect but through its outputs.
+/// Whether the node has no effect except through its outputs.
 bool is_pure(const Side& side, const Node& node) {
   return node.domain().empty() || side.function_of(node) != nullptr;
 }
@@ -52,7 +52,7 @@ void Prover::claim_leftovers() {
   claim_initializers();
 }
 
-/// Those that nothing calls.
+/// Compares functions that have no callers.
 void Prover::claim_functions() {
   for (const auto& function : sides_.b.model().functions()) {
     if (sides_.graph_of_first(*function) != nullptr) continue;
@@ -103,10 +103,10 @@ void Prover::claim_initializers() {
 }
 
 void Account::list_leftovers(const Sides& sides) {
-  // A node inside one that is open is told with that.
+  // A node inside an open node is reported with that node.
   const auto is_open_in_a = [this](const Node* node) { return node != nullptr && !of_first(*node).is_accounted; };
   const auto is_open_in_b = [this](const Node* node) { return node != nullptr && !of_second(*node).is_accounted; };
-  // A node that a graph output needs is upstream of an issue when no claim has reached it: told of with that.
+  // A node that a graph output needs but no claim reached is upstream of an issue, and reported with that.
   const auto needed_by_functions = [](const Model& model) {
     std::unordered_set<const Node*> out;
     for (const auto& function : model.functions()) out.merge(needed_nodes(*function));

@@ -1,4 +1,4 @@
-// Limits in other operators, Relu, Clip, Max and Min: the same where they let the same numbers through.
+// Compares limits by different operators, Relu, Clip, Max and Min: they are the same if they clip to the same range.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -23,10 +23,10 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostLimits = 8;
-/// Since when the limits of a Clip are operands, and since when Max and Min broadcast.
+/// Opsets since which the limits of a Clip are operands, and since which Max and Min broadcast.
 constexpr int kClipWithOperands = 11, kBroadcasting = 8;
 
-/// max(lowest, min(highest, operand)), whatever nodes write it; lowest ≤ highest.
+/// max(lowest, min(highest, operand)), by whichever nodes; lowest ≤ highest.
 struct Limits {
   Ref operand;
   double lowest = -kInfinity, highest = kInfinity;
@@ -50,7 +50,7 @@ class LimitReader {
   }
 
  private:
-  /// Joins the limits of the node that makes the operand, and returns the value that it limits; nothing where it is none such.
+  /// Adds the limits of the node that produces the operand, and returns the value that it limits; empty for any other node.
   [[nodiscard]] Ref step(Limits& out) {
     const Node* const node = out.operand ? out.operand.value->producer() : nullptr;
     if (node == nullptr || !node->domain().empty() || out.operand.value->output_index() != 0) return {};
@@ -62,7 +62,7 @@ class LimitReader {
     if (arithmetic_of(*node) == Arithmetic::maximum || arithmetic_of(*node) == Arithmetic::minimum)
       ends = ends_of_choice(out.operand, *node, limited);
     if (!ends || !(ends->first <= ends->second)) return {};
-    // The nodes downstream limit whatever comes through this one.
+    // The nodes downstream limit the result of this one.
     out.lowest = std::clamp(ends->first, out.lowest, out.highest);
     out.highest = std::clamp(ends->second, out.lowest, out.highest);
     out.nodes.push_back(node);
@@ -86,7 +86,7 @@ class LimitReader {
   [[nodiscard]] std::optional<std::pair<double, double>> ends_of_choice(Ref made, const Node& node, std::size_t& limited) {
     if (node.opset() < kBroadcasting || node.inputs().size() != 2) return std::nullopt;
     for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
-      // A constant of dims would give the result its own.
+      // A constant with dims could enlarge the result.
       const auto known = number(side_.operand(made, i));
       if (!known) continue;
       limited = 1 - i;
@@ -101,7 +101,7 @@ class LimitReader {
     if (!found || !found->dims.empty() || !kNumericTypes.has(found->type)) return std::nullopt;
     const Tensor value = found->load();
     const auto number = value.element_count() == 1 ? load_one<double>(value.type(), value.bytes()) : std::nan("");
-    // Larger integers are not told apart as doubles.
+    // Doubles do not distinguish larger integers.
     constexpr double kExact = 0x1p53;
     if (std::isnan(number) || (kIntegerTypes.has(found->type) && std::fabs(number) >= kExact)) return std::nullopt;
     constants_.push_back(ref);
@@ -109,7 +109,7 @@ class LimitReader {
   }
 
   Side& side_;
-  std::vector<Ref> constants_;  ///< of the node at hand
+  std::vector<Ref> constants_;  ///< of the current node
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reads Conv, ConvTranspose, Gemm and MatMul with a constant weight as one kind of operator, so that a fold into any of them is one
-// formula.
+// Reads Conv, ConvTranspose, Gemm and MatMul with a constant weight as one kind of operator, so that one formula covers a fold into any of
+// them.
 
 #include "proof/linear.h"
 
@@ -31,13 +31,13 @@ bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
   return std::ranges::all_of(values, [&](int64_t value) { return value == wanted; });
 }
 
-/// Dims around a zero are not bounded by the number of elements.
+/// The number of elements does not limit the dims next to a zero.
 bool has_usable_size(const Dims& dims) {
   constexpr int64_t kMost = int64_t{1} << 20;
   return element_count(dims) > 0 || std::ranges::all_of(dims, [](int64_t dim) { return dim <= kMost; });
 }
 
-/// Whether windows of a SAME padding fit into data of these sizes without any: max(0, (⌈H/s⌉ − 1)·s + (k − 1)·d + 1 − H) is 0.
+/// Whether the windows of a SAME padding fit into data of these dims without padding: max(0, (⌈H/s⌉ − 1)·s + (k − 1)·d + 1 − H) is 0.
 bool fits_without_padding(const Dims& kernel, const std::optional<Dims>& data, const AttributeReader& attributes) {
   if (!data || data->size() != kernel.size() + 2) return false;
   const auto strides = attributes.integers("strides");
@@ -55,17 +55,17 @@ bool fits_without_padding(const Dims& kernel, const std::optional<Dims>& data, c
   return true;
 }
 
-/// No output element misses a tap: no padding for data of this shape.
+/// Whether every output element sums all taps: there is no padding for data of this shape.
 bool sums_all_taps(const Linear& linear, const AttributeReader& attributes, Shapes& shapes) {
   const Dims kernel(linear.weight.dims.begin() + 2, linear.weight.dims.end());
   const std::string padding = attributes.text("auto_pad", "NOTSET");
   const bool unpadded = all_are(attributes.integers("pads"), 0);
   if (linear.kind == Linear::Kind::conv) {
     if (padding == "VALID" || (padding == "NOTSET" && unpadded)) return true;
-    // SAME pads by max(0, (⌈H/s⌉ − 1)·s + kernel − H): nothing for every H only when the kernel is a point.
+    // SAME pads by max(0, (⌈H/s⌉ − 1)·s + kernel − H). This is 0 for every H only if the kernel is a point.
     return padding.starts_with("SAME") && (all_are(kernel, 1) || fits_without_padding(kernel, shapes.of(linear.data), attributes));
   }
-  // A transposed convolution reaches its output elements by differing taps unless each tap has one element of its own.
+  // A transposed convolution reaches its output elements by different taps unless each tap has its own element.
   return all_are(kernel, 1) && all_are(attributes.integers("strides"), 1) && unpadded &&
          all_are(attributes.integers("output_padding"), 0) && !attributes.has("output_shape") && padding == "NOTSET";
 }
@@ -117,7 +117,7 @@ bool read_matmul(Linear& linear, Shapes& shapes) {
   const auto data = shapes.of(linear.data);
   if (data) {
     const auto data_rank = static_cast<int64_t>(data->size());
-    if (data_rank < 2) return false;  // a vector: the result has no such axis on this side
+    if (data_rank < 2) return false;  // a vector: the result lacks this axis
     linear.rank = std::max(data_rank, static_cast<int64_t>(rank));
   }
   return data.has_value() || right;

@@ -1,4 +1,4 @@
-// Compares two nodes: operator and attributes, tensors among them by their elements.
+// Compares two nodes: operator and attributes, with tensors compared by their elements.
 
 #include "proof/node_differences.h"
 
@@ -50,7 +50,7 @@ bool same_sparse(const Model& model_a, const onnx::SparseTensorProto& a, const M
          same_tensor(model_a, a.indices(), model_b, b.indices());
 }
 
-/// An attribute without its name, documentation, tensors and graphs, in one definite encoding.
+/// Serializes an attribute without its name, documentation, tensors and graphs, in one deterministic encoding.
 std::string plain_part(const AttributeProto& attribute) {
   AttributeProto plain;
   plain.set_type(attribute.type());
@@ -92,8 +92,8 @@ bool same_attribute(const Model& model_a, const AttributeProto& a, const Model& 
 /// Effective value of an attribute of a node.
 struct Effective {
   const AttributeProto* stated = nullptr;  ///< as written, or the default
-  const AttributeProto* value = nullptr;   ///< the same; nullptr: what the operator's definition describes
-  bool is_defined = false;                 ///< the operator's version has the attribute
+  const AttributeProto* value = nullptr;   ///< as `stated`; nullptr if the operator's definition implies it
+  bool is_defined = false;                 ///< the operator's version defines the attribute
   bool is_default = false;
 };
 
@@ -125,9 +125,9 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     const auto is_same = [&](const AttributeProto* of_a, const AttributeProto* of_b) {
       return of_a != nullptr && of_b != nullptr && same_attribute(node_a.graph().model(), *of_a, node_b.graph().model(), *of_b);
     };
-    // Said alike, though one model alone says no more than its operands do: a kernel_shape beside a weight that is computed in the other.
+    // Equal as stated, though implied in one model alone: a kernel_shape is implied by a stored weight, not by a computed one.
     if (is_same(in_a.stated, in_b.stated)) return;
-    // A version without the attribute behaves as the default that a later one gives it.
+    // A version without the attribute behaves like the default in a later version.
     const bool is_new =
         (in_a.value == nullptr && !in_a.is_defined && in_b.is_default) || (in_b.value == nullptr && !in_b.is_defined && in_a.is_default);
     if (!is_new) out.push_back(name);

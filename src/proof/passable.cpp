@@ -1,4 +1,4 @@
-// Which operators an affine commutes with, and what it becomes on their other side: the axis of its channels moves, or its lanes repeat.
+// Decides which operators an affine commutes with, and its form on their other side: the axis of its channels moves, or its lanes repeat.
 
 #include "proof/passable.h"
 
@@ -22,12 +22,12 @@
 namespace relayout::proof {
 namespace {
 
-/// Functions of one element that a factor passes, other than those that are affines themselves.
+/// Whether a function of one element commutes with factors, without being an affine itself.
 bool passes_factors(const Traits& traits) {
   return traits.has(Trait::homogeneous) && !traits.has(Trait::affine) && !traits.has(Trait::identity);
 }
 
-/// Whether the largest of each window is the result.
+/// Whether the result is the maximum of each window.
 bool is_maximum(const Traits& traits) {
   return traits.has(Trait::pools) && traits.has(Trait::exact);
 }
@@ -44,14 +44,14 @@ bool is_zero(const std::vector<int64_t>& values) {
   return std::ranges::all_of(values, [](int64_t value) { return value == 0; });
 }
 
-/// Along a channel axis that stands where it is on both sides, in front of the spatial ones.
+/// Whether the step has a single lane, or a channel axis before the spatial ones, which keeps its place.
 bool is_leading(const Step& step, const std::optional<Dims>& dims) {
   const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
   const int64_t axis = from_front(step.axis, rank);
   return step.lanes.size() == 1 || axis == 0 || axis == 1;
 }
 
-/// Whether every element of the average is a mean of elements, so that a shift of all is a shift of the mean.
+/// Whether every result is a mean of elements of the operand, so that a shift of all elements is a shift of the mean.
 bool is_mean(const AttributeReader& attributes) {
   if (attributes.integer("count_include_pad", 0) == 0) return true;
   const std::string padding = attributes.text("auto_pad", "NOTSET");
@@ -76,12 +76,12 @@ bool passes_pad(Side& side, Shapes& shapes, Ref output, const Step& step, const 
     if (!given || given->size() != 1) return false;
     value = given->front();
   }
-  // The addend must be the affine's image of the other one.
+  // The affine must map the padding value to itself.
   const auto fixed = static_cast<long double>(value);
   return std::ranges::all_of(step.lanes, [&](const Lane& lane) { return lane.factor * fixed + lane.shift == fixed; });
 }
 
-/// Operators that leave every axis where it is.
+/// Whether a step passes an operator that keeps every axis in place.
 bool passes_in_place(Side& side, Shapes& shapes, Ref output, const Step& step) {
   const Node& node = *output.value->producer();
   const AttributeReader attributes(node, output.call);
@@ -125,7 +125,7 @@ bool push_transpose(Shapes& shapes, Ref output, Step& step) {
   return true;
 }
 
-/// Requested dims of a Reshape or Flatten: 0 keeps the operand's, −1 is what remains.
+/// Requested dims of a Reshape or Flatten: 0 keeps the operand's dim, −1 is the remainder.
 std::optional<std::vector<int64_t>> wanted_dims(Side& side, Shapes& shapes, Ref output) {
   const Node& node = *output.value->producer();
   const AttributeReader attributes(node, output.call);
@@ -138,7 +138,7 @@ std::optional<std::vector<int64_t>> wanted_dims(Side& side, Shapes& shapes, Ref 
   return attributes.is_open() ? std::nullopt : out;
 }
 
-/// Whether what −1 stands for is the operand's dim `place`: all the others make as much on both sides.
+/// Whether −1 stands for the operand's dim `place`: the other dims have the same product on both sides.
 bool is_rest_of(const std::vector<int64_t>& wanted, const std::optional<Dims>& dims, std::size_t place) {
   if (!dims || place >= dims->size()) return false;
   int64_t of_operand = 1, of_result = 1;
@@ -152,8 +152,7 @@ bool is_rest_of(const std::vector<int64_t>& wanted, const std::optional<Dims>& d
   return of_operand == of_result;
 }
 
-/// An axis of a Reshape's operand that begins at the same place of the result: everything in front of it is kept.
-/// Counted from the front, the same on both sides.
+/// The axis of a Reshape's operand that is also an axis of the result, counted from the front: all dims before it are kept.
 std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::optional<Dims>& dims, Axis axis, int64_t rank) {
   const int64_t at = from_front(axis, rank);
   if (at < 0 || at >= static_cast<int64_t>(wanted.size())) return std::nullopt;
@@ -165,7 +164,7 @@ std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::
   return at;
 }
 
-/// The number of elements behind an axis; −1 when it is not known.
+/// The number of elements per index of an axis, the product of the dims after it; −1 if unknown.
 int64_t behind(const Dims& dims, std::size_t axis) {
   int64_t out = 1;
   for (std::size_t i = axis + 1; i < dims.size(); ++i) {
@@ -174,7 +173,7 @@ int64_t behind(const Dims& dims, std::size_t axis) {
   return out;
 }
 
-/// The axis beyond a Reshape that has as many elements as there are lanes, and as many elements behind it.
+/// The axis across a Reshape with as many elements as there are lanes, and the same product of the dims after it.
 std::optional<int64_t> moved_axis(const Dims& from, const Dims& to, Axis axis, int64_t lanes) {
   const int64_t at = from_front(axis, static_cast<int64_t>(from.size()));
   if (at < 0 || at >= static_cast<int64_t>(from.size()) || from[as_size(at)] != lanes) return std::nullopt;
@@ -202,7 +201,7 @@ bool pull_reshape(Side& side, Shapes& shapes, Ref output, Step& step) {
   if (!at || *at >= static_cast<int64_t>(dims->size())) return false;
   const auto lanes = static_cast<int64_t>(step.lanes.size());
   const int64_t size = (*wanted)[as_size(*at)];
-  // The result's dim is as many as the lanes; only then is the operand's, when it is as many, the same whole axis.
+  // The operand's axis is the same whole axis only if its dim and the result's dim both equal the number of lanes.
   const bool is_sized = size == 0 || size == lanes || (size == -1 && !step.broadcasts);
   if (!is_sized || (*dims)[as_size(*at)] != lanes) return false;
   step.axis = {*at, false};
@@ -243,7 +242,7 @@ std::optional<std::vector<char>> kept_axes(Side& side, Shapes& shapes, Ref outpu
   const auto rank = static_cast<int64_t>(longer->size());
   std::vector<char> kept(longer->size(), 1);
   if (axes->empty()) {
-    // Squeeze of all dims that are 1.
+    // Squeeze removes all dims that are 1.
     if (longer_is_output || std::ranges::any_of(*longer, [](int64_t dim) { return dim < 0; })) return std::nullopt;
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = (*longer)[i] != 1 ? 1 : 0;
     return kept;
@@ -256,7 +255,7 @@ std::optional<std::vector<char>> kept_axes(Side& side, Shapes& shapes, Ref outpu
   return kept;
 }
 
-/// Axis of the longer side → of the shorter, or the other way; −1 when it is one of those that go.
+/// Maps an axis of the longer side to the shorter one, or back; −1 if it is removed.
 int64_t map_axis(const std::vector<char>& kept, Axis axis, bool to_shorter) {
   const auto shorter = static_cast<int64_t>(std::ranges::count(kept, 1));
   const int64_t at = from_front(axis, to_shorter ? static_cast<int64_t>(kept.size()) : shorter);
@@ -290,7 +289,7 @@ bool pull(Side& side, Shapes& shapes, Ref output, Step& step) {
   const Node& node = *output.value->producer();
   if (output.value->output_index() != 0) return false;
   if (!only_moves_axes(node)) return passes_in_place(side, shapes, output, step);
-  // A constant of more dims than the result would make it grow; below, ranks differ and cannot tell.
+  // A constant of more dims than the result would enlarge it. This is checked here, because ranks differ upstream.
   const auto dims = shapes.of(output);
   if (step.constant_rank > 0 && (!dims || static_cast<int64_t>(dims->size()) < step.constant_rank)) return false;
   step.constant_rank = 0;
@@ -304,7 +303,7 @@ bool push(Side& side, Shapes& shapes, Ref output, int64_t channels, Step& step) 
   const Node& node = *output.value->producer();
   if (output.value->output_index() != 0) return false;
   if (!only_moves_axes(node)) return passes_in_place(side, shapes, output, step);
-  step.constant_rank = 0;  // growth is judged where the step stands
+  step.constant_rank = 0;  // growth is judged where the step is applied
   if (step.lanes.size() == 1) return true;
   if (!has_trait(node, Trait::keeps_order)) return push_transpose(shapes, output, step);
   if (traits_of(node).along() == Along::axes) return pass_squeeze(side, shapes, output, false, step);
@@ -321,7 +320,7 @@ std::vector<Steps> cut(Side& side, Shapes& shapes, Ref output, const Steps& step
   const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
   const int64_t given = attributes.integer("axis", 1);
   const Axis joined = given < 0 ? Axis{-given - 1, true} : Axis{given, false};
-  // Each operand gets a copy of what is not cut.
+  // Each operand gets a copy of the steps that are not cut.
   constexpr std::size_t kMostLanes = std::size_t{1} << 22U;
   std::size_t lanes = 0;
   for (const Step& step : steps) lanes += step.lanes.size();

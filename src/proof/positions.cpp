@@ -1,4 +1,4 @@
-// Two nodes of one operator whose axes and positions are the same, though one of them counts from the end, or in another order.
+// Compares two nodes of one operator whose axes and positions are the same but counted differently: from the end, or in a different order.
 #include "base/positions.h"
 
 #include <algorithm>
@@ -25,16 +25,16 @@
 namespace relayout::proof {
 namespace {
 
-/// Indices that are looked at.
+/// Limit of the number of indices that are examined.
 constexpr int64_t kMostIndices = 1 << 16;
-/// Stands in front of a number that is as it is written: the size that it counts within is not certain.
+/// Marks a number that is kept as written, because the size that it counts within is unknown.
 constexpr int64_t kAsWritten = INT64_MIN;
 
-/// The places that a node names, in one form however it was written.
+/// The positions that a node specifies, in one form for all spellings.
 struct Places {
   std::vector<int64_t> numbers;
-  std::vector<std::size_t> operands;  ///< in which it says so
-  std::string_view attribute;         ///< or this one
+  std::vector<std::size_t> operands;  ///< operands that specify them
+  std::string_view attribute;         ///< or the attribute that does
 };
 
 class PlaceReader {
@@ -45,7 +45,7 @@ class PlaceReader {
     if (data) dims_ = shapes.of(data);
   }
 
-  /// Nothing where nothing is said of places, or the dims that they count within are not certain.
+  /// Empty if the node specifies no positions, or the dims that they count within are unknown.
   [[nodiscard]] std::optional<Places> read() {
     if (!dims_ || !node_.domain().empty()) return std::nullopt;
     const Along along = traits_of(node_).along();
@@ -59,9 +59,9 @@ class PlaceReader {
 
  private:
   [[nodiscard]] int64_t rank() const { return std::ssize(*dims_); }
-  /// Adds an axis counted from the first.
+  /// Adds an axis, counted from the first.
   [[nodiscard]] bool add_axis(int64_t axis, int64_t of_rank) {
-    if (axis < -of_rank || axis > of_rank) return false;  // Flatten goes up to the rank
+    if (axis < -of_rank || axis > of_rank) return false;  // Flatten accepts the rank itself
     out_.numbers.push_back(axis < 0 ? axis + of_rank : axis);
     return true;
   }
@@ -91,7 +91,7 @@ class PlaceReader {
     return axis && axis->size() == 1 && add_axis(axis->front(), rank());
   }
 
-  /// Of each axis where it begins and ends and its step. What is written of axes whose size is not certain stays as it is.
+  /// Reads begin, end and step of each axis. Numbers for axes of unknown size stay as written.
   [[nodiscard]] bool slice() {
     const auto argument = [&](std::size_t input) {
       return side_.operand(output_, input) ? integers_of(side_, side_.operand(output_, input)) : std::nullopt;
@@ -135,7 +135,7 @@ class PlaceReader {
       axis = out_.numbers.front();
     }
     if (!has_trait(node_, Trait::indexes)) return has_axis;
-    // Indices that are computed, or count within a dim that is not certain, are compared as operands; then the axis alone is read here.
+    // Indices that are computed, or count within an unknown dim, are compared as operands. Then only the axis is read here.
     const std::size_t axes = out_.numbers.size();
     if (add_indices(axis, !has_axis)) {
       out_.operands = {1};
@@ -145,7 +145,7 @@ class PlaceReader {
     return true;
   }
 
-  /// Adds indices counted from the first element; of rows, each number counts within the next axis.
+  /// Adds indices, counted from the first element. In rows, each number counts within the next axis.
   [[nodiscard]] bool add_indices(int64_t axis, bool are_rows) {
     const Ref given = side_.operand(output_, 1);
     const auto constant = given ? side_.constant(given) : std::nullopt;

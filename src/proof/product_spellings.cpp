@@ -1,5 +1,5 @@
-// Matrix products that different operators spell: MatMul and Add, or Gemm with its operand flattened to a matrix and the result brought
-// back. Optimizers write either for the other.
+// Reads matrix products in their different spellings: MatMul and Add, or Gemm with its operand flattened to a matrix and the result
+// reshaped back. Optimizers write either for the other.
 
 #include "proof/product_spellings.h"
 
@@ -18,11 +18,11 @@
 namespace relayout::proof {
 namespace {
 
-/// A Gemm without the means that MatMul does not have, as a MatMul of matrices.
+/// Turns a Gemm into a MatMul of matrices, if it uses no feature that MatMul lacks.
 std::optional<Linear> product_of(Linear gemm) {
   const AttributeReader attributes(*gemm.node, gemm.output.call);
   if (attributes.integer("transA", 0) != 0 || attributes.is_open() || gemm.alpha != 1) return std::nullopt;
-  // A bias per row is none per channel.
+  // A bias per row is not a bias per channel.
   if (gemm.bias_value && (!gemm.bias || gemm.bias->dims.size() > 2 || (gemm.bias->dims.size() == 2 && gemm.bias->dims[0] != 1))) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// The entry of the proof for users of the library: runs it and hashes the files that it is about.
+// The library's entry to the proof: runs it and hashes the files of both models.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 namespace relayout {
 namespace {
 
-/// The model's files, model file first; digests are filled in later.
+/// Lists the model's files, the model file first; digests are filled in later.
 void list_files(const Model& model, std::vector<FileDigest>& digests, std::vector<std::shared_ptr<const File>>& files) {
   digests.push_back({model.name(), ""});
   files.push_back(origin_of(model).file);

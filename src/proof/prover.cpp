@@ -25,7 +25,7 @@
 namespace relayout::proof {
 namespace {
 
-/// A's values paired with B's: by name, what is left by place.
+/// Pairs values of a with values of b: by name, the remaining ones by place.
 template <class Visit>
 void for_each_pair(const std::vector<const Value*>& a, const std::vector<const Value*>& b, const Visit& visit) {
   std::unordered_map<std::string_view, const Value*> by_name;
@@ -75,7 +75,7 @@ void Prover::claim_interface() {
   Look look;
   for_each_pair(inputs, callers_inputs(sides_.b.model()), [&](const Value& a, const Value& b) {
     sides_.pair_inputs(a, b);
-    // Value of an overridable input when the caller gives none.
+    // The default of an overridable input.
     if (a.initializer() != nullptr && b.initializer() != nullptr) compare_tensors(sides_, {{&a}, {&b}, {}, {}, {}, {}, nullptr}, look, &b);
   });
   for_each_pair(output_values(sides_.a.model()), output_values(sides_.b.model()),
@@ -83,8 +83,8 @@ void Prover::claim_interface() {
   accept(std::move(look));
 }
 
-/// If the models are of different operator sets, a node of one must not be written as the other's version takes it: it would look the
-/// same and mean something else.
+/// Reports nodes in the form of a different operator version, if the models have different operator sets. Such a node would look the same
+/// in both models and mean something else.
 void Prover::claim_versions() {
   const auto opset_of = [](const Model& model) { return model.opset(""); };
   if (opset_of(sides_.a.model()) == opset_of(sides_.b.model())) return;
@@ -97,7 +97,7 @@ void Prover::claim_versions() {
 }
 
 void Prover::settle_all() {
-  // Each claim goes down in at least one model. Copies of shared values can still multiply them, in graphs that no exporter writes.
+  // Each claim moves upstream in at least one model. Copies of shared values can still multiply claims, in graphs that no exporter writes.
   const auto most = 64 * static_cast<int64_t>(sides_.a.nodes().size() + sides_.b.nodes().size()) + 4096;
   while (!open_.empty()) {
     if (++settled_ > most) {
@@ -125,7 +125,7 @@ void Prover::settle(Claim claim) {
   }
   const Ref other = look.issues.empty() ? Ref() : namesake(claim);
   if (!other) return accept(std::move(look));
-  // Not what stands at this place of the first model: perhaps what it calls by this name.
+  // The value is not the first model's at this place. It may be the first model's value of the same name.
   const bool plain = claim.is_plain();
   const Claim renamed{other, plain ? claim.b : claim.origin_b, {}, {}, {}, {}, claim.reader};
   const bool is_known = claimed_.contains({renamed.a, renamed.b});
@@ -141,7 +141,7 @@ Ref Prover::namesake(const Claim& claim) const {
   const Ref a = claim.is_plain() ? claim.a : claim.origin_a;
   const Ref b = claim.is_plain() ? claim.b : claim.origin_b;
   if (!a || !b || a.value->name() == b.value->name()) return {};
-  // If the second model lacks the first one's value altogether, no other value was wanted.
+  // If the second model lacks the first one's value altogether, no other value was intended.
   const Value* const found = a.value->graph().find(b.value->name());
   if (found == nullptr || found == a.value || b.value->graph().find(a.value->name()) == nullptr) return {};
   return {found, a.call};

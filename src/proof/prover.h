@@ -16,26 +16,26 @@
 
 namespace relayout::proof {
 
-/// Findings of a comparison by other means, for the proof to use. Hints decide what an answer of "not proved" says, they
-/// cannot make one of "proved".
+/// Findings of another kind of comparison for the proof to use. Hints affect the issues of an unproved result. They cannot make a result
+/// proved.
 struct Hints {
-  /// Another reading of a plain claim than the one that was found, or nothing.
+  /// An alternative to the look at a plain claim, or nothing.
   std::function<std::optional<Look>(Sides& sides, const Claim& claim, const Look& found)> realign;
-  /// The node of the first model that a node of the second stands for, or nullptr.
+  /// The node of the first model that corresponds to a node of the second, or nullptr.
   std::function<const Node*(const Node& node)> partner;
 };
 
-/// The proof: claims about pairs of values, from the graph outputs down. A claim holds when both values are made by the same operator of
-/// operands for which claims hold; affines that only one model has are carried along until a linear operator accounts for them.
-/// Names are hints (which of several readings to try first), never evidence. A claim that fails is written down and then taken for
-/// granted, so that one wrong node shows as one.
+/// The proof: claims about pairs of values, from the graph outputs upstream. A claim holds if the same operator produces both values and
+/// claims hold for its operands. Affines that only one model has are carried along until a linear operator absorbs them. Names are hints
+/// (which of several readings to try first), never evidence. A failed claim is recorded and then assumed, so that one wrong node gives one
+/// issue.
 class Prover {
  public:
   Prover(const Model& a, const Model& b) : sides_(a, b) {}
-  /// Before find(). Only readings with issues may take the place of others.
+  /// Call before find(). Only readings with issues may replace others.
   void take_hints(Hints hints) { hints_ = std::move(hints); }
   [[nodiscard]] ProofResult run();
-  /// Everything but the answer: account() has what there is to say of single nodes and constants.
+  /// Everything except the result: account() then has the findings about single nodes and constants.
   void find();
   [[nodiscard]] Sides& sides() noexcept { return sides_; }
   [[nodiscard]] const Account& account() const noexcept { return account_; }
@@ -47,7 +47,7 @@ class Prover {
   void settle(Claim claim);
   [[nodiscard]] Ref namesake(const Claim& claim) const;
   void accept(Look look);
-  /// leftovers.cpp: what no output of the second model needs is compared with what the first one calls by the same name.
+  /// leftovers.cpp: compares values that no output of the second model needs with the first model's values of the same names.
   void claim_leftovers();
   void claim_functions();
   void claim_nodes();

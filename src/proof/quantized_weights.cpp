@@ -1,4 +1,4 @@
-// A Transpose that moved past a QuantizeLinear or DequantizeLinear of a stored weight, as weights in channels-last order have it.
+// Compares a Transpose that moved past a QuantizeLinear or DequantizeLinear of a stored weight, as in models with channels-last weights.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace relayout::proof {
 namespace {
 
-/// Whether a quantizing operator works along the same logical axis behind a permutation (`b`) as in front of it (`a`).
+/// Whether a quantizing operator works along the same logical axis downstream (`b`) as upstream (`a`) of a permutation.
 bool same_axis(const Node& a, const Call* call_a, const Node& b, const Call* call_b, const std::vector<int64_t>& permutation,
                const Dims& scale) {
   if (scale.size() > 1) return false;  // blocks
@@ -35,7 +35,6 @@ bool same_axis(const Node& a, const Call* call_a, const Node& b, const Call* cal
 
 }  // namespace
 
-/// Transpose (DequantizeLinear (W)) of the first model is DequantizeLinear (W') of the second, W' holding W transposed.
 bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
   const Node* const transpose = claim.a.value->producer();
   const Node* const node_b = claim.b.value->producer();

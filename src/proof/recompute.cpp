@@ -1,5 +1,5 @@
-// Recomputes weight and bias of a folded operator in extended precision and holds them against what the second model stores; weights are
-// read in pieces, whatever their size.
+// Recomputes weight and bias of a folded operator in extended precision and compares them with those that the second model stores. Weights
+// are read in pieces, whatever their size.
 
 #include "proof/recompute.h"
 
@@ -31,22 +31,22 @@ namespace relayout::proof {
 namespace {
 
 constexpr long double kDoubleError = 0x1p-53L;
-/// Rounding errors of a folding in double, per step: add, root, divide, multiply.
+/// Rounding errors of a fold in double, per step: add, root, divide, multiply.
 constexpr long double kErrorsPerStep = 4;
-/// How many roundings a fold in the weight's own type is granted: see recompute.h.
+/// Limit of the roundings that a fold in the weight's own type is granted: see recompute.h.
 constexpr double kMostRoundings = 9;
 
-/// The error of a rounding to the type in which others fold weights of a type; 0 where none are known to.
+/// The error of one rounding, if other tools are known to fold weights of this type in that type; else 0.
 double rounding_error(DataType type) {
   return type == DataType::float32 ? 0x1p-24 : type == DataType::float16 ? 0x1p-11 : 0;
 }
 
-/// Roundings of a fold in the weight's own type.
+/// Number of roundings of a fold in the weight's own type.
 double roundings_of(const Around& a, const Around& b) {
   return std::min(a.behind.roundings + a.in_front.roundings + b.behind.roundings + b.in_front.roundings, kMostRoundings);
 }
 
-/// Weights of the types but float32.
+/// Weights of the types other than float32.
 template <class T, class Bits, double (*kLoad)(T), T (*kRound)(double)>
 struct Loaded {
   using Element = T;
@@ -56,7 +56,7 @@ struct Loaded {
     for (int64_t i = 0; i < count; ++i) unequal += kRound(kLoad(a[i]) * factor) == b[i] ? 0 : 1;
     return unequal;
   }
-  /// As bits, which are in order of the values.
+  /// As bits, which are in the order of the values.
   static Bits largest(const T* weights, int64_t count) {
     constexpr auto kMagnitude = static_cast<Bits>(std::numeric_limits<Bits>::max() >> 1U);
     Bits out = 0;
@@ -87,7 +87,7 @@ struct Single {
   static uint32_t largest(const float* weights, int64_t count) { return largest_magnitude(weights, count); }
 };
 
-/// Sums over the taps of each output channel: Σ W·t, Σ |W·t|, and Σ |W|·m, where m is the sum of the absolute terms that t is made of.
+/// Sums over the taps of each output channel: Σ W·t, Σ |W·t|, and Σ |W|·m, where m is the sum of the absolute terms of t.
 struct TapSums {
   TapSums() = default;
   explicit TapSums(const Linear& linear)
@@ -116,7 +116,7 @@ void TapSums::add(const Linear& linear, int64_t row, const typename Format::Elem
   }
 }
 
-/// The largest magnitude of each output channel's weights, as bits, which are in order of the values.
+/// The largest magnitude of each output channel's weights, as bits, which are in the order of the values.
 class ChannelMagnitudes {
  public:
   explicit ChannelMagnitudes(int64_t channels) : largest_(as_size(channels), 0) {}
@@ -130,7 +130,7 @@ class ChannelMagnitudes {
   std::vector<uint64_t> largest_;
 };
 
-/// Compares stored weights with what they should be: right to the last bit, near as a fold in float32 is, or different.
+/// Compares stored weights with the expected ones: right to the last bit, near as a fold in their own type is, or different.
 class Closeness {
  public:
   Closeness(const Linear& a, const Around& around_a, const Around& around_b)
@@ -139,10 +139,10 @@ class Closeness {
                                               : 0.501),
         fold_error_(roundings_of(around_a, around_b) * rounding_error(type_)),
         factor_error_(std::max(fold_error_ - rounding_error(type_), 0.0)) {}
-  /// b's weights should be a's times this.
+  /// Compares b's weights with a's times `factor`.
   template <class Format>
   void compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
-  /// Whether all of b's weights are a's times these, as compare() would find. False: perhaps.
+  /// Whether all of b's weights are a's times these factors by the rules of compare(). False: undecided.
   [[nodiscard]] bool are_clear(const float* a, const float* b, std::span<const double> factors) {
     return count_unequal(a, b, factors) == 0 ||
            (fold_error_ > 0 && is_clearly_near(a, b, factors, {.rounding = tolerance_, .error = fold_error_}, near_));
@@ -156,7 +156,7 @@ class Closeness {
   DataType type_;
   double tolerance_;     ///< in units in the last place
   double fold_error_;    ///< of a fold in the weight's own type, relative to the weight
-  double factor_error_;  ///< the same without the last rounding, which costs half a unit of what is stored: more below the normal numbers
+  double factor_error_;  ///< the same without the last rounding, half a unit of the stored weight: more below the normal numbers
   double near_ = 0;
   Difference difference_;
 };
@@ -176,7 +176,7 @@ class WeightCheck {
         largest_a_(a.outputs),
         largest_b_(a.outputs) {}
 
-  /// Σ W·t[c] is wanted of a side whose affine in front shifts.
+  /// Requests Σ W·t[c] for each side whose upstream affine shifts.
   void sum_taps(bool of_a, bool of_b) {
     if (of_a) sums_a_ = TapSums(a_);
     if (of_b) sums_b_ = TapSums(a_);
@@ -199,14 +199,14 @@ class WeightCheck {
   [[nodiscard]] const Closeness& closeness() const { return closeness_; }
   [[nodiscard]] const TapSums& sums_a() const { return sums_a_; }
   [[nodiscard]] const TapSums& sums_b() const { return sums_b_; }
-  /// Fault of an output channel that infinities stand in, or that ended below the smallest normal number and so without its
-  /// relative accuracy; empty when nothing is.
+  /// The fault of an output channel that became infinite, or that sank below the smallest normal number and so lost its relative accuracy;
+  /// empty if there is none.
   [[nodiscard]] std::string range_left() const;
 
  private:
-  /// Whether all weights of a row are multiplied by the same.
+  /// Whether all weights of a row have the same factor.
   [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
-  /// Factor from a weight of `a` between two channels to b's.
+  /// Factor from a weight of `a` between two channels to that of `b`.
   [[nodiscard]] long double ratio(int64_t output, int64_t input) const { return of_outputs_[as_size(output)] * of_inputs_[as_size(input)]; }
   /// Factors of a over those of b, channel by channel.
   static std::vector<long double> ratios(const Composed& a, const Composed& b, int64_t channels) {
@@ -229,15 +229,15 @@ class WeightCheck {
   const Linear &a_, &b_;
   const Composed &front_a_, &front_b_;
   std::vector<long double> of_outputs_, of_inputs_;
-  bool inputs_vanish_;           ///< some of them, by a factor of 0
+  bool inputs_vanish_;           ///< some have a factor of 0
   std::vector<double> factors_;  ///< of one row's weights
   Closeness closeness_;
   TapSums sums_a_, sums_b_;
-  ChannelMagnitudes largest_a_, largest_b_;  ///< of A without what a factor of 0 takes away
+  ChannelMagnitudes largest_a_, largest_b_;  ///< `largest_a_`: without the weights that a factor of 0 removes
 };
 
-/// Rows of a weight seen as [rows, row elements], read in pieces of some 256 KiB, which stay in a processor's cache until they are
-/// compared: of stored bytes any number, of permuted ones as many as one index of dim 0 has.
+/// Rows of a weight viewed as [rows, row elements]. They are read in pieces of some 256 KiB, which stay in a processor's cache until they
+/// are compared. A piece of plain bytes has any number of rows, a piece of permuted ones whole indices of dim 0.
 class Rows {
  public:
   Rows(const TensorData& data, int64_t rows) : data_(data), row_bytes_(data.byte_size() / rows), each_(rows / data.dims()[0]) {}
@@ -368,12 +368,12 @@ bool divides(const Composed& composed) {
   return std::ranges::none_of(composed.lanes, [](const Lane& lane) { return lane.factor == 0; });
 }
 
-/// Whether a shift is what rounding left of a difference of equals: β computed to be a·μ and stored. Evaluating it adds as much again.
+/// Whether a shift is the rounding error of a difference of equals: β computed as a·μ and stored. Its evaluation adds as much again.
 bool is_rounding(const Lane& lane, DataType type) {
   return std::abs(lane.shift) <= static_cast<long double>(ulp(static_cast<double>(lane.magnitude), type));
 }
 
-/// x → f·x + t in front of an operator that misses taps: with W·f as its weight, t/f must be the same on both sides.
+/// Compares x → f·x + t upstream of an operator that misses taps: with W·f as its weight, t/f must be the same on both sides.
 bool same_shifts(const Composed& a, const Composed& b, DataType type) {
   static const Lane kNothing;
   for (std::size_t c = 0; c < std::max(a.lanes.size(), b.lanes.size()); ++c) {
@@ -388,7 +388,7 @@ bool same_shifts(const Composed& a, const Composed& b, DataType type) {
   return true;
 }
 
-/// The bias operand as a matrix that is broadcast over [rows, outputs]; absent: one 0.
+/// The bias operand as a matrix that is broadcast over [rows, outputs]; a single 0 if absent.
 struct BiasMatrix {
   int64_t rows = 1, columns = 1;
   std::vector<double> values = {0};
@@ -402,7 +402,7 @@ std::optional<BiasMatrix> bias_of(const Linear& linear) {
   if (!linear.bias || !is_real(linear.bias->type)) return std::nullopt;
   const Dims& dims = linear.bias->dims;
   BiasMatrix out;
-  const bool is_gemm = linear.node->is("Gemm");  // perhaps seen as a MatMul
+  const bool is_gemm = linear.node->is("Gemm");  // possibly viewed as a MatMul
   if (dims.size() > (is_gemm ? 2U : 1U) || (!is_gemm && dims != Dims{linear.outputs})) return std::nullopt;
   if (dims.size() == 2) out.rows = dims[0];
   if (!dims.empty()) out.columns = dims.back();
@@ -411,7 +411,7 @@ std::optional<BiasMatrix> bias_of(const Linear& linear) {
   return out;
 }
 
-/// Addend of one side in one output channel.
+/// The addend of one side in one output channel.
 struct Effect {
   long double value = 0, magnitude = 0, slack = 0, sum_error = 0;
 };
@@ -435,12 +435,12 @@ Effect effect_of(const Linear& linear, const Around& around, double bias, const 
   return out;
 }
 
-/// The error of a bias by a fold in its own type, relative to its terms; 0 where sums over taps are among them or there is no bias to
-/// round.
+/// The error of a bias that is folded in its own type, relative to its terms; 0 if sums over taps are among the terms or there is no bias
+/// to round.
 double fold_error_of_bias(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights) {
   const bool is_summed = !weights.sums_a().sum.empty() || !weights.sums_b().sum.empty();
   if (is_summed || !b.bias || b.bias->type != a.weight.type) return 0;
-  constexpr int64_t kMostSteps = 4;  // as many sums are granted to a chain as factors
+  constexpr int64_t kMostSteps = 4;  // a chain is granted as many sums as factors
   const int64_t steps = std::min(around_a.steps() + around_b.steps(), kMostSteps);
   return (roundings_of(around_a, around_b) + 2 * static_cast<double>(steps)) * rounding_error(a.weight.type);
 }
@@ -486,7 +486,7 @@ void Difference::note(double expected, double found) {
   if (!(relative <= largest)) largest = relative;
   const double distance = std::abs(found - expected);
   if (!(distance <= absolute)) absolute = distance;
-  // Two steps of float16's smallest numbers: converters raise what is below 1e-7 to it.
+  // Two steps of float16's smallest numbers: converters raise numbers below 1e-7 to 1e-7.
   constexpr double kHalfSteps = 0x1p-23;
   if (!(distance <= kHalfSteps) && !(relative <= beyond_half)) beyond_half = relative;
 }

@@ -8,18 +8,18 @@
 
 namespace relayout::proof {
 
-/// The affines on either side of a linear operator: of each output channel behind it, of each input channel in front of it.
+/// The affines around a linear operator: of each output channel downstream, of each input channel upstream.
 struct Around {
   Composed behind, in_front;
   [[nodiscard]] int64_t steps() const { return behind.steps + in_front.steps; }
   bool operator==(const Around&) const = default;
 };
 
-/// How many elements are not what they must be, and the largest difference: relative to the right value, and in itself.
+/// The number of wrong elements and the largest difference: relative to the right value, and absolute.
 struct Difference {
   int64_t values = 0;
   double largest = 0, absolute = 0;
-  double beyond_half = 0;  ///< the largest relative one of those larger than float16's smallest numbers, which may round to zero
+  double beyond_half = 0;  ///< the largest relative one above 2⁻²³, two steps of float16's smallest numbers, which may round to zero
   void note(double expected, double found);
   /// "(3 values, up to 5.0e-02 relative)"
   [[nodiscard]] std::string text() const;
@@ -27,27 +27,27 @@ struct Difference {
 
 /// Whether two linear operators with affines around them are one function.
 struct Recomputed {
-  std::string obstacle;  ///< why no fold can account for it at all; empty when there is none
+  std::string obstacle;  ///< the reason why no fold can account for it at all; empty if there is none
   Difference weight, bias;
-  double near = 0;  ///< ULP by which elements are off that a fold in their own type explains, at most; 0: there are none
+  double near = 0;  ///< the largest error, in ULP, that a fold in the elements' own type explains; 0: there is none
   [[nodiscard]] bool holds() const { return obstacle.empty() && weight.values == 0 && bias.values == 0; }
 };
 
-/// Compares what `b` stores with what follows from `a` in extended precision. With W the weight, f the factors
-/// and t the shifts of the affines, o and c the channels of an element,
+/// Compares the constants that `b` stores with those that follow from `a` in extended precision. With W the weight, f the factors and t the
+/// shifts of the affines, o and c the channels of an element,
 ///   W_b · f_b[o] · f_b[c] = W_a · f_a[o] · f_a[c]          within 0.501 ULP of the stored W_b (double: 4 ULP per step),
-///   f[o] · (B + Σ W·t[c]) + t[o]  is the same on both sides  within half an ULP of what b stores and the error of double sums.
-/// Other tools fold float32 weights in float32, float16 ones in float16. What that may cost, and no more, holds too and is told apart
+///   f[o] · (B + Σ W·t[c]) + t[o]  is the same on both sides  within half an ULP of the bias of b and the error of double sums.
+/// Other tools fold float32 weights in float32, float16 ones in float16. Errors within the cost of that hold, too, and are reported apart
 /// (`near`). With u = 2⁻²⁴ or 2⁻¹¹, the error of one rounding relative to its result (Higham, Accuracy and Stability of Numerical
-/// Algorithms, section 2.2), and n the roundings of the factors (affine_steps.cpp: 4.5 of a BatchNormalization, 1 of a Mul or Div; a second
-/// of either comes from the next affine of the chain),
+/// Algorithms, section 2.2), and n the roundings of the factors (affine_steps.cpp: 4.5 of a BatchNormalization, 1 of a Mul or Div, added up
+/// over the affines of a chain),
 ///   |W_b − W| ≤ n·u·|W|: each factor is a product or quotient of rounded ones, and each product with the weight rounds once more;
-///   |B_b − B| ≤ (n + 2·steps)·u·(sum of the absolute terms of B): (B − μ)·f + β rounds its two sums besides, and where the terms cancel
+///   |B_b − B| ≤ (n + 2·steps)·u·(sum of the absolute terms of B): (B − μ)·f + β also rounds its two sums, and if the terms cancel,
 ///   the error is still relative to them.
 /// The last rounding of a weight below the normal numbers costs half a unit instead. At most 9 roundings, two BatchNormalizations, are
-/// granted: 5.4e-7 of a weight, 4.4e-3 in float16. Sums over taps are not among them.
-/// If the operator's borders miss taps (padding), shifts upstream must be the same on both sides instead. Weights are read in
-/// pieces; unless `thorough`, reading ends when the first piece differs.
+/// granted: 5.4e-7 of a weight, 4.4e-3 in float16. Sums over taps are granted none.
+/// If the operator misses taps at its borders (padding), shifts upstream must be the same on both sides instead. Weights are read in
+/// pieces. Unless `thorough`, reading ends at the first piece that differs.
 [[nodiscard]] Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough);
 
 }  // namespace relayout::proof

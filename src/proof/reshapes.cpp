@@ -1,5 +1,5 @@
-// Claims about elements in row-major order, whatever the dims: Reshapes that differ, merge or go, and what is computed between them on a
-// flattened value, element by element or as a matrix product.
+// Examines claims about elements in row-major order, whatever the dims: Reshapes that differ, merge or are removed, and computations
+// between them on a flattened value, element by element or as a matrix product.
 
 #include <onnx/onnx_pb.h>
 
@@ -36,13 +36,13 @@ bool is_single(Side& side, Ref ref) {
   return constant && element_count(constant->dims) == 1;
 }
 
-/// An affine that says the same of a value under other dims, as long as the last axis is the same.
+/// Whether an affine has the same effect on a value with different dims but the same last axis.
 bool is_flat_step(const Step& step) {
   return step.constant_rank <= 1 && (step.lanes.size() == 1 || (step.axis.from_back && step.axis.index == 0));
 }
 
-/// Goes upstream past nodes that change no element and no order, as far as it is certain that they can run; they and their other operands
-/// are accounted for.
+/// Moves upstream past nodes that keep all elements in order, while it is certain that they can run. They and their other operands are
+/// accounted for.
 void pass_reshapes(Sides& sides, Ref& at, bool is_first, Look& look) {
   Side& side = is_first ? sides.a : sides.b;
   Shapes& shapes = is_first ? sides.shapes_a : sides.shapes_b;
@@ -62,7 +62,7 @@ void pass_reshapes(Sides& sides, Ref& at, bool is_first, Look& look) {
   }
 }
 
-/// The same elementwise operator, on each side of operands that have the dims of the result or are single constants.
+/// Compares nodes of the same elementwise operator. On each side, operands must have the dims of the result or be single constants.
 bool examine_flat_elements(Sides& sides, const Claim& claim, Look& look) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
@@ -93,8 +93,8 @@ bool examine_flat_elements(Sides& sides, const Claim& claim, Look& look) {
 
 }  // namespace
 
-/// Reshapes with other requests, of other operands, or on one side alone, that come to the same dims: what is upstream must have the same
-/// elements. Where both ask for the same of values of the same dims they are nodes as any other.
+/// Reshapes with different requests, of different operands, or on one side alone, that result in the same dims: the values upstream must
+/// have the same elements. Equal requests for operands of the same dims are examined like any other nodes.
 bool examine_reshaped(Sides& sides, const Claim& claim, Look& look) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();

@@ -1,5 +1,5 @@
-// A value of the second model that a QuantizeLinear and a DequantizeLinear round, where the first one has it as it is: told once, and what
-// is rounded is compared.
+// Examines values that a QuantizeLinear and a DequantizeLinear round in the second model only. The rounding is reported once, and the
+// comparison continues upstream of it.
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@
 namespace relayout::proof {
 namespace {
 
-/// Whether what a QuantizeLinear cuts off below is what lies below zero, as a Relu in front of it would.
+/// Whether a QuantizeLinear cuts off exactly the numbers below zero, as a Relu upstream of it would.
 bool cuts_off_negatives(Side& side, Ref integers) {
   const Ref zero = side.operand(integers, 2);
   const auto known = zero ? side.contents(zero) : std::nullopt;

@@ -1,5 +1,5 @@
-// Dims of values of one of the two models, as seen from within calls of functions. The rules are those that the passes use as well
-// (ops/partial_dims.h); operands, constants and attributes are resolved by the proof's own reading of the model.
+// Dims of values of one of the two models, within calls of functions as well. The rules are those of the passes (ops/partial_dims.h); the
+// proof itself resolves operands, constants and attributes.
 
 #include "proof/shapes.h"
 
@@ -20,7 +20,7 @@
 namespace relayout::proof {
 namespace {
 
-/// Operands of the node that makes `output`, resolved.
+/// The resolved operands of the node that produces `output`.
 class Operands : public PartialOperands {
  public:
   Operands(Side& side, Ref output, const std::unordered_map<Ref, PartialDims, RefHash>& known)

@@ -8,12 +8,12 @@
 
 namespace relayout::proof {
 
-/// Certain dims of values: from declared graph inputs (those are contracts), constants and operators, never from a
-/// declared inner shape. Where an operator is not known here, nothing is.
+/// Certain dims of values: from declared graph inputs (which are contracts), constants and operators, never from declared inner shapes.
+/// Unknown operators give none.
 class Shapes {
  public:
   explicit Shapes(Side& side) : side_(side) {}
-  /// Dims, -1 for each that is not certain; nothing when the rank is not.
+  /// Dims, with -1 for each unknown one; empty if the rank is unknown.
   [[nodiscard]] std::optional<Dims> of(Ref ref);
 
  private:
@@ -25,7 +25,7 @@ class Shapes {
   std::unordered_map<Ref, Shape, RefHash> shapes_;
 };
 
-/// Pads of a Pad: by axis of its operand, beginnings and then ends. Nothing when it is not constant.
+/// Pads of a Pad by axis of its operand: begins, then ends. Empty if they are not constant.
 [[nodiscard]] std::optional<std::vector<int64_t>> paddings(Side& side, Ref output, const AttributeReader& attributes,
                                                            const std::optional<Dims>& dims);
 

@@ -1,4 +1,4 @@
-// One of the two models as the proof reads it: calls of functions entered, constants, attributes as the caller of a function gives them.
+// One of the two models as the proof reads it, with calls of functions entered, constants evaluated and attribute references resolved.
 
 #include "proof/side.h"
 
@@ -253,7 +253,7 @@ bool moves_nothing(Ref output) {
   return in_place;
 }
 
-/// The type that a Cast makes; undefined where the caller decides.
+/// The result type of a Cast; undefined if the caller decides it.
 DataType type_after(Side& side, Ref output) {
   const Node& node = *output.value->producer();
   if (traits_of(node).reads(1) == Reads::type)

@@ -19,16 +19,16 @@
 
 namespace relayout::proof {
 
-/// A call that was entered, of a model-local function or of an operator with a body (ops/composed.h): what its inputs and attribute
-/// references stand for.
+/// An entered call of a model-local function or of an operator with a body (ops/composed.h). It resolves the function's inputs and
+/// attribute references.
 struct Call {
   const Node* node = nullptr;
   const Graph* function = nullptr;
-  const Call* outer = nullptr;  ///< the call that `node` itself stands in
+  const Call* outer = nullptr;  ///< the call that `node` itself is in
   int depth = 1;
 };
 
-/// A value as seen from within a call; without one, function inputs and references stand for themselves.
+/// A value as seen from within a call. Without a call, function inputs and references are left unresolved.
 struct Ref {
   const Value* value = nullptr;  ///< nullptr: an absent operand
   const Call* call = nullptr;
@@ -50,32 +50,32 @@ struct RefPairHash {
   }
 };
 
-/// The calls of one model that the proof looks into: of model-local functions, and of operators with a body.
+/// The calls of one model that the proof enters: of model-local functions, and of operators with a body.
 class Calls {
  public:
   Calls(const Model& model, Constants& constants);
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
-  /// The node itself, or the one that it is in the body of.
+  /// The node itself, or the node whose body contains it.
   [[nodiscard]] const Node& in_file(const Node& node) const;
-  /// The value behind inputs of entered functions.
+  /// Resolves inputs of entered functions to the caller's values.
   [[nodiscard]] Ref resolve(Ref ref) const;
   /// The model-local function that a node calls, or nullptr.
   [[nodiscard]] const Graph* function_of(const Node& node) const { return functions_.called_by(node); }
-  /// Value of a call's output within the function or operator body, or nothing when `output` is none or calls are nested too deeply.
+  /// Value of a call's output within the function or operator body. Empty if `output` is not a call's or calls are nested too deeply.
   [[nodiscard]] std::optional<Ref> entered(Ref output);
 
  private:
   void index_inputs(const Graph& function);
-  /// The node as standard operators; nullptr for an operator without a body, or in a form that has none.
+  /// The node as a graph of standard operators; nullptr if its operator has no body, or none for this form.
   [[nodiscard]] const Graph* body_of(const Node& node);
 
   Constants& constants_;
   Functions functions_;
-  std::unordered_map<const Value*, std::size_t> parameters_;  ///< inputs of functions, by place
+  std::unordered_map<const Value*, std::size_t> parameters_;  ///< index of each function input
   std::map<std::pair<const Node*, const Call*>, Call> calls_;
-  std::unordered_map<const Node*, FunctionInstance> bodies_;  ///< without a graph: there is none
+  std::unordered_map<const Node*, FunctionInstance> bodies_;  ///< without a graph if there is none
   std::unordered_map<const Graph*, const Node*> body_owners_;
 };
 
@@ -85,9 +85,9 @@ class Side {
   explicit Side(const Model& model);
 
   [[nodiscard]] const Model& model() const noexcept { return model_; }
-  /// Every node, nested graphs and functions included, in order; a node's nested graphs come right before it.
+  /// All nodes in order, those of nested graphs and functions included. A node's nested graphs come right before it.
   [[nodiscard]] const std::vector<const Node*>& nodes() const noexcept { return nodes_; }
-  /// Place in nodes(); of a node in an operator's body that of the operator.
+  /// Index in nodes(). A node in an operator's body has the index of the operator.
   [[nodiscard]] int64_t order_of(const Node& node) const { return order_.at(&in_file(node)); }
 
   // See Calls.
@@ -95,21 +95,22 @@ class Side {
   [[nodiscard]] Ref resolve(Ref ref) const { return calls_.resolve(ref); }
   [[nodiscard]] const Graph* function_of(const Node& node) const { return calls_.function_of(node); }
   [[nodiscard]] std::optional<Ref> entered(Ref output) { return calls_.entered(output); }
-  /// Operand `index` of the node that makes `of`, resolved.
+  /// Operand `index` of the node that produces `of`, resolved.
   [[nodiscard]] Ref operand(Ref of, std::size_t index) const { return resolve({of.value->producer()->input(index), of.call}); }
 
-  /// From now on an input's default is a constant.
+  /// From now on, the default of this input is a constant.
   void freeze(const Value& value) { frozen_.insert(&value); }
-  /// The constant, evaluated if need be; nothing when it is none.
+  /// The constant, evaluated if necessary; empty if the value is not constant.
   [[nodiscard]] std::optional<Constant> constant(Ref ref);
-  /// Small contents, as far as they are certain for all calls of the function that makes them.
+  /// The certain part of small contents, valid for all calls of the function that computes them.
   [[nodiscard]] std::optional<PartialContents> partial_contents(Ref ref) { return constants_.contents(*ref.value); }
-  /// The same for what is constant as long as no caller or training replaces it: overridable and trained initializers too.
+  /// Same as constant(), and also for initializers that are constant unless a caller or training replaces them: overridable and trained
+  /// ones.
   [[nodiscard]] std::optional<Constant> contents(Ref ref);
-  /// Element type of a value; undefined where it does not follow from the model.
+  /// Element type of a value; undefined if the model does not determine it.
   [[nodiscard]] DataType type_of(Ref ref);
-  /// Whether `ref` is a constant whose elements lie in the file: an initializer or Constant, also behind Identity and Transpose. The
-  /// nodes on the way are appended to `path`, and the value of initializer or Constant is the result; else nullptr.
+  /// The initializer or Constant with the elements of `ref` in the file, also upstream of Identity and Transpose; else nullptr. The nodes
+  /// on the way are appended to `path`.
   [[nodiscard]] const Value* stored(Ref ref, std::vector<const Node*>* path = nullptr) const;
 
  private:
@@ -124,22 +125,22 @@ class Side {
   std::unordered_map<Ref, DataType, RefHash> types_;
 };
 
-/// Elements of a constant of a float type, widened; nothing when it is none or larger than `limit` elements.
+/// Elements of a constant of a floating-point type, widened; empty for other values and for more than `limit` elements.
 [[nodiscard]] std::optional<std::vector<double>> reals_of(Side& side, Ref ref, int64_t limit);
-/// Elements of a constant of an integer type.
+/// Elements of a constant of type int64 or int32, at most 64; else empty.
 [[nodiscard]] std::optional<std::vector<int64_t>> integers_of(Side& side, Ref ref);
 
-/// Reads a node's attributes as they stand within a call.
+/// Reads a node's attributes within a call.
 class AttributeReader {
  public:
   AttributeReader(const Node& node, const Call* call) : node_(node), call_(call) {}
-  /// The attribute with references of entered functions resolved; nullptr when absent. A reference that nothing resolves comes back
-  /// as it is, and `is_open()` holds from then on.
+  /// The attribute with references of entered functions resolved; nullptr if absent. An unresolvable reference is returned as it is, and
+  /// `is_open()` is true from then on.
   [[nodiscard]] const onnx::AttributeProto* find(std::string_view name) const;
   [[nodiscard]] int64_t integer(std::string_view name, int64_t otherwise) const;
   [[nodiscard]] double real(std::string_view name, float otherwise) const;
   [[nodiscard]] std::string text(std::string_view name, std::string_view otherwise) const;
-  [[nodiscard]] std::vector<int64_t> integers(std::string_view name) const;  ///< empty when absent
+  [[nodiscard]] std::vector<int64_t> integers(std::string_view name) const;  ///< empty if absent
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
@@ -149,8 +150,8 @@ class AttributeReader {
   mutable bool open_ = false;
 };
 
-/// Whether the node passes its first input on unchanged as its first output: Identity, Dropout where it does not drop, Transpose that
-/// moves nothing, Concat, Sum, Max, Min, Mean of one operand, Cast to the type that is there.
+/// Whether the node passes its first input unchanged to its first output: Identity, Dropout that does not drop, Transpose that moves
+/// nothing, Concat, Sum, Max, Min, Mean of one operand, Cast to the operand's own type.
 [[nodiscard]] bool is_identity(Side& side, Ref output);
 
 }  // namespace relayout::proof

@@ -1,4 +1,4 @@
-// Both models and what of them belongs together; and how what does not follow is worded.
+// Both models, the correspondences between them, and the wording of issues.
 
 #include "proof/sides.h"
 
@@ -69,7 +69,7 @@ std::optional<Difference> Sides::tensor_difference(Ref of_a, Ref of_b) {
 }
 
 bool Sides::spend(std::size_t lanes) {
-  // Graphs made to exhaust memory or patience are given up.
+  // Gives up on graphs designed to exhaust memory or patience.
   constexpr std::size_t kMostLanes = std::size_t{1} << 28U;
   lanes_ += lanes;
   return lanes_ < kMostLanes;

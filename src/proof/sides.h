@@ -18,45 +18,45 @@
 
 namespace relayout::proof {
 
-/// Both models as the proof reads them, and which of their graphs and inputs stand for each other.
+/// Both models as the proof reads them, and the correspondences of their graphs and inputs.
 class Sides {
  public:
   Sides(const Model& first, const Model& second);
   Side a, b;
   Shapes shapes_a, shapes_b;
   KnownFolds folds;
-  bool rounds_first = false;  ///< the first model makes integers of real numbers
-  bool is_probing = false;    ///< within a look at what one of several readings of an operator rests on
+  bool rounds_first = false;  ///< the first model quantizes numbers
+  bool is_probing = false;    ///< within a look at the claims that one of several readings of an operator depends on
 
   void pair_inputs(const Value& of_a, const Value& of_b) { inputs_.emplace(&of_b, &of_a); }
-  /// And their inputs; a graph of the second model has one counterpart.
+  /// Pairs two graphs and their inputs. A graph of the second model has one counterpart.
   void pair_graphs(const Graph& of_a, const Graph& of_b);
   [[nodiscard]] bool same_input(const Value& of_a, const Value& of_b) const;
   /// The counterpart of a nested graph or function of the second model, or nullptr.
   [[nodiscard]] const Graph* graph_of_first(const Graph& of_b) const;
-  /// Of the first model.
+  /// Graphs of the first model with a counterpart.
   [[nodiscard]] std::unordered_set<const Graph*> paired_graphs() const;
 
-  /// Whether two values have one type, which is known: values of two types are no counterparts, whatever is computed of them.
+  /// Whether two values have the same known type. Values of different types do not correspond, whatever is computed from them.
   [[nodiscard]] bool have_one_type(Ref of_a, Ref of_b);
-  /// How two constants differ; nothing when one is none, or when they are of other types or dims. Remembered.
+  /// The difference of two constants; empty if either is not constant, or if their types or dims differ. Cached.
   [[nodiscard]] std::optional<Difference> tensor_difference(Ref of_a, Ref of_b);
-  /// Counts the lanes of affines that are carried along; false when those are too many in all.
+  /// Counts the lanes of carried affines; false if their total is too large.
   [[nodiscard]] bool spend(std::size_t lanes);
 
  private:
   std::unordered_map<RefPair, std::optional<Difference>, RefPairHash> differences_;
-  std::unordered_map<const Value*, const Value*> inputs_;  ///< of paired graphs and functions: b's → a's
-  std::unordered_map<const Graph*, const Graph*> graphs_;  ///< b's nested graphs and functions → a's
+  std::unordered_map<const Value*, const Value*> inputs_;  ///< inputs of paired graphs and functions: b's → a's
+  std::unordered_map<const Graph*, const Graph*> graphs_;  ///< nested graphs and functions: b's → a's
   std::size_t lanes_ = 0;
 };
 
-// Records. An issue belongs to the place of its node in the second model.
+// Issues, in the order of their nodes in the second model.
 
 [[nodiscard]] int64_t order_of(const Sides& sides, const Claim& claim);
 [[nodiscard]] Issue issue_of_node(const Sides& sides, Unexplained::Kind kind, const Node& node, bool in_first, const std::string& text);
 [[nodiscard]] Issue issue_of_reader(const Sides& sides, Unexplained::Kind kind, const Claim& claim, const std::string& text);
-/// The second model reads what the claim is about, where the first one reads `wanted`.
+/// The second model reads the claim's value where the first one reads `wanted`.
 [[nodiscard]] Issue issue_of_other_value(const Sides& sides, const Claim& claim, const Value& wanted);
 
 }  // namespace relayout::proof

@@ -1,4 +1,4 @@
-// A weight that was folded in float32 beside its products in double precision: simple loops that the compiler widens.
+// Compares weights that were folded in float32 with their products in double precision, in simple loops that the compiler vectorizes.
 
 #include "proof/single_fold.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 struct Found {
   int64_t unclear = 0;
-  int64_t near = 0;  ///< bits of a number that is not negative: they are in order of the numbers
+  int64_t near = 0;  ///< bits of a nonnegative number: they are in the order of the numbers
 };
 
 template <class Factor>
@@ -32,7 +32,7 @@ template <class Factor>
     const double size = std::abs(found), right = std::abs(expected), off = std::abs(found - expected);
     const int64_t exponent = std::bit_cast<int64_t>(size) & kExponent;
     const auto binade = std::bit_cast<double>(exponent), inverse = std::bit_cast<double>(kExponentOfInverse - exponent);
-    const double per_binade = ((size == binade) & (right < size)) ? 0x1p24 : 0x1p23;  // units, as spacing() says
+    const double per_binade = ((size == binade) & (right < size)) ? 0x1p24 : 0x1p23;  // units in the last place, as in spacing()
     const double units = off * per_binade * inverse;
     const bool is_exact = units <= surely_rounding;
     const bool is_off = (units >= surely_more) & (off <= surely_folded * right);

@@ -1,5 +1,4 @@
-// Parts of a value along one axis, however they are taken: by Slice, as a result of Split, or by Gather and Squeeze where it is one
-// element.
+// Compares parts of a value along one axis, by whichever operators: Slice, a result of Split, or Gather and Squeeze for a single element.
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +24,7 @@ struct Selection {
   Ref data;
   int64_t axis = 0, begin = 0, end = 0;
   int64_t size = 0;          ///< of the axis
-  bool is_squeezed = false;  ///< the axis is gone; it had one element
+  bool is_squeezed = false;  ///< the axis is removed; it had one element
   std::vector<const Node*> nodes;
   std::vector<Ref> constants;
   [[nodiscard]] bool takes_same(const Selection& other) const {
@@ -33,7 +32,7 @@ struct Selection {
   }
 };
 
-/// Reads one side's selections. All dims that count must be certain.
+/// Reads one side's selections. All dims involved must be certain.
 class SelectionReader {
  public:
   SelectionReader(Side& side, Shapes& shapes) : side_(side), shapes_(shapes) {}
@@ -56,7 +55,7 @@ class SelectionReader {
   }
 
  private:
-  /// An argument that is an attribute in old versions and an operand since; empty when it is absent or not certain.
+  /// An argument that is an attribute in old versions and an operand in later ones; empty if it is absent or not certain.
   [[nodiscard]] std::vector<int64_t> argument(Ref output, const char* attribute, std::size_t input) {
     const AttributeReader attributes(*output.value->producer(), output.call);
     if (attributes.has(attribute)) return attributes.is_open() ? std::vector<int64_t>() : attributes.integers(attribute);
@@ -64,7 +63,7 @@ class SelectionReader {
     return operand ? integers_of(side_, operand).value_or(std::vector<int64_t>()) : std::vector<int64_t>();
   }
 
-  /// Axis and its number of elements, when both are certain.
+  /// The axis and its number of elements, if both are certain.
   [[nodiscard]] static std::optional<std::pair<int64_t, int64_t>> axis_of(int64_t axis, const Dims& dims) {
     if (axis < 0) axis += std::ssize(dims);
     if (axis < 0 || axis >= std::ssize(dims) || dims[as_size(axis)] < 0) return std::nullopt;

@@ -1,5 +1,5 @@
-// Arithmetic of formulas: sums of products of powers of atoms, in one form for each value. It fails where terms or factors cancel, for then
-// the form says less than the value was.
+// Arithmetic of formulas: sums of products of powers of atoms, in one form for each value. It fails where terms or factors cancel, because
+// the form would then lose facts about the value.
 
 #include "proof/sums.h"
 
@@ -64,7 +64,7 @@ std::size_t Sums::intern(Atom atom) {
 Sum Sums::plus(Sum a, const Sum& b, double factor) {
   a.origin = {};
   const double added = factor * b.constant, sum = a.constant + added;
-  // Numbers that nearly cancel round what stands between them: x + 12582912 − 12582912 is x rounded to whole numbers.
+  // Numbers that nearly cancel round the terms between them: x + 12582912 − 12582912 is x rounded to integers.
   constexpr double kLeastLeft = 0x1p-10;
   if (a.constant != 0 && added != 0 && std::abs(sum) < kLeastLeft * std::max(std::abs(a.constant), std::abs(added))) has_failed_ = true;
   a.constant = sum;
@@ -108,7 +108,7 @@ Sum Sums::times(const Sum& a, const Sum& b) {
   return {0, {std::move(out)}, {}};
 }
 
-/// A sum of several terms is an atom of the product.
+/// A sum of several terms becomes an atom of the product.
 Product Sums::as_product(const Sum& sum) {
   if (sum.terms.empty()) return {sum.constant, {}};
   if (sum.constant == 0 && sum.terms.size() == 1) return sum.terms[0];

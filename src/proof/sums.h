@@ -10,11 +10,11 @@
 
 namespace relayout::proof {
 
-// Arithmetic of real elements in one form, however it was spelled: a sum of products of powers of atoms. Sums are not multiplied out, so
-// that two formulas that are the same differ by the order of their roundings alone. Nothing that cancels is left out: it may have given the
-// value its dims, or be infinite.
+// Arithmetic of real elements in one form for all spellings: a sum of products of powers of atoms. Sums are not multiplied out, so that
+// equal formulas differ only in the order of their roundings. Terms that cancel are not dropped: they may determine the value's dims, or be
+// infinite.
 
-/// atom^(halves / 2), the atom by its number in the formula.
+/// atom^(halves / 2), with the atom by its index in the formula.
 struct Factor {
   std::size_t atom = 0;
   int halves = 2;
@@ -27,18 +27,18 @@ struct Product {
 struct Sum {
   double constant = 0;
   std::vector<Product> terms;  ///< sorted by their factors, no two with the same
-  Ref origin;                  ///< the value that it is, where there is one
+  Ref origin;                  ///< the value that the sum equals, if there is one
 };
 
 struct Atom {
   enum class Kind { leaf, function, sum };
   Kind kind = Kind::leaf;
-  std::string function;        ///< its name and attributes
-  std::vector<Sum> arguments;  ///< of a function; the sum
-  Ref origin;                  ///< the value that it is, where there is one; of a leaf always
+  std::string function;        ///< name and attributes
+  std::vector<Sum> arguments;  ///< of a function; or the sum
+  Ref origin;                  ///< the value that the atom equals, if there is one; always there for a leaf
 };
 
-/// Makes sums of others, over the atoms of one formula.
+/// Builds sums from others, over the atoms of one formula.
 class Sums {
  public:
   explicit Sums(std::vector<Atom>& atoms) : atoms_(atoms) {}
@@ -55,7 +55,7 @@ class Sums {
   /// 1 / √(mean (value²) + ε)
   [[nodiscard]] Sum inverse_root_mean_square(const Sum& value, const std::string& axes, double epsilon);
 
-  /// Whether something cancelled, or fail() was called: no result counts then.
+  /// Whether something cancelled or fail() was called. Results are then invalid.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
   void fail() noexcept { has_failed_ = true; }
 
@@ -65,11 +65,11 @@ class Sums {
   void add(Sum& to, Product term);
 
   std::vector<Atom>& atoms_;
-  std::map<std::string, std::size_t> known_;  ///< atoms by what they are
+  std::map<std::string, std::size_t> known_;  ///< indices of atoms by their identity
   bool has_failed_ = false;
 };
 
-/// A number that stands in the name of a function.
+/// A number as part of a function's name.
 [[nodiscard]] std::string number_text(double number);
 
 }  // namespace relayout::proof

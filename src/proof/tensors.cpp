@@ -66,7 +66,7 @@ double value_at(DataType type, const std::byte* element) {
   return out;
 }
 
-/// Elements below 8 bits count in bytes.
+/// Counts elements below 8 bits in bytes.
 void compare_piece(DataType type, std::span<const std::byte> a, std::span<const std::byte> b, Difference& difference) {
   if (std::ranges::equal(a, b)) return;
   const std::size_t size = memory_size(type);
@@ -94,7 +94,7 @@ Difference compare_rows(const TensorData& a, const TensorData& b) {
   Difference out;
   if (a.byte_size() == 0) return out;
   const int64_t rows = a.dims().empty() ? 1 : a.dims()[0];
-  // Rows of types below 8 bits need not be whole bytes.
+  // Rows of types below 8 bits may end within a byte.
   const bool is_packed = traits(a.type()).bits < 8;
   const int64_t step = is_packed ? rows : rows_per_piece(a);
   const int64_t row = is_packed ? 0 : a.byte_size() / rows;
@@ -140,7 +140,7 @@ std::optional<Difference> difference_beyond_rounding(const Constant& a, const Co
   const auto is_narrow = [](DataType type) { return is_real(type) && memory_size(type) == 2; };
   if (!is_real(a.type) || !is_real(b.type) || is_narrow(a.type) == is_narrow(b.type) || a.dims != b.dims) return std::nullopt;
   const DataType coarse = is_narrow(a.type) ? a.type : b.type;
-  // Converters raise numbers below 1e-7 to it in float16: two steps of its smallest numbers.
+  // In float16, converters raise numbers below 1e-7 to 1e-7: two steps of its smallest numbers.
   const double smallest = 2 * ulp(0, coarse);
   const double limit = coarse == DataType::float16 ? 65504 : std::numeric_limits<float>::max();
   Difference out;

@@ -10,21 +10,20 @@
 
 namespace relayout::proof {
 
-/// Rows of a tensor that are read at a time: about a MiB, at least one.
+/// Number of rows of a tensor per read: about 1 MiB, at least one row.
 [[nodiscard]] int64_t rows_per_piece(const TensorData& data);
 
-/// How two constants of the same type and dims differ, byte by byte; strings too. Read in pieces.
-/// Nothing when types or dims differ.
+/// The byte-by-byte difference of two constants of the same type and dims, strings included; read in pieces. Empty if types or dims differ.
 [[nodiscard]] std::optional<Difference> difference(const Constant& a, const Constant& b);
 
-/// How far elements of b, in 16 bits, are from those of a, in more bits, beyond one ULP of theirs: elements that round or flush to zero or
-/// to a smallest number do not count, nor do those beyond the range of b's type, which every converter replaces in its own way. Nothing
-/// for other types, and when dims differ.
+/// The difference of a 16-bit constant and a wider one beyond one ULP of the narrow type. Elements do not count if they round or flush to
+/// zero or to a smallest number, or are beyond the range of the narrow type, which every converter replaces in its own way. Empty for other
+/// types, and if dims differ.
 [[nodiscard]] std::optional<Difference> difference_beyond_rounding(const Constant& a, const Constant& b);
 
 /// "is f16[4, 3], was f32[4, 3]"
 [[nodiscard]] std::string forms_text(const Constant& a, const Constant& b);
-/// Notes the types where they are not the same.
+/// Records the types if they differ.
 void name_types(const Constant& a, const Constant& b, Unexplained& issue);
 
 }  // namespace relayout::proof

@@ -1,5 +1,5 @@
-// Whether nodes of different operator sets compute the same, and attributes that say no more than their absence. Tools move models to
-// newer operator sets and write defaults out; neither changes what is computed, and both are everywhere.
+// Decides whether nodes of different operator sets compute the same, and which attributes are equivalent to their absence. Tools often move
+// models to newer operator sets and write defaults out; neither changes the computation.
 
 #include "proof/versions.h"
 
@@ -40,7 +40,7 @@ bool are(const onnx::AttributeProto& attribute, int64_t wanted) {
   return std::ranges::all_of(attribute.ints(), [&](int64_t value) { return value == wanted; });
 }
 
-/// kernel_shape says what the weight's dims behind the channels are.
+/// Whether kernel_shape equals the weight's dims after the channels.
 bool is_kernel_of_weight(Side& side, Ref output, const onnx::AttributeProto& attribute) {
   const Ref weight = side.operand(output, 1);
   const auto contents = weight ? side.contents(weight) : std::nullopt;
@@ -65,7 +65,7 @@ bool is_reversal(const onnx::AttributeProto& permutation) {
   return permutation.ints_size() > 0;
 }
 
-/// A scale for the whole tensor has no axis.
+/// Whether one scale holds for the whole tensor, so that the axis has no effect.
 bool is_scaled_whole(Side& side, Ref output) {
   const Ref scale = side.operand(output, 1);
   const auto contents = scale ? side.contents(scale) : std::nullopt;

@@ -12,25 +12,25 @@ class AttributeProto;
 
 namespace relayout::proof {
 
-/// Whether two nodes of the same operator compute the same when their operands and attributes are the same: their operator sets mean the
-/// same version of it, or versions between which nothing changed that these nodes could show. Operators of other domains have no history
-/// that is known here: only the same version is the same.
+/// Whether two nodes of the same operator compute the same from the same operands and attributes. Their operator sets have the same version
+/// of it, or versions without a change that affects these nodes. The history of operators of other domains is unknown: their versions must
+/// be equal.
 [[nodiscard]] bool same_semantics(const Node& a, const Call* call_a, const Node& b, const Call* call_b);
 
-/// The argument that the nodes take differently; nothing when there is none.
+/// The argument that the versions of the two nodes take differently; empty if there is none.
 [[nodiscard]] std::optional<MovedArgument> moved_argument(const Node& a, const Node& b);
-/// Whether it is there on both sides with the same constant numbers, or on neither.
+/// Whether the argument is present on both sides with the same constant numbers, or on neither.
 [[nodiscard]] bool is_same_argument(Side& side_a, Ref a, Side& side_b, Ref b, const MovedArgument& argument);
 
-/// Default of this attribute in the node's version of its operator.
+/// Default of an attribute in the node's version of its operator.
 struct AttributeDefault {
-  bool is_defined = false;                      ///< the version has such an attribute
-  const onnx::AttributeProto* value = nullptr;  ///< nullptr: none, or one that depends on the node
+  bool is_defined = false;                      ///< the version defines the attribute
+  const onnx::AttributeProto* value = nullptr;  ///< nullptr: no default, or one that depends on the node
 };
 [[nodiscard]] AttributeDefault attribute_default(const Node& node, const std::string& name);
 
-/// Whether writing the attribute says no more than leaving it out: the default of its operator's schema, or one that the schema only
-/// describes (strides and dilations of 1, pads of 0, the kernel_shape that the weight has, axes of Transpose in reverse order …).
+/// Whether writing the attribute is equivalent to leaving it out: the default of its operator's schema, or one that the schema only
+/// describes (strides and dilations of 1, pads of 0, the weight's kernel_shape, axes of Transpose in reverse order …).
 [[nodiscard]] bool is_implied(Side& side, Ref output, const onnx::AttributeProto& attribute);
 
 }  // namespace relayout::proof
