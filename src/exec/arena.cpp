@@ -1,4 +1,4 @@
-// Puts the buffers of a plan into one piece of memory: those that are never in use at the same time share a place.
+// Places the buffers of a plan in one piece of memory: buffers that are never in use at the same time may overlap.
 #include "exec/arena.h"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace relayout::exec {
 namespace {
 
 constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;  // of x86-64; elsewhere the advice may do nothing
-/// Beyond so many neighbours in time a buffer goes to the top: keeps huge graphs linear.
+/// A buffer with more neighbours in time than this is placed at the top: keeps planning of huge graphs linear.
 constexpr std::size_t kMostNeighbours = 4096;
 
 /// The placed buffers by time: a segment tree over steps, each buffer in the O(log steps) nodes that cover its life.

@@ -19,11 +19,11 @@ struct ArenaLayout {
   int64_t bytes = 0;
 };
 
-/// Offsets under which no two buffers that live at the same time overlap: largest first, each at the lowest gap that fits.
+/// Offsets under which buffers that live at the same time do not overlap: largest buffer first, each at the lowest gap that fits.
 [[nodiscard]] ArenaLayout lay_out_arena(std::span<const Lifetime> lifetimes);
 
-/// Memory of a plan: page aligned, not initialised. On huge pages from their size on, where the system has them: what streams through
-/// weights and activations waits less for page tables, which a virtual machine walks twice.
+/// Memory of a plan: page aligned, not initialised. Uses huge pages where the system has them, from their size on: streaming through
+/// weights and activations then waits less for page tables, which a virtual machine walks twice.
 class ArenaMemory {
  public:
   ArenaMemory() = default;

@@ -1,4 +1,4 @@
-// The stages of a plan, in their order: inference, layout guide, groups, lowering; then what the plan leaves to those behind it.
+// The stages of a plan, in their order: inference, layout guide, groups, lowering; then the constants and states that later plans need.
 #include "exec/compile.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void release_constants(const IdVector<ValueId, ValueState>& states) {
   }
 }
 
-/// Constants that the code after the plan may ask for: the graph's results, or operands of the next node.
+/// Constants that may be read after the plan: the graph's results, or operands of the next node.
 void note_constants(const Program& program, const IdVector<ValueId, ValueState>& states, Plan& plan) {
   const auto note = [&](ValueId value) {
     const auto& constant = states[value].constant;

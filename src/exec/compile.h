@@ -12,8 +12,8 @@
 
 namespace relayout::exec {
 
-/// A plan for the nodes of a program from `first` on, up to the first that has to see data. `states` is what is known of values in front of
-/// `first`, and becomes what is known behind the plan. `touched`: the values whose states are new since the plan before.
+/// A plan for the nodes of a program from `first` on, up to the first node that has to see data. `states`: facts about values before
+/// `first`; updated to those after the plan. `touched`: the values whose states are new since the previous plan.
 [[nodiscard]] std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, NodeId first,
                                             IdVector<ValueId, ValueState>& states, std::vector<ValueId> touched);
 

@@ -1,4 +1,4 @@
-// Constants of a model while it runs: read when first needed, packed once for all plans, let go when packed.
+// Constants of a model while it runs: read when first needed, packed once for all plans, released when packed.
 #include "exec/constant_store.h"
 
 #include <onnx/onnx_pb.h>
@@ -23,7 +23,7 @@
 namespace relayout::exec {
 namespace {
 
-/// The stored elements, permuted ones as a view of what lies in the file.
+/// The elements as stored; permuted ones as a view of the bytes in the file.
 Tensor load_as_stored(const TensorData& data) {
   if (!data.scales().empty() || data.permutation().empty() || data.type() != data.source_type()) return data.load();
   return TensorData(data.type(), data.source_dims(), data.source()).load().transposed(data.permutation());

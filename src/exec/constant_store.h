@@ -16,10 +16,10 @@
 
 namespace relayout::exec {
 
-/// Elements of a constant: in a file until they are loaded, perhaps seen through Transposes.
+/// Elements of a constant: in a file until they are loaded, perhaps viewed through Transposes.
 class KnownConstant {
  public:
-  /// A computed one.
+  /// A computed constant.
   explicit KnownConstant(Tensor tensor) : type_(tensor.type()), dims_(tensor.dims()), tensor_(std::move(tensor)) {}
   /// Contents of `leaf`, an initializer or the output of a Constant.
   KnownConstant(const Value& leaf, TensorData data) : leaf_(&leaf), type_(data.type()), dims_(data.dims()), data_(std::move(data)) {}
@@ -27,13 +27,13 @@ class KnownConstant {
   [[nodiscard]] DataType type() const noexcept { return type_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
   [[nodiscard]] int64_t element_count() const { return relayout::element_count(dims_); }
-  /// The initializer or Constant that it is a view of; null for a computed one.
+  /// The initializer or Constant that it is a view of; null for a computed constant.
   [[nodiscard]] const Value* leaf() const noexcept { return leaf_; }
   [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< of the leaf's dims; empty: none
   [[nodiscard]] bool is_loaded() const noexcept { return static_cast<bool>(tensor_); }
-  /// The loaded elements; nothing (false) before.
+  /// The loaded elements; an empty tensor (false) before.
   [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
-  /// Lets go of loaded elements that can be read again.
+  /// Releases loaded elements that can be read again.
   void release() {
     if (leaf_ != nullptr) tensor_ = Tensor();
   }
@@ -62,14 +62,14 @@ class ConstantStore {
   void edit(const std::string& name, Tensor& tensor) const {
     if (edit_) edit_(name, tensor);
   }
-  /// Elements, in the strides the file has them in (a Transpose is a view). Not remembered.
+  /// Elements, with the strides of the file (a Transpose is a view). Not kept.
   [[nodiscard]] Tensor read(const KnownConstant& constant) const;
   /// Elements, kept in `constant`.
   const Tensor& load(KnownConstant& constant) const;
 
-  /// Names the contents for share(): equal keys mean equal elements in equal order.
+  /// Key of the contents for share(): equal keys mean equal elements in equal order.
   [[nodiscard]] std::string key_of(const KnownConstant& constant);
-  /// Bytes that plans share as long as one of them lives. `key` says what they are; `make` computes them when no plan has them.
+  /// Bytes that plans share as long as one of them lives. `key` identifies them; `make` computes them when no plan has them.
   struct Packed {
     std::shared_ptr<void> memory;
     int64_t bytes = 0;
@@ -77,15 +77,15 @@ class ConstantStore {
   [[nodiscard]] Packed share(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& make);
 
  private:
-  /// Memory of its own, or a place in a slab, which lives as long as something in it.
+  /// Separate memory, or a place in a slab, which lives as long as something in it.
   [[nodiscard]] std::shared_ptr<std::byte> allocate(int64_t bytes);
 
   Edit edit_;
   Constants constants_;
   std::unordered_map<std::string, std::weak_ptr<void>> packed_;
-  std::shared_ptr<ArenaMemory> slab_;  ///< where small packed constants lie one behind the other
+  std::shared_ptr<ArenaMemory> slab_;  ///< holds small packed constants, one after the other
   int64_t slab_used_ = 0;              ///< bytes
-  uint64_t next_key_ = 0;              ///< of computed constants, which are not told apart from each other
+  uint64_t next_key_ = 0;              ///< of computed constants, which are never taken for equal
 };
 
 }  // namespace relayout::exec

@@ -34,7 +34,7 @@ namespace {
 
 const Graph& body_of(const OpCall& call, std::string_view name) {
   const onnx::AttributeProto* const wanted = call.node.attribute(name);
-  // Nested graphs stand in the order of the attributes that hold them.
+  // Nested graphs are in the order of the attributes that hold them.
   std::size_t index = 0;
   for (const onnx::AttributeProto& attribute : call.node.message().attribute()) {
     if (&attribute == wanted) {
@@ -74,7 +74,7 @@ std::size_t axis_in(const OpCall& call, int64_t axis, std::size_t rank) {
   return as_size(normal);
 }
 
-/// Part number `index` along an axis, which goes.
+/// Slice number `index` along an axis; the axis is removed.
 Tensor part_of(const Tensor& tensor, std::size_t axis, int64_t index) {
   Dims dims = tensor.dims(), strides = tensor.strides();
   const int64_t offset = index * strides[axis];
@@ -83,7 +83,7 @@ Tensor part_of(const Tensor& tensor, std::size_t axis, int64_t index) {
   return contiguous(tensor.view(dims, strides, offset));
 }
 
-/// A part of a tensor that has none: zeros, or nothing where they would be too many.
+/// Stands in for a slice of a tensor that has none: zeros, or nothing beyond kMost elements.
 std::optional<Tensor> zeros_like_part(const Tensor& tensor, std::size_t axis) {
   constexpr int64_t kMost = int64_t{1} << 24;
   Dims dims = tensor.dims();
@@ -103,7 +103,7 @@ bool is_declared(const Value& output) {
   return shape && shape->type != DataType::undefined;
 }
 
-/// Element of a stack without iterations: as the body's output declares, or is in `sample`, one run of the body.
+/// An empty stack, for a scan output without iterations: typed as the body's output declares, or as in `sample`, one run of the body.
 Tensor stack_of_none(const OpCall& call, int64_t axis, const Value& output, const Datum* sample) {
   if (!is_declared(output) && sample == nullptr) reject(call, "no iteration determines scan output '" + output.name() + "' is");
   const auto shape = output.declared();
@@ -113,7 +113,7 @@ Tensor stack_of_none(const OpCall& call, int64_t axis, const Value& output, cons
   return {is_declared(output) ? shape->type : sample->tensor.type(), dims};
 }
 
-/// Outputs of the body for what the first iteration would be given, where there is none and some scan output declares no type.
+/// Outputs of the body on the inputs of a first iteration, for a Loop without iterations in which some scan output declares no type.
 std::vector<Datum> sample_of(const Graph& body, std::size_t states, const RunGraph& run, std::vector<Datum> given) {
   const auto& outputs = body.outputs();
   const auto scans = std::span(outputs).subspan(states);
@@ -121,7 +121,7 @@ std::vector<Datum> sample_of(const Graph& body, std::size_t states, const RunGra
   try {
     return run(body, std::move(given));
   } catch (const Error&) {
-    return {};  // it need not be computable: it does not happen
+    return {};  // the iteration does not happen, so it need not be computable
   }
 }
 
@@ -236,7 +236,7 @@ std::vector<int64_t> list_or_zeros(const OpCall& call, std::string_view name, st
   return out;
 }
 
-/// Steps of each row of the batch (sequence_lens of Scan 8): all that there are where nothing is said.
+/// Number of steps of each row of the batch (sequence_lens of Scan 8); all steps where it is absent.
 std::vector<int64_t> row_lengths(const OpCall& call, const Datum* lengths, int64_t batch, int64_t longest) {
   if (lengths == nullptr) return std::vector<int64_t>(as_size(batch), longest);
   const bool fits =
@@ -249,14 +249,14 @@ std::vector<int64_t> row_lengths(const OpCall& call, const Datum* lengths, int64
   return out;
 }
 
-/// The first elements along the first axis.
+/// The first `length` elements along the first axis.
 Tensor beginning_of(const Tensor& tensor, int64_t length) {
   Dims dims = tensor.dims();
   dims[0] = length;
   return tensor.view(dims, tensor.strides(), 0);
 }
 
-/// Filled up with zeros along the first axis.
+/// Padded with zeros along the first axis.
 Tensor filled_up(const Tensor& tensor, int64_t length) {
   if (tensor.dims()[0] == length || tensor.type() == DataType::string) return tensor;
   Dims dims = tensor.dims();

@@ -9,7 +9,7 @@
 
 namespace relayout::exec {
 
-/// Runs a nested graph on its inputs; what it captures is the caller's business.
+/// Runs a nested graph on its inputs; the caller supplies the captured values.
 using RunGraph = std::function<std::vector<Datum>(const Graph& graph, std::vector<Datum> inputs)>;
 
 /// The outputs of an If, Loop, Scan or SequenceMap. Absent inputs are null. Error{invalid} naming the node where operands do not fit.

@@ -63,12 +63,12 @@ struct Executor::Impl {
       : context(graph.model(), std::move(options), costs), routine(graph, context, {}) {}
   RoutineContext context;
   Routine routine;
-  PlanInfo info;  ///< of the latest run that was asked for it
+  PlanInfo info;  ///< result of the latest plan_info()
 };
 
 namespace {
 
-/// Refuses what the graph's declaration of an input rules out.
+/// Refuses a tensor that contradicts the graph's declaration of an input.
 void check_input(const Value& declared, const Tensor& tensor) {
   const auto shape = declared.declared();
   if (!shape) return;
@@ -82,7 +82,7 @@ void check_input(const Value& declared, const Tensor& tensor) {
   }
 }
 
-/// The caller's inputs in the order of the graph's.
+/// The caller's inputs in the order of the graph's inputs.
 std::vector<Given> in_order(const exec::Program& program, const Inputs& inputs) {
   std::vector<Given> out;
   std::size_t used = 0;

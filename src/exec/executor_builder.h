@@ -6,7 +6,7 @@
 
 namespace relayout {
 
-/// Makes executors whose layout plan goes by other costs than this machine's: for tests, which want one plan on every machine.
+/// Builds executors whose layout plan uses other costs than this machine's: for tests, which need the same plan on every machine.
 struct ExecutorBuilder {
   /// Throws as Executor's constructor does. `costs` must outlive the executor; nullptr: this machine's.
   [[nodiscard]] static Executor build(const Graph& graph, ExecuteOptions options, const layout::CostModel* costs);

@@ -1,4 +1,4 @@
-// Model-local functions and operators that ONNX defines by others, as graphs that the program expands.
+// Model-local functions, and operators that ONNX defines by other operators, as graphs that the program expands.
 #include "exec/function_bodies.h"
 
 #include <onnx/defs/schema.h>

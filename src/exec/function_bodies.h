@@ -11,8 +11,7 @@
 
 namespace relayout::exec {
 
-/// Body of a call: a model-local function, or the body that ONNX gives for an operator; and values of attributes that the call may
-/// leave out.
+/// Body of a call: a model-local function, or ONNX's body of an operator. With values of attributes that the call may leave out.
 struct FunctionDefinition {
   const onnx::FunctionProto* message = nullptr;
   std::vector<onnx::AttributeProto> defaults;
@@ -23,7 +22,7 @@ struct FunctionDefinition {
 /// ONNX's own body of a default-domain operator, where there is one that does not depend on types; or nothing.
 [[nodiscard]] std::optional<FunctionDefinition> find_operator_body(const Node& node);
 
-/// Attributes that the body takes from its caller are replaced (in nested graphs too), or dropped when the caller does not give them.
+/// A copy of the body. Attributes that it takes from its caller are replaced (in nested graphs too), or dropped where the call has none.
 [[nodiscard]] FunctionInstance instantiate(const FunctionDefinition& body, const Node& call);
 
 }  // namespace relayout::exec

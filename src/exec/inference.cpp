@@ -1,4 +1,4 @@
-// Walks the nodes of a program for types, dims and constants, as far as they are known before data is seen.
+// Walks the nodes of a program for types, dims and constants, where they are known before data is seen.
 #include "exec/inference.h"
 
 #include <cstddef>
@@ -42,7 +42,7 @@ bool are_alike(DataType a, DataType b) {
   return a != b && ((kRealTypes.has(a) && kRealTypes.has(b)) || (kIntegerTypes.has(a) && kIntegerTypes.has(b)));
 }
 
-/// A pair of operands of two real or two integer types. Kernels refuse other mixtures themselves.
+/// Whether two operands are of different real types or of different integer types. Kernels refuse other mixtures themselves.
 bool mixes_types(std::span<const DatumInfo* const> inputs) {
   const auto differs = [](const DatumInfo* a, const DatumInfo* b) { return a != nullptr && b != nullptr && are_alike(a->type, b->type); };
   for (std::size_t i = 1; i < inputs.size(); ++i) {
@@ -97,7 +97,7 @@ class Walk {
     set(value, {std::move(info), std::move(constant), std::nullopt});
   }
 
-  /// Constant nodes, and Identity and Transpose of constants: nothing is read.
+  /// Constant nodes, and Identity and Transpose of constants: no elements are read.
   bool pass_through(const ProgramNode& node) {
     const ValueId output = node.output(0);
     if (node.node->op_type() == "Constant") {
@@ -127,15 +127,15 @@ class Walk {
 
   std::shared_ptr<KnownConstant> store_find_leaf(ValueId value) { return store_.find_leaf(*program_.values()[value]); }
 
-  /// A file whose nodes make other types than it declares is refused by every program that checks types. (Of the model's outputs verify
-  /// tells it as a difference.)
+  /// A file whose nodes compute other types than it declares is refused by every program that checks types. (For outputs of the model,
+  /// verify reports a difference instead.)
   static void check_declared(const Value* value, const DatumInfo& info) {
     if (value == nullptr || value->producer() == nullptr || value->is_output() || info.kind != Datum::Kind::tensor) return;
     const DataType declared = declared_type(*value);
     if (declared != DataType::undefined && declared != info.type) throw TypeError(type_conflict(*value, info.type));
   }
 
-  /// Operands for which ONNX's schema has one type variable are of one type.
+  /// Operands that share a type variable in ONNX's schema must be of one type.
   void check_types(const ProgramNode& node, std::span<const DatumInfo* const> inputs) {
     const OpSignature* const signature = mixes_types(inputs) ? signatures_.find(*node.node) : nullptr;
     if (signature == nullptr) return;
@@ -177,7 +177,7 @@ class Walk {
     return std::nullopt;
   }
 
-  /// Reads constants that are still in the file. Whether there were any.
+  /// Reads constants that are still in the file. Returns whether there were any.
   bool load_inputs(const ProgramNode& node) {
     bool any = false;
     for (const ValueId input : node.inputs) {

@@ -13,21 +13,21 @@ namespace relayout::exec {
 
 /// Facts about one value before it is computed.
 struct ValueState {
-  std::optional<DatumInfo> info;            ///< type and dims; nothing until a node before it was inferred
+  std::optional<DatumInfo> info;            ///< type and dims; empty until its producer is inferred
   std::shared_ptr<KnownConstant> constant;  ///< its contents, when they are known at plan time
-  std::optional<Dims> strides;              ///< of one that an earlier segment or the caller made; contiguous when not set
+  std::optional<Dims> strides;              ///< of a value made by an earlier segment or the caller; contiguous when not set
   [[nodiscard]] bool is_tensor() const { return info && info->kind == Datum::Kind::tensor; }
 };
 
-/// How far inference came.
+/// The nodes that inference covered.
 struct Inference {
-  std::vector<NodeId> nodes;    ///< that have to run, in order: those whose outputs are not constant
+  std::vector<NodeId> nodes;    ///< nodes to run, in order: those whose outputs are not constant
   NodeId next{};                ///< the node whose outputs' shapes depend on data; end_id() of the nodes when there is none
-  std::vector<ValueId> values;  ///< whose states the walk set
+  std::vector<ValueId> values;  ///< values whose states the walk set
 };
 
-/// Walks the nodes from `first` on: infers types and dims, folds what is constant (all shape arithmetic that follows from dims too),
-/// and stops in front of the first node whose outputs' shapes depend on data. `states` has one entry per value of the program.
+/// Walks the nodes from `first` on: infers types and dims, and folds constant values (including all shape arithmetic that follows from
+/// dims). Stops before the first node whose outputs' shapes depend on data. `states` has one entry per value of the program.
 [[nodiscard]] Inference infer(const Program& program, NodeId first, IdVector<ValueId, ValueState>& states, ConstantStore& store);
 
 /// Runs one node on data at hand, as the op table computes it.

@@ -1,4 +1,4 @@
-// Sums up what steps of nested graphs take in a run, by what tells them apart: where they are, what they compute, and how.
+// Sums the times of steps of nested graphs over a run. A step is identified by its place, its operators and the way it is computed.
 #include "exec/inner_times.h"
 
 #include <cstddef>

@@ -20,12 +20,12 @@ class InnerTimes {
   [[nodiscard]] bool is_on() const noexcept { return is_on_; }
 
   struct Entry {
-    NodeId root;  ///< the node of the main graph that it is within
+    NodeId root;  ///< the node of the main graph that contains the step
     StepInfo info;
   };
-  /// The number of a step, a new one where it was not met before: other shapes alone make no other step.
+  /// The number of a step, a new one when it was not met before: steps that differ in shapes alone share a number.
   [[nodiscard]] std::size_t number_of(NodeId root, StepInfo info);
-  /// A call, without what other entries have of it.
+  /// Adds a call, less the time that other entries account for.
   void add(std::size_t number, const InnerTime& call);
 
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }

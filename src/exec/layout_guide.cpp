@@ -1,4 +1,4 @@
-// Asks the layout plan for the nodes that a plan of steps will run, and answers by the program's numbers.
+// Computes a layout plan for the nodes that a plan of steps will run, and answers queries by the program's numbers.
 #include "exec/layout_guide.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ layout::LayoutValueId LayoutGuide::id_of(const Program& program, const IdVector<
   if (state.is_tensor() && layout::is_plannable(state.info->type, state.info->dims)) {
     made.type = state.info->type;
     made.dims = state.info->dims;
-    // An earlier plan's result comes as it lies there.
+    // A result of an earlier plan keeps its order.
     if (state.strides && layout::is_dense(made.dims, *state.strides)) made.fixed = layout::order_of_strides(made.dims, *state.strides);
   }
   made.is_constant = state.constant != nullptr;

@@ -13,20 +13,20 @@
 
 namespace relayout::exec {
 
-/// The layout plan of some nodes of a program, asked by the program's numbers. Without a plan everything is taken and made as it comes.
+/// The layout plan of some nodes of a program, queried by the program's numbers. Without a plan no order is requested anywhere.
 class LayoutGuide {
  public:
   LayoutGuide() = default;
   LayoutGuide(const Program& program, const std::vector<NodeId>& nodes, const IdVector<ValueId, ValueState>& states,
               const layout::PlanningOptions& options);
 
-  /// The order that a node needs an operand in; nothing when it takes it as it lies.
+  /// The order in which a node needs an operand; nothing when any order will do.
   [[nodiscard]] std::optional<layout::AxisOrder> wanted(NodeId node, std::size_t input) const;
-  /// The order in which a node makes a result; nothing when that follows from its operands.
+  /// The order in which a node writes a result; nothing when that follows from its operands.
   [[nodiscard]] std::optional<layout::AxisOrder> made(NodeId node, std::size_t output) const;
-  /// Whether a node's ports are in an order of their own; nothing when it has no choice.
+  /// Whether a node's ports are in the order that the plan chose; nothing when it has no choice.
   [[nodiscard]] std::optional<bool> is_ordered(NodeId node) const;
-  /// Whether a value could lie in an order other than contiguous, so that copying it is a change of layout.
+  /// Whether a value could be laid out in an order other than contiguous, so that copying it is a change of layout.
   [[nodiscard]] bool has_order(ValueId value) const;
 
   [[nodiscard]] int64_t planned_reorders() const { return static_cast<int64_t>(plan_.copies.size()); }

@@ -1,4 +1,4 @@
-// Times single operators in both layouts on this machine, for plans that are to rest on measurements.
+// Times single operators in both layouts on this machine, for plans that are based on measurements.
 #include "exec/measured_costs.h"
 
 #include <onnx/onnx_pb.h>
@@ -38,7 +38,7 @@ constexpr int64_t kLongEnough = 10'000'000;  ///< nanoseconds
 constexpr int kLeastRuns = 3, kMostRuns = 200;
 constexpr int64_t kMostElements = int64_t{1} << 28;  ///< of all operands: larger ones keep their default
 
-/// One node as a model of its own: operands and result as they are, or handed over channels-last.
+/// One node as a model by itself: operands and result contiguous, or passed channels-last.
 class Bench {
  public:
   Bench(const layout::LayoutGraph& graph, const layout::LayoutNode& node, const layout::Ports* ordered)
@@ -49,7 +49,7 @@ class Bench {
     message_.mutable_graph()->set_name("bench");
   }
 
-  /// Nanoseconds of the fastest run; nothing when it does not run.
+  /// Nanoseconds of the fastest run; nothing when the node does not run.
   std::optional<int64_t> run(int threads) {
     if (!build()) return std::nullopt;
     try {
@@ -135,7 +135,7 @@ class Bench {
       tensor.set_name(name);
       tensor.set_data_type(static_cast<int>(value.type));
       for (const int64_t dim : value.dims) tensor.add_dims(dim);
-      // Contents that steer the operator are its own; weights are as good as any.
+      // Contents that steer the operator are kept; any numbers will do as weights.
       const auto bytes = [](const auto& values) {
         return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
       };
@@ -174,7 +174,7 @@ class Bench {
   Inputs inputs_;
 };
 
-/// Key of a time.
+/// Key under which a time is kept.
 std::string key_of(const layout::LayoutGraph& graph, const layout::LayoutNode& node, const layout::Ports& ports) {
   std::string out = node.node->op_type();
   for (const onnx::AttributeProto& attribute : node.node->message().attribute()) out += "|" + attribute.SerializeAsString();

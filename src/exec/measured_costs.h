@@ -8,9 +8,9 @@
 
 namespace relayout::exec {
 
-/// Times of convolutions, pools, Resize, Concat and LRN as they run on this machine, each alone, contiguous and with its ports in
-/// channels-last; copies and everything else by the default rates. Each kind and size is timed once, for some milliseconds; what cannot run
-/// keeps its default. Two plans by measured costs need not be equal.
+/// Measured times of convolutions, pools, Resize, Concat and LRN on this machine, each alone, contiguous and with its ports in
+/// channels-last. Copies and everything else take the default rates. Each kind and size is timed once, for some milliseconds; nodes that
+/// cannot run keep their default. Two plans by measured costs need not be equal.
 class MeasuredCosts : public layout::CostModel {
  public:
   explicit MeasuredCosts(int threads) : threads_(threads) {}
@@ -21,7 +21,7 @@ class MeasuredCosts : public layout::CostModel {
 
  private:
   int threads_;
-  mutable std::map<std::string, Times> known_;  ///< by what the node and its operands look like
+  mutable std::map<std::string, Times> known_;  ///< by attributes of the node, and dims and orders of its operands
 };
 
 }  // namespace relayout::exec

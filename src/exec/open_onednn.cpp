@@ -1,4 +1,4 @@
-// Opens the module that holds oneDNN, at the first plan, and hands it the pool of threads.
+// Opens the module that holds oneDNN, at the first plan, and gives it the pool of threads.
 #include <dlfcn.h>
 
 #include <string>

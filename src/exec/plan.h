@@ -27,17 +27,17 @@ struct Buffer {
   enum class Kind : uint8_t {
     arena,     ///< an offset into the plan's arena
     fixed,     ///< a constant or packed weights, owned
-    external,  ///< a value made before the plan runs: a graph input, or an earlier segment's
-    result,    ///< one of the graph's outputs and nothing else: new memory in each run, the caller's afterwards
+    external,  ///< a value that exists before the plan runs: a graph input, or a result of an earlier segment
+    result,    ///< a graph output that is nothing else: new memory in each run, which the caller owns afterwards
   };
   Kind kind = Kind::arena;
   int64_t bytes = 0;
-  std::shared_ptr<void> owner;           ///< of a fixed one
-  std::byte* data = nullptr;             ///< once it is known
-  int64_t first = INT64_MAX, last = -1;  ///< steps that touch it
+  std::shared_ptr<void> owner;           ///< of a fixed buffer
+  std::byte* data = nullptr;             ///< null until it is known
+  int64_t first = INT64_MAX, last = -1;  ///< the first and last step that touch it
 };
 
-/// A value that comes in or goes out: a tensor at a place, or (for sequences, optionals and strings) a datum in a slot.
+/// A value that a plan imports or exports: a tensor at a place, or (for sequences, optionals and strings) a datum in a slot.
 struct PlanPort {
   ValueId value = ValueId::none;
   Place place;
@@ -48,7 +48,7 @@ struct PlanPort {
 struct Observation {
   std::size_t after = 0;
   const Node* node = nullptr;
-  std::vector<PlanPort> outputs;  ///< value none where the output is absent
+  std::vector<PlanPort> outputs;  ///< `value` is none where the output is absent
 };
 
 /// A graph, or a run of its nodes up to one whose output shapes depend on data, compiled for one set of input shapes.
@@ -65,8 +65,7 @@ struct Plan {
   std::vector<PlanPort> results;  ///< the exports whose buffers are results
   std::vector<Observation> observations;
   PlanInfo info;
-  std::vector<std::size_t>
-      inner;  ///< of a plan of a nested graph: numbers in InnerTimes of its steps and of `next`; empty until they are noted
+  std::vector<std::size_t> inner;  ///< numbers in InnerTimes of the steps and of `next`, for a nested graph; empty until noted
 
   ArenaLayout arena_layout;  ///< of the arena buffers, in their order
   ArenaMemory arena, scratchpad;
@@ -74,18 +73,18 @@ struct Plan {
 
   /// The node that must see data before its outputs' shapes are known; end_id() of the nodes when the plan reaches the end.
   NodeId next{};
-  /// Facts about values that this plan found out, by number; earlier plans of the same run found out the others. Empty at the end.
+  /// Facts about values that this plan established, by number; earlier plans of the same run established the others. Empty at the end.
   std::vector<std::pair<ValueId, ValueState>> made;
-  /// The constants among what node `next` reads, or among the graph's outputs at the end.
+  /// The constants among the inputs of node `next`, or among the graph's outputs at the end.
   std::unordered_map<ValueId, std::shared_ptr<KnownConstant>> constants;
-  /// Continuations behind `next`, by what its outputs turned out to be; newest first.
+  /// Continuations after `next`, by types and dims of its outputs; newest first.
   std::list<std::pair<std::vector<DatumInfo>, std::unique_ptr<Plan>>> continuations;
 };
 
 /// Values that live between plans.
 struct RunState {
   std::unordered_map<ValueId, Datum> values;  ///< inputs, exports, results of nodes that had to see data
-  std::unordered_set<ValueId> own;            ///< the values in memory that nothing else of this run or a later one lies in
+  std::unordered_set<ValueId> own;            ///< values whose memory holds nothing else, in this run or a later one
 };
 
 /// Arguments of a run of steps besides the plan.
@@ -96,7 +95,7 @@ struct RunServices {
   StepTimes* times = nullptr;                                                  ///< times of the steps; null: not noted
 };
 
-/// Runs the steps: binds what changed since the last run, and leaves the exports in `state`.
+/// Runs the steps: binds the buffers that changed since the last run, and leaves the exports in `state`.
 void run_steps(Plan& plan, RunState& state, const RunServices& services);
 
 /// Name of a node in StepInfo: its own, or that of its first output where it has none.

@@ -9,8 +9,8 @@
 
 #include "relayout/tensor.h"
 
-/// The seam between planner and primitive library: what is wanted, as plain structs, and what answers. One implementation,
-/// exec/onednn, lives in a module that is opened at the first plan. All descs are dense f32 unless said; no dim is 0.
+/// Interface between planner and primitive library: requests as plain structs, and the classes that answer them. The one implementation,
+/// exec/onednn, is in a module that is opened at the first plan. All descs are dense f32 unless stated otherwise; no dim is 0.
 namespace relayout::exec {
 
 /// Functions of one variable; alpha and beta as oneDNN defines them.
@@ -34,7 +34,7 @@ enum class Function : uint8_t {
   log,
   round,   ///< half to even
   linear,  ///< alpha·x + beta
-  // Of the chain kernel only.
+  // Only in the chain kernel.
   floor,
   ceil,
   reciprocal,
@@ -66,12 +66,12 @@ enum class BinaryFunction : uint8_t {
   divide,
   minimum,
   maximum,
-  // Of the chain kernel only.
+  // Only in the chain kernel.
   power,
   slope_below,  ///< x < 0 ? operand · x : x
 };
 
-/// Something done to a destination element before it is stored.
+/// An operation on a destination element before it is stored.
 struct PostOp {
   enum class Kind : uint8_t { function, sum, binary };
   Kind kind = Kind::function;
@@ -81,8 +81,8 @@ struct PostOp {
   TensorDesc operand;  ///< of a binary; dims of the destination, or 1
 };
 
-/// Conv, or ConvTranspose when `transposed`. Dims are logical: source [N, C, k…], weights as ONNX has them ([O, I/g, k…]; transposed
-/// [I, O/g, k…]) under whatever strides the constant has. Between 1 and 3 spatial dims. pads_end may be negative when transposed.
+/// Conv, or ConvTranspose when `transposed`. Dims are logical: source [N, C, k…], weights as ONNX defines them ([O, I/g, k…]; transposed
+/// [I, O/g, k…]), with the strides of the constant. Between 1 and 3 spatial dims. pads_end may be negative when transposed.
 struct Convolution {
   TensorDesc source, weights, destination;
   bool transposed = false, has_bias = false;
@@ -95,7 +95,7 @@ struct Convolution {
 struct Matmul {
   TensorDesc source, weights, destination;
   bool has_bias = false;          ///< over N
-  bool constant_weights = false;  ///< weights are packed, else read as they stand
+  bool constant_weights = false;  ///< weights are packed, else read with their strides
   std::vector<PostOp> post_ops;
 };
 
@@ -119,14 +119,14 @@ using PrimitiveSpec = std::variant<Convolution, Matmul, Softmax, Reorder, Normal
 
 enum class Argument : uint8_t { source, weights, bias, destination, operand, scale, shift, scratchpad };
 
-/// How a primitive wants its constant weights.
+/// The form in which a primitive needs its constant weights.
 class WeightsFormat {
  public:
   virtual ~WeightsFormat() = default;
   [[nodiscard]] virtual int64_t bytes() const = 0;
-  /// Equal keys mean equal bytes for equal weights: what plans share packed weights by.
+  /// Equal keys mean equal bytes for equal weights: plans share packed weights by it.
   [[nodiscard]] virtual std::string key() const = 0;
-  /// Packs weights of the dims that the spec had, strides as in `source`, into `target` (64-byte aligned, bytes() long).
+  /// Packs weights of the dims in the spec, with the strides of `source`, into `target` (64-byte aligned, bytes() long).
   virtual void pack(const TensorDesc& source, const std::byte* data, std::byte* target) const = 0;
 };
 
@@ -138,13 +138,13 @@ class Primitive {
   [[nodiscard]] virtual int64_t scratchpad_bytes() const noexcept = 0;
   /// nullptr when it has no constant weights.
   [[nodiscard]] virtual const WeightsFormat* weights_format() const noexcept = 0;
-  /// `index`: which post-op for `operand`.
+  /// `index`: number of the post-op, for `operand`.
   virtual void bind(Argument argument, int index, void* data) = 0;
-  /// With as many threads as were set when it was made. Everything must be bound. Throws Error{defect} when the library fails.
+  /// Uses the number of threads that was set when it was made. Everything must be bound. Throws Error{defect} when the library fails.
   virtual void execute() = 0;
 };
 
-/// A primitive, or why there is none that is right and fast.
+/// A primitive, or the reason why there is none that is right and fast.
 struct MadePrimitive {
   std::unique_ptr<Primitive> primitive;
   std::string refusal;
@@ -155,7 +155,7 @@ class PrimitiveLibrary {
   virtual ~PrimitiveLibrary() = default;
   [[nodiscard]] virtual std::string version() const = 0;
   [[nodiscard]] virtual std::string isa() const = 0;
-  /// Whether plain (contiguous) convolutions have a fast form of their own, which the library calls AVX-512 and newer.
+  /// Whether plain (contiguous) convolutions have a fast implementation, which the library has from AVX-512 on.
   [[nodiscard]] virtual bool fast_plain_convolution() const = 0;
   [[nodiscard]] virtual MadePrimitive make(const PrimitiveSpec& spec) = 0;
   /// Threads for primitives made and work started from now on by the calling thread.
@@ -167,7 +167,7 @@ class PrimitiveLibrary {
 /// Opens the library at the first call. Error{io} when the module cannot be opened.
 [[nodiscard]] PrimitiveLibrary& primitive_library();
 
-/// Threads of the library's own work: run_parts() with equal parts, meet_parts() and reserve_parts() of base/thread_team.h.
+/// Threads for the library's internal work: run_parts() with equal parts, meet_parts() and reserve_parts() of base/thread_team.h.
 struct ThreadSource {
   void (*run)(int count, void (*work)(void* context, int part), void* context) = nullptr;
   void (*meet)() = nullptr;

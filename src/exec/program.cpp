@@ -1,4 +1,4 @@
-// A graph as numbered nodes and values, functions expanded, with what each node calls.
+// A graph as numbered nodes and values, functions expanded, with the operator of each node.
 #include "exec/program.h"
 
 #include <onnx/onnx_pb.h>
@@ -27,7 +27,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Functions that call each other twice at every level grow without bound.
+/// Functions that call others twice at every level grow without bound.
 constexpr std::size_t kMostNodes = 4'000'000;
 
 bool is_control_flow(const Node& node) {
@@ -63,7 +63,7 @@ std::vector<const Node*> needed_nodes(const Graph& graph) {
   return out;
 }
 
-/// Fills a program: nodes in order, values as they are met.
+/// Fills a program: nodes in order, values numbered at first use.
 class Program::Builder {
  public:
   Builder(Program& program, const Functions& functions, int threads, uint64_t seed)
@@ -113,7 +113,7 @@ class Program::Builder {
     program_.nodes_.add(std::move(entry));
   }
 
-  /// The nodes of a fresh copy of the body; its inputs and outputs are the call's.
+  /// Adds the nodes of a fresh copy of the body; its inputs and outputs are the call's.
   void add_call(const Node& node, FunctionInstance instance) {
     program_.instances_.push_back(std::move(instance));
     const Graph& graph = *program_.instances_.back().graph;
@@ -164,7 +164,7 @@ class Program::Builder {
     }
   }
 
-  /// A further output that is not read is as good as absent.
+  /// Treats outputs that are not read, other than the first, as absent.
   void drop_unread_outputs() {
     const auto drop = [this](ValueId& output) {
       if (output != ValueId::none && program_.readers_[output] == 0) output = ValueId::none;

@@ -17,30 +17,30 @@
 
 namespace relayout::exec {
 
-/// Functions call each other over no more levels.
+/// Limit of the levels over which functions call each other.
 inline constexpr int kMostCallLevels = 200;
 
-/// A call of a function whose body nodes come from.
+/// A call of a function whose body contains nodes of the program.
 struct Caller {
   const Node* node;
-  const Caller* outer;  ///< whose body `node` comes from; or nullptr
+  const Caller* outer;  ///< the call whose body contains `node`; or nullptr
 };
 
-/// A node that something needs, with its values (none: absent, or a further output that is not read).
+/// A node whose results are needed, with its values (none: absent, or an output other than the first that is not read).
 struct ProgramNode {
   NodeId id;
   const Node* node;
-  const Op* op;  ///< null: control flow, whose nested graphs run as routines of their own
+  const Op* op;  ///< null for control flow, whose nested graphs run as separate routines
   OpCall call;
   std::vector<ValueId> inputs, outputs;
-  std::vector<ValueId> captures;  ///< values from here that nested graphs read
-  /// A node of the file that this node ends the body of, with the values that are its outputs.
+  std::vector<ValueId> captures;  ///< values of this graph that nested graphs read
+  /// A node of the file whose body ends with this node, with the values that are its outputs.
   struct Call {
     const Node* node;
     std::vector<ValueId> outputs;
   };
   std::vector<Call> ended_calls = {};
-  const Caller* caller = nullptr;  ///< nullptr: of the graph itself
+  const Caller* caller = nullptr;  ///< nullptr: the node is in the graph itself
   [[nodiscard]] ValueId input(std::size_t index) const { return index < inputs.size() ? inputs[index] : ValueId::none; }
   [[nodiscard]] ValueId output(std::size_t index) const { return index < outputs.size() ? outputs[index] : ValueId::none; }
   /// work(value) for each read, of inputs and captures.
@@ -53,29 +53,29 @@ struct ProgramNode {
   }
 };
 
-/// Certain types and dims before any are given, for operators that are composed by them.
+/// Types and dims that are certain before any are given, for operators whose bodies depend on them.
 struct OperandFacts {
   CertainShapes shapes;
   Constants constants;
 };
 
-/// A graph made ready for planning, once for all shapes: the nodes that outputs depend on, in order, their values numbered, calls of
-/// functions replaced by what they call.
+/// A graph made ready for planning, once for all shapes: the nodes that outputs depend on, in order, with their values numbered, calls of
+/// functions replaced by the bodies.
 class Program {
  public:
-  /// Every node that something needs must have a kernel (exec/unsupported.h).
+  /// Every needed node must have a kernel (exec/unsupported.h).
   Program(const Graph& graph, const Functions& functions, int threads, uint64_t seed);
 
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
   [[nodiscard]] const IdVector<NodeId, ProgramNode>& nodes() const noexcept { return nodes_; }
-  /// Null for a first output that the file leaves out: kernels make it all the same.
+  /// Null for a first output that the file leaves out: kernels compute it anyway.
   [[nodiscard]] const IdVector<ValueId, const Value*>& values() const noexcept { return values_; }
   [[nodiscard]] const std::vector<ValueId>& inputs() const noexcept { return inputs_; }      ///< of the graph; all of them
   [[nodiscard]] const std::vector<ValueId>& outputs() const noexcept { return outputs_; }    ///< of the graph
   [[nodiscard]] const std::vector<ValueId>& captures() const noexcept { return captures_; }  ///< values of outer graphs that it reads
-  /// None for a value that no node here reads or makes.
+  /// None for a value that no node here reads or computes.
   [[nodiscard]] ValueId find(const Value* value) const;
-  /// Reads of a value by nodes, plus one for each graph output that it is.
+  /// Reads of a value by nodes, plus one for each graph output that is the value.
   [[nodiscard]] int readers(ValueId value) const { return readers_[value]; }
   [[nodiscard]] bool is_output(ValueId value) const { return is_output_[value]; }
   /// Nodes that read a value, in order, each once per read.

@@ -28,7 +28,7 @@ struct Block {
 
 struct Recycler::Blocks {
   std::mutex mutex;
-  std::list<Block> unused;  ///< the one freed last in front
+  std::list<Block> unused;  ///< most recently freed first
 };
 
 Recycler::Recycler() : blocks_(std::make_shared<Blocks>()) {}
@@ -50,7 +50,7 @@ Tensor Recycler::tensor(DataType type, const Dims& dims) {
   }
   const TensorDesc desc = block.front().desc;
   std::byte* const data = block.front().data;
-  // The block waits in the deleter, so that giving it back allocates nothing.
+  // The block is kept in the deleter, so that giving it back allocates nothing.
   const auto give_back = [home = std::weak_ptr(blocks_), waiting = std::make_shared<std::list<Block>>(std::move(block))](void*) {
     const std::shared_ptr<Blocks> blocks = home.lock();
     if (!blocks) return;

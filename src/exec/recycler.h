@@ -7,12 +7,12 @@
 
 namespace relayout::exec {
 
-/// Memory for results that callers keep as long as they like: what they let go of serves the next run. Fresh memory costs the system a
-/// page fault per 4 KiB, which for large results is more than computing them. Keeps the few blocks freed last, for as long as it lives.
+/// Memory for results that callers keep as long as they like: results that they release serve the next run. Fresh memory costs a page fault
+/// per 4 KiB, which for large results takes longer than computing them. Keeps the few blocks freed last, for as long as it lives.
 class Recycler {
  public:
   Recycler();
-  /// A contiguous tensor, not initialised. It may outlive this.
+  /// A contiguous tensor, not initialised. It may outlive the recycler.
   [[nodiscard]] Tensor tensor(DataType type, const Dims& dims);
 
  private:

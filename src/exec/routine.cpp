@@ -1,4 +1,4 @@
-// Compiles plans for the shapes that come in, runs them, and runs the nodes between them that must see data.
+// Compiles plans for the given shapes, runs them, and runs the nodes between them that must see data.
 #include "exec/routine.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ namespace {
 
 /// Plans kept for other input shapes, and continuations kept for other data-dependent shapes.
 constexpr std::size_t kMostPlans = 8;
-/// A computed constant that a nested graph captures is a constant there too up to this size; plans are told apart by its bytes.
+/// Up to this size a computed constant that a nested graph captures is a constant there too; its bytes are then part of the key of a plan.
 constexpr int64_t kKeyElements = 4096;
 
 bool same(const DatumInfo& a, const DatumInfo& b) {
@@ -63,7 +63,7 @@ DatumInfo shape_of(const KnownConstant& constant) {
   return info;
 }
 
-/// Names a constant's contents, or nothing when that would take too long.
+/// Identifies a constant's contents; nothing when that would take too long.
 std::optional<std::string> identity_of(const KnownConstant& constant) {
   if (constant.leaf() != nullptr)
     return std::to_string(reinterpret_cast<uintptr_t>(constant.leaf())) + relayout::to_string(constant.permutation());
@@ -73,7 +73,7 @@ std::optional<std::string> identity_of(const KnownConstant& constant) {
   return std::string(reinterpret_cast<const char*>(tensor.bytes()), bytes);
 }
 
-/// Description of a node that had to see data, for people.
+/// Description of a node that had to see data, for StepInfo.
 StepInfo info_of_node(const ProgramNode& node) {
   StepInfo out;
   out.node = name_of(*node.node);
@@ -85,7 +85,7 @@ StepInfo info_of_node(const ProgramNode& node) {
   return out;
 }
 
-/// A step of a nested graph, with the nodes around that.
+/// A step of a nested graph, with the names of the nodes around that graph.
 StepInfo placed(const Routine::Place& place, StepInfo info) {
   info.callers.insert(info.callers.begin(), place.callers.begin(), place.callers.end());
   for (std::string& name : info.absorbed) name = full_name(place.callers, name);
@@ -143,7 +143,7 @@ Routine::Routine(const Graph& graph, RoutineContext& context, Place place)
 
 Routine::~Routine() = default;
 
-/// Notes one value that comes in.
+/// Records one value from outside.
 void Routine::take(ValueId value, const Given& given, Key& key, RunState& state, Known& known) {
   if (!given.is_there()) {
     key.infos.emplace_back();
@@ -164,8 +164,8 @@ void Routine::take(ValueId value, const Given& given, Key& key, RunState& state,
   state.values[value] = std::move(datum);
 }
 
-/// The states in front of the first node: what came in, and initializers, those of inputs that were not given among them. Answers the
-/// values that have one.
+/// Sets the states before the first node: given values and initializers, including those of inputs that were not given. Returns the values
+/// that have a state.
 std::vector<ValueId> Routine::begin_states(Known known) {
   states_.assign(program_.values().size(), {});
   for (auto& [value, state] : known) states_[value] = std::move(state);
@@ -184,7 +184,7 @@ std::vector<ValueId> Routine::begin_states(Known known) {
   return touched;
 }
 
-/// Brings `states_` to behind the last plan of the trail.
+/// Brings `states_` up to the end of the trail.
 void Routine::catch_up() {
   if (states_.empty()) states_.resize(program_.values().size());
   for (; caught_up_ < trail_.size(); ++caught_up_) {
@@ -192,7 +192,7 @@ void Routine::catch_up() {
   }
 }
 
-/// The routine of a graph within a node.
+/// The routine of a graph in a node.
 Routine& Routine::nested(const Graph& graph, const ProgramNode& node) {
   std::unique_ptr<Routine>& routine = nested_[&graph];
   if (routine) return *routine;
@@ -249,7 +249,7 @@ std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
   return outputs;
 }
 
-/// Runs the node that had to see data, and notes its time: in the main graph all of it, in others what its own nested graphs leave.
+/// Runs the node that had to see data, and notes its time: in the main graph all of it, in others the part outside its own nested graphs.
 std::vector<Datum> Routine::run_timed(Plan& plan, RunState& state, StepTimes* times) {
   if (!context_.inner.is_on()) return run_node(plan, state);
   InnerTimes& inner = context_.inner;
@@ -268,7 +268,7 @@ std::vector<Datum> Routine::run_timed(Plan& plan, RunState& state, StepTimes* ti
   return outputs;
 }
 
-/// The plan behind a node that had to see data.
+/// The plan after a node that had to see data.
 Plan& Routine::continuation(Plan& plan, std::vector<Datum> outputs, RunState& state) {
   const ProgramNode& node = program_.nodes()[plan.next];
   std::vector<DatumInfo> key;
@@ -344,7 +344,7 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
 
 PlanInfo Routine::info() const {
   PlanInfo whole;
-  std::unordered_map<NodeId, std::size_t> places;  ///< among the steps, of nodes that had to see data
+  std::unordered_map<NodeId, std::size_t> places;  ///< positions among the steps of nodes that had to see data
   for (const Plan* plan : trail_) {
     const PlanInfo& part = plan->info;
     whole.steps.insert(whole.steps.end(), part.steps.begin(), part.steps.end());

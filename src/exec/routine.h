@@ -18,21 +18,21 @@
 
 namespace relayout::exec {
 
-/// A value handed to a routine: data, or a constant that plans may be built on; or neither, for an input left to its initializer.
+/// A value given to a routine: data, or a constant that plans may be built on; or neither, for an input whose initializer is used.
 struct Given {
   Datum datum;
   std::shared_ptr<KnownConstant> constant;
   [[nodiscard]] bool is_there() const noexcept { return constant || datum.kind != Datum::Kind::tensor || datum.tensor; }
 };
 
-/// A graph that can be run: the main one, or one nested in a control-flow node. Keeps plans by input shapes, runs nodes whose results'
-/// shapes depend on data between them, and owns the routines of nested graphs.
+/// A graph that can be run: the main one, or one nested in a control-flow node. Keeps plans by input shapes, runs the nodes between them
+/// whose results' shapes depend on data, and owns the routines of nested graphs.
 class Routine {
  public:
-  /// Place of a nested graph: the node of the main graph that holds it, and the names of all nodes around it.
+  /// Place of a nested graph: the node of the main graph that contains it, and the names of all nodes around it.
   struct Place {
     NodeId root{};
-    std::vector<std::string> callers;  ///< none: it is the main graph
+    std::vector<std::string> callers;  ///< empty for the main graph
     [[nodiscard]] bool is_nested() const noexcept { return !callers.empty(); }
   };
   Routine(const Graph& graph, RoutineContext& context, Place place);
@@ -41,13 +41,13 @@ class Routine {
   Routine& operator=(const Routine&) = delete;
 
   [[nodiscard]] const Program& program() const noexcept { return program_; }
-  /// Inputs in the order of the graph's, captures in that of Program::captures(). Results are the caller's own. `times`: see StepTimes.
+  /// Inputs in the order of the graph's, captures in the order of Program::captures(). The caller owns the results. `times`: see StepTimes.
   [[nodiscard]] std::vector<Datum> run(const std::vector<Given>& inputs, const std::vector<Given>& captures, StepTimes* times = nullptr);
-  /// The plans of the latest run as one.
+  /// The plans of the latest run, joined.
   [[nodiscard]] PlanInfo info() const;
 
  private:
-  /// Key of a plan: types and dims of what comes in, and the constants among it.
+  /// Key of a plan: types and dims of the given values, and the constants among them.
   struct Key {
     std::vector<DatumInfo> infos;
     std::string constants;
@@ -71,7 +71,7 @@ class Routine {
   std::list<std::pair<Key, std::unique_ptr<Plan>>> plans_;
   std::unordered_map<const Graph*, std::unique_ptr<Routine>> nested_;
   std::vector<const Plan*> trail_;  ///< of the latest run
-  /// Facts about values behind the first `caught_up_` plans of the trail; kept up only while plans are being made.
+  /// Facts about values after the first `caught_up_` plans of the trail; maintained only while plans are being made.
   IdVector<ValueId, ValueState> states_;
   std::size_t caught_up_ = 0;
 };

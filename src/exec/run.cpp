@@ -1,4 +1,4 @@
-// Runs a plan: binds what changed since the last run, then step after step.
+// Runs a plan: binds the buffers that changed since the last run, then runs the steps in order.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -44,7 +44,7 @@ void point(Plan& plan, const Place& place, std::byte* data) {
   Buffer& buffer = plan.buffers[place.buffer];
   if (data == buffer.data) return;
   buffer.data = data;
-  const auto end = std::min(buffer.last + 1, static_cast<int64_t>(plan.steps.size()));  // an export lives until behind the last step
+  const auto end = std::min(buffer.last + 1, static_cast<int64_t>(plan.steps.size()));  // an export lives beyond the last step
   for (int64_t number = buffer.first; number < end; ++number) {
     Step& step = element_at(plan.steps, number);
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
@@ -72,7 +72,7 @@ void bind_results(Plan& plan, Recycler& recycler) {
   }
 }
 
-/// Gives the results away: the plan keeps their addresses only, so that a caller who is done with them frees them.
+/// Drops ownership of the results: the plan keeps only their addresses, so that the caller frees them by releasing them.
 void release_results(Plan& plan, RunState& state) {
   for (const PlanPort& port : plan.results) {
     plan.buffers[port.place.buffer].owner.reset();
@@ -88,7 +88,7 @@ Datum datum_of(Plan& plan, const PlanPort& port) {
 
 }  // namespace
 
-/// Long runs of continuations are taken apart one by one, not one within the other.
+/// Long chains of continuations are destroyed in a loop, not recursively.
 Plan::~Plan() {
   std::vector<std::unique_ptr<Plan>> doomed;
   const auto take = [&](Plan& plan) {
@@ -118,7 +118,7 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services) {
     }
   };
   if (observe) show(0);
-  // The end of a step is the beginning of the next: one reading of the clock for each.
+  // The end of a step is the beginning of the next: the clock is read once for each.
   int64_t now = times == nullptr ? 0 : steady_nanoseconds();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     Step& step = plan.steps[i];

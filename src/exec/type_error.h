@@ -6,7 +6,7 @@
 
 namespace relayout::exec {
 
-/// The types within a file contradict each other: it is invalid whatever its inputs are. Other invalid operands may be those of one run.
+/// The types in a file contradict each other: it is invalid for all inputs. Other invalid operands may be those of one run only.
 class TypeError : public Error {
  public:
   explicit TypeError(const std::string& message) : Error(ErrorKind::invalid, message) {}

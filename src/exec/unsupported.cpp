@@ -1,4 +1,4 @@
-// Nodes that no kernel takes, and the reasons.
+// Nodes that have no kernel, and the reasons.
 #include "exec/unsupported.h"
 
 #include <onnx/onnx_pb.h>
@@ -31,7 +31,7 @@ std::optional<std::string> why_no_body(const Op& op, const Node& node, OperandFa
     (void)facts.shapes.compose(op, node, facts.constants);
     return std::nullopt;
   } catch (const Error& error) {
-    // The node is named beside the reason.
+    // The reason is printed next to the name of the node.
     const std::string_view what = error.what();
     const std::string place = node.label() + ": ";
     return std::string(what.starts_with(place) ? what.substr(place.size()) : what);
@@ -40,11 +40,11 @@ std::optional<std::string> why_no_body(const Op& op, const Node& node, OperandFa
 
 std::string why_unknown(std::string_view domain) {
   if (domain != "com.microsoft.nchwc") return "operator of domain " + std::string(domain);
-  // The size of its blocks of channels is not in the file.
+  // The block size of its channels is not in the file.
   return "layout of the one processor that it was saved for; save the model with ORT_ENABLE_EXTENDED";
 }
 
-/// Why the op table does not take a node, or nothing.
+/// Why the op table has no kernel for a node, or nothing.
 std::optional<std::string> why_no_kernel(const Node& node, OperandFacts& facts) {
   const Op* const op = find_op(node);
   if (op == nullptr && !node.domain().empty()) return why_unknown(node.domain());
@@ -81,7 +81,7 @@ class Survey {
     found.push_back({name, node.op_type(), std::string(node.domain()), node.opset(), *why});
   }
 
-  /// Each function once, for all of its callers.
+  /// Visits each function once, for all of its callers.
   void visit_function(const FunctionDefinition& body, const Node& call) {
     if (!seen_.insert(body.message).second) return;
     if (++level_ > kMostCallLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");

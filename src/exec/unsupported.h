@@ -7,7 +7,7 @@
 
 namespace relayout::exec {
 
-/// The nodes among those that outputs depend on that no kernel takes, nested graphs and functions included.
+/// Nodes that outputs depend on and that have no kernel, nested graphs and functions included.
 [[nodiscard]] std::vector<Unsupported> unsupported_nodes(const Graph& graph);
 
 }  // namespace relayout::exec

@@ -1,4 +1,4 @@
-// Puts tensors one behind the other along an axis: in one pass over the destination where all lie in its order, else with a copy of each.
+// Concatenates tensors along an axis: in one pass over the destination where all sources are in its order, else with a copy of each.
 #include "exec/kernels/concat_kernel.h"
 
 #include <algorithm>
@@ -19,16 +19,15 @@
 namespace relayout::exec {
 namespace {
 
-/// What a thread writes at least: 64 KiB, as in other kernels that only move.
+/// Least bytes that a thread writes: 64 KiB, as in other kernels that only move elements.
 constexpr int64_t kPartBytes = kElementsPerPart * 4;
-/// Bytes of a mean run from which one pass is faster: 1.4 to 2 times from 32 on, as fast at 16 and 24, four times as slow at 8 (three
-/// operands of 2.4 MB together, AVX-512, 2026-11-26).
+/// Mean length of the runs, in bytes, from which one pass is faster: 1.4 to 2 times from 32 on, as fast at 16 and 24, four times as slow at
+/// 8 (three operands of 2.4 MB together, AVX-512, 2026-11-26).
 constexpr int64_t kLeastRun = 32;
-/// From here on the C library copies: it knows the sizes of the caches, and how to write around them.
+/// From this length on the C library copies: it knows the sizes of the caches, and how to write around them.
 constexpr int64_t kLongRun = 1 << 16;
 
-/// Copies in blocks of a constant length, the last one over the end of the one before. Calling something for each run would take longer
-/// than most runs do.
+/// Copies in blocks of a constant length; the last block overlaps the one before. A call for each run would take longer than most runs do.
 template <int kBlock>
 [[gnu::always_inline]] inline void copy_blocks(const std::byte* from, std::byte* to, int64_t bytes) {
   for (int64_t i = 0; i + kBlock <= bytes; i += kBlock) std::memcpy(to + i, from + i, kBlock);
@@ -49,14 +48,14 @@ template <int kBlock>
   }
 }
 
-/// Of one source: a run of bytes in each row of the destination.
+/// The run of bytes of one source in each row of the destination.
 struct Run {
   const std::byte* source = nullptr;
-  int64_t stride = 0;  ///< bytes from a run of the source to the next
+  int64_t stride = 0;  ///< bytes from one run of the source to the next
   int64_t bytes = 0;
 };
 
-/// Bytes [begin, end) of a destination whose rows are the runs one behind the other.
+/// Writes bytes [begin, end) of a destination whose rows are the concatenated runs.
 RELAYOUT_VECTORIZE void copy_rows(const std::vector<Run>& runs, int64_t row_bytes, std::byte* destination, int64_t begin, int64_t end) {
   int64_t row = begin / row_bytes, skipped = begin % row_bytes;
   for (int64_t at = begin; at < end; ++row) {
@@ -74,7 +73,7 @@ RELAYOUT_VECTORIZE void copy_rows(const std::vector<Run>& runs, int64_t row_byte
   }
 }
 
-/// One pass over the destination.
+/// Writes the destination in one pass.
 class RowsKernel : public Kernel {
  public:
   RowsKernel(std::vector<Run> runs, int64_t rows, Team team) : runs_(std::move(runs)), rows_(rows), team_(team) {
@@ -101,7 +100,7 @@ class RowsKernel : public Kernel {
   std::byte* destination_ = nullptr;
 };
 
-/// A copy of each source into its slice.
+/// Copies each source into its slice.
 class SlicesKernel : public Kernel {
  public:
   SlicesKernel(const std::vector<TensorDesc>& sources, const TensorDesc& destination, std::size_t axis, Team team) {
@@ -128,7 +127,7 @@ class SlicesKernel : public Kernel {
   std::vector<int64_t> offsets_;
 };
 
-/// The run of a source in each of `rows` rows of the destination; nothing where it lies in another order or with gaps in its runs.
+/// The run of a source in each of `rows` rows of the destination; nothing where the source is in another order or its runs have gaps.
 std::optional<Run> run_of(const TensorDesc& source, const TensorDesc& destination, int64_t rows) {
   const auto element = static_cast<int64_t>(memory_size(source.type));
   const Loops loops = simplify(source.dims, {source.strides, destination.strides}, 1);
@@ -144,7 +143,7 @@ std::optional<Run> run_of(const TensorDesc& source, const TensorDesc& destinatio
   return Run{nullptr, loops.strides[0][0] * element, length * element};
 }
 
-/// Rows of a destination without gaps: indices of the dims outside of `axis`.
+/// Rows of a destination without gaps: positions of the dims outside `axis`.
 int64_t rows_of(const TensorDesc& destination, std::size_t axis) {
   return relayout::element_count(destination.dims) / (destination.dims[axis] * destination.strides[axis]);
 }

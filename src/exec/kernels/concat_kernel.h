@@ -9,8 +9,8 @@
 
 namespace relayout::exec {
 
-/// The sources one behind the other along `axis` of a destination without gaps, none of them empty, of any strides: operands are the
-/// sources, then the destination. Not for strings.
+/// Concatenates non-empty sources of any strides along `axis` of a destination without gaps. Operands are the sources, then the
+/// destination. Not for strings.
 [[nodiscard]] std::unique_ptr<Kernel> make_concat_kernel(const std::vector<TensorDesc>& sources, const TensorDesc& destination,
                                                          std::size_t axis, Team team);
 

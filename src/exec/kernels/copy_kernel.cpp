@@ -20,10 +20,10 @@ struct Wide {
   uint64_t parts[2];
 };
 
-/// Rows up to this long are copied in a loop of their own: calling something for each would take longer than they do.
+/// Rows up to this long are copied in an inline loop: a call for each would take longer than the copy.
 constexpr int64_t kShortRow = 16;
 
-/// Rows of `length` elements, source and destination dense.
+/// Copies a row of `length` elements, dense in source and destination.
 template <class T>
 void copy_row(const T* source, T* destination, int64_t length) {
   if (length >= 16) {
@@ -49,7 +49,7 @@ void separate(const T* source, T* destination, int64_t row_stride, int64_t colum
   }
 }
 
-/// Each of `count` elements `times` times: destination[i · times + j] = source[i · step].
+/// Repeats each of `count` elements `times` times: destination[i · times + j] = source[i · step].
 template <class T>
 void repeat_each(const T* source, int64_t step, T* destination, int64_t count, int64_t times) {
   const auto run = [&](auto distance, auto repeats) {
@@ -73,8 +73,8 @@ void repeat_each(const T* source, int64_t step, T* destination, int64_t count, i
 
 #if defined(__GNUC__) && !defined(__clang__)
 
-/// A square of as many rows of 16 bytes as fit elements into them, transposed by interleaving rows that are half of it apart, as often
-/// as it takes.
+/// A square of rows of 16 bytes, of as many rows as a row has elements. It is transposed by repeatedly interleaving rows that are half the
+/// square apart.
 template <class T>
 struct Square {
   static constexpr int64_t kSize = 16 / sizeof(T);
@@ -209,7 +209,7 @@ class CopyKernel : public Kernel {
   }
 
  private:
-  /// Whether the source repeats itself along a dim of a destination without gaps.
+  /// Whether the source repeats along a dim and the destination has no gaps.
   [[nodiscard]] bool repeats() const {
     if (std::ranges::find(loops_.strides[0], 0) == loops_.strides[0].end() || loops_.strides[1].back() != 1) return false;
     for (std::size_t i = 0; i + 1 < loops_.dims.size(); ++i) {
@@ -218,7 +218,7 @@ class CopyKernel : public Kernel {
     return true;
   }
 
-  /// Makes the dim along which the source is dense the second innermost: the two innermost are a matrix to transpose.
+  /// Makes the dim along which the source is dense the second innermost: the two innermost dims are then a matrix to transpose.
   void move_source_run_inside() {
     const std::size_t last = loops_.dims.size() - 1;
     for (std::size_t i = 0; i < last; ++i) {
@@ -234,7 +234,7 @@ class CopyKernel : public Kernel {
     }
   }
 
-  /// Copies the elements along dims [level, …); where the source repeats itself, from elements already written.
+  /// Copies the elements along dims [level, …); where the source repeats, from elements already written.
   template <class T>
   void spread(std::size_t level, const T* from, T* to) const {
     const int64_t size = loops_.dims[level], step = loops_.strides[0][level], block = loops_.strides[1][level];
@@ -293,7 +293,7 @@ class CopyKernel : public Kernel {
     });
   }
 
-  /// All the rows there are, divided among the threads.
+  /// All rows, divided among the threads.
   template <class T>
   void copy_short_rows() {
     const std::size_t last = loops_.dims.size() - 1;
@@ -303,7 +303,7 @@ class CopyKernel : public Kernel {
     });
   }
 
-  /// Rows of the innermost dim one after the other, at small lengths each with its own loop.
+  /// Rows of the innermost dim, one after the other; each small length has its own loop.
   template <class T>
   void copy_short_rows(const T* from, T* to, int64_t rows) const {
     const std::size_t last = loops_.dims.size() - 1;

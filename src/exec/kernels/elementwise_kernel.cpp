@@ -26,7 +26,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Elements handled by one stage before the next one starts: what stays in the first cache.
+/// Elements processed by one stage before the next one starts: they stay in the first cache.
 constexpr int64_t kChunk = 1024;
 
 constexpr std::size_t kMostOperands = kMostElementwiseOperands + 2;
@@ -37,7 +37,7 @@ template <class F>
   for (int64_t i = 0; i < count; ++i) out[i] = f(in[i]);
 }
 
-/// The same in double.
+/// As map(), computed in double.
 template <class F>
 [[gnu::always_inline]] inline void map_wide(float* out, const float* in, int64_t count, const F& f) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(f(static_cast<double>(in[i])));
@@ -53,7 +53,7 @@ template <class F>
   }
 }
 
-/// False for NaN, too.
+/// Whether no |in[i]| is larger than kWellReduced; false for NaN, too.
 [[gnu::always_inline]] inline bool are_well_reduced(const float* in, int64_t count) {
   int32_t beyond = 0;
   for (int64_t i = 0; i < count; ++i) beyond |= static_cast<int32_t>(!(std::fabs(in[i]) <= kWellReduced));
@@ -206,7 +206,7 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
   }
 }
 
-/// Whether a function is computed by a series, each of whose steps waits for the one before.
+/// Whether a function is computed by a series, in which each step waits for the previous one.
 bool is_series(const ElementwiseStage& stage) {
   using enum Function;
   constexpr Function kDirect[] = {relu,  clip,       hard_sigmoid, hard_swish, abs,      sqrt,        round,  linear,
@@ -214,13 +214,13 @@ bool is_series(const ElementwiseStage& stage) {
   return stage.is_binary ? stage.binary == BinaryFunction::power : std::ranges::find(kDirect, stage.function) == std::end(kDirect);
 }
 
-/// Operand of a function of two: one number for all elements (step 0), or one for each.
+/// Operand of a function of two variables: one number for all elements (step 0), or one for each.
 struct Operand {
   const float* data = nullptr;
   int64_t step = 0;
 };
 
-/// out = (in − center) · scale + shift, then no less than 0 if `rectifies`; without a center there is nothing to subtract.
+/// out = (in − center) · scale + shift, then no less than 0 if `rectifies`; without a center nothing is subtracted.
 struct Affine {
   Operand center, scale, shift;
   bool rectifies = false;
@@ -245,7 +245,7 @@ RELAYOUT_VECTORIZE void apply_affine(const Affine& affine, float* out, const flo
   map_affine(affine, out, in, count, [](float x) { return x; });
 }
 
-/// Functions of which each is applied to what the one before has made.
+/// Functions that are applied one after the other, each to the result of the previous one.
 class StageChain {
  public:
   explicit StageChain(std::vector<ElementwiseStage> stages) : stages_(std::move(stages)) {
@@ -254,7 +254,7 @@ class StageChain {
 
   [[nodiscard]] bool has_series() const { return std::ranges::any_of(stages_, is_series); }
 
-  /// Over a run of at most kChunk elements; operand(stage) is a binary stage's.
+  /// Applies the chain to at most kChunk elements; operand(stage) is the operand of a binary stage.
   template <class OperandOf>
   void run(float* out, const float* in, int64_t count, const OperandOf& operand) const {
     for (std::size_t i = 0; i < stages_.size(); in = out) {
@@ -277,7 +277,7 @@ class StageChain {
   }
 
  private:
-  /// How many stages from one on are an affine that is applied at once; 0: none.
+  /// Number of stages, from a given one on, that form an affine and are applied at once; 0: none.
   struct AffineRun {
     std::size_t stages = 0;
     bool centers = false, rectifies = false;
@@ -308,10 +308,10 @@ class StageChain {
   }
 
   std::vector<ElementwiseStage> stages_;
-  std::vector<AffineRun> affines_;  ///< by the stage that each begins with
+  std::vector<AffineRun> affines_;  ///< by the stage that the affine begins with
 };
 
-/// Loops over [outer…][rows][columns], columns innermost; a chunk is a number of whole rows, or a part of one.
+/// Loops over [outer…][rows][columns], columns innermost; a chunk is several whole rows, or a part of one.
 class ElementwiseKernel : public Kernel {
  public:
   ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team)
@@ -351,14 +351,14 @@ class ElementwiseKernel : public Kernel {
   [[nodiscard]] std::size_t destination() const { return data_.size() - 1; }
 
   [[nodiscard]] bool goes_on(std::size_t operand) const { return column_stride(operand) == 1 && row_stride(operand) == columns_; }
-  /// Whether every row of the operand is the same.
+  /// Whether all rows of the operand are the same.
   [[nodiscard]] bool repeats(std::size_t operand) const {
     return operand != 0 && operand != destination() && column_stride(operand) == 1 && row_stride(operand) == 0;
   }
 
-  /// Whether rows that follow each other are handled as one run: the operands go on without a gap or repeat themselves, or rows are so
-  /// short that copies of them side by side are made faster than one of them is handled. (Rows of 64 on a Xeon of 2023, 2026-11-26: copies
-  /// made Tanh and Sigmoid 0.8 times as long, a sum and a product 1.5 times.)
+  /// Whether adjacent rows are processed as one run: the operands continue without a gap or repeat, or rows are so short that copying them
+  /// side by side takes less time than processing them one by one. (Rows of 64 on a Xeon of 2023, 2026-11-26: copies made Tanh and Sigmoid
+  /// 0.8 times as long, a sum and a product 1.5 times.)
   [[nodiscard]] bool can_join_rows() const {
     constexpr int64_t kShortRow = 32, kShortRowOfSeries = 256;
     if (!goes_on(destination())) return false;
@@ -377,7 +377,7 @@ class ElementwiseKernel : public Kernel {
     }
   }
 
-  /// Rows [begin, end) of all planes.
+  /// Processes rows [begin, end) of all planes.
   void run_rows(int64_t begin, int64_t end) {
     const std::size_t planes = loops_.dims.size() - 2;
     std::array<float, kChunk> repeated[kMostElementwiseOperands + 1];
@@ -404,7 +404,7 @@ class ElementwiseKernel : public Kernel {
     }
   }
 
-  /// Writes rows [row, row + rows) of an operand one behind the other.
+  /// Writes rows [row, row + rows) of an operand without gaps between them.
   void join(std::size_t operand, int64_t base, int64_t row, int64_t rows, float* out) const {
     const float* from = data_[operand] + base + row * row_stride(operand);
     const int64_t step = column_stride(operand);
@@ -417,7 +417,7 @@ class ElementwiseKernel : public Kernel {
     }
   }
 
-  /// Whole rows at once; operands that repeat are written out once per plane, others that do not go on for each chunk.
+  /// Processes several whole rows at once; operands that repeat are copied once per plane, others with gaps for each chunk.
   void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, std::array<float, kChunk>* joined) {
     std::array<const float*, kMostOperands> sources{};
     for (std::size_t i = 0; i < destination(); ++i) {
@@ -434,7 +434,7 @@ class ElementwiseKernel : public Kernel {
     }
   }
 
-  /// One run of at most kChunk elements at any strides.
+  /// Processes one run of at most kChunk elements at any strides.
   void run_chunk(const int64_t* offsets, int64_t count) {
     std::array<float, kChunk> buffer;
     std::array<float, kChunk> gathered[kMostElementwiseOperands];
@@ -468,7 +468,7 @@ class ElementwiseKernel : public Kernel {
   int64_t count_ = 0, rows_ = 1, columns_ = 1, rows_per_chunk_ = 1;
 };
 
-/// A function of 16-bit floats, a chunk at a time.
+/// A function of 16-bit floats, computed chunk by chunk.
 class NarrowElementwiseKernel : public Kernel {
  public:
   NarrowElementwiseKernel(DataType type, int64_t count, const ElementwiseStage& stage, Team team)

@@ -6,7 +6,7 @@
 
 namespace relayout::exec {
 
-// Functions of one variable to about 1 ulp, written so that the compiler widens loops over them. NaN stays NaN.
+// Functions of one variable to about 1 ulp, written so that the compiler vectorizes loops over them. NaN stays NaN.
 
 /// c₀ · xⁿ + c₁ · xⁿ⁻¹ + … + cₙ.
 template <class... Coefficients>
@@ -15,7 +15,7 @@ template <class... Coefficients>
   return highest;
 }
 
-/// An integer below 2²² and what bits it takes: adding this leaves it in the low ones.
+/// Adding this to an integer below 2²² leaves the integer in the low bits.
 inline constexpr float kRounder = 12582912.0F;
 
 /// x = n · ln 2 + r with r in ±ln 2 / 2, and 1 / ln 2 · x rounded as kRounder + n.
@@ -44,7 +44,7 @@ struct Reduced {
   return polynomial(r, exponential_rest(r), 1.0F, 1.0F);
 }
 
-/// 2^n of what reduced() gives: n from −126 to 127, infinity for 128.
+/// 2^n from the result of reduced(): n from −126 to 127, infinity for 128.
 [[gnu::always_inline]] inline float power_of_two(float shifted) {
   return std::bit_cast<float>((std::bit_cast<uint32_t>(shifted) << 23U) + 0x3F800000U);
 }
@@ -60,13 +60,13 @@ struct Reduced {
   return reduced_exponential(r) * first * second;
 }
 
-/// e^x where neither it nor 1 more is subnormal: x from −87; infinity from 88.4.
+/// e^x for x from −87 on, where neither the result nor its factor 2^n is subnormal; infinity from 88.4.
 [[gnu::always_inline]] inline float normal_exponential(float x) {
   const auto [shifted, r] = reduced(x);
   return reduced_exponential(r) * power_of_two(shifted);
 }
 
-/// 1 / (1 + e^(−x)). For other numerators, GCC 14 makes a division of each of the three cases: x · sigmoid(x) is faster than x / (…).
+/// 1 / (1 + e^(−x)). For other numerators, GCC 14 computes a division in each of the three cases: x · sigmoid(x) is faster than x / (…).
 [[gnu::always_inline]] inline float sigmoid(float x) {
   return 1.0F / (1.0F + normal_exponential(x < -89.0F ? 89.0F : (x > 87.0F ? -87.0F : -x)));
 }
@@ -90,7 +90,7 @@ struct Reduced {
   return std::copysign(e / (e + 2.0F), x);
 }
 
-/// How far sine_or_cosine() reduces its argument well.
+/// Largest |x| that sine_or_cosine() reduces well.
 inline constexpr float kWellReduced = 8192.0F;
 
 /// sin(x), or cos(x) one quarter turn on, for |x| ≤ kWellReduced: x less whole quarter turns in three parts, then Cephes' sinf and cosf.
@@ -120,8 +120,8 @@ inline constexpr float kWellReduced = 8192.0F;
                     1.128358514861418e-1F, -3.761262582423300e-1F, 1.28379165726710e-1F);
 }
 
-/// 1 − erf(z) for z in [1, 11]: e^(−z²) / z times a polynomial of 1/z², one up to 2 and one beyond. Of z² the upper half's square is
-/// exact, and e^rest, |rest| < 0.12, is its series: rounding z² as a whole would cost 30 ulp. (The polynomials are those of Cephes' erfcf.)
+/// 1 − erf(z) for z in [1, 11]: e^(−z²) / z times a polynomial of 1/z², one up to 2 and one beyond. The square of z's upper half is exact;
+/// e^rest, |rest| < 0.12, is its series. Rounding z² as a whole would cost 30 ulp. (The polynomials are those of Cephes' erfcf.)
 [[gnu::always_inline]] inline float error_tail(float z) {
   const float inverse = 1.0F / z;
   const float u = inverse * inverse;

@@ -51,18 +51,18 @@ RELAYOUT_VECTORIZE void sum_narrow(int32_t* sums, const float* const* sources, c
   sum_vectors<32>(sums, sources, weights, taps, count);
 }
 
-/// sums[i] = Σ over taps sources[tap][i] · weights[tap][i], whole numbers that floats hold.
+/// sums[i] = Σ over taps sources[tap][i] · weights[tap][i]; all are integers that floats hold exactly.
 void sum_taps(int32_t* sums, const float* const* sources, const float* weights, int64_t taps, int64_t count) {
   if (instruction_set() == InstructionSet::avx512) return sum_wide(sums, sources, weights, taps, count);
   sum_narrow(sums, sources, weights, taps, count);
 }
 
-/// Differences to the zero point.
+/// Differences from the zero point.
 RELAYOUT_VECTORIZE void center(const uint8_t* bytes, uint8_t flip, int32_t zero, float* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(static_cast<int32_t>(bytes[i] ^ flip) - zero);
 }
 
-/// The spatial dims filled up to three in front, and what follows from them.
+/// The spatial dims padded to three by leading ones, and the sizes that follow from them.
 struct Geometry {
   explicit Geometry(IntegerConvolution given) : spec(std::move(given)) {
     while (spec.kernel.size() < 3) {
@@ -78,7 +78,7 @@ struct Geometry {
   }
 
   [[nodiscard]] int64_t depth() const { return taps * group_channels; }
-  /// Bytes from the image's first to the one that a tap reads for a position; nothing (−1) in the padding.
+  /// Bytes from the image's first byte to the one that a tap reads for a position; −1 in the padding.
   [[nodiscard]] int64_t offset(const std::array<int64_t, 3>& position, const std::array<int64_t, 3>& tap) const {
     int64_t at = 0;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -148,10 +148,10 @@ class IntegerConvolutionKernel : public ProductKernel {
   Geometry geometry_;
 };
 
-/// Products of differences of bytes are below 2^16, and sums of so many of them below 2^24.
+/// Products of differences of bytes are below 2^16, so sums of this many are below 2^24.
 constexpr int64_t kMostDepthwiseTaps = 256;
 
-/// Computes in floats, which hold such sums without rounding.
+/// Computes in f32, which holds such sums without rounding.
 class DepthwiseKernel : public IntegerKernel {
  public:
   DepthwiseKernel(IntegerConvolution spec, const IntegerParameters& parameters, Team team)

@@ -11,9 +11,9 @@
 
 namespace relayout::exec {
 
-/// A convolution of 8-bit integers over [N, C, …] with at most three spatial dims; source and destination dense channels-last. Weights
-/// [M, C/g, …] are packed: panels group by group, depth running over taps, then channels; of a depthwise one (one channel in and out
-/// per group) they are [taps][channels] as they are.
+/// A convolution of 8-bit integers over [N, C, …] with at most three spatial dims; source and destination dense channels-last. Weights [M,
+/// C/g, …] are packed in panels, group by group, with depth over taps, then channels. Weights of a depthwise convolution (one channel in
+/// and out per group) are plain [taps][channels].
 struct IntegerConvolution {
   Dims source, destination;  ///< [N, C, …], [N, M, …]
   int64_t groups = 1;
@@ -21,7 +21,7 @@ struct IntegerConvolution {
 };
 [[nodiscard]] bool is_depthwise(const IntegerConvolution& convolution);
 [[nodiscard]] int64_t packed_bytes(const IntegerConvolution& convolution);
-/// Weights of the dims above under any strides.
+/// Packs weights of the dims above, of any strides.
 void pack_weights(const IntegerConvolution& convolution, const Tensor& weights, std::byte* packed);
 [[nodiscard]] std::unique_ptr<Kernel> make_integer_convolution_kernel(const IntegerConvolution& convolution,
                                                                       const IntegerParameters& parameters, Team team);

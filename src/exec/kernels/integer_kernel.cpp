@@ -1,5 +1,4 @@
-// Common parts of the kernels of 8-bit integers, with exact 32-bit sums: parameters, the conversion of sums, and products by blocks of
-// rows.
+// Common parts of the kernels of 8-bit integers, with exact 32-bit sums: parameters, conversion of sums, and products by blocks of rows.
 #include "exec/kernels/integer_kernel.h"
 
 #include <algorithm>
@@ -27,7 +26,7 @@ RELAYOUT_VECTORIZE void subtract_multiple(uint32_t* sums, const uint32_t* factor
 
 constexpr int64_t kLanes = 16;
 
-/// Adding and taking away 1.5 · 2^23 rounds half to even; NaN becomes the lower end.
+/// Adding and subtracting 1.5 · 2^23 rounds half to even; NaN becomes the lower end.
 [[gnu::always_inline]] inline uint8_t quantized(int32_t sum, float factor, const QuantizedRange& range) {
   constexpr float kRounder = 12582912.0F;
   const float scaled = static_cast<float>(sum) * factor;
@@ -36,7 +35,7 @@ constexpr int64_t kLanes = 16;
   return static_cast<uint8_t>(static_cast<int32_t>((bounded + kRounder) - kRounder) + range.zero);
 }
 
-/// Rows are often short: whole lanes, the last of which overlap those before.
+/// Rows are often short: they are processed in whole lanes, of which the last overlap the previous ones.
 RELAYOUT_VECTORIZE void quantize(const int32_t* sums, const float* factors, QuantizedRange range, uint8_t* out, int64_t count) {
   if (count < kLanes) {
     for (int64_t i = 0; i < count; ++i) out[i] = quantized(sums[i], factors[i], range);
@@ -132,7 +131,7 @@ void ProductKernel::run_block(int64_t source, const Product& product, int64_t ro
     const std::byte* const data = product.panels + panel * panel_bytes(product.depth);
     const int64_t column = panel * kColumns, count = std::min(kColumns, product.columns - column);
     multiply_panel(isa_, rows, product.depth, block, data, count, sums);
-    // Σ (a − za)(b − zb) = Σ ab − za·Σb − zb·Σa + depth·za·zb, all of shifted values and zero points.
+    // Σ (a − za)(b − zb) = Σ ab − za·Σb − zb·Σa + depth·za·zb, with shifted values and zero points.
     std::array<uint32_t, kColumns> zeros{}, offsets{};
     bool has_zeros = false;
     const int32_t za = source_zero_point_ + (parameters_.source_type == DataType::int8 ? kShift : 0);

@@ -13,7 +13,7 @@
 
 namespace relayout::exec {
 
-/// Operands of the integer kernels behind source and weights, in this order; the destination comes last. All dense.
+/// Operands of the integer kernels after source and weights, in this order; the destination comes last. All dense.
 struct IntegerParameters {
   bool source_zero = false;   ///< one zero point
   int64_t weights_zeros = 0;  ///< none, one, or one per column
@@ -25,7 +25,7 @@ struct IntegerParameters {
   DataType source_type = DataType::uint8, weights_type = DataType::int8, destination_type = DataType::int32;
 };
 
-/// Of values that a panel or a row holds with the other signedness.
+/// Shift of values that a panel or a row holds with the other signedness.
 inline constexpr int32_t kShift = 128;
 
 /// sums[i] += offsets[i], modulo 2^32.
@@ -38,13 +38,13 @@ struct QuantizedRange {
   int32_t zero = 0;
 };
 
-/// Addresses of the parameters' operands; null: the node has none such.
+/// Addresses of the parameters' operands; null where the node has none.
 struct ParameterOperands {
   std::byte *source_zero = nullptr, *weights_zeros = nullptr, *source_scale = nullptr, *weights_scales = nullptr;
   std::byte *destination_scale = nullptr, *destination_zero = nullptr, *bias = nullptr;
 };
 
-/// Common part of all integer kernels: the parameters' operands, and the conversion of sums.
+/// Common part of all integer kernels: operands of the parameters, and conversion of sums.
 class IntegerKernel : public Kernel {
  public:
   IntegerKernel(const IntegerParameters& parameters, int64_t columns, Team team);
@@ -59,10 +59,10 @@ class IntegerKernel : public Kernel {
 
   [[nodiscard]] int64_t element_bytes() const { return parameters_.requantizes ? 1 : int64_t{sizeof(int32_t)}; }
 
-  /// Sums of columns [column, column + count) as elements at `offset` of the destination.
+  /// Stores sums of columns [column, column + count) as elements at `offset` of the destination.
   void store(const int32_t* sums, int64_t column, int64_t count, int64_t offset) const;
 
-  /// work(part, begin, end) for each part of [0, count), every part on a thread of its own.
+  /// work(part, begin, end) for each part of [0, count), each part on a separate thread.
   template <class Work>
   void divide(int64_t count, const Work& work) const {
     const int64_t parts = std::min<int64_t>(team_.library == nullptr ? 1 : team_.threads, count);
@@ -91,12 +91,12 @@ class IntegerKernel : public Kernel {
 /// One matrix product of a kernel.
 struct Product {
   int64_t rows = 0, depth = 0, columns = 0;
-  int64_t first_column = 0;  ///< among the parameters
+  int64_t first_column = 0;  ///< index among the parameters
   const std::byte* panels = nullptr;
   int64_t destination = 0, row_stride = 0;  ///< in elements
 };
 
-/// Products of rows that load_rows() lays out.
+/// Products whose rows are provided by load_rows().
 class ProductKernel : public IntegerKernel {
  public:
   using IntegerKernel::IntegerKernel;
@@ -104,7 +104,7 @@ class ProductKernel : public IntegerKernel {
   [[nodiscard]] int64_t scratchpad_bytes() const override { return team_.threads * part_bytes() + packing_bytes(); }
 
  protected:
-  /// Rows [row, row + count) of source number `source`, each padded_depth() long; behind depth anything may lie.
+  /// Writes rows [row, row + count) of source number `source`, each padded_depth() long; bytes beyond depth are arbitrary.
   virtual void load_rows(int64_t source, int64_t row, int64_t count, uint8_t* out) const = 0;
   [[nodiscard]] virtual int64_t depth() const = 0;
   [[nodiscard]] virtual int64_t packing_bytes() const { return 0; }

@@ -23,7 +23,7 @@ class IntegerMatmulKernel : public ProductKernel {
 
   void run() override {
     prepare();
-    int64_t packed = -1;  // which weights lie packed in the scratchpad
+    int64_t packed = -1;  // offset of the weights that are packed in the scratchpad
     for (std::size_t i = 0; i < product_.pairs.size(); ++i) {
       const IntegerMatmul::Pair& pair = product_.pairs[i];
       const std::byte* panels = weights_;

@@ -1,4 +1,4 @@
-// The inner loops of 8-bit products, one per instruction set.
+// Inner loops of 8-bit products, one per instruction set.
 #include "exec/kernels/integer_product.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ int32_t four_bytes(const uint8_t* from) {
 #define RELAYOUT_VNNI __attribute__((target("avx512f,avx512bw,avx512vnni")))
 #define RELAYOUT_AVX2 __attribute__((target("avx2")))
 
-/// Depth [first, depth); what lies before is in c already.
+/// Depth [first, depth); c holds the sums over the depth before `first`.
 template <int kRows, int kVectors>
 RELAYOUT_VNNI void tile_vnni(int64_t first, int64_t depth, const uint8_t* a, const int8_t* b, int32_t* c) {
   __m512i sums[kRows][kVectors];
@@ -84,7 +84,7 @@ RELAYOUT_VNNI void multiply_vnni(int64_t rows, int64_t first, int64_t depth, con
 /// Eight columns of kRows rows. Products of bytes fit 16 bits and pairs of them 32, so that nothing saturates.
 template <int kRows>
 RELAYOUT_AVX2 void tile_avx2(int64_t depth, const uint8_t* a, const int8_t* b, int32_t* c) {
-  __m256i sums[kRows][2];  // per column two halves
+  __m256i sums[kRows][2];  // two halves per column
   for (auto& row : sums) row[0] = row[1] = _mm256_setzero_si256();
   for (int64_t k = 0; k < depth; k += kGroup) {
     const auto* const from = reinterpret_cast<const __m128i*>(b + k * kColumns);
@@ -116,13 +116,13 @@ RELAYOUT_AVX2 void multiply_avx2(int64_t rows, int64_t depth, const uint8_t* a, 
 
 constexpr int64_t kTileRows = 16, kTileDepth = 64;
 
-/// The permission that Linux wants to be asked for the tiles' state (arch_prctl(2)).
+/// Requests the permission that Linux requires for the state of the tiles (arch_prctl(2)).
 bool may_use_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
-/// Whole tiles: a multiple of 16 rows, of 64 in depth. Tiles 0 to 3 are sums of 16 columns each, 4 is of a, 5 of b.
+/// Whole tiles: a multiple of 16 rows, of 64 in depth. Tiles 0 to 3 are sums of 16 columns each, tile 4 is of a, 5 of b.
 RELAYOUT_AMX void tiles_amx(int64_t rows, int64_t depth, int64_t a_stride, const uint8_t* a, const int8_t* b, int32_t* c) {
   struct alignas(64) {
     uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -170,7 +170,7 @@ void multiply_amx(int64_t rows, int64_t depth, const uint8_t* a, const int8_t* b
 
 #endif
 
-/// Four neighbouring rows of up to 64 columns, woven together.
+/// Four adjacent rows of up to 64 columns, interleaved.
 RELAYOUT_VECTORIZE void pack_group(const uint8_t* rows, int64_t stride, uint8_t flip, int64_t columns, uint8_t* out, int32_t* sums) {
   const uint8_t *const second = rows + stride, *const third = second + stride, *const fourth = third + stride;
   const uint32_t flips = flip * 0x01010101U;

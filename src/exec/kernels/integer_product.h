@@ -6,14 +6,14 @@
 
 namespace relayout::exec {
 
-/// The one product of 8-bit matrices: sums in 32 bits, which wrap and never saturate. Rows of the left matrix are unsigned, the right
-/// matrix is signed: callers shift values of the other kind, and their zero points, by 128.
+/// The product of 8-bit matrices that all kernels share: sums in 32 bits, which wrap and never saturate. Rows of the left matrix are
+/// unsigned, the right matrix is signed: callers shift values of the other kind, and their zero points, by 128.
 struct IntegerPanel {
   static constexpr int64_t kColumns = 64;
-  static constexpr int64_t kGroup = 4;  ///< rows of the right matrix that lie together, and what its depth is filled up to with zeros
+  static constexpr int64_t kGroup = 4;  ///< rows of the right matrix that are stored together; its depth is padded with zeros to a multiple
 };
 
-/// `depth` filled up to whole groups.
+/// `depth` padded to whole groups.
 [[nodiscard]] constexpr int64_t padded_depth(int64_t depth) {
   return (depth + IntegerPanel::kGroup - 1) / IntegerPanel::kGroup * IntegerPanel::kGroup;
 }
@@ -38,14 +38,14 @@ struct ByteMatrix {
 /// Writes panel_count(columns) panels.
 void pack_panels(const ByteMatrix& matrix, std::byte* packed);
 
-/// Instruction sets that the product is written for, slowest first.
+/// Instruction sets for which the product is implemented, slowest first.
 enum class IntegerIsa : uint8_t { generic, avx2, avx512_vnni, amx };
-/// The best one that this machine has; those before it in the list run here too. Asks the system for leave to use AMX.
+/// The best one that this machine has; those before it in the list run here too. Requests the system's permission to use AMX.
 [[nodiscard]] IntegerIsa best_integer_isa();
 [[nodiscard]] std::string_view to_string(IntegerIsa isa);
 
-/// c[r][n] = Σ_k a[r][k] · b[k][n] for the first `columns` of a panel (and some behind them); rows of `a` are padded_depth(depth) long
-/// and as far apart, rows of c 64 elements.
+/// c[r][n] = Σ_k a[r][k] · b[k][n] for the first `columns` of a panel (and some beyond them). Rows of `a` are padded_depth(depth) long and
+/// adjacent, rows of c 64 elements apart.
 void multiply_panel(IntegerIsa isa, int64_t rows, int64_t depth, const uint8_t* a, const std::byte* panel, int64_t columns, int32_t* c);
 
 }  // namespace relayout::exec

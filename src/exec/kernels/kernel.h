@@ -14,8 +14,8 @@
 
 namespace relayout::exec {
 
-/// One piece of work of a plan with its operands bound ahead of time: running it looks nothing up and allocates nothing.
-/// The maker of a kernel numbers its operands, inputs before outputs.
+/// One piece of work of a plan with its operands bound ahead of time: running it looks nothing up and allocates nothing. The factory of a
+/// kernel numbers its operands, inputs before outputs.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -46,10 +46,10 @@ struct Step {
   int threads = 1;
 };
 
-/// Elements that are worth a part of their own: at 1 to 4 a nanosecond some 4 to 16 µs, several times what calling a thread costs.
+/// Elements that justify a separate part: at 1 to 4 a nanosecond some 4 to 16 µs, several times the cost of calling a thread.
 inline constexpr int64_t kElementsPerPart = 16384;
 
-/// The threads a kernel of our own may use: those of the primitives' pool.
+/// The threads that relayout's kernels may use: those of the primitives' pool.
 struct Team {
   PrimitiveLibrary* library = nullptr;  ///< null: the caller's thread alone
   int threads = 1;
@@ -74,7 +74,7 @@ struct Team {
   }
 };
 
-/// A kernel of our own from one tensor of f32, operand 0, to another, operand 1.
+/// A kernel of relayout from one tensor of f32, operand 0, to another, operand 1.
 class FloatKernel : public Kernel {
  public:
   void bind(std::size_t operand, std::byte* data) override {
@@ -91,7 +91,7 @@ class FloatKernel : public Kernel {
   float* destination_ = nullptr;
 };
 
-/// A primitive of the library; `roles` says which argument each operand is.
+/// A primitive of the library; `roles` gives the argument of each operand.
 [[nodiscard]] std::unique_ptr<Kernel> make_primitive_kernel(std::unique_ptr<Primitive> primitive,
                                                             std::vector<std::pair<Argument, int>> roles);
 /// Copies operand 0 to operand 1, of the same dims and any strides. Not for strings.

@@ -1,4 +1,4 @@
-// Sums, extremes and exponentials over lines of f32 that lie in memory one after the other.
+// Sums, extremes and exponentials over dense lines of f32.
 #include "exec/kernels/line_math.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Lanes combined by halves, so that every step is a few instructions on vectors.
+/// Combines lanes by halves, so that every step is a few instructions on vectors.
 template <class T, class Combine>
 [[gnu::always_inline]] inline T combine_halves(T (&lanes)[kLanes], const Combine& combine) {
   T eight[8], four[4];
@@ -20,7 +20,7 @@ template <class T, class Combine>
   return combine(combine(four[0], four[2]), combine(four[1], four[3]));
 }
 
-/// From element n on, masks that keep the last n of kLanes lanes.
+/// From element n on: masks that keep the last n of kLanes lanes.
 constexpr uint32_t kAll = UINT32_MAX;
 constexpr uint32_t kLastLanes[2 * kLanes] = {0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
                                              0,    0,    0,    0,    0,    kAll, kAll, kAll, kAll, kAll, kAll,
@@ -33,7 +33,7 @@ RELAYOUT_VECTORIZE double sum_lanes(const float* in, int64_t count) {
     for (int64_t block = 0; block < 4 && i + kLanes <= count; ++block, i += kLanes) {
       RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += in[i + lane];
     }
-    if (i + kLanes > count && count >= kLanes) {  // what is left, as the end of the last lanes
+    if (i + kLanes > count && count >= kLanes) {  // the remainder, as the end of the last lanes
       uint32_t last[kLanes];
       std::memcpy(last, in + count - kLanes, sizeof last);
       const uint32_t* const mask = kLastLanes + (count - i);

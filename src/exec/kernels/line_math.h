@@ -12,12 +12,12 @@ namespace relayout::exec {
 /// Largest of `count` ≥ 1 numbers, NaN if there is one.
 [[nodiscard]] float maximum_of(const float* in, int64_t count);
 
-/// Terms that are added in f32 before the sum goes on in f64.
+/// Number of terms that are added in f32 before the sum continues in f64.
 inline constexpr int64_t kSumBlock = 64;
-/// Sum in blocks of that length.
+/// Sum in blocks of kSumBlock terms.
 [[nodiscard]] double sum_of(const float* in, int64_t count);
 
-/// Terms that a line is worked on side by side.
+/// Number of terms of a line that are processed side by side.
 inline constexpr int64_t kLanes = 16;
 
 }  // namespace relayout::exec

@@ -1,4 +1,4 @@
-// Convolutions to one to four outputs: each is a sum of products of vectors of channels, of several neighbouring positions at a time.
+// Convolutions to one to four outputs: each output is a sum of products of vectors of channels, for several adjacent positions at a time.
 #include "exec/kernels/narrow_convolution_kernel.h"
 
 #include <algorithm>
@@ -19,19 +19,19 @@
 namespace relayout::exec {
 namespace {
 
-/// Positions that a block holds at most; those of a block times the outputs are sums that fit the registers.
+/// Most positions of a block; positions times outputs are sums that fit the registers.
 constexpr int kMostPositions = 12;
 
-/// An element of the windows of one line of positions, where it is not padding for all of them.
+/// An element of the windows of one line of positions, unless it is padding for all of them.
 struct Tap {
   const float* line;     ///< of the source
-  int64_t x;             ///< where it lies in that at the first position; less than 0 in the padding
+  int64_t x;             ///< its index in the line at the first position; negative in the padding
   const float* source;   ///< that element
   const float* weights;  ///< of the first output
 };
 
-/// The operands of one block of positions: channels of element t of the window of position p, from taps[t].source + first + p · step on, or
-/// where there is padding, from at[t · positions + p] on.
+/// The operands of one block of positions. Channels of element t of the window of position p begin at taps[t].source + first + p · step or,
+/// where there is padding, at at[t · positions + p].
 struct Block {
   const Tap* taps;
   int64_t count;  ///< of taps
@@ -79,7 +79,7 @@ template <int kBytes, int kPositions, int kOutputs, bool kHasPadding>
   }
 }
 
-/// Positions of a block: with registers of 64 bytes there are 32 of them, else 16.
+/// Positions of a block: there are 32 registers where they have 64 bytes, else 16.
 constexpr int positions_of(int outputs, bool is_wide) {
   return is_wide ? std::min(24 / outputs, kMostPositions) : 12 / outputs;
 }
@@ -211,8 +211,8 @@ class NarrowConvolutionKernel : public Kernel {
     for (int64_t i = 0; i < count; ++i) to[i] = bias_ == nullptr ? sums[i] : sums[i] + bias_[i % outputs_];
   }
 
-  /// Channels under each element of the windows of neighbouring positions, tap by tap; zeros where that is padding, or a position behind
-  /// the last.
+  /// Addresses of the channels under each element of the windows of adjacent positions, tap by tap; zeros for padding and for positions
+  /// beyond the last.
   void find_sources(int64_t first, const std::vector<Tap>& taps, std::vector<const float*>& at) const {
     std::size_t next = 0;
     for (const Tap& tap : taps) {

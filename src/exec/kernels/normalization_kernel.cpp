@@ -1,4 +1,4 @@
-// Normalizes lines of f32, or channels that lie side by side, by their own mean and variance.
+// Normalizes lines of f32, or channels that are side by side, by their own mean and variance.
 #include "exec/kernels/normalization_kernel.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Elements whose sum is one term of a line's: the same for any number of threads.
+/// Elements whose sum is one term of a line's sum: the same for any number of threads.
 constexpr int64_t kPiece = 8192;
 
 RELAYOUT_VECTORIZE double sum_of_squares(const float* in, int64_t count, float mean) {
@@ -42,8 +42,8 @@ RELAYOUT_VECTORIZE void scale_differences(float* out, const float* in, int64_t c
   for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - mean) * scale + shift;
 }
 
-/// Factor and addend of a line of known mean and sum of squares. Differences are from the mean in f32; its rounding error (`rest`) is given
-/// back to the variance and to the shift.
+/// Factor and addend for a line of known mean and sum of squares. Differences are taken from the mean in f32. Its rounding error (`rest`)
+/// is corrected in the variance and in the shift.
 struct Moments {
   float center;
   double rest;
@@ -74,7 +74,7 @@ class LineNormalizationKernel : public Kernel {
   }
 
  private:
-  /// sum(begin, count) over all pieces of a line.
+  /// Sum of sum(begin, count) over all pieces of a line.
   template <class Sum>
   double total(const Team& team, std::vector<double>& terms, const Sum& sum) const {
     team.divide(std::ssize(terms), kElementsPerPart / kPiece, [&](int64_t begin, int64_t end) {
@@ -109,7 +109,7 @@ class LineNormalizationKernel : public Kernel {
   std::array<float*, 4> data_{};
 };
 
-// Rows whose elements have sums, means, scales and shifts of their own, one row behind the other; the last may end early.
+// Adjacent rows whose elements have separate sums, means, scales and shifts; the last row may end early.
 
 RELAYOUT_VECTORIZE void add_rows(double* totals, const float* in, int64_t count, int64_t row) {
   for (; count >= 4 * row; in += 4 * row, count -= 4 * row) {
@@ -152,7 +152,7 @@ RELAYOUT_VECTORIZE void add_squares(double* totals, const float* in, int64_t cou
   }
 }
 
-/// By element of a row.
+/// Parameters by element of a row.
 struct RowParameters {
   std::vector<float> mean, scale, shift;
 };
@@ -167,7 +167,7 @@ RELAYOUT_VECTORIZE void scale_rows(float* out, const float* in, int64_t count, c
 }
 
 class ChannelNormalizationKernel : public Kernel {
-  static constexpr int64_t kShortestRow = 64, kFewestRows = 16;  ///< rows of a piece: sums of many channels take memory, too
+  static constexpr int64_t kShortestRow = 64, kFewestRows = 16;  ///< least size of a piece: sums of many channels take memory, too
 
  public:
   ChannelNormalizationKernel(const ChannelNormalizationShape& shape, Team team)
@@ -187,7 +187,7 @@ class ChannelNormalizationKernel : public Kernel {
   }
 
  private:
-  /// sum(totals of a row, first element, count) over all pieces: by group of channels.
+  /// Sums of sum(totals of a row, first element, count) over all pieces, by group of channels.
   template <class Sum>
   std::vector<double> totals(const Sum& sum) {
     std::ranges::fill(terms_, 0.0);
@@ -232,7 +232,7 @@ class ChannelNormalizationKernel : public Kernel {
   ChannelNormalizationShape shape_;
   Team team_;
   int64_t elements_;           ///< of an image
-  int64_t row_, piece_;        ///< elements: whole positions, of few channels several; whole rows
+  int64_t row_, piece_;        ///< elements: a row has one or more whole positions, a piece whole rows
   std::vector<double> terms_;  ///< by piece and element of a row
   RowParameters parameters_;
   std::array<float*, 4> data_{};

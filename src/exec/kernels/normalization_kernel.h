@@ -10,15 +10,15 @@ namespace relayout::exec {
 // Normalizations of f32 to mean 0 and variance 1. Sums are in double, the same for any number of threads. Operands: source, scale and shift
 // (`parameters` f32 each), destination, which may be the source.
 
-/// Lines of one length, dense, each normalized by itself. A line is `runs` equal runs; run r of line i is scaled and shifted by element
-/// (i · runs + r) mod `parameters`.
+/// Dense lines of one length, each normalized separately. A line consists of `runs` equal runs; run r of line i is scaled and shifted by
+/// element (i · runs + r) mod `parameters`.
 struct LineNormalizationShape {
   int64_t lines = 1, length = 1, runs = 1, parameters = 1;
   float epsilon = 0;
 };
 [[nodiscard]] std::unique_ptr<Kernel> make_line_normalization_kernel(const LineNormalizationShape& shape, Team team);
 
-/// Images [images, positions, channels], dense: each group of `group` neighbouring channels of an image normalized by itself, then scaled
+/// Dense images [images, positions, channels]: each group of `group` adjacent channels of an image is normalized separately, then scaled
 /// and shifted by one number for each channel (`parameters` = channels) or each group.
 struct ChannelNormalizationShape {
   int64_t images = 1, positions = 1, channels = 1, group = 1, parameters = 1;

@@ -1,4 +1,4 @@
-// The op table's own implementation of an operator as a step of a plan.
+// The op table's kernel for an operator as a step of a plan.
 #include "exec/kernels/op_kernel.h"
 
 #include <cstddef>

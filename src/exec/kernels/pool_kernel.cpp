@@ -30,7 +30,7 @@ RELAYOUT_VECTORIZE void sum_into(float* out, const float* in, int64_t count) {
 
 struct KeepLarger {
   [[gnu::always_inline]] void operator()(float& total, float x) const { total = larger(total, x); }
-  /// The processor's maximum loses what is not a number; that is kept beside, where no next step waits for it.
+  /// The processor's maximum drops NaN, which is kept in an array of its own, where no later step waits for it.
   template <int kWidth>
   struct Lanes {
     float best[kWidth], lost[kWidth] = {};
@@ -61,9 +61,9 @@ struct AddTo {
   };
 };
 
-/// out[i] = all of address(0)[i], address(1)[i] … combined. The last lanes overlap those before: what is computed twice is the same.
-/// Loops over an array, not vector types: those are lowered for the baseline before the function is cloned for better processors. With
-/// more than two vectors of an instruction set, GCC 14 keeps the array in memory: 32 lanes took three times as long with AVX2 as 16.
+/// out[i] = address(0)[i], address(1)[i] … combined. The last lanes overlap the ones before: elements computed twice are the same. Written
+/// as loops over an array: vector types are lowered for the baseline before the function is cloned for better processors. With more than
+/// two vectors of an instruction set, GCC 14 keeps the array in memory: 32 lanes took three times as long with AVX2 as 16.
 template <int kWidth, class Combine, class Address>
 [[gnu::always_inline]] inline void combine_lanes(float* out, const Address& address, int64_t terms, int64_t count) {
   for (int64_t i = 0; i < count; i += kWidth) {
@@ -87,7 +87,7 @@ template <class Address, class Combine>
   }
 }
 
-/// out[i] = in[tap · distance + i · stride] of all taps combined.
+/// out[i] = in[tap · distance + i · stride] combined over all taps.
 template <class Combine>
 [[gnu::always_inline]] inline void combine_taps(float* out, const float* in, int64_t taps, int64_t distance, int64_t stride, int64_t count,
                                                 const Combine& combine) {
@@ -111,7 +111,7 @@ RELAYOUT_VECTORIZE void sum_of_taps(float* out, const float* in, int64_t taps, i
   combine_taps(out, in, taps, distance, stride, count, AddTo{});
 }
 
-/// The same of a list of lines.
+/// Combines a list of lines element by element.
 RELAYOUT_VECTORIZE void maximum_of_lines(float* out, const float* const* lines, int64_t count, int64_t width) {
   combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, KeepLarger{});
 }
@@ -120,7 +120,7 @@ RELAYOUT_VECTORIZE void sum_of_lines(float* out, const float* const* lines, int6
   combine_all(out, [=](int64_t line) { return lines[line]; }, count, width, AddTo{});
 }
 
-/// The same of pixels side by side, each of `width` channels; what the window covers of the next one lies `step` further on.
+/// Adjacent pixels of `width` channels each; from one pixel to the next all taps move by `step`.
 struct PixelRun {
   int64_t pixels, step, width;
 };
@@ -149,7 +149,7 @@ RELAYOUT_VECTORIZE void divide_by_products(float* out, float factor, const float
   for (int64_t i = 0; i < count; ++i) out[i] /= factor * factors[i];
 }
 
-/// Taps [first, last) of the kernel lie within the input, `padded` of them within the padded input.
+/// Taps [first, last) of the kernel are within the input, `padded` taps within the padded input.
 struct Reach {
   int64_t first, last, start, padded;
   [[nodiscard]] bool takes_as(const Reach& other) const { return first == other.first && last == other.last && padded == other.padded; }
@@ -217,7 +217,7 @@ class PoolKernel : public FloatKernel {
   [[nodiscard]] int64_t counted(const Reach& reach) const { return window_.count_padding ? reach.padded : reach.last - reach.first; }
   [[nodiscard]] float divisor(const Reach& d, const Reach& h) const { return static_cast<float>(counted(d) * counted(h)); }
 
-  /// One row of pixels with all their channels: run by run of those whose windows cover as much of the input.
+  /// Pools one row of pixels with all their channels, in runs of pixels whose windows cover as much of the input.
   void pool_pixels(int64_t row, std::vector<const float*>& taps) {
     const int64_t plane = output_[0] * output_[1];
     const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2] * channels_;
@@ -247,8 +247,8 @@ class PoolKernel : public FloatKernel {
     }
   }
 
-  /// One row of one channel: the lines that the window covers become one, between what stands for the padding, and that is combined
-  /// along itself.
+  /// Pools one row of one channel: the lines under the window are combined into one, between values that stand for the padding; that line
+  /// is then combined along itself.
   void pool_line(int64_t row, std::vector<float>& line, std::vector<const float*>& lines) {
     const int64_t plane = output_[0] * output_[1];
     const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2];
@@ -279,9 +279,9 @@ class PoolKernel : public FloatKernel {
   int64_t batch_, channels_;
   bool channels_inside_ = false;
   int64_t input_[3], output_[3];
-  int64_t padded_width_ = 0;  ///< of a line with all that windows reach on both sides
+  int64_t padded_width_ = 0;  ///< of a line with the padding that windows reach on both sides
   std::vector<Reach> reach_[3];
-  std::vector<float> divisors_;  ///< how many taps of each window along the last dim count
+  std::vector<float> divisors_;  ///< number of taps that count, of each window along the last dim
 };
 
 RELAYOUT_VECTORIZE void add_into(double* out, const double* in, int64_t count) {
@@ -334,8 +334,8 @@ class SpatialKernel : public FloatKernel {
 
  private:
   static constexpr int64_t kSlice = 256;
-  /// Elements of a segment. Two threads take as long as one for three of them (8 µs), but the step behind, which scales the image, takes 7
-  /// µs instead of 25 where each thread finds its rows in its own cache (efficientnet_b0, [1, 480, 14, 14]; Sapphire Rapids, 2026-11-26).
+  /// Elements of a segment. For three times as many, two threads take as long as one (8 µs). But the next step, which scales the image,
+  /// takes 7 µs, not 25, when each thread finds its rows in its own cache (efficientnet_b0, [1, 480, 14, 14]; Sapphire Rapids, 2026-11-26).
   static constexpr int64_t kSegmentElements = 32768;
   static constexpr int64_t kMostSegments = 8;
 
@@ -347,7 +347,7 @@ class SpatialKernel : public FloatKernel {
     for (int64_t point = 1; point < points_; ++point) maximum_into(out, in + point * channels_, count);
   }
 
-  /// Of one segment of an image (they are numbered through all images) and kSlice channels.
+  /// Sums one segment of an image (segments are numbered through all images) over kSlice channels.
   void sum_slice(int64_t segment, int64_t channel) {
     const int64_t count = std::min(kSlice, channels_ - channel);
     const int64_t image = segment / segments_, number = segment % segments_;
@@ -373,8 +373,8 @@ class SpatialKernel : public FloatKernel {
   Team team_;
   bool maximum_;
   int64_t batch_, channels_, points_ = 1, slices_ = 1;
-  /// Parts of the rows of a channels-last image, by its size alone, so that any number of threads gives the same bits. Divided by rows,
-  /// as most steps divide such images, each thread reads what it wrote in the step before.
+  /// Number of parts of the rows of a channels-last image, by its size alone, so that any number of threads gives the same bits. Most steps
+  /// divide such images by rows: here, too, each thread reads the rows that it wrote in the step before.
   int64_t segments_ = 1;
   std::vector<double> totals_;  ///< [image, segment, channel]
   bool channels_inside_ = false;

@@ -17,8 +17,8 @@ struct PoolWindow {
 [[nodiscard]] std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window,
                                                        Team team);
 
-/// Mean or maximum over everything behind the first two dims: [N, C, …] of either order to dense N·C results. NaN wins a maximum.
-/// Other reductions over trailing dims are this one of [1, lines, length].
+/// Mean or maximum over all dims after the first two: [N, C, …] of either order to dense N·C results. NaN wins a maximum. Other reductions
+/// over trailing dims are expressed as this one over [1, lines, length].
 [[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team);
 
 }  // namespace relayout::exec

@@ -1,4 +1,4 @@
-// The steps of LSTM, GRU and RNN behind the products that the library computes.
+// The steps of LSTM, GRU and RNN after the products that the library computes.
 #include "exec/kernels/recurrent_kernel.h"
 
 #include <algorithm>
@@ -45,14 +45,14 @@ RELAYOUT_VECTORIZE void multiply_wide(int64_t rows, int64_t depth, const float* 
   if (row < rows) multiply_rows<64, 1>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
 }
 
-/// Sums of two rows would not leave a register for what is added to them.
+/// The sums of two rows would leave no register for the operands.
 RELAYOUT_VECTORIZE void multiply_narrow(int64_t rows, int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
   for (int64_t row = 0; row < rows; ++row) {
     multiply_rows<32, 1>(depth, a + row * depth, panel, out + row * out_stride, out_stride);
   }
 }
 
-/// One panel of a [rows × depth] · b; rows of a are dense.
+/// Multiplies a [rows × depth] by one panel of b; rows of a are dense.
 void multiply_panel(int64_t rows, int64_t depth, const float* a, const float* panel, float* out, int64_t out_stride) {
   if (instruction_set() == InstructionSet::avx512) return multiply_wide(rows, depth, a, panel, out, out_stride);
   multiply_narrow(rows, depth, a, panel, out, out_stride);
@@ -61,7 +61,7 @@ void multiply_panel(int64_t rows, int64_t depth, const float* a, const float* pa
 /// State of one row of the batch in one step.
 struct Row {
   const float *x, *r;          ///< products with the input and with the state, all gates
-  const float *bias, *bias_r;  ///< all gates; of the state's product alone where it is multiplied by a gate
+  const float *bias, *bias_r;  ///< all gates; `bias_r`: of the state's product alone, where a gate multiplies it
   const float* peepholes;      ///< null: none
   float *h, *c;
 };
@@ -104,7 +104,7 @@ RELAYOUT_VECTORIZE void peephole_lstm_row(const Row& row, int64_t hidden) {
   }
 }
 
-/// Gates z, r, h. The state's part of h is multiplied by the reset gate as a product.
+/// Gates z, r, h. The reset gate multiplies the state's part of h after the product.
 RELAYOUT_VECTORIZE void linear_gru_row(const Row& row, int64_t hidden) {
   float* const h = row.h;
   const float *const x = row.x, *const r = row.r, *const bias = row.bias, *const bias_r = row.bias_r;
@@ -117,7 +117,7 @@ RELAYOUT_VECTORIZE void linear_gru_row(const Row& row, int64_t hidden) {
   }
 }
 
-/// The first half of a GRU step whose reset gate works on the state: into `r` the update gate, then state · reset.
+/// The first half of a GRU step whose reset gate multiplies the state: the update gate, and state · reset.
 RELAYOUT_VECTORIZE void gru_gates(const Row& row, float* update, float* reset_state, int64_t hidden) {
   const float *const x = row.x, *const r = row.r, *const bias = row.bias, *const h = row.h;
   RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
@@ -135,7 +135,7 @@ RELAYOUT_VECTORIZE void gru_state(const Row& row, const float* update, const flo
   }
 }
 
-/// Columns of R that are multiplied at once: all, but those of a GRU's h wait for the reset gate.
+/// Columns of R that are multiplied at once: all, except that those of a GRU's h wait for the reset gate.
 int64_t first_columns(const Recurrence& recurrence) {
   const bool waits = recurrence.kind == Recurrence::Kind::gru && !recurrence.linear_before_reset;
   return waits ? 2 * recurrence.hidden : recurrence.columns();
@@ -145,7 +145,7 @@ int64_t padded(int64_t columns) {
   return (columns + kColumns - 1) / kColumns * kColumns;
 }
 
-/// Floats of one direction.
+/// Floats of the packed weights of one direction.
 int64_t packed_floats(const Recurrence& recurrence) {
   const int64_t first = first_columns(recurrence);
   return (padded(first) + padded(recurrence.columns() - first)) * recurrence.hidden;
@@ -167,7 +167,7 @@ int64_t y_offset(const Recurrence& spec, int64_t time, int64_t direction, int64_
   return row * spec.hidden;
 }
 
-/// Addresses of the operands; null: the node has none such.
+/// Addresses of the operands; null where the node has none.
 struct RecurrentOperands {
   std::byte *projected = nullptr, *weights = nullptr, *bias = nullptr, *lengths = nullptr;
   std::byte *initial_h = nullptr, *initial_c = nullptr, *peepholes = nullptr;
@@ -230,7 +230,7 @@ class RecurrentKernel : public Kernel {
     }
   }
 
-  /// Biases of input and state are added to the same sum, but where a gate lies between.
+  /// Biases of input and state are added to the same sum, unless a gate is applied in between.
   void load_bias(int64_t direction) {
     for (std::size_t i = 0; i < bias_.size(); ++i) {
       const float* const given = operands_.bias == nullptr ? nullptr : floats(operands_.bias) + direction * 2 * spec_.columns();
@@ -241,7 +241,7 @@ class RecurrentKernel : public Kernel {
     }
   }
 
-  /// states · Rᵀ for panels [first, last), to the products' columns of the same numbers.
+  /// Multiplies states · Rᵀ for panels [first, last), into the columns of `products_` with the same numbers.
   void multiply(const float* weights, const std::vector<float>& states, int64_t first, int64_t last) {
     const int64_t grain = 1 + (int64_t{1} << 19) / (spec_.hidden * kColumns * spec_.batch);
     team_.divide(last - first, grain, [&](int64_t begin, int64_t end) {

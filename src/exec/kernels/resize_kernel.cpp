@@ -1,4 +1,4 @@
-// Interpolates f32 tensors: a slab of a dim is a sum of slabs of the source that are interpolated along the dims inside.
+// Interpolates f32 tensors: a slab of a dim is a sum of slabs of the source that are interpolated along the inner dims.
 #include "exec/kernels/resize_kernel.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Tails of fewer elements are taken element by element.
+/// Tails of fewer elements are computed element by element.
 constexpr int64_t kShortTail = 16;
 
 RELAYOUT_VECTORIZE void scale_row(float* out, const float* x, float a, int64_t count) {
@@ -44,13 +44,13 @@ RELAYOUT_VECTORIZE void add_elements(float* out, const float* line, const int32_
   for (int64_t i = 0; i < count; ++i) out[i] += weights[i] * line[at[i]];
 }
 
-/// One dim and the elements inside it.
+/// One dim and the sizes of its slabs.
 struct Level {
   const ResizeTaps* taps = nullptr;
-  int64_t source_slab = 1, result_slab = 1;  ///< elements of one position: of the source, and once the dims inside are interpolated
+  int64_t source_slab = 1, result_slab = 1;  ///< elements of one position: in the source, and once the inner dims are interpolated
 };
 
-/// Places and weights of the innermost dim by element, where its tail is short.
+/// Positions and weights of the innermost dim by element, where its tail is short.
 struct ElementTaps {
   std::vector<int32_t> at;
   std::vector<float> weights;
@@ -70,10 +70,10 @@ ElementTaps by_element(const ResizeTaps& taps, int64_t tail) {
 
 struct Plan {
   std::vector<Level> levels;  ///< the outermost first
-  ElementTaps elements;       ///< none where the tail is long
+  ElementTaps elements;       ///< empty where the tail is long
 };
 
-/// The work of one thread: remembers the slabs that neighbouring results share.
+/// The work of one thread: keeps the slabs that neighbouring results share.
 class Resampler {
  public:
   explicit Resampler(const Plan& plan) : plan_(plan), kept_(plan.levels.size()) {
@@ -85,10 +85,10 @@ class Resampler {
     if (!plan.elements.at.empty()) line_.assign(as_size(last.taps->in * last.result_slab) + 1, 0.0F);
   }
 
-  /// Position `p` along the outermost dim of the block at `source`.
+  /// Computes position `p` along the outermost dim of the block at `source`.
   void run(const float* source, int64_t p, float* out) { run_level(0, source, p, out); }
 
-  /// All positions of the innermost dim, element by element.
+  /// Computes all positions of the innermost dim, element by element.
   void run_elements(const Level& last, const float* from, float* out) {
     const int64_t source = last.taps->in * last.source_slab, result = last.taps->out * last.result_slab;
     std::copy_n(from, source, line_.data());
@@ -105,7 +105,7 @@ class Resampler {
 
  private:
   struct Slab {
-    const float* source = nullptr;  ///< of which it was made
+    const float* source = nullptr;  ///< the source of `values`
     std::vector<float> values;
   };
 
@@ -129,7 +129,7 @@ class Resampler {
     if (terms == 1) scale_row(out, before, factor, here.result_slab);
   }
 
-  /// Slab `at` of a dim, interpolated along the dims inside. The inputs of one output have places of their own.
+  /// Slab `at` of a dim, interpolated along the inner dims. The inputs of one output are kept in different places.
   const float* interpolated(std::size_t level, const float* from, int64_t at) {
     const Level &here = plan_.levels[level], &inside = plan_.levels[level + 1];
     Slab& slab = element_at(kept_[level], at % here.taps->count);
@@ -145,7 +145,7 @@ class Resampler {
 
   const Plan& plan_;
   std::vector<std::vector<Slab>> kept_;  ///< by dim, then by position modulo the number of taps
-  std::vector<float> line_;              ///< the innermost dim's source, with a 0 behind it
+  std::vector<float> line_;              ///< the innermost dim's source, followed by a 0
 };
 
 class ResizeKernel : public FloatKernel {

@@ -9,7 +9,7 @@
 
 namespace relayout::exec {
 
-/// Blocks of f32, dense, interpolated along `dims`, the outermost first, with `tail` elements behind the last. Arithmetic is in f32.
+/// Dense blocks of f32, interpolated along `dims`, the outermost first, with `tail` elements inside the last. Arithmetic is in f32.
 struct Interpolation {
   int64_t blocks = 1, tail = 1;
   std::vector<ResizeTaps> dims;  ///< all with taps

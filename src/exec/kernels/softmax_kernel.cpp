@@ -62,7 +62,7 @@ class LogSoftmaxKernel : public FloatKernel {
 };
 
 constexpr int64_t kLinesTogether = 64;
-/// Element k of a line after the other, then element k + 1.
+/// Element k of all lines, one line after the other, then element k + 1.
 using ShortLines = float[kShortSoftmax][kLinesTogether];
 
 RELAYOUT_VECTORIZE void softmax_of_short_lines(ShortLines& lines, int64_t length) {
@@ -109,18 +109,18 @@ class ShortSoftmaxKernel : public FloatKernel {
   Team team_;
 };
 
-/// Columns computed side by side; narrower ones are repeated until rows of them fill whole vectors, and several of those.
+/// Columns computed side by side; rows of fewer columns are repeated until they fill whole vectors, and several of those.
 constexpr int64_t kMostColumns = 64, kMostWidth = kMostColumns * kLanes, kFewestLanes = 64;
 /// Lines whose sums are in f32; these sums are added in double.
 constexpr int64_t kLinesPerSum = 16;
 
-/// Columns of a matrix side by side: `lines` of `width` elements, `step` apart, and `rest` < width elements behind them. Element i of a
-/// line is of column i % columns.
+/// Columns of a matrix side by side: `lines` of `width` elements, `step` apart, followed by `rest` < width elements. Element i of a line
+/// belongs to column i % columns.
 struct Columns {
   int64_t lines, width, step, rest, columns;
 };
 
-/// Maxima and sums of element i over all lines; later those of its column.
+/// Maxima and sums of element i over all lines; after join_columns(), over its column.
 struct ColumnSums {
   float most[kMostWidth], part[kMostWidth];
   double sums[kMostWidth];
@@ -158,7 +158,7 @@ RELAYOUT_VECTORIZE void divide_by(float* out, const float* divisors, const Colum
   RELAYOUT_INDEPENDENT for (int64_t i = 0; i < shape.rest; ++i) out[i] /= divisors[i];
 }
 
-/// Joins the elements of each column, and gives every element what its column has.
+/// Joins the elements of each column, and sets all of them to the result.
 template <class T, class Join>
 void join_columns(T* values, const Columns& shape, const Join& join) {
   for (int64_t first = shape.columns; first < shape.width; first += shape.columns) {
@@ -205,7 +205,7 @@ class ColumnSoftmaxKernel : public FloatKernel {
   Team team_;
 };
 
-/// A score that the mask forbids is −∞ whatever its value, NaN too.
+/// A score that the mask forbids becomes −∞ whatever its value, NaN too.
 RELAYOUT_VECTORIZE void scale_and_mask(float* scores, float scale, const float* mask, int64_t count) {
   if (mask == nullptr) {
     for (int64_t i = 0; i < count; ++i) scores[i] *= scale;
@@ -282,7 +282,7 @@ class AttentionSoftmaxKernel : public Kernel {
     divide(scores, static_cast<float>(exponentials(scores, maximum, count)), count);
   }
 
-  /// Addends of `count` scores of a row from key `first` on: the mask itself where it lies so.
+  /// Addends of `count` scores of a row from key `first` on: the mask itself where it is dense f32, else `buffer`.
   const float* mask_line(int64_t row, int64_t first, int64_t count, float* buffer) const {
     const Dims &strides = spec_.mask->strides, &dims = spec_.dims;
     const int64_t query = row % dims[2], head = row / dims[2] % dims[1], image = row / dims[2] / dims[1];
@@ -304,7 +304,7 @@ class AttentionSoftmaxKernel : public Kernel {
   const std::byte* mask_ = nullptr;
 };
 
-/// Takes NaN for +∞, so that the other elements of its line are 0: lines that begin with 0 are looked at.
+/// The library takes NaN for +∞, so that the other elements of its line are 0: lines that begin with no positive result are checked.
 class GuardedSoftmaxKernel : public FloatKernel {
  public:
   GuardedSoftmaxKernel(std::unique_ptr<Kernel> softmax, int64_t length, int64_t lines, Team team)
@@ -331,7 +331,7 @@ class GuardedSoftmaxKernel : public FloatKernel {
   }
 
  private:
-  /// Whether all of a line are numbers or −∞, whose exponential is 0.
+  /// Whether all elements of a line are finite numbers or −∞, whose exponential is 0.
   [[nodiscard]] bool is_below_infinity(const float* line) const {
     int64_t below = 0;
     for (int64_t k = 0; k < length_; ++k) below += line[k] <= std::numeric_limits<float>::max() ? 1 : 0;

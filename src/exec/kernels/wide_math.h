@@ -9,13 +9,13 @@
 namespace relayout::wide {
 
 // Functions of numbers that were floats, in double: their errors stay below 2⁻³², so that rounding to float is nearly always right. Special
-// values come out as IEEE 754 has them. Written so that the compiler widens loops over them: no branches, no conversions to integers
-// that vectors lack.
+// values follow IEEE 754. Written so that the compiler vectorizes loops over them: no branches, no conversions to integers that vectors
+// lack.
 
-/// An integer below 2⁵¹ and what bits it takes: adding this leaves it in the low ones.
+/// Adding this to an integer below 2⁵¹ leaves the integer in the low bits.
 inline constexpr double kRounder = 6755399441055744.0;
 
-/// e^x, beyond ±110 (where no float follows) as there: 2^n · e^r with |r| ≤ ln 2 / 2.
+/// e^x as 2^n · e^r with |r| ≤ ln 2 / 2; beyond ±110, where no float results, its value at ±110.
 [[gnu::always_inline]] inline double exponential(double x) {
   const double clamped = x < -110.0 ? -110.0 : (x > 110.0 ? 110.0 : x);
   const double shifted = clamped * 1.4426950408889634 + kRounder;
@@ -66,7 +66,7 @@ inline constexpr double kRounder = 6755399441055744.0;
   return polynomial(kFitted, z);
 }
 
-/// asin(a) for 0 ≤ a ≤ ½; beyond it asin(√((1 − a) / 2)), by which asin(a) = π/2 − 2 asin(√((1 − a) / 2)).
+/// asin(a) for 0 ≤ a ≤ ½; beyond it asin(√((1 − a) / 2)), from which asin(a) = π/2 − 2 asin(√((1 − a) / 2)).
 [[gnu::always_inline]] inline double reduced_arc_sine(double a, bool far) {
   const double z = far ? (1.0 - a) * 0.5 : a * a;
   const double root = far ? std::sqrt(z) : a;

@@ -25,8 +25,8 @@ namespace {
 constexpr int64_t kTile = 4, kStep = 2, kWindow = 3;  // elements along a dim: of a tile, from one to the next, of a window
 constexpr int64_t kMatrices = kTile * kTile;
 
-/// Floats from one of the 16 matrices to the next. A line more than they need: at powers of two all would fall into the same sets of the
-/// cache.
+/// Floats from one of the 16 matrices to the next: one cache line more than they need. At powers of two all would fall into the same sets
+/// of the cache.
 int64_t matrix_stride(int64_t rows, int64_t columns) {
   constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
   return (whole_lines(rows * columns * kFloat) + kLineBytes) / kFloat;
@@ -50,7 +50,7 @@ struct Four {
   return {a - c, b + c, c - b, b - d};
 }
 
-/// What a tile of one channel after the other becomes: Bᵀ · x · B, element k of channel c at out[k · stride + c].
+/// Transforms a tile, one channel after the other: Bᵀ · x · B, element k of channel c at out[k · stride + c].
 RELAYOUT_VECTORIZE void transform_input(const std::array<const float*, kMatrices>& in, float* out, int64_t stride, int64_t channels) {
   const auto [x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15] = in;
   RELAYOUT_INDEPENDENT
@@ -76,13 +76,13 @@ struct Two {
   return {a + b + c, b - c - d};
 }
 
-/// Where the four outputs of a tile lie, or memory to be lost for those beyond the destination; the residual's likewise.
+/// Addresses of the four outputs of a tile, or of memory to be discarded for those beyond the destination; likewise for the residual.
 struct OutputTile {
   std::array<float*, kStep * kStep> to{};
   std::array<const float*, kStep * kStep> residual{};
 };
 
-/// What is done to sums before they are stored.
+/// Operations on sums before they are stored.
 struct Finish {
   const float* bias;
   float lowest, highest;
@@ -92,7 +92,7 @@ struct Finish {
   }
 };
 
-/// Aᵀ · m · A of each channel, finished; whether a sum is not finite.
+/// Stores Aᵀ · m · A of each channel, finished; returns whether a sum is not finite.
 template <bool kResidual>
 [[gnu::always_inline]] inline bool store_outputs(const float* in, int64_t stride, const OutputTile& tile, const Finish& finish,
                                                  int64_t channels) {
@@ -127,12 +127,12 @@ RELAYOUT_VECTORIZE void add_products(float* totals, float x, const float* weight
   for (int64_t o = 0; o < count; ++o) totals[o] += x * weights[o];
 }
 
-/// Place of a tile.
+/// Position of a tile.
 struct Tile {
   int64_t image, row, column;
 };
 
-/// Place of an element of an image, of all channels.
+/// Position of an element of an image, with all its channels.
 struct Position {
   int64_t image, plane, y, x;
 };
@@ -147,10 +147,10 @@ Position output_position(const Tile& tile, int64_t plane, int64_t i) {
   return {tile.image, plane, tile.row * kStep + i / kStep, tile.column * kStep + i % kStep};
 }
 
-/// The source, the residual and the destination of a convolution, as its tiles see them.
+/// The source, the residual and the destination of a convolution, addressed by tiles.
 struct TiledImages {
   WinogradConvolution shape;
-  std::vector<float> zeros;  ///< of padding, of absent biases and of residuals beyond the destination
+  std::vector<float> zeros;  ///< for padding, absent biases and residuals beyond the destination
   const float *source = nullptr, *residual = nullptr;
   float* destination = nullptr;
 
@@ -241,13 +241,13 @@ class WinogradKernel : public Kernel {
 
   void run() override {
     const int64_t tiles = shape_.tiles();
-    // The last block begins earlier rather than being shorter: the products are made for blocks of one size.
+    // The last block begins earlier instead of being shorter: the products are made for blocks of one size.
     for (int64_t done = 0; done < tiles; done += block_) run_block(std::min(done, tiles - block_));
     if (std::ranges::find(is_bad_, 1) != is_bad_.end()) compute_bad_tiles();
   }
 
  private:
-  /// Rows of the matrices are those of the block's tiles in the first plane, then in the next.
+  /// Rows of the matrices are the block's tiles in the first plane, then in the next.
   void run_block(int64_t first) {
     const int64_t grain = kElementsPerPart / (kMatrices * std::min(shape_.channels, shape_.outputs)) + 1;
     team_.divide(block_ * shape_.planes(), grain, [&](int64_t begin, int64_t end) {
@@ -260,7 +260,7 @@ class WinogradKernel : public Kernel {
     team_.divide(block_ * shape_.output_depth, grain, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t number = first + row % block_, plane = row / block_;
-        // Outputs beyond the destination go where the tile's first products lie, each of which has been read by then.
+        // Outputs beyond the destination are written over the tile's first products, each of which has been read by then.
         float* const products = outputs_ + row * shape_.outputs;
         const OutputTile tile = images_.output_tile(tile_at(shape_, number), plane, products);
         const bool bad = transform_output(products, output_stride_, tile, finish(), shape_.outputs);
@@ -287,7 +287,7 @@ class WinogradKernel : public Kernel {
     }
   }
 
-  /// Sums of an output before what is done to them.
+  /// Sums of an output before finish().
   void add_terms(const Position& at, const float* weights, std::vector<float>& totals) const {
     std::ranges::fill(totals, 0.0F);
     for (int64_t tap = 0; tap < shape_.window_depth * kWindow * kWindow; ++tap) {
@@ -322,8 +322,8 @@ class WinogradKernel : public Kernel {
 }  // namespace
 
 int64_t WinogradConvolution::block(int threads) const {
-  // What a core's own cache holds; more where the weights, which each block reads anew, take more. (Xeon of 2023, 2 MB: 0.8 and 1.6 MB were
-  // within 3 % of each other, 3.2 MB up to 1.4 times as slow; 2026-11-26.)
+  // The size of a core's own cache; more where the weights, which each block reads again, are larger. (Xeon of 2023, 2 MB: 0.8 and 1.6 MB
+  // were within 3 % of each other, 3.2 MB up to 1.4 times as slow; 2026-11-26.)
   constexpr int64_t kCached = 3 << 19;
   constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
   const int64_t bytes_per_tile = kMatrices * (channels * planes() + outputs * output_depth) * kFloat;

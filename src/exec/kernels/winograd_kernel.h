@@ -13,25 +13,25 @@
 namespace relayout::exec {
 
 /// Convolutions of 3 × 3 windows at stride 1 by Winograd's minimal filtering F(2 × 2, 3 × 3) (Lavin and Gray, "Fast Algorithms for
-/// Convolutional Neural Networks", CVPR 2016): each tile of 4 × 4 inputs gives 2 × 2 outputs by 16 products in the place of 36. The
-/// products of all tiles are 16 matrix products, tiles × channels by channels × outputs. Windows of several planes are sums of those of
-/// one. Sums are rounded otherwise than term by term, in proportion to the largest elements of a tile; small whole numbers stay exact.
+/// Convolutional Neural Networks", CVPR 2016): each tile of 4 × 4 inputs gives 2 × 2 outputs by 16 products instead of 36. The products of
+/// all tiles are 16 matrix products, tiles × channels by channels × outputs. Windows of several planes are sums of windows of one plane.
+/// Rounding differs from a sum term by term, in proportion to the largest elements of a tile; small whole numbers stay exact.
 struct WinogradConvolution {
   int64_t images = 1, channels = 1, outputs = 1;
   int64_t depth = 1, height = 1, width = 1;  ///< of the source
   int64_t output_depth = 1, output_height = 1, output_width = 1;
   int64_t window_depth = 1;
   int64_t pad_front = 0, pad_top = 0, pad_left = 0;
-  bool has_bias = false, has_residual = false;  ///< what is added, the residual in the destination's dims
+  bool has_bias = false, has_residual = false;  ///< the residual has the destination's dims
   float lowest = -std::numeric_limits<float>::infinity(), highest = std::numeric_limits<float>::infinity();  ///< then clipped to this
 
-  /// Of one plane of each image.
+  /// Number of tiles in one plane of each image, over all images.
   [[nodiscard]] int64_t tiles() const { return images * ((output_height + 1) / 2) * ((output_width + 1) / 2); }
-  /// Planes of the source that windows reach, padding included.
+  /// Number of planes of the source that windows reach, padding included.
   [[nodiscard]] int64_t planes() const { return output_depth + window_depth - 1; }
-  /// Tiles whose planes are computed together: their transformed inputs and outputs stay in the cache between the parts of the work.
+  /// Number of tiles whose planes are computed together: their transformed inputs and outputs stay in the cache between the stages.
   [[nodiscard]] int64_t block(int threads) const;
-  /// The 16 products of a block and of one plane of the windows; those of the planes behind the first add to what is there.
+  /// The 16 products of a block and of one plane of the windows; planes after the first are added to the destination.
   [[nodiscard]] Matmul product(int64_t plane, int threads) const;
 };
 
@@ -40,9 +40,9 @@ struct WinogradConvolution {
 [[nodiscard]] Tensor winograd_weights(const Tensor& weights, int64_t plane);
 
 /// `products`: one for each plane of the windows. Operands: source, the products' packed weights, the bias [outputs] and the residual where
-/// there are any, destination; images are channels-last and dense, the destination is in no other operand's memory. Tiles whose results
-/// are not finite are computed again term by term, by the weights that `plain_weights` gives, so that NaN and infinities reach the same
-/// outputs as otherwise.
+/// there are any, destination. Images are dense channels-last; the destination shares no memory with other operands. Tiles whose results
+/// are not finite are computed again term by term, with the weights from `plain_weights`, so that NaN and infinities reach the same outputs
+/// as in a direct convolution.
 [[nodiscard]] std::unique_ptr<Kernel> make_winograd_kernel(const WinogradConvolution& shape,
                                                            std::vector<std::unique_ptr<Primitive>> products,
                                                            std::function<Tensor()> plain_weights, Team team);

@@ -1,4 +1,4 @@
-// Finds sums of convolutions of one operand that one convolution computes.
+// Finds sums of convolutions of one operand that one convolution can compute.
 #include "exec/lower/convolution_sum.h"
 
 #include <algorithm>
@@ -25,12 +25,12 @@
 namespace relayout::exec {
 namespace {
 
-/// The operands of a sum, at most. A longer chain is not searched: each of its nodes would walk it again.
+/// Most operands of a sum. A longer chain is not searched: each of its nodes would walk it again.
 constexpr std::size_t kMostOperands = 64;
-/// Channels, at most, of a constant term: small_constant reads no more.
+/// Most channels of a constant term: small_constant reads no more.
 constexpr int64_t kMostChannels = 65536;
 
-/// A term, and how its window moves.
+/// A term with its operand and its window.
 struct Branch {
   ConvolutionTerm term;
   ValueId operand = ValueId::none;
@@ -86,7 +86,7 @@ class SumFinder {
                                                                         dims[dims.size() - channel] == dims_[1]));
   }
 
-  /// All operands of `root`, and of the additions that they come from, as branches.
+  /// Collects all operands of `root`, and of the additions upstream, as branches.
   bool collect(NodeId root) {
     std::vector<NodeId> additions{root};
     while (!additions.empty()) {
@@ -150,7 +150,7 @@ class SumFinder {
     return affine && affine->is_finite();
   }
 
-  /// Finds where the window of a branch lies in that of the first; false when it does not lie in it.
+  /// Finds the position of a branch's window in that of the first branch; false when it does not fit in.
   [[nodiscard]] bool place(Branch& branch) const {
     const Window& all = branches_.front().window;
     const bool is_operand = branch.term.convolution == nullptr;

@@ -11,10 +11,10 @@
 
 namespace relayout::exec {
 
-/// Convolutions of one operand, that operand itself and BatchNormalizations of these, which are added.
+/// A sum of convolutions of one operand, of that operand itself, and of BatchNormalizations of these.
 struct ConvolutionSum {
   std::vector<NodeId> nodes;           ///< the convolution of the largest window first, then the others in their order
-  std::vector<ConvolutionTerm> terms;  ///< the first is that convolution's
+  std::vector<ConvolutionTerm> terms;  ///< the first is that of the first convolution
 };
 
 /// Whether a node is an Add or Sum whose operands broadcast from their last dims on.
@@ -22,9 +22,9 @@ struct ConvolutionSum {
 /// Whether a Conv or ConvTranspose has no bias, or one whose contents are known.
 [[nodiscard]] bool has_known_bias(const ValueFacts& facts, const ProgramNode& node);
 
-/// The sum that `root` ends, if one convolution can compute it: its window holds all others, and their weights, added in double and rounded
-/// once, are its weights. RepVGG and MobileOne are trained with such branches. `maker` gives the node that makes a value
-/// which nothing else reads and that is free to be taken; else none.
+/// The sum that ends in `root`, if one convolution can compute it: its window contains all others, and its weights are the sum of theirs,
+/// added in double and rounded once. RepVGG and MobileOne are trained with such branches. `maker` returns the free producer of a value
+/// whose single consumer is free too; else none.
 [[nodiscard]] std::optional<ConvolutionSum> find_convolution_sum(const Program& program, const ValueFacts& facts, NodeId root,
                                                                  const std::function<NodeId(ValueId)>& maker);
 

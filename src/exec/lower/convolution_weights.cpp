@@ -1,4 +1,4 @@
-// Weights and bias of a convolution with the affine behind it, and of a sum of convolutions that one computes.
+// Weights and bias of a convolution with the affine downstream of it, and of a sum of convolutions that one convolution computes.
 #include "exec/lower/convolution_weights.h"
 
 #include <algorithm>
@@ -32,12 +32,12 @@
 namespace relayout::exec {
 namespace {
 
-/// Multiplies each output channel of f32 weights of any strides, in double with one rounding.
+/// Scales each output channel of f32 weights of any strides, in double with one rounding.
 void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<double>& scale) {
   Dims dims = weights.dims(), places = weights.strides(), channels(dims.size(), 0);
   channels[spec.transposed ? 1 : 0] = 1;
   if (spec.transposed) {
-    // Dim 0 has the groups' inputs, group by group; each group has its own dims[1] outputs.
+    // Dim 0 holds the inputs of the groups, group by group; each group has dims[1] outputs.
     const int64_t inputs = dims[0] / spec.groups;
     channels.insert(channels.begin(), dims[1]);
     places.insert(places.begin(), places[0] * inputs);
@@ -52,7 +52,7 @@ void scale_weights(Tensor& weights, const Convolution& spec, const std::vector<d
   });
 }
 
-/// A tensor that may be written: the one given when nothing else holds it.
+/// A tensor that may be written: the given one when nothing else holds it, else a copy.
 Tensor writable(Tensor tensor, const KnownConstant& constant) {
   if (!constant.is_loaded()) return tensor;
   Tensor copy(TensorDesc{tensor.type(), tensor.dims(), tensor.strides()});
@@ -63,11 +63,11 @@ Tensor writable(Tensor tensor, const KnownConstant& constant) {
   return copy;
 }
 
-/// The weights of one term, and where they go.
+/// The weights of one term, and their position in the window of the sum.
 struct TermWeights {
   std::shared_ptr<KnownConstant> weights;  ///< null: the operand itself, which is a window of one element with weight 1
   std::vector<double> scale;               ///< per output channel
-  Dims first;                              ///< of the spatial dims of the sum's window
+  Dims first;                              ///< per spatial dim of the sum's window
 };
 
 TermWeights weights_of(Lowering& lowering, const ConvolutionTerm& term, std::size_t channels) {
@@ -77,7 +77,7 @@ TermWeights weights_of(Lowering& lowering, const ConvolutionTerm& term, std::siz
   return out;
 }
 
-/// Adds a term's weights, scaled, to f64 sums that lie contiguous.
+/// Adds a term's weights, scaled, to contiguous f64 sums.
 void add_weights(Tensor& sums, const TermWeights& term, const ConstantStore& store) {
   int64_t first = 0;
   for (std::size_t i = 0; i < term.first.size(); ++i) first += term.first[i] * sums.strides()[i + 2];
@@ -135,7 +135,7 @@ void apply_affine(const ChannelAffine& affine, std::vector<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - affine.mean[i]) * affine.scale[i] + affine.bias[i];
 }
 
-/// The values that a term adds to the channels; none if it has no bias, constant or affine.
+/// The values that a term adds to the channels; nothing if it has no bias, constant or affine.
 std::optional<std::vector<double>> bias_of(const ValueFacts& facts, const ConvolutionTerm& term, std::size_t channels) {
   const ValueId value = term.convolution == nullptr ? term.constant : term.convolution->input(2);
   auto bias = small_constant(facts, value);
@@ -181,7 +181,7 @@ Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const Weig
 }
 
 Place pack_weights(Lowering& lowering, const ConvolutionGroup& group, const WeightsFormat& format) {
-  // A weight may be that of a convolution and of a transposed one, of the same dims when they have as many inputs as outputs.
+  // A weight may belong to a convolution and to a transposed one, with the same dims when they have as many inputs as outputs.
   const std::string kind = group.spec.transposed ? "transposed" : "";
   return pack_weights(lowering, group, format, kind, [](Tensor weights) { return weights; });
 }

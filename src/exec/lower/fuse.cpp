@@ -1,4 +1,4 @@
-// Finds nodes that run as one step: a convolution or product and what follows it, sums of convolutions, chains of elementwise operators.
+// Finds nodes that run as one step: a convolution or product and its consumers, sums of convolutions, chains of elementwise operators.
 #include "exec/lower/fuse.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Whether the library applies a function to a convolution's result; x to the power of 1 is one, too.
+/// Whether the library applies a function to a convolution's result. A power of 1 counts as a function, too.
 bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
   return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || is_library_gelu(stage);
 }
@@ -57,13 +57,13 @@ bool is_elementwise(const ValueFacts& facts, const ProgramNode& node) {
   });
 }
 
-/// Of the stages that a node comes to.
+/// Operand count, at most, of the stages that a node expands to.
 std::size_t most_operands(const ValueFacts& facts, const ProgramNode& node) {
   constexpr std::size_t kOfAffine = 3;
   return channel_affine_of(facts, node) ? kOfAffine : node.inputs.size() - 1;
 }
 
-/// The nodes that run in a plan and that no group has taken.
+/// The nodes of a plan that no group has taken yet.
 class FreeNodes {
  public:
   FreeNodes(const Program& program, const std::vector<NodeId>& nodes)
@@ -78,14 +78,14 @@ class FreeNodes {
   [[nodiscard]] bool has(NodeId node) const { return free_[node]; }
   void take(NodeId node) { free_[node] = false; }
 
-  /// The one node that reads a value, if it is free; else none.
+  /// The only consumer of a value, if it is free; else none.
   [[nodiscard]] NodeId only_reader(ValueId value) const {
     if (value == ValueId::none || program_.readers(value) != 1 || program_.is_output(value)) return NodeId::none;
     const NodeId reader = program_.consumers(value).front();
     return has(reader) ? reader : NodeId::none;
   }
 
-  /// The node that makes a value which one node reads, if both are free; else none.
+  /// The producer of a value with one consumer, if both are free; else none.
   [[nodiscard]] NodeId only_maker(ValueId value) const {
     const NodeId maker = value == ValueId::none ? NodeId::none : makers_[value];
     return maker == NodeId::none || !has(maker) || only_reader(value) == NodeId::none ? NodeId::none : maker;
@@ -109,7 +109,7 @@ class Fuser {
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
       if (free_.has(*node) && is_addition(node_at(*node))) sum(*node);
     }
-    // Of several convolutions that end in one Add, the last takes it: the results of the others are there by then.
+    // When several convolutions feed one Add, the last one takes it: the results of the others are available by then.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
       if (!free_.has(*node)) continue;
       if (is_convolution(node_at(*node))) grow({*node}, &Fuser::follows_convolution);
@@ -137,7 +137,7 @@ class Fuser {
   [[nodiscard]] const ProgramNode& node_at(NodeId node) const { return program_.nodes()[node]; }
   [[nodiscard]] const Dims& dims(ValueId value) const { return facts_.state(value).info->dims; }
 
-  /// A chain that begins with these nodes.
+  /// Builds a chain that begins with these nodes.
   void grow(const std::vector<NodeId>& nodes, Follows follows) {
     std::vector<NodeId> chain;
     chain_operands_ = 0;
@@ -161,7 +161,7 @@ class Fuser {
     chain_operands_ += most_operands(facts_, node_at(node));
   }
 
-  /// Whether a node's result has the dims of what it reads and lies as the group's do.
+  /// Whether a node's result has the dims of `through` and the order of the group's values.
   [[nodiscard]] bool keeps(NodeId node, NodeId anchor, ValueId through) const {
     return node_at(node).output(0) != ValueId::none && dims(node_at(node).output(0)) == dims(through) &&
            guide_.is_ordered(node).value_or(false) == guide_.is_ordered(anchor).value_or(false) &&
@@ -181,8 +181,8 @@ class Fuser {
     grow(found->nodes, &Fuser::follows_convolution);
   }
 
-  /// Takes a function and the product of its result with its argument, the two readers of the chain's end. Behind a convolution the
-  /// library takes longer for swish than a pass of its own (efficientnet_b0: 109 µs for 400,000 elements over 73; Zen 5, oneDNN 3.7.2).
+  /// Takes a function and the product of its result with its argument, the two consumers of the chain's last value. After a convolution the
+  /// library takes longer for swish than a separate pass (efficientnet_b0: 109 against 73 µs for 400,000 elements; Zen 5, oneDNN 3.7.2).
   bool take_gate(std::vector<NodeId>& chain, ValueId through) {
     if (through == ValueId::none || program_.readers(through) != 2 || program_.is_output(through)) return false;
     const auto readers = program_.consumers(through);
@@ -198,7 +198,7 @@ class Fuser {
     return true;
   }
 
-  /// Takes the nodes that GELU is written out in, where the library computes it while a convolution or a product writes.
+  /// Takes the nodes of a GELU that is written out, where the library computes it as a post-op of a convolution or a product.
   bool take_gelu(std::vector<NodeId>& chain, ValueId through) {
     const ProgramNode& anchor = node_at(chain.front());
     if (!is_convolution(anchor) && !is_matrix_product(anchor)) return false;
@@ -217,8 +217,7 @@ class Fuser {
     return true;
   }
 
-  /// Gives what is behind a Concat of convolutions, channel by channel, to the convolutions: it goes into their weights, or is done while
-  /// they write.
+  /// Assigns the channel-wise nodes downstream of a Concat of convolutions to the convolutions: as part of their weights, or as post-ops.
   void divide(NodeId concat) {
     const std::vector<NodeId> parts = parts_of(concat);
     if (parts.empty()) return;
@@ -238,7 +237,7 @@ class Fuser {
     chains_.push_back(std::move(chain));
   }
 
-  /// The convolutions whose channels a Concat puts together and that it is the only reader of; none where it is of anything else.
+  /// The convolutions whose channels a Concat joins and whose only consumer it is; none where some operand is anything else.
   [[nodiscard]] std::vector<NodeId> parts_of(NodeId concat) const {
     const ProgramNode& node = node_at(concat);
     std::vector<NodeId> out;
@@ -253,7 +252,7 @@ class Fuser {
     return out;
   }
 
-  /// Takes the next node behind a Concat of convolutions, or two, that is done as well with each operand.
+  /// Takes the next node downstream of a Concat of convolutions, or the next two, if each operand can be given to it separately.
   bool take_behind(std::vector<NodeId>& chain) {
     const ValueId through = node_at(chain.back()).output(0);
     const NodeId next = free_.only_reader(through);
@@ -265,8 +264,8 @@ class Fuser {
     return true;
   }
 
-  /// A BatchNormalization directly behind; then functions, sums with a number, and sums with tensors of the same size. Broadcast operands
-  /// crash some of the library's kernels on AMX (oneDNN issue 3450).
+  /// Accepts a BatchNormalization directly downstream; then functions, sums with a number, and sums with tensors of the same size.
+  /// Broadcast operands crash some of the library's kernels on AMX (oneDNN issue 3450).
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == anchors_of(chain)) {
       const auto affine = channel_affine_of(facts_, node_at(node));
@@ -279,13 +278,13 @@ class Fuser {
     return shift_of(facts_, stage).has_value() || (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
   }
 
-  /// The nodes of a chain that its convolution stands for.
+  /// Number of nodes of a chain that its convolution stands for.
   [[nodiscard]] std::size_t anchors_of(const std::vector<NodeId>& chain) const {
     const auto special = parts_and_sums_.find(chain.front());
     return special == parts_and_sums_.end() ? 1 : special->second.summed;
   }
 
-  /// Whether an affine can go into the bias of a convolution, or take the place of one.
+  /// Whether an affine can be folded into the bias of a convolution, or become its bias.
   [[nodiscard]] bool takes_affine(NodeId node) const { return has_known_bias(facts_, node_at(node)); }
 
   [[nodiscard]] bool follows_elementwise(const std::vector<NodeId>& /*chain*/, NodeId node, ValueId through) const {
@@ -300,8 +299,8 @@ class Fuser {
   const LayoutGuide& guide_;
   FreeNodes free_;
   std::vector<std::vector<NodeId>> chains_;
-  std::size_t chain_operands_ = 0;                    ///< that stages of the chain which grows may have
-  std::unordered_map<NodeId, Group> parts_and_sums_;  ///< what groups are besides their nodes, by anchor
+  std::size_t chain_operands_ = 0;                    ///< upper limit of the operands of the stages in the growing chain
+  std::unordered_map<NodeId, Group> parts_and_sums_;  ///< attributes of groups besides their nodes, by anchor
 };
 
 }  // namespace

@@ -8,10 +8,10 @@
 
 namespace relayout::exec {
 
-/// The nodes as groups in running order, each on its own.
+/// The nodes as groups in running order, one node per group.
 [[nodiscard]] std::vector<Group> single_groups(const Program& program, const std::vector<NodeId>& nodes);
-/// The nodes as groups in running order: convolutions, products and elementwise operators together with what follows them and
-/// has no other reader. A group runs where its last node stands, and in one layout.
+/// The nodes as groups in running order: convolutions, products and elementwise operators together with the nodes that are their only
+/// consumers. A group runs at the position of its last node, and in one layout.
 [[nodiscard]] std::vector<Group> fused_groups(const Program& program, const std::vector<NodeId>& nodes, const ValueFacts& facts,
                                               const LayoutGuide& guide);
 

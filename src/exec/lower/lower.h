@@ -37,18 +37,17 @@ bool lower_scatter_nd(Lowering& lowering, const Group& group);
 bool lower_blocks(Lowering& lowering, const Group& group);
 bool lower_tile(Lowering& lowering, const Group& group);
 
-/// The nodes behind a Concat that a group computes for its own channels, in place: of a convolution that its operator's own kernel
-/// computed.
+/// Applies the nodes downstream of a Concat to a group's own channels, in place: for a convolution computed by the op table's kernel.
 void lower_part(Lowering& lowering, const Group& group);
-/// Copies elements in one step of the node's. `through` describes the destination, from its first element on, under the source's dims.
+/// Copies elements in one step of the current node. `through`: the destination, from its first element on, under the source's dims.
 void emit_copy(Lowering& lowering, const Place& source, const Place& destination, const TensorDesc& through);
-/// A node's output is elements that are there already: seen as `view` where the plan lets them lie so (true), else copied.
+/// Defines a node's output by elements that exist already: as `view` where the plan allows that layout (true), else as a copy.
 bool define_view(Lowering& lowering, const ProgramNode& node, const Place& view);
 /// A tensor under larger dims, numpy's way: strides 0 where it repeats.
 [[nodiscard]] TensorDesc broadcast(const TensorDesc& operand, const Dims& dims);
 /// Whether the chain kernel computes all of them.
 [[nodiscard]] bool are_own(const std::vector<Stage>& stages);
-/// destination = stages(source), one step; the destination's order is that of full-size operands.
+/// destination = stages(source), in one step; full-size operands in another order are copied into the destination's.
 void emit_stages(Lowering& lowering, const Place& source, const Place& destination, const std::vector<Stage>& stages);
 
 }  // namespace relayout::exec

@@ -26,7 +26,7 @@
 namespace relayout::exec {
 namespace {
 
-/// All operands f32 (the mask may be bool), everything dense, the scores have no reader.
+/// Whether all operands are f32 (the mask may be bool), the outputs contiguous, and the scores not read.
 bool suits(Lowering& lowering, const ProgramNode& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
@@ -42,7 +42,7 @@ bool suits(Lowering& lowering, const ProgramNode& node) {
   return node.output(0) != ValueId::none && element_count(lowering.info(node.output(0)).dims) != 0;
 }
 
-/// Keys or values of all heads, those of the past first; also what the node gives them out as.
+/// Keys or values of all heads, those of the past first; also defines the node's output of them.
 Place with_past(Lowering& lowering, const ProgramNode& node, std::size_t input, const Place& now) {
   const ValueId past = node.input(input - AttentionInput::key + AttentionInput::past_key),
                 present = node.output(input - AttentionInput::key + 1);
@@ -71,7 +71,7 @@ Place grouped(const Place& place, int64_t kv_heads) {
 
 }  // namespace
 
-/// Two products of the library with a softmax of our own between them.
+/// Two products of the library with relayout's softmax between them.
 bool lower_attention(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!suits(lowering, node)) return false;

@@ -1,4 +1,4 @@
-// Lowers Conv and ConvTranspose with what is fused behind them: to a primitive, a product, a product of windows, or an own kernel.
+// Lowers Conv and ConvTranspose with the nodes fused downstream: to a primitive, a product, a product of windows, or a hand-written kernel.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -58,7 +58,7 @@ Dims list_or(const Attributes& attributes, std::string_view name, std::size_t co
   return out;
 }
 
-/// Output dims were inferred (and the attributes checked) by the op table; what the pads come to follows from them.
+/// The op table inferred the output dims (and checked the attributes); the pads follow from them.
 Convolution transposed_spec(Lowering& lowering, const ProgramNode& node) {
   const Attributes& attributes = node.call.attributes;
   const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
@@ -83,7 +83,7 @@ Convolution transposed_spec(Lowering& lowering, const ProgramNode& node) {
   return spec;
 }
 
-/// Whether the window covers the input just once: every output channel is one sum over all that there is.
+/// Whether the window covers the input exactly once: every output channel is one sum over the whole input.
 bool is_product(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
   const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
   for (std::size_t i = 0; i < spec.pads_begin.size(); ++i) {
@@ -113,7 +113,7 @@ std::optional<ConvolutionRest> rest_of_convolution(Lowering& lowering, const Gro
   return out;
 }
 
-/// All that the group does with the result, as stages that the chain kernel computes; else nothing.
+/// All operations of the group on the result, as stages that the chain kernel computes; else nothing.
 std::optional<std::vector<Stage>> stages_behind(Lowering& lowering, const Group& group) {
   const auto rest = rest_of_convolution(lowering, group);
   if (!rest) return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<std::vector<Stage>> stages_behind(Lowering& lowering, const Group&
   return are_own(out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
-/// Such a convolution as the matrix product that it is, which the library has faster kernels for.
+/// Lowers a convolution whose window covers the input once to a matrix product, for which the library has faster kernels.
 bool lower_product(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const auto stages = stages_behind(lowering, group);
@@ -143,7 +143,7 @@ bool lower_product(Lowering& lowering, const Group& group) {
 }
 
 /// Whether windows of few elements are strided views of a contiguous input of one channel, as of a speech model's samples: the library
-/// would spend its time on layouts.
+/// would spend its time on changes of layout.
 bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
   const Dims& w = lowering.info(node.inputs[1]).dims;
   const auto is_zero = [](int64_t pad) { return pad == 0; };
@@ -164,7 +164,7 @@ Stage add_per_channel(const std::vector<double>& values, std::size_t rank) {
   return stage;
 }
 
-/// Such a convolution as the product of its weights with the windows as columns.
+/// Lowers a convolution with shallow windows to the product of its weights with the windows as columns.
 bool lower_columns(Lowering& lowering, const Group& group, const Convolution& spec) {
   const ProgramNode& node = group.anchor();
   auto stages = stages_behind(lowering, group);
@@ -192,14 +192,14 @@ bool lower_columns(Lowering& lowering, const Group& group, const Convolution& sp
   return true;
 }
 
-/// Stages as post-ops over a destination of this order; the residual that the destination takes the place of, if any.
+/// Stages as post-ops on a destination of a given order, and the residual whose place the destination takes, if any.
 struct PostOps {
   std::vector<PostOp> ops;
   std::vector<Place> operands;  ///< per op; only binaries have one
   std::optional<Place> residual;
 };
 
-/// Stages whose operand lies in a buffer.
+/// Number of stages whose operand is in a buffer.
 int64_t count_reads(Lowering& lowering, const std::vector<Stage>& stages, BufferId buffer) {
   return std::ranges::count_if(
       stages, [&](const Stage& stage) { return stage.value != ValueId::none && lowering.places.of(stage.value).buffer == buffer; });
@@ -229,7 +229,7 @@ PostOps make_post_ops(Lowering& lowering, const std::vector<Stage>& stages, cons
   return out;
 }
 
-/// A product of the weights, of dims `w`, with every element of the operand.
+/// Whether a convolution is a product of the weights, of dims `w`, with every element of the operand.
 bool is_point(const Convolution& spec, const Dims& w) {
   const auto all = [](auto begin, auto end, int64_t value) { return std::all_of(begin, end, [=](int64_t dim) { return dim == value; }); };
   const auto& [strides, begin, end] = std::tie(spec.strides, spec.pads_begin, spec.pads_end);
@@ -237,13 +237,13 @@ bool is_point(const Convolution& spec, const Dims& w) {
          all(begin.begin(), begin.end(), 0) && all(end.begin(), end.end(), 0);
 }
 
-/// The library's own copy of such an operand, element by element, takes longer than the convolution; of one channel there is none to make.
+/// The library's reorder of such an operand, element by element, takes longer than the convolution; with one channel it needs none.
 bool has_few_channels(const Lowering& lowering, const ProgramNode& node) {
   constexpr int64_t kFewChannels = 4;
   return element_at(lowering.info(node.inputs[0]).dims, 1) <= kFewChannels;
 }
 
-/// Whether it is of so few outputs that the library's vectors would be nearly empty.
+/// Whether a convolution has so few outputs that the library's vectors would be nearly empty.
 bool is_narrow(const Lowering& lowering, const ConvolutionGroup& parts) {
   constexpr int64_t kFewestTaps = 2;
   const Dims& w = lowering.info(parts.node->inputs[1]).dims;
@@ -252,7 +252,7 @@ bool is_narrow(const Lowering& lowering, const ConvolutionGroup& parts) {
          w[0] <= NarrowConvolution::kMostOutputs && w[1] % NarrowConvolution::kChannels == 0 && taps >= kFewestTaps;
 }
 
-/// Each channel as often as there are outputs of it.
+/// Repeats each channel once for each output of it.
 Place repeated(Lowering& lowering, const Place& place, int64_t repeats, Order order) {
   const auto with_repeats = [&](TensorDesc desc, int64_t stride) {
     desc.dims.insert(desc.dims.begin() + 2, repeats);
@@ -270,7 +270,7 @@ Place repeated(Lowering& lowering, const Place& place, int64_t repeats, Order or
   return out;
 }
 
-/// The first stages behind a result of these dims as what its kernel does before it stores: a residual is added, the sum is clipped.
+/// Takes the first stages after a result of these dims that the Winograd kernel applies before it stores: adding a residual, clipping.
 std::optional<Place> take_finish(Lowering& lowering, const Dims& dims, WinogradConvolution& shape, std::span<const Stage>& stages) {
   std::optional<Place> residual;
   const auto is_image = [&](const Stage& stage) {
@@ -299,7 +299,7 @@ class ConvolutionLowering {
     macs_ = parts_.spec.transposed ? element_count(x) * (element_count(w) / w[0]) : element_count(output_dims_) * (element_count(w) / w[0]);
     if (!parts_.spec.transposed && parts_.spec.groups == x[1] && w[0] / x[1] <= kMostRepeated) repeats_ = w[0] / x[1];
     if (repeats_ > 1) parts_.spec.groups = w[0];
-    // Small ops run on one thread; the primitive is made for as many as it will run on.
+    // Small ops run on one thread; the primitive is made for the number of threads that it runs on.
     threads_ = lowering.steps.use_threads(nanoseconds());
   }
 
@@ -317,7 +317,7 @@ class ConvolutionLowering {
   }
 
  private:
-  /// On one thread: what it computes, or what it reads and writes. Depthwise convolutions of small windows do little with each element.
+  /// Estimated time on one thread, of arithmetic or of memory. Depthwise convolutions of small windows do little with each element.
   [[nodiscard]] double nanoseconds() const {
     const Dims& x = lowering_.info(parts_.node->inputs[0]).dims;
     const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
@@ -327,14 +327,14 @@ class ConvolutionLowering {
     return std::max(static_cast<double>(macs_) / rate, bytes / step_rates::kStreamedBytesPerNanosecond);
   }
 
-  /// The layout of operand and result.
+  /// The order of operand and result.
   [[nodiscard]] Order outer_order() const {
     if (!lowering_.optimized()) return Order::contiguous;
     return lowering_.planned_order(*parts_.node).value_or(Order::channels_last);
   }
 
-  /// Contiguous ones are computed as they are where the library is fast at it; channels-last otherwise, and by own kernels, inside the
-  /// node.
+  /// Contiguous operands are computed as they are where the library is fast at it. Otherwise, and in hand-written kernels, the convolution
+  /// is computed channels-last inside the node.
   [[nodiscard]] Order computed_order() const {
     if (outer_order() == Order::channels_last || parts_.spec.transposed || repeats_ > 1) return Order::channels_last;
     if (winograd().has_value() || is_narrow(lowering_, parts_)) return Order::channels_last;
@@ -351,7 +351,7 @@ class ConvolutionLowering {
 
   MadePrimitive make(const Place& source, Order order, std::vector<PostOp> post_ops) {
     Convolution spec = parts_.spec;
-    // Of one channel the strides say both orders: the library would take it for contiguous, and compute that with copies.
+    // With one channel the strides fit both orders: the library would take it for contiguous, and compute that with copies.
     spec.source = ordered(DataType::float32, source.desc.dims, order);
     spec.weights = TensorDesc{DataType::float32, lowering_.info(parts_.node->inputs[1]).dims, {}};
     spec.weights.strides = contiguous_strides(spec.weights.dims);
@@ -379,8 +379,7 @@ class ConvolutionLowering {
     lowering_.steps.count_macs(macs_);
   }
 
-  /// Whether it is computed by fewer products, where plans are made to run often: the weights are transformed, and take 16 numbers in the
-  /// place of 9.
+  /// The Winograd form, with fewer products, if it pays and plans run often: the weights are transformed, 16 numbers instead of 9.
   [[nodiscard]] std::optional<WinogradConvolution> winograd() const {
     if (!lowering_.optimized() || lowering_.settings.few_runs || !are_own(parts_.rest.stages)) return std::nullopt;
     const auto& inputs = parts_.node->inputs;
@@ -438,7 +437,7 @@ class ConvolutionLowering {
     return true;
   }
 
-  /// The result in its own order, where it was computed in another.
+  /// The result in the order of the node, where it was computed in another.
   Place outside(const Place& result) {
     if (is_ordered(result.desc, outer_order())) return result;
     const Place out = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, outer_order()));
@@ -446,8 +445,8 @@ class ConvolutionLowering {
     return out;
   }
 
-  /// Products of unfolded windows apply post-ops element by element, in loops that are not widened; contiguous convolutions by windows of
-  /// one element are products of their operands as they lie, but with post-ops both are copied. A pass of their own is faster.
+  /// Products of unfolded windows apply post-ops element by element, in loops that are not vectorized. Contiguous convolutions by windows
+  /// of one element multiply their operands without a copy, but with post-ops both are copied. A separate pass is faster.
   [[nodiscard]] bool applies_slowly(const Primitive& primitive, Order order) const {
     const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
     const bool copies =
@@ -467,7 +466,7 @@ class ConvolutionLowering {
     return true;
   }
 
-  /// The convolution alone, and stages as a pass of their own.
+  /// The convolution alone, and its stages as a separate pass.
   bool emit_bare(const Place& source, Order order) {
     if (!are_own(parts_.rest.stages)) return false;
     lowering_.steps.use_threads(nanoseconds());
@@ -487,7 +486,7 @@ class ConvolutionLowering {
   Dims output_dims_;
   std::optional<Place> bias_;
   int64_t macs_ = 0;
-  /// Outputs of each channel, where a group is one channel: the library has kernels for one, which are fast, and for groups in general.
+  /// Outputs of each channel, where a group is one channel: the library has fast kernels for one output, and general ones for groups.
   int64_t repeats_ = 1;
   int threads_ = 1;
 };

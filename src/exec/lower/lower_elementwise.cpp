@@ -27,7 +27,7 @@ bool is_float_tensor(Lowering& lowering, ValueId value) {
   return lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
 }
 
-/// The input that the result has the dims of, and that the node can be read as stages over; one that may be overwritten is preferred.
+/// The input that has the result's dims and over which the node can be read as stages; preferably one that may be overwritten.
 ValueId through_input(Lowering& lowering, const ProgramNode& node) {
   ValueId best = ValueId::none;
   for (const ValueId input : node.inputs) {
@@ -40,7 +40,7 @@ ValueId through_input(Lowering& lowering, const ProgramNode& node) {
   return best;
 }
 
-/// The order that most of the full-size operands lie in already, channels-last when they do not agree.
+/// Channels-last when some full-size operand is laid out that way (and is not contiguous as well), else contiguous.
 Order common_order(Lowering& lowering, const std::vector<ValueId>& full) {
   if (!lowering.optimized()) return Order::contiguous;
   for (const ValueId value : full) {
@@ -144,7 +144,7 @@ bool lower_elementwise(Lowering& lowering, const Group& group) {
       layout::is_dense(source.desc.dims, source.desc.strides) &&
       layout::order_of_strides(source.desc.dims, source.desc.strides) == layout::order_of_strides(result.dims, result.strides);
   if (dense) source.desc = result;
-  // The first stage may read the source's memory a second time, later ones would find results there.
+  // The first stage may read the source's memory a second time; later ones would find results there.
   bool shared = false;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (stages[i].value == ValueId::none || (i == 0 && stages[i].value == anchor_input)) continue;

@@ -31,7 +31,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Inputs of the four operators by what they are; -1 where an operator has none.
+/// Inputs of the four operators by their role; none where an operator has no such input.
 struct IntegerInputs {
   ValueId source = ValueId::none, weights = ValueId::none, source_zero = ValueId::none, weights_zero = ValueId::none;
   ValueId source_scale = ValueId::none, weights_scale = ValueId::none, destination_scale = ValueId::none, destination_zero = ValueId::none,
@@ -83,7 +83,7 @@ std::optional<IntegerParameters> parameters_of(Lowering& lowering, const Program
   return out;
 }
 
-/// Source and weights, then the parameters that are there, in the kernels' order.
+/// Source and weights, then the parameters that are present, in the kernels' order.
 std::vector<Place> places_of(Lowering& lowering, const IntegerInputs& inputs, const Place& source, const Place& weights) {
   std::vector<Place> places{source, weights};
   for (const ValueId value : {inputs.source_zero, inputs.weights_zero, inputs.source_scale, inputs.weights_scale, inputs.destination_scale,
@@ -106,7 +106,7 @@ Place packed_place(Lowering& lowering, ValueId value, int64_t bytes, std::string
   return lowering.steps.fixed_place(lowering.store().share(key, bytes, make).memory, bytes);
 }
 
-/// Offsets of all pairs of matrices, in elements; operands are contiguous but for the last two dims of the weights.
+/// Offsets of all pairs of matrices, in elements; operands are contiguous except in the last two dims of the weights.
 std::vector<IntegerMatmul::Pair> pairs_of(const MatmulShape& shape, const Dims& a, const Dims& b) {
   const int64_t count = element_count(shape.batch);
   std::vector<IntegerMatmul::Pair> pairs(as_size(count));
@@ -138,7 +138,7 @@ bool lower_integer_matmul(Lowering& lowering, const Group& group) {
   const Dims &a = lowering.info(inputs.source).dims, &b = lowering.info(inputs.weights).dims;
   MatmulShape shape = matmul_shape(node.call, a, b);
   const auto parameters = parameters_of(lowering, node, inputs, shape.columns);
-  // Requantized sums count as they are: beyond this depth they might not fit 32 bits.
+  // Requantized sums must be exact: beyond this depth they might not fit 32 bits.
   constexpr int64_t kExactDepth = 1 << 15;
   if (!parameters || (parameters->requantizes && shape.depth > kExactDepth)) return false;
   if (b.size() != 2 && (parameters->weights_zeros > 1 || parameters->weights_scales > 1)) return false;

@@ -1,4 +1,4 @@
-// Lowers MatMul and Gemm with what is fused behind them.
+// Lowers MatMul and Gemm with the nodes fused downstream.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -23,7 +23,7 @@
 namespace relayout::exec {
 namespace {
 
-/// An operand of a batch of products as [batch…, rows, columns] of `rank` dims; a vector is a matrix of one row, or column.
+/// An operand of a batch of products as [batch…, rows, columns] of `rank` dims; a vector is a matrix of one row, or of one column.
 Place with_rank(const Place& place, bool vector_is_column, std::size_t rank) {
   TensorDesc desc = place.desc;
   if (desc.dims.size() == 1 && vector_is_column) {
@@ -35,14 +35,14 @@ Place with_rank(const Place& place, bool vector_is_column, std::size_t rank) {
   return view_of(place, std::move(desc), 0);
 }
 
-/// Addend of a Gemm, as a bias over the columns, when it is one.
+/// The addend of a Gemm as a bias over the columns, when it is one.
 std::optional<Place> column_bias(Lowering& lowering, ValueId value, int64_t columns) {
   const Dims& dims = lowering.info(value).dims;
   if (element_count(dims) != columns || dims.empty() || dims.back() != columns) return std::nullopt;
   return lowering.places.dense(value, Order::contiguous);
 }
 
-/// The operand of the first stage, taken off, where that adds one number to each column.
+/// Removes the first stage where it adds one number to each column, and returns its operand.
 std::optional<Place> take_bias(Lowering& lowering, std::vector<Stage>& stages, int64_t columns) {
   if (stages.empty() || !stages.front().is_binary || stages.front().binary != BinaryFunction::add) return std::nullopt;
   const ValueId added = stages.front().value;

@@ -1,4 +1,4 @@
-// Lowers operators that only move elements: to views where strides can say it, else to one copy.
+// Lowers operators that only move elements: to views where strides can express the result, else to one copy.
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -31,7 +31,7 @@ bool lies_channels_last(const TensorDesc& desc) {
 
 }  // namespace
 
-/// Operands of a group in parts are parts of its last node's result already.
+/// In a group `in_parts` the operands hold the results of the nodes downstream already, so that the last node's output is their Concat.
 bool lower_concat(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& result = lowering.info(node.outputs[0]);
@@ -64,13 +64,13 @@ void emit_copy(Lowering& lowering, const Place& source, const Place& destination
 
 namespace {
 
-/// Copies a value that no view gives.
+/// Copies a value that cannot be a view.
 void emit_copy(Lowering& lowering, ValueId value, const Place& source, const Place& destination, const TensorDesc& through) {
   emit_copy(lowering, source, destination, through);
   lowering.places.define(value, destination);
 }
 
-/// `place` under other dims of the same elements in row-major order, when strides can say it.
+/// `place` under other dims of the same elements in row-major order, when strides can express them.
 std::optional<Place> reshaped(const Place& place, const Dims& dims) {
   const auto strides = reshape_strides(place.desc, dims);
   if (!strides) return std::nullopt;
@@ -99,7 +99,7 @@ bool lower_reshape(Lowering& lowering, const Group& group) {
       return true;
     }
   }
-  // Channels that lie inside stay inside where the destination can be seen under the source's dims.
+  // Channels that are innermost stay innermost where the destination can be viewed under the source's dims.
   const bool inside = lowering.optimized() && result.dims.size() >= 4 && source.desc.dims.back() != 1 && source.desc.strides.back() != 1;
   for (const Order order : {Order::channels_last, Order::contiguous}) {
     if (order == Order::channels_last && !inside) continue;

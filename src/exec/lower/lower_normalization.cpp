@@ -21,7 +21,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Whether a value is a line of so many f32.
+/// Whether a value is a vector of `length` f32.
 bool is_line(const Lowering& lowering, ValueId value, int64_t length) {
   const DatumInfo& info = lowering.info(value);
   return info.type == DataType::float32 && info.dims == Dims{length};
@@ -29,7 +29,7 @@ bool is_line(const Lowering& lowering, ValueId value, int64_t length) {
 
 }  // namespace
 
-/// Over the last dim, without statistics as outputs.
+/// Only over the last dim, without statistics as outputs.
 bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
@@ -65,7 +65,7 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
 
 namespace {
 
-/// Images whose groups of channels are normalized, by scale and shift of one number for each of `parameters`.
+/// Images whose groups of channels are normalized, with `parameters` numbers in each of scale and shift.
 struct GroupNormalization {
   int64_t groups = 1, parameters = 1;
 };

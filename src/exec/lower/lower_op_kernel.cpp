@@ -1,4 +1,4 @@
-// Nodes that run by the op table's own kernel, and those whose outputs are views of an input.
+// Nodes that run by the op table's kernel, and nodes whose outputs are views of an input.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,13 +22,13 @@
 namespace relayout::exec {
 namespace {
 
-/// The place as a tensor whose address only serves to be told apart from others of the same buffer.
+/// The place as a tensor whose address only serves to compute offsets of views within the buffer.
 Tensor phantom(const Place& place) {
   constexpr uintptr_t kBase = uintptr_t{1} << 44;
   return {place.desc, reinterpret_cast<std::byte*>(kBase), nullptr};  // NOLINT(performance-no-int-to-ptr): never followed
 }
 
-/// Outputs that are strides over the first input, where that is allowed in this mode.
+/// Defines outputs that are strides over the first input as views, where that is allowed in this mode.
 bool lower_as_view(Lowering& lowering, const ProgramNode& node) {
   if (lowering.settings.observe || node.op->layout != LayoutRule::view || node.op->view == nullptr) return false;
   const ValueId input = node.input(0);
@@ -60,7 +60,7 @@ bool lower_as_view(Lowering& lowering, const ProgramNode& node) {
   return true;
 }
 
-/// The order an own kernel's outputs are written in where nothing was planned.
+/// The order in which the op table's kernel writes an output where none was planned.
 Order own_order(Lowering& lowering, const ProgramNode& node, const std::vector<Place>& inputs, const DatumInfo& output) {
   if (!lowering.optimized() || output.dims.size() < 3) return Order::contiguous;
   const LayoutRule rule = node.op->layout;

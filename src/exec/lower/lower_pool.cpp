@@ -1,4 +1,4 @@
-// Lowers pools, and reductions over lines.
+// Lowers pools and reductions over lines.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -23,7 +23,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Every window must cover an input element: the kernel has nothing to start from otherwise.
+/// Every window must cover an input element: the kernel has no initial value otherwise.
 bool covers_input(const Window& window, const Dims& input, const Dims& output) {
   for (std::size_t i = 0; i < input.size(); ++i) {
     if (window.before[i] < 0 || window.after[i] < 0) return false;
@@ -36,14 +36,15 @@ bool covers_input(const Window& window, const Dims& input, const Dims& output) {
   return true;
 }
 
-/// Whether there is one window, which is the input.
+/// Whether there is only one window, equal to the input.
 bool is_whole(const Window& window, const Dims& input, const Dims& output) {
   const auto is_zero = [](int64_t pad) { return pad == 0; };
   return window.kernel == input && element_count(output) == 1 && std::ranges::all_of(window.before, is_zero) &&
          std::ranges::all_of(window.after, is_zero);
 }
 
-/// The order in which an operand and what is made of it lie: as planned, else as the operand does. Nothing when that is neither of the two.
+/// The order in which the operand is read and the result written: the planned one or channels-last, if the operand is laid out in it.
+/// Otherwise contiguous; nothing where an order was planned.
 std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
   if (!lowering.optimized()) return Order::contiguous;
   const TensorDesc& desc = lowering.places.of(node.inputs[0]).desc;
@@ -90,7 +91,7 @@ bool lower_pool(Lowering& lowering, const Group& group) {
 
 namespace {
 
-/// How many dims a reduction takes together, if those are the last ones.
+/// Number of dims that a reduction reduces, if those are the last ones.
 std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& node) {
   const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
   Dims axes = node.call.attributes.integers("axes");

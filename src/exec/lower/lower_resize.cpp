@@ -1,4 +1,4 @@
-// Lowers Resize and Upsample that interpolate.
+// Lowers Resize and Upsample with interpolation.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ std::optional<std::vector<ResizeTaps>> taps_of(Lowering& lowering, const Program
   return interpolation_taps(node.call, infos.get(), lowering.info(node.inputs[0]).dims);
 }
 
-/// The dims as they lie, where those that change follow each other; nothing otherwise.
+/// The dims in memory order, if those that change are adjacent; else nothing.
 std::optional<Interpolation> interpolation_of(const std::vector<ResizeTaps>& taps, Order order, const Dims& dims) {
   std::vector<ResizeTaps> lying;
   const auto axes = order == Order::channels_last ? layout::channels_last_axes(dims.size()) : layout::contiguous_axes(dims.size());

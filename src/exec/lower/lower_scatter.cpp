@@ -1,4 +1,4 @@
-// Lowers ScatterND by constant indices that name the elements of a view, as exporters write an assignment to a slice: to copies.
+// Lowers ScatterND by constant indices that address the elements of a view, as exporters write an assignment to a slice: to copies.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +24,13 @@
 namespace relayout::exec {
 namespace {
 
-/// Where the updates go, as a view of the data.
+/// Destination of the updates, as a view of the data.
 struct View {
-  int64_t first = 0;  ///< elements from the data's first one
+  int64_t first = 0;  ///< offset from the data's first element, in elements
   TensorDesc desc;
 };
 
-/// Elements from the data's first one to that of one row of indices; nothing where the row leaves the data.
+/// Offset of a row of indices from the data's first element, in elements; nothing where the row is outside the data.
 std::optional<int64_t> place_of(const int64_t* row, std::size_t depth, const TensorDesc& data) {
   int64_t out = 0;
   for (std::size_t i = 0; i < depth; ++i) {
@@ -41,7 +41,7 @@ std::optional<int64_t> place_of(const int64_t* row, std::size_t depth, const Ten
   return out;
 }
 
-/// The view that dense `indices` name, if the places of all rows are sums of one number per dim.
+/// The view that dense `indices` address, if the offsets of all rows are sums of one number per dim.
 std::optional<View> view_of_indices(const Tensor& indices, const TensorDesc& data) {
   const auto depth = as_size(indices.dims().back());
   const Dims rows(indices.dims().begin(), indices.dims().end() - 1);
@@ -67,7 +67,7 @@ std::optional<View> view_of_indices(const Tensor& indices, const TensorDesc& dat
   return out;
 }
 
-/// Whether no two elements of a view share memory: of equal indices the last would have to win.
+/// Whether no two elements of a view share memory: with equal indices the last update would have to win.
 bool is_one_to_one(const TensorDesc& desc) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride and size
   for (std::size_t i = 0; i < desc.dims.size(); ++i) {
@@ -82,7 +82,7 @@ bool is_one_to_one(const TensorDesc& desc) {
   return true;
 }
 
-/// Updates that replace all elements in their order are the result.
+/// Updates that replace all elements in order are the result.
 bool define_updates(Lowering& lowering, const ProgramNode& node, const Place& updates, const View& view) {
   const Dims& dims = lowering.info(node.outputs[0]).dims;
   if (view.first != 0 || !is_ordered(view.desc, Order::contiguous)) return false;

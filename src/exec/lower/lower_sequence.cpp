@@ -1,4 +1,4 @@
-// Lowers sequences whose elements are asked for at known positions to views of the tensor that they come from.
+// Lowers sequences whose elements are read at known positions to views of the tensor that they come from.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Whether a sequence is only ever asked for elements at known positions, within this plan: then it need not exist.
+/// Whether a sequence is only read at known positions, and within this plan: then it need not exist.
 bool is_only_indexed(Lowering& lowering, ValueId value) {
   if (lowering.settings.observe || lowering.program.is_output(value)) return false;
   const auto consumers = lowering.program.consumers(value);
@@ -86,7 +86,7 @@ bool lower_sequence_at(Lowering& lowering, const Group& group) {
   const auto count = static_cast<int64_t>(elements->size());
   auto index = static_cast<int64_t>(position->front());
   if (index < 0) index += count;
-  const Place place = element_at(*elements, index);  // in range: the op table has looked
+  const Place place = element_at(*elements, index);  // in range: the op table has checked it
   lowering.places.define(node.outputs[0], place);
   lowering.steps.note_view(place.desc);
   return true;

@@ -22,7 +22,7 @@ namespace relayout::exec {
 
 namespace {
 
-/// The axis, counted from the front, where a kernel of one axis of floats will do.
+/// The axis, counted from the front, if a kernel over one axis of f32 can compute the node.
 std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
   constexpr int64_t kOneAxisOpset = 13;
@@ -36,8 +36,8 @@ std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node)
 
 }  // namespace
 
-/// By kernels for short lines and for lines whose elements lie apart, or the library's, which drops NaN in some rows: they are looked for.
-/// As written, the operator's own kernel computes it.
+/// Uses kernels for short lines and for lines with a stride, else the library's kernel. That drops NaN in some rows, which are searched
+/// for. As written, the op table's kernel computes it.
 bool lower_softmax(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
@@ -70,7 +70,7 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   return true;
 }
 
-/// Never the library's, whose logarithm is off by 2e-6.
+/// Never uses the library's kernel, whose logarithm is off by 2e-6.
 bool lower_log_softmax(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);

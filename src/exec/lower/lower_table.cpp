@@ -1,4 +1,4 @@
-// Which operators are lowered to something better than their own kernel: one line each.
+// Operators that are lowered to something better than the op table's kernel: one line each.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Operators with something better than their own kernel of the op table, by name, but for those that stages.h reads.
+/// Operators with something better than their kernel of the op table, by name, except those that stages.h reads.
 constexpr LoweringEntry kEntries[] = {
     {"Attention", lower_attention},
     {"AveragePool", lower_pool},

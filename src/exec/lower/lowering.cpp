@@ -1,4 +1,4 @@
-// Turns groups of nodes into a plan: group by group into steps, then what the plan hands on, and where its memory lies.
+// Turns groups of nodes into a plan: group by group into steps, then the values that the plan exports, and the layout of its memory.
 #include "exec/lower/lowering.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Reads of each value that are to come: all but those of nodes in front of the plan, and of those that inference folded away.
+/// Reads of each value that are still to come: all but those of nodes before the plan, and of nodes that inference folded.
 IdVector<ValueId, int> reads_to_come(const Program& program, NodeId first, const Inference& inference) {
   IdVector<ValueId, int> out(program.values().size());
   for (const ValueId value : out.ids()) out[value] = program.readers(value);
@@ -58,7 +58,7 @@ PlanPort port_of(const ValueFacts& facts, Places& places, ValueId value) {
   return {value, places.of(value), SlotId::none};
 }
 
-/// Shows what a node made, at this point of the plan.
+/// Shows the outputs of a node at this point of the plan to the observer.
 void observe(Lowering& lowering, const Node& node, const std::vector<ValueId>& outputs, Plan& plan) {
   Observation& out = plan.observations.emplace_back(plan.steps.size(), &node);
   const auto step = static_cast<int64_t>(plan.steps.size()) - 1;
@@ -125,7 +125,7 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
   if (group.behind.empty()) show(lowering, group.last(), plan);
 }
 
-/// Values that are read behind the plan. They live until behind the last step.
+/// Values that are read after the plan. They live beyond the last step.
 std::vector<PlanPort> exports_of(const ValueFacts& facts, Places& places, Plan& plan) {
   std::vector<PlanPort> out;
   const auto end = static_cast<int64_t>(plan.steps.size());
@@ -139,7 +139,7 @@ std::vector<PlanPort> exports_of(const ValueFacts& facts, Places& places, Plan& 
   return out;
 }
 
-/// Outputs that have a buffer of the arena for themselves, as the caller gets them, are made in the caller's memory at once.
+/// Outputs that have an arena buffer to themselves, in the form that the caller gets, are written to the caller's memory directly.
 std::vector<PlanPort> take_results(const Program& program, Places& places, Plan& plan) {
   std::vector<PlanPort> out;
   IdVector<BufferId, int> uses(plan.buffers.size(), 0);
@@ -158,7 +158,7 @@ std::vector<PlanPort> take_results(const Program& program, Places& places, Plan&
   return out;
 }
 
-/// How much of the arena is in use at each step.
+/// Sets the bytes of the arena that are in use at each step.
 void count_live_bytes(Plan& plan) {
   std::vector<int64_t> changes(plan.steps.size() + 2, 0);
   for (const Buffer& buffer : plan.buffers) {

@@ -27,12 +27,12 @@ struct LoweringSettings {
   int threads = 1;
   PrimitiveLibrary* library = nullptr;  ///< null in reference mode
   bool few_runs = false;                ///< see ExecuteOptions
-  bool observe = false;                 ///< observers may write over what they are shown: no value is a view of another
+  bool observe = false;                 ///< observers may overwrite the values that they are shown: no value is a view of another
   /// Nodes that get memory for their outputs and no step that computes them; null: none.
   const std::function<bool(const Node&)>* leave_out = nullptr;
 };
 
-/// Surroundings of the functions that lower a group: facts, decisions, places of values, and the plan to write.
+/// State shared by the functions that lower a group: facts, decisions, places of values, and the plan to write.
 struct Lowering {
   const LoweringSettings& settings;
   const Program& program;
@@ -49,9 +49,9 @@ struct Lowering {
   [[nodiscard]] bool is_tensor(ValueId value) const { return facts.is_tensor(value); }
   /// Null when the value is not constant.
   [[nodiscard]] KnownConstant* constant(ValueId value) const { return facts.constant(value); }
-  /// Whether a node runs in this plan (or is folded), not behind it.
+  /// Whether a node runs in this plan (or is folded), not after it.
   [[nodiscard]] bool is_in_plan(NodeId node) const noexcept { return node < inference.next; }
-  /// Whether convolutions and what is computed like them run channels-last; nothing when the plan leaves it to how operands lie.
+  /// Whether convolutions and similar operators run channels-last; nothing when the plan leaves it to the order of the operands.
   [[nodiscard]] std::optional<Order> planned_order(const ProgramNode& node) const;
   /// The planned order of a node's result; nothing when that follows from its operands.
   [[nodiscard]] std::optional<layout::AxisOrder> made(const ProgramNode& node, std::size_t output) const {
@@ -61,18 +61,18 @@ struct Lowering {
   [[nodiscard]] TensorDesc result_desc(const ProgramNode& node, std::size_t output, Order otherwise) const;
 };
 
-/// The groups, which are of the nodes from `first` on that `inference` left to run, as a plan. `guide` says how tensors lie.
+/// A plan of the groups, which consist of the nodes from `first` on that `inference` left to run. `guide` decides the orders of tensors.
 [[nodiscard]] std::unique_ptr<Plan> lower(const Program& program, NodeId first, const Inference& inference, const ValueFacts& facts,
                                           const LayoutGuide& guide, const std::vector<Group>& groups, const LoweringSettings& settings);
 
-/// One line per operator with something better than its own kernel. A function that declines returns false and has emitted nothing.
+/// One line per operator with something better than the op table's kernel. A function that declines returns false and has emitted nothing.
 struct LoweringEntry {
   std::string_view op_type;
   bool (*lower)(Lowering&, const Group&);
-  bool any_outputs = false;  ///< it also takes nodes whose first output is not wanted
+  bool any_outputs = false;  ///< also lowers nodes whose first output is not needed
 };
 [[nodiscard]] const LoweringEntry* find_lowering(std::string_view op_type);
-/// The op table's own kernel, or a view.
+/// Lowers a node to the op table's kernel, or to views.
 void lower_own(Lowering& lowering, const ProgramNode& node);
 
 }  // namespace relayout::exec

@@ -1,4 +1,4 @@
-// Emits one matrix product: by the library, or by an own kernel for shapes that the library is slow at.
+// Emits one matrix product of the library, with its operands in layouts that the library reads correctly.
 #include "exec/lower/matrix_product.h"
 
 #include <algorithm>
@@ -36,10 +36,10 @@ double nanoseconds_of(const MatrixProduct& product, int64_t macs) {
   return std::max(static_cast<double>(macs) / step_rates::kMacsPerNanosecond, bytes / step_rates::kStreamedBytesPerNanosecond);
 }
 
-/// A desc whose dims of size 1 have the strides that a dense tensor would have there, since theirs say nothing. Left as views happen to
-/// have them, the library's matmul takes them for the order of the dims and reads elsewhere (3.7.2, AVX-512).
+/// A desc in which dims of size 1 have the strides of a dense tensor, since their strides carry no information. With the strides that views
+/// happen to have there, the library's matmul mistakes the order of the dims and reads elsewhere (3.7.2, AVX-512).
 TensorDesc with_plain_strides(TensorDesc desc) {
-  int64_t extent = 1;  // of the dims further inside
+  int64_t extent = 1;  // of the inner dims
   for (std::size_t i = desc.dims.size(); i-- > 0;) {
     if (desc.dims[i] == 1) desc.strides[i] = extent;
     extent = std::max(extent, desc.dims[i] * desc.strides[i]);
@@ -47,16 +47,16 @@ TensorDesc with_plain_strides(TensorDesc desc) {
   return desc;
 }
 
-/// Whether the library's matmul is right with matrices that lie so (3.7.2 is not with every layout that it takes): by rows or by columns,
-/// the batch around them from the outermost dim to the innermost. Rows and matrices may have gaps behind them, but the second and further
-/// dims of the batch begin where the one inside them ends: of the batch's strides one is read, the rest is counted from it. Or as heads
-/// lie, the innermost dim of the batch between the vectors of a matrix (its tag acbd), without any gaps, where there are no more dims than
-/// that and operands do not repeat.
+/// Whether the library's matmul is right with matrices of this layout (3.7.2 is not with every layout that it accepts). Matrices are stored
+/// by rows or by columns, with the batch around them from the outermost dim to the innermost. There may be gaps after rows and matrices.
+/// The second and further dims of the batch must begin where the next inner dim ends: of the batch's strides the library reads one and
+/// counts the rest from it. Or the layout is that of heads, with the innermost dim of the batch between the vectors of a matrix (its tag
+/// acbd). Then there are no gaps and no further dims, and operands do not repeat.
 bool is_readable(const TensorDesc& desc, const TensorDesc& destination) {
   const std::size_t last = desc.dims.size() - 1;
   const bool by_rows = desc.strides[last] == 1;
   if (!by_rows && desc.strides[last - 1] != 1) return false;
-  std::vector<std::size_t> order{by_rows ? last : last - 1, by_rows ? last - 1 : last};  // from the innermost dim out
+  std::vector<std::size_t> order{by_rows ? last : last - 1, by_rows ? last - 1 : last};  // from the innermost dim outwards
   bool repeats = false;
   for (std::size_t i = last - 1; i-- > 0;) {
     order.push_back(i);
@@ -82,7 +82,7 @@ Place dense_copy(Lowering& lowering, const Place& place) {
   return dense;
 }
 
-/// Without the dims of the batch that are 1 in the result, and with operands that the library reads rightly.
+/// Drops the dims of the batch that are 1 in the result, and copies operands that the library would misread.
 void prepare(Lowering& lowering, MatrixProduct& product) {
   const auto keep = [](TensorDesc& desc, const Dims& result) {
     TensorDesc kept{desc.type, {}, {}};

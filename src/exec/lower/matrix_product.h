@@ -13,9 +13,9 @@
 
 namespace relayout::exec {
 
-/// A matrix product the library is asked for, and where its operands are. Dims are [batch…, rows, columns], of one rank.
+/// A matrix product requested from the library, and the places of its operands. Dims are [batch…, rows, columns], of one rank.
 struct MatrixProduct {
-  Place source, weights;              ///< of any strides; where dims of the batch are 1 they repeat
+  Place source, weights;              ///< of any strides; they repeat along dims of the batch that are 1
   Place destination;                  ///< contiguous
   std::optional<Place> bias;          ///< over the columns
   KnownConstant* constant = nullptr;  ///< packed in place of `weights`
@@ -25,7 +25,7 @@ struct MatrixProduct {
 /// False when the library has no such product; `swap_constant`: the constant's own elements are [columns, rows].
 [[nodiscard]] bool emit_product(Lowering& lowering, MatrixProduct product, bool swap_constant = false);
 
-/// A tensor under other dims of the same elements in row-major order; copied where strides cannot say it.
+/// A tensor under other dims of the same elements in row-major order; copied where strides cannot express them.
 [[nodiscard]] Place as_matrices(Lowering& lowering, const Place& place, const Dims& dims);
 /// The same elements with the last two dims swapped.
 [[nodiscard]] TensorDesc swap_last(TensorDesc desc);
@@ -35,13 +35,13 @@ struct MatrixProduct {
 /// Whether the inputs and the first output of a node are f32 tensors with elements.
 [[nodiscard]] bool are_floats(Lowering& lowering, const ProgramNode& node);
 
-/// The product with a group's stages, and the group's output; false when the library has no such product. `destination` is the product's
-/// under the dims of the output.
+/// Emits the product with a group's stages and defines the group's output; false when the library has no such product. `destination` is the
+/// product's destination under the dims of the output.
 [[nodiscard]] bool emit_with_stages(Lowering& lowering, const Group& group, MatrixProduct product, const Place& destination,
                                     const std::vector<Stage>& stages, bool swap_constant = false);
-/// Stages over the product in place, and the group's output.
+/// Emits stages over the product in place and defines the group's output.
 void finish(Lowering& lowering, const Group& group, const Place& destination, const std::vector<Stage>& stages);
-/// Stages of the nodes behind a group's anchor, if the chain kernel computes them all.
+/// Stages of the nodes downstream of a group's anchor, if the chain kernel computes them all.
 [[nodiscard]] std::optional<std::vector<Stage>> rest_of(Lowering& lowering, const Group& group);
 
 }  // namespace relayout::exec

@@ -39,7 +39,7 @@ bool is_ordered(const TensorDesc& desc, Order order) {
 }
 
 bool follows(const TensorDesc& desc, const layout::AxisOrder& order) {
-  int64_t inner = 0;  // elements from the first to the last of what lies inside
+  int64_t inner = 0;  // elements from the first to the last of the inner dims
   for (std::size_t i = order.size(); i-- > 0;) {
     const int64_t stride = std::abs(element_at(desc.strides, order[i]));
     if (stride == 0) continue;

@@ -1,4 +1,4 @@
-// Places of the values of a plan: the own place, copies in other orders, and which of them the running group reads.
+// Places of the values of a plan: the original, copies in other orders, and the choice of the running group.
 #include "exec/lower/places.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, Rea
       steps_(steps),
       where_(facts.states.size()) {}
 
-/// Each operand of the group where it lies in the order that its reader wants, copied when it lies in none such.
+/// Chooses for each operand of the group a place in the order that its consumer needs; copies it when there is none.
 void Places::begin(const Group& group) {
   reads_.add(group, -1);
   std::unordered_set<ValueId> inside;

@@ -12,15 +12,15 @@
 
 namespace relayout::exec {
 
-/// Reads that are still to come, of values and of the buffers that they lie in.
+/// Reads that are still to come, of values and of the buffers that hold them.
 class ReadCounts {
  public:
-  /// One count per value: reads by nodes that will run, in this plan or behind it, and one for each output of the graph that it is.
+  /// One count per value: reads by nodes that will run, in this plan or after it, and one for each output of the graph that is the value.
   explicit ReadCounts(IdVector<ValueId, int> of_values) : of_values_(std::move(of_values)), buffers_(of_values_.size()) {}
 
   [[nodiscard]] int of(ValueId value) const { return of_values_[value]; }
   [[nodiscard]] int64_t in(BufferId buffer) const { return index_of(buffer) < in_buffers_.size() ? in_buffers_[buffer] : 0; }
-  /// A value lies in a buffer, too.
+  /// Records that a value is stored in a buffer, perhaps besides others.
   void settle(ValueId value, BufferId buffer) {
     std::vector<BufferId>& buffers = buffers_[value];
     if (std::ranges::find(buffers, buffer) != buffers.end()) return;
@@ -32,7 +32,7 @@ class ReadCounts {
     of_values_[value] += change;
     for (const BufferId buffer : buffers_[value]) in_buffers_[buffer] += change;
   }
-  /// All reads by nodes of a group.
+  /// Adds `change` for each read by nodes of a group.
   void add(const Group& group, int change) {
     for (const ProgramNode* const node : group.nodes) {
       for (const ValueId input : node->inputs) {
@@ -43,8 +43,8 @@ class ReadCounts {
 
  private:
   IdVector<ValueId, int> of_values_;
-  IdVector<BufferId, int64_t> in_buffers_;            ///< of all values that lie in each
-  IdVector<ValueId, std::vector<BufferId>> buffers_;  ///< that each value lies in, each once
+  IdVector<BufferId, int64_t> in_buffers_;            ///< of all values in each buffer
+  IdVector<ValueId, std::vector<BufferId>> buffers_;  ///< that hold each value, each once
 };
 
 }  // namespace relayout::exec

@@ -1,4 +1,4 @@
-// Reads nodes as functions of one or two variables, which is what can be fused.
+// Reads nodes as functions of one or two variables, which can be fused.
 #include "exec/lower/stages.h"
 
 #include <algorithm>
@@ -143,7 +143,7 @@ struct PairFunction {
   std::string_view op;
   BinaryFunction function;
   bool takes_many = false;  ///< any number of inputs, in any order
-  bool is_first = false;    ///< the result has the dims of the first input, which the others broadcast to
+  bool is_first = false;    ///< the result has the dims of the first input, to which the others broadcast
 };
 
 constexpr PairFunction kPairFunctions[] = {
@@ -169,7 +169,7 @@ std::optional<Stage> unary(const ValueFacts& facts, const ProgramNode& node) {
   return entry == nullptr ? std::nullopt : entry->read(facts, node);
 }
 
-/// The node's further inputs, each taken in by a function of two.
+/// The node's other inputs, each as the operand of a function of two variables.
 std::vector<Stage> pairwise(const ProgramNode& node, ValueId through) {
   const PairFunction* const entry = find_in(kPairFunctions, node.node->op_type());
   if (entry == nullptr || node.call.opset < kNumpyOpset || node.inputs.size() < 2) return {};
@@ -188,7 +188,7 @@ std::vector<Stage> pairwise(const ProgramNode& node, ValueId through) {
   return stages;
 }
 
-/// x to a constant power, or to one of x's type. Roots and reciprocals differ from powers at −0 and −∞.
+/// x to a constant power, or a power with another operand of x's type. Roots and reciprocals differ from powers at −0 and −∞.
 std::optional<Stage> power(const ValueFacts& facts, const ProgramNode& node, ValueId through) {
   if (node.node->op_type() != kPower || node.call.opset < kNumpyOpset || node.inputs.size() != 2) return std::nullopt;
   if (node.inputs[0] == through) {
@@ -353,22 +353,22 @@ PostOp function_op(const Stage& stage) {
 
 namespace {
 
-/// The other argument of a function of two, if it is one known number.
+/// The other argument of a function of two variables, if it is one known number.
 std::optional<double> number_in(const ValueFacts& facts, const Stage& stage, BinaryFunction wanted) {
   if (!stage.is_binary || stage.binary != wanted || stage.value == ValueId::none) return std::nullopt;
   const auto values = small_constant(facts, stage.value);
   return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
 }
 
-/// Factor of a product with a number, or of a quotient by one.
+/// Factor of a product with a number, or of a division by one.
 std::optional<double> factor_of(const ValueFacts& facts, const Stage& stage) {
   if (const auto factor = number_in(facts, stage, BinaryFunction::multiply)) return factor;
   const auto divisor = stage.reversed ? std::nullopt : number_in(facts, stage, BinaryFunction::divide);
   return divisor && *divisor != 0 ? std::optional(1 / *divisor) : std::nullopt;
 }
 
-/// Makes one function of factor · x · (1 + erf(x · factor)), GELU as it is written out, where the last stages, over x = `through`, are
-/// that.
+/// Joins the last stages, over x = `through`, into one function if they compute factor · x · (1 + erf(x · factor)), which is GELU as it is
+/// written out.
 void join_erf_gate(const ValueFacts& facts, std::vector<Stage>& stages, ValueId through) {
   const std::span<const Stage> last = std::span<const Stage>(stages).last(kErfGateStages);
   if (last[1].is_binary || last[1].function != Function::erf || number_in(facts, last[2], BinaryFunction::add) != 1.0) return;

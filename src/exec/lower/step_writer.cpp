@@ -1,4 +1,4 @@
-// Writes the steps of a plan with the buffers that they work on, and what is told of each.
+// Writes the steps of a plan with their buffers and the descriptions of the steps.
 #include "exec/lower/step_writer.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string_view name_of_layout(const TensorDesc& desc) {
   return is_ordered(desc, Order::channels_last) ? "channels-last" : "strided";
 }
 
-/// oneDNN's reorder takes f32 with positive strides, and is slower than the own copy for images of few channels.
+/// oneDNN's reorder takes f32 with positive strides, and is slower than relayout's copy for images of few channels.
 bool suits_library(const TensorDesc& source) {
   if (source.type != DataType::float32 || source.dims.size() < 3 || source.dims.size() > 6 ||
       source.dims[1] <= step_rates::kFewCopyChannels)
@@ -41,7 +41,7 @@ bool suits_library(const TensorDesc& source) {
   return std::ranges::all_of(source.strides, [](int64_t stride) { return stride > 0; });
 }
 
-/// Of the elements that there are: one for a dim that is repeated.
+/// Bytes of the stored elements: a repeated dim counts as one.
 int64_t stored_bytes(const TensorDesc& desc) {
   auto bytes = static_cast<int64_t>(memory_size(desc.type));
   for (std::size_t i = 0; i < desc.dims.size(); ++i) bytes *= desc.strides[i] == 0 ? std::min<int64_t>(desc.dims[i], 1) : desc.dims[i];

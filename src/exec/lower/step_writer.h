@@ -17,7 +17,7 @@
 
 namespace relayout::exec {
 
-/// The place of elements of a tensor that lies at `place`.
+/// A view of the tensor at `place`.
 [[nodiscard]] Place view_of(const Place& place, TensorDesc desc, int64_t offset_bytes);
 
 /// Writes a plan: buffers, slots, and steps over them.
@@ -26,17 +26,17 @@ class StepWriter {
   /// `library`: null in reference mode.
   StepWriter(Plan& plan, PrimitiveLibrary* library, int threads) : plan_(plan), library_(library), threads_(threads) {}
 
-  /// Steps from here on are this group's.
+  /// Assigns the steps from here on to this group.
   void begin(const Group& group, const ValueFacts& facts);
-  /// Steps from here on are copies of this output of the graph.
+  /// Assigns the steps from here on to the copy of this output of the graph.
   void begin(const Value& output);
 
   [[nodiscard]] Place new_place(TensorDesc desc);
   [[nodiscard]] Place fixed_place(const Tensor& tensor);
   [[nodiscard]] Place fixed_place(std::shared_ptr<void> memory, int64_t bytes);
-  /// Place of a value that is made before the plan runs.
+  /// Place of a value that exists before the plan runs.
   [[nodiscard]] Place import_place(ValueId value, TensorDesc desc);
-  /// A slot for a value that is no plain tensor; filled with that value, when it was made before the plan runs.
+  /// A slot for a value that is no plain tensor. import_slot: one filled with a value that exists before the plan runs.
   [[nodiscard]] SlotId new_slot(Datum::Kind kind);
   [[nodiscard]] SlotId import_slot(ValueId value, Datum::Kind kind);
   [[nodiscard]] Datum* slot_datum(SlotId slot) { return &plan_.slots[index_of(slot)]; }
@@ -45,9 +45,9 @@ class StepWriter {
 
   /// Appends a step. `places` in the order of the kernel's operands.
   void emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& places, int threads = 1);
-  /// A step for people only: nothing runs.
+  /// Describes a step at which nothing runs.
   void note_view(const TensorDesc& desc) { record(desc, "view").kind = StepKind::view; }
-  /// Copies between two places of the same dims: a reorder, a pack or a copy inside a node.
+  /// Copies between two places of the same dims: a reorder, a pack, or a copy inside a node.
   void copy(const Place& from, const Place& to, StepKind kind);
   /// Multiply-accumulates of the step appended last.
   void count_macs(int64_t macs) {
@@ -55,7 +55,7 @@ class StepWriter {
     plan_.info.steps.back().macs += macs;
   }
   void count_packed(int64_t bytes) { plan_.info.packed_bytes += bytes; }
-  /// Threads for a step of so many nanoseconds on one thread; sets them in the library, so that primitives made next are made for them.
+  /// Threads for a step that takes `nanoseconds` on one thread; sets them in the library, so that the next primitives are made for them.
   int use_threads(double nanoseconds);
 
  private:

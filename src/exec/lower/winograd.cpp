@@ -23,18 +23,17 @@ bool has_windows_of_nine(const Convolution& spec, const Dims& w) {
          std::ranges::all_of(spec.strides, is_one) && std::ranges::all_of(spec.dilations, is_one);
 }
 
-/// Part of the elements under the windows along a dim that are no padding: the library leaves the others out of a direct form.
+/// Part of the elements under the windows along a dim that are not padding: in the direct form the library skips the padding.
 double inside(int64_t size, int64_t outputs, int64_t window, int64_t pad) {
   int64_t count = 0;
   for (int64_t o = 0; o < outputs; ++o) count += std::max<int64_t>(std::min(o - pad + window, size) - std::max<int64_t>(o - pad, 0), 0);
   return static_cast<double>(count) / static_cast<double>(outputs * window);
 }
 
-/// Expected time of the direct form over that of this one. A tile of 2 × 2 outputs takes 36 multiplications for each pair of channel and
-/// output, or 16 in matrix products, which run at 0.9 of the rate; and 16 numbers are written and read for each channel and for each
+/// Expected time of the direct form over that of Winograd's. A tile of 2 × 2 outputs takes 36 multiplications for each pair of channel and
+/// output, or 16 in matrix products, which run at 0.9 of the rate. Then 16 numbers are written and read for each channel and for each
 /// output. Weights, 9 or 16 numbers for each pair, come from memory. Rates were fitted to 355 convolutions of 19 networks (Xeon of 2023 at
-/// one thread, with and without AVX-512, oneDNN 3.7.2, 2026-11-26): the wrong one of the two forms is chosen for 75 of 710, for 1 % of the
-/// time.
+/// one thread, with and without AVX-512, oneDNN 3.7.2, 2026-11-26): the wrong form is chosen for 75 of 710, at a loss of 1 % of the time.
 double expected_gain(const WinogradConvolution& shape, int threads) {
   const double multiplications = instruction_set() == InstructionSet::avx512 ? 70 : 42;  // a nanosecond
   constexpr double kProducts = 0.9, kNumber = 0.25, kStreamed = 0.14;                    // part of that rate; nanoseconds for a number

@@ -53,7 +53,7 @@ dnnl::algorithm algorithm_of(Function function) {
       return eltwise_tanh;
     case Function::elu:
       return eltwise_elu;
-    case Function::erf:  // the library has none of these
+    case Function::erf:  // oneDNN has none of these
     case Function::floor:
     case Function::ceil:
     case Function::reciprocal:

@@ -26,15 +26,15 @@ struct Runtime {
 [[nodiscard]] dnnl::algorithm algorithm_of(Function function);
 [[nodiscard]] dnnl::algorithm algorithm_of(BinaryFunction function);
 
-/// Strict f32 arithmetic, scratchpad by the caller, and these post-ops.
+/// Primitive attributes: strict f32 arithmetic, a scratchpad provided by the caller, and these post-ops.
 [[nodiscard]] dnnl::primitive_attr attributes(const std::vector<PostOp>& post_ops,
                                               const std::function<TensorDesc(const TensorDesc&)>& adapt = {});
 
-/// Why an implementation of this name is not to be used, or an empty string. `ref` inside a composite name counts, and so does the
-/// plain loop of pooling; ref_fused_convolution only runs two others.
+/// Why an implementation of this name must not be used, or an empty string. Refused are names with `ref`, also as part of a composite name,
+/// and the plain loop of pooling. ref_fused_convolution only runs two other implementations, which are judged by their names.
 [[nodiscard]] std::string objection(const std::string& implementation);
 
-/// Weights reordered to what a primitive descriptor asked for.
+/// Weights reordered to the memory descriptor that a primitive descriptor requires.
 class PackedFormat : public WeightsFormat {
  public:
   /// `as_library` turns dims and strides of the spec's weights into those of `target`.
@@ -72,7 +72,7 @@ class CompiledPrimitive : public Primitive {
   int64_t scratchpad_bytes_ = 0;
 };
 
-/// Takes the first implementation that nothing speaks against. `pd` must come from a constructor with allow_empty.
+/// Chooses the first implementation without an objection. `pd` must come from a constructor with allow_empty.
 template <class PrimitiveDesc>
 [[nodiscard]] std::string choose(PrimitiveDesc& pd) {
   if (!pd) return "no implementation in oneDNN";

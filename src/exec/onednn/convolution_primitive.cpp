@@ -1,4 +1,4 @@
-// Convolutions and transposed ones, and the shapes at which the library is wrong.
+// Convolutions and transposed convolutions, and the shapes for which oneDNN is wrong.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace relayout::exec::onednn {
 namespace {
 
-/// One-dimensional convolutions run as two-dimensional ones of height 1: depthwise ones are 27 times faster so.
+/// One-dimensional convolutions run as two-dimensional ones of height 1: this makes depthwise ones 27 times faster.
 TensorDesc with_height(const TensorDesc& desc) {
   if (desc.dims.size() != 3) return desc;
   const Dims &dims = desc.dims, &strides = desc.strides;
@@ -24,7 +24,7 @@ Dims with_height(const Dims& spatial, int64_t value) {
   return spatial.size() == 1 ? Dims{value, spatial[0]} : spatial;
 }
 
-/// ONNX's weights as oneDNN numbers their dims: [g, O/g, I/g, k…], without g for one group.
+/// ONNX's weights in oneDNN's dims: [g, O/g, I/g, k…], without g for one group.
 TensorDesc library_weights(const TensorDesc& onnx, int64_t groups, bool transposed) {
   const TensorDesc plain = with_height(onnx);
   TensorDesc out{plain.type, {}, {}};
@@ -42,25 +42,25 @@ TensorDesc library_weights(const TensorDesc& onnx, int64_t groups, bool transpos
   return out;
 }
 
-/// Defect of 3.7 with an implementation that it chose itself; empty: none.
+/// Defect of an implementation that oneDNN 3.7 chose, or an empty string.
 std::string known_defect(const Convolution& spec, const std::string& implementation) {
   const auto uses = [&](const char* part) { return implementation.find(part) != std::string::npos; };
-  // SSE4.1 kernels read the operands of sums with instructions that need aligned addresses, also where pixels are not: jit_dw:sse41 with
-  // 6 channels and a sum crashes.
+  // SSE4.1 kernels read the operands of sums with instructions that need aligned addresses, even where pixels are not aligned: jit_dw:sse41
+  // with 6 channels and a sum crashes.
   const auto has_operand = [](const PostOp& op) { return op.kind != PostOp::Kind::function; };
   if (uses("sse41") && std::ranges::any_of(spec.post_ops, has_operand)) return "oneDNN's SSE4.1 kernel needs aligned operands";
-  // One channel to one by a window of one element, of several images: the product inside leaves memory unwritten.
+  // One input channel, one output channel, a window of one element, several images: the matmul inside leaves memory unwritten.
   const bool of_one_channel = spec.source.dims[1] == 1 && spec.destination.dims[1] == 1;
   if (of_one_channel && spec.source.dims[0] > 1 && uses("ncsp_convolution:matmul")) return "oneDNN computes the last images wrongly";
   return {};
 }
 
-/// How far a window reaches along spatial dim i.
+/// Extent of a window along spatial dim i.
 int64_t extent_of(const Convolution& spec, std::size_t i) {
   return (spec.weights.dims[i + 2] - 1) * spec.dilations[i] + 1;
 }
 
-/// Along a dim with one output nothing strides: where the window reaches the end of the input, the stride may be 1.
+/// Along a dim with one output the stride has no effect: it is set to 1 where the window reaches the end of the input.
 Convolution without_idle_strides(Convolution spec) {
   for (std::size_t i = 0; i < spec.strides.size(); ++i) {
     const int64_t end = extent_of(spec, i) - spec.source.dims[i + 2] - spec.pads_begin[i];
@@ -71,7 +71,7 @@ Convolution without_idle_strides(Convolution spec) {
   return spec;
 }
 
-/// Whether some window along spatial dim i has an element of the input under it.
+/// Whether some window along spatial dim i covers an element of the input.
 bool touches_input(const Convolution& spec, std::size_t i) {
   for (int64_t o = 0; o < spec.destination.dims[i + 2]; ++o) {
     const int64_t start = o * spec.strides[i] - spec.pads_begin[i], step = spec.dilations[i];
@@ -81,8 +81,8 @@ bool touches_input(const Convolution& spec, std::size_t i) {
   return false;
 }
 
-/// Defects of oneDNN 3.7.2: it crashes where all windows along a dim lie in the pads, and with one input channel and one output
-/// column it takes the stride of columns for that of rows.
+/// Defects of oneDNN 3.7.2. It crashes where all windows along a dim are in the padding. With one input channel and one output column it
+/// takes the stride of columns for that of rows.
 std::string defect_of(const Convolution& spec) {
   for (std::size_t i = 0; i < spec.strides.size(); ++i) {
     if (!touches_input(spec, i)) return "oneDNN crashes on windows of pads alone";

@@ -17,7 +17,7 @@ namespace {
 
 using Desc = dnnl::memory::desc;
 
-/// Matrices that lie by columns.
+/// Descriptor of matrices stored by columns.
 Desc transposed(const Dims& dims) {
   const std::size_t last = dims.size() - 1;
   Dims strides(dims.size(), 1);
@@ -38,7 +38,7 @@ Desc bias_over_columns(const TensorDesc& destination) {
   return descriptor(dims, strides);
 }
 
-/// A product with weights that lie so, by the library's first implementation that nothing speaks against.
+/// A matmul by the first implementation without an objection, or the reason why there is none.
 struct Choice {
   dnnl::matmul::primitive_desc pd;
   std::string refusal;
@@ -60,9 +60,10 @@ bool has_blocks(const Choice& choice) {
   return std::string_view(choice.pd.impl_info_str()).starts_with("brg_matmul");
 }
 
-/// Constant weights. Left to itself, the library multiplies plain rows without AVX-512, which takes up to 1.5 times as long as with
+/// A matmul with constant weights. Without AVX-512 the library's default is to multiply plain rows, which takes up to 1.5 times as long as
 /// columns. For several rows blocks are the fastest, by an implementation further down its list: 0.36 to 0.97 of the time with columns for
-/// 2 to 256 rows, depths of 33 to 3072 and 10 to 3072 columns (AVX2 on Zen 5, 3.7.2, 2026-11-25); one row takes up to 1.5 times as long.
+/// 2 to 256 rows, depths of 33 to 3072 and 10 to 3072 columns (AVX2 on Zen 5, 3.7.2, 2026-11-25). One row takes up to 1.5 times as long
+/// with blocks.
 Choice choose_packed(const Matmul& spec) {
   const Dims& dims = spec.weights.dims;
   const Desc packed(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);

@@ -1,4 +1,4 @@
-// The module's one entry: makes primitives of each family and says what the library is.
+// The module's entry point: makes primitives of each family, and describes the library.
 #include <iterator>
 #include <string>
 #include <variant>

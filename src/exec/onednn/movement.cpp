@@ -1,4 +1,4 @@
-// Reorders: copies from one layout into another.
+// Reorders: copies from one layout to another.
 #include <memory>
 #include <string>
 #include <utility>

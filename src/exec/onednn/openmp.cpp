@@ -1,7 +1,7 @@
 // Runs oneDNN's parallel regions on the program's own threads. Debian's oneDNN is built for GCC's OpenMP, of which it calls seven
-// functions; this module defines them, and as it is opened before libgomp its definitions are the ones that oneDNN gets. Where the
-// environment says how OpenMP's threads are to wait or where they are to be bound, and where oneDNN was bound to another runtime (a
-// program that has libgomp itself, a build for another runtime), everything goes to that runtime.
+// functions. This module defines them; as it is opened before libgomp, oneDNN gets its definitions. Everything is left to the OpenMP
+// runtime where the environment sets how OpenMP's threads wait or where they are bound, and where oneDNN was bound to another runtime (a
+// program that has libgomp itself, a build for another runtime).
 #include "exec/onednn/openmp.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 namespace relayout::exec::onednn {
 namespace {
 
-/// The runtime's own functions; null where there is none.
+/// Functions of the OpenMP runtime; null where there is none.
 struct OpenMpRuntime {
   template <class F>
   static F* find(const char* name) {
@@ -44,7 +44,7 @@ bool environment_decides() {
 ThreadSource threads;  // set once, before any work
 bool uses_runtime = false;
 
-/// Rank of the calling thread within the parallel region of which it runs a part.
+/// Rank of the calling thread in the parallel region of which it runs a part.
 struct Member {
   int number = 0, count = 1;
   bool is_inside = false;
@@ -52,7 +52,7 @@ struct Member {
 thread_local Member member;
 thread_local int wanted_threads = 1;
 
-/// A parallel region as the compiler makes one: a function that every thread calls with the same argument.
+/// A parallel region as the compiler generates it: a function that every thread calls with the same argument.
 struct Region {
   void (*work)(void*);
   void* data;
