@@ -25,55 +25,55 @@ struct ConvertOptions {
   PassOptions rewrite = {};
   SaveOptions save = {};
   bool require_all_folded = false, dry_run = false;
-  bool make_folders = false;  ///< folders that the output needs are made when it is written
-  bool stamp = false;         ///< versions and passes are noted in the metadata of the result
-  /// The result is verified against the input before it gets its name; one that is not the same is withheld. It is written to the
-  /// folder for temporary files first.
+  bool make_folders = false;  ///< create missing folders of the output path when the result is written
+  bool stamp = false;         ///< record versions and passes in the metadata of the result
+  /// Verify the result against the input before it gets its final name. The result is first written to the folder for temporary files; it
+  /// is withheld if the exit code of the verification is not 0.
   bool verify = false;
   VerifyOptions verification = {};
-  int threads = 0;  ///< of everything that a conversion does; 0: 2, or the CPUs available when fewer
+  int threads = 0;  ///< of the whole conversion; 0: 2, or fewer if fewer CPUs are available
 };
 
-/// The outcome of a conversion, or with dry_run of one that would be done; the report is printed from this.
+/// The outcome of a conversion, or with `dry_run` the outcome that it would have. The printed report is generated from this.
 struct ConvertResult {
   std::filesystem::path input, output;
-  std::vector<std::string> passes;                      ///< that ran, in order
+  std::vector<std::string> passes;                      ///< passes that ran, in order
   WeightsLayout layout = WeightsLayout::channels_last;  ///< as in the options
   DataType precision = DataType::undefined;             ///< as in the options
-  /// Nested graphs and functions included.
+  /// Counts include nested graphs and functions.
   int64_t nodes_before = 0, nodes_after = 0, initializers_before = 0, initializers_after = 0;
   int64_t bytes_before = 0;                ///< of the model and its external data
-  int64_t bytes_after = 0;                 ///< of the result and all data files that it refers to; 0 when nothing was written
-  std::vector<DataFile> data = {};         ///< that the result refers to
-  std::vector<DataFile> left_behind = {};  ///< in place: data files of the input that the result no longer needs
+  int64_t bytes_after = 0;                 ///< of the result and all its data files; 0 when nothing was written
+  std::vector<DataFile> data = {};         ///< data files of the result
+  std::vector<DataFile> left_behind = {};  ///< in-place conversion: data files of the input that the result no longer uses
   double seconds = 0;
   Findings findings;
   bool written = false;
-  bool all_folded = true;  ///< no BatchNormalization is left
+  bool all_folded = true;  ///< no BatchNormalization remains
   std::optional<VerifyResult> verification;
 };
 
-/// The exit code of a result: that of the verification, else 1 when a BatchNormalization was left and none was to be, else 0.
+/// The exit code of a result: 1 when `require_all_folded` is set and a BatchNormalization remains, else that of the verification, else 0.
 [[nodiscard]] int exit_code(const ConvertResult& result, const ConvertOptions& options) noexcept;
 
-/// Load, passes, save. With require_all_folded and a BatchNormalization left, nothing is written. Throws Error; a request that makes no
-/// sense (an unknown pass, options that exclude each other) is Error{usage} before anything is read.
+/// Loads a model, runs the passes, and saves the result. Writes nothing when `require_all_folded` is set and a BatchNormalization remains.
+/// Throws Error. An invalid request (an unknown pass, options that exclude each other) throws Error{usage} before anything is read.
 [[nodiscard]] ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options);
 
-/// A pass as a user may pick it.
+/// A pass that users can select by name.
 struct PassInfo {
   std::string_view name, summary;
   bool on_by_default;
 };
-/// All passes, in running order.
+/// All passes, in the order in which they run.
 [[nodiscard]] std::vector<PassInfo> available_passes();
 
-/// IN with ".cl.onnx" in place of its extension.
+/// The input path with its extension replaced by ".cl.onnx".
 [[nodiscard]] std::filesystem::path default_output(const std::filesystem::path& input);
-/// The extension that says how a model is stored, with its dot: ".onnx", ".json" …; empty when the name has none of these.
+/// The extension that denotes the file format, with its dot: ".onnx", ".json" …; empty when the name has no such extension.
 [[nodiscard]] std::string model_extension(const std::filesystem::path& path);
 
-/// The format that a model's file name says: binary for every extension that no textual form has.
+/// The format that the extension of a model's file denotes: binary unless it is the extension of a textual format.
 [[nodiscard]] FileFormat format_by_name(const std::filesystem::path& path);
 
 }  // namespace relayout

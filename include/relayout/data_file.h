@@ -6,23 +6,23 @@
 
 namespace relayout {
 
-/// When tensors go to a data file beside the model.
+/// When tensors are stored in a data file next to the model.
 enum class ExternalData : uint8_t {
-  automatic,  ///< as the model came; and when a single file would exceed 2 GiB
-  always,     ///< initializers from the threshold on
+  automatic,  ///< as in the input model; also when a single file would exceed 2 GiB
+  always,     ///< all initializers of at least the threshold's size
   never,
 };
-/// Bytes from which on a tensor is worth a place outside of the model file.
+/// The default size, in bytes, from which a tensor is stored outside of the model file.
 inline constexpr int64_t kExternalThreshold = 1024;
 
 /// A data file that a model refers to.
 struct DataFile {
   std::filesystem::path path;
   int64_t bytes = 0;
-  bool of_input = false;  ///< of a converted model: was there before and belongs to the input too
+  bool of_input = false;  ///< for a converted model: an existing file that the input uses, too
 };
 
-/// SHA-256 over a model's bytes, and names and bytes of the data files that it refers to, in hexadecimal digits. Errors as Model::load.
+/// SHA-256 of a model's bytes and of the names and bytes of its data files, in hexadecimal digits. Throws the errors of Model::load().
 [[nodiscard]] std::string model_digest(const std::filesystem::path& model);
 
 }  // namespace relayout

@@ -11,7 +11,7 @@ struct Datum {
   enum class Kind { tensor, sequence, optional };
   Kind kind = Kind::tensor;
   Tensor tensor;
-  std::vector<Datum> elements;  ///< of a sequence or optional
+  std::vector<Datum> elements;  ///< elements of a sequence or optional
 
   Datum() = default;
   Datum(Tensor t) : tensor(std::move(t)) {}  // NOLINT(google-explicit-constructor): a tensor is a datum
@@ -20,13 +20,13 @@ struct Datum {
 /// Known facts about a value before it is computed.
 struct DatumInfo {
   Datum::Kind kind = Datum::Kind::tensor;
-  DataType type = DataType::undefined;  ///< element type, of sequence elements too
+  DataType type = DataType::undefined;  ///< type of the tensor's elements, or of the tensors in a sequence
   Dims dims;                            ///< tensors only
-  std::vector<DatumInfo> elements;      ///< of a sequence or optional
-  const Tensor* value = nullptr;        ///< contents, where they are known already
+  std::vector<DatumInfo> elements;      ///< elements of a sequence or optional
+  const Tensor* value = nullptr;        ///< contents if they are already known, else nullptr; not owned
 };
 
-/// Info of a datum that is there.
+/// Facts about a computed datum. `value` may point into `datum`, which must outlive the result.
 [[nodiscard]] DatumInfo info_of(const Datum& datum);
 
 }  // namespace relayout

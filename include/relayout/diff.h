@@ -12,39 +12,39 @@
 namespace relayout {
 
 struct TraceOptions {
-  std::vector<int64_t> steps;   ///< numbers of "ProfilerStep#N" that count; empty: all
-  bool names_of_nodes = false;  ///< operations are nodes where the file tells them, not operators
-  bool short_names = false;     ///< without template and call arguments, the last word alone, as TraceDiff's use_short_name
+  std::vector<int64_t> steps;   ///< numbers N of the "ProfilerStep#N" spans to count; empty: all
+  bool names_of_nodes = false;  ///< name operations by node rather than by operator, where the file contains node names
+  bool short_names = false;     ///< shorten names as TraceDiff's use_short_name: no template or call arguments, last word only
 };
 
-/// The events of one name.
+/// All events of one name.
 struct TraceOperation {
   std::string name;
   int64_t count = 0;
-  double us = 0;                       ///< in all
-  std::vector<double> step_us{};       ///< in each of Trace::steps; empty where the file has no steps
-  std::optional<Interval> interval{};  ///< of `us`, where a profile tells it of all that it sums up
+  double us = 0;                       ///< total duration in microseconds
+  std::vector<double> step_us{};       ///< duration in each of Trace::steps; empty if the file has no steps
+  std::optional<Interval> interval{};  ///< of `us`, if the file is a profile with an interval for every summand
 };
 
 /// A trace of operations that ran, summed by name.
 struct Trace {
   std::string path;
   std::string source;          ///< "relayout", "PyTorch", "ONNX Runtime", "OpenVINO", "TensorRT", "trace events"
-  std::vector<int64_t> steps;  ///< that were counted, in the order of time
+  std::vector<int64_t> steps;  ///< numbers of the counted steps, in order of time
   std::vector<TraceOperation> operations;
-  int64_t outside = 0;  ///< events outside of every step, which do not count
-  std::string machine;  ///< processor, instruction set and threads, where the file tells them
+  int64_t outside = 0;  ///< number of events outside of all steps; they are not counted
+  std::string machine;  ///< processor, instruction set and threads, if the file contains them
 };
 
 /// Reads trace events (JSON object or array, .gz too: relayout's, PyTorch's, ONNX Runtime's), OpenVINO's detailed counters (CSV),
-/// TensorRT's `--exportProfile`, and relayout's profiles; recognised by content. Memory grows with names and steps, not with events.
-/// Error{invalid} says where the file is wrong, Error{unsupported} which limit it exceeds.
+/// TensorRT's `--exportProfile`, and relayout's profiles. The format is recognised by content. Memory grows with names and steps, not with
+/// events. Error{invalid} gives the place of the fault in the file, Error{unsupported} the limit that it exceeds.
 [[nodiscard]] Trace read_trace(const std::filesystem::path& path, const TraceOptions& options = {});
 
-/// Whether a file holds a model; else it is to be one that read_trace() reads. By content, of text that could be either by extension.
+/// Whether a file holds a model, as opposed to a trace for read_trace(). Decided by content; for ambiguous text, by extension.
 [[nodiscard]] bool holds_model(const std::filesystem::path& path);
 
-/// TraceDiff's five classes, by counts alone.
+/// TraceDiff's five classes of operations, by their counts only.
 enum class CountClass : uint8_t { added, removed, increased, decreased, unchanged };
 [[nodiscard]] std::string_view to_string(CountClass kind) noexcept;
 
@@ -54,13 +54,13 @@ struct OperationDifference {
   int64_t control_count = 0, test_count = 0;
   double control_us = 0, test_us = 0;
   CountClass counts = CountClass::unchanged;
-  Estimate ratio;  ///< of the times per step, or of those of profiles; no interval of fewer than six steps
+  Estimate ratio;  ///< test over control, of times per step or of profiles; no interval for fewer than six steps
   TimeClass time = TimeClass::unknown;
   [[nodiscard]] int64_t count_difference() const noexcept { return test_count - control_count; }
   [[nodiscard]] double difference_us() const noexcept { return test_us - control_us; }
 };
 
-/// Every name of either trace, the largest difference of time first; names decide between equal ones.
+/// One row for each name in either trace, sorted by decreasing absolute difference of time, then by name.
 [[nodiscard]] std::vector<OperationDifference> diff_traces(const Trace& control, const Trace& test);
 
 }  // namespace relayout

@@ -7,8 +7,8 @@ namespace relayout {
 
 /// Why a run cannot go on. Each kind maps to one exit code of the program, see exit_code().
 enum class ErrorKind {
-  usage,        ///< the request itself makes no sense
-  invalid,      ///< the model or data given is not valid
+  usage,        ///< the request itself is invalid
+  invalid,      ///< the given model or data is invalid
   unsupported,  ///< valid, but not supported
   io,           ///< reading, writing or resources failed
   defect,       ///< a defect in relayout itself
@@ -19,8 +19,8 @@ enum class ErrorKind {
 /// The documented exit code: usage 2, invalid 3, unsupported 4, io 5, defect 70, interrupted 130, terminated 143.
 [[nodiscard]] int exit_code(ErrorKind kind) noexcept;
 
-/// The one exception type of the library. `what()` is one line in the user's terms, without the program's name:
-/// file, place, what is wrong. `hint()` may say what to do next; it may be empty.
+/// The only exception type of the library. `what()` is one line in the user's terms, without the program's name: file, place, and fault.
+/// `hint()` suggests a next step; it may be empty.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message, std::string hint = {})

@@ -10,29 +10,30 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// A median of repeated measurements with its 95 % interval, from order statistics; none from fewer than six measurements.
+/// The median of repeated measurements and its 95 % interval from order statistics. Fewer than six measurements give no interval.
 struct Estimate {
   double median = 0;
   std::optional<Interval> interval;
 };
 
-/// The ratio b / a of two that were measured apart. Its interval spans the extremes of both: wider than 95 %, never narrower.
+/// The ratio b / a of two quantities measured independently. Its interval spans the extremes of both intervals, so that its confidence is
+/// at least 95 %. No interval if `a` or `b` has none.
 [[nodiscard]] Estimate ratio_of(const Estimate& a, const Estimate& b) noexcept;
 
-/// What the interval of a ratio of times shows: the whole of it lies on one side of 1 (`faster`, `slower`), or it holds 1 and ends within a
-/// tenth of it (`same`), or it is too wide for either (`inconclusive`); `unknown` without an interval.
+/// Classification of a ratio of times by its interval: entirely below 1 (`faster`) or above 1 (`slower`), around 1 and within
+/// [1 / 1.1, 1.1] (`same`), or too wide for either (`inconclusive`); `unknown` without an interval.
 enum class TimeClass : uint8_t { faster, slower, same, inconclusive, unknown };
 [[nodiscard]] std::string_view to_string(TimeClass kind) noexcept;
 [[nodiscard]] TimeClass judge_time(const Estimate& ratio) noexcept;
-/// Whether it shows a difference.
+/// Whether the class is `faster` or `slower`.
 [[nodiscard]] inline bool is_difference(TimeClass kind) noexcept {
   return kind == TimeClass::faster || kind == TimeClass::slower;
 }
 
 enum class SlowdownVerdict : uint8_t { within, slower, inconclusive };
 [[nodiscard]] std::string_view to_string(SlowdownVerdict verdict) noexcept;
-/// Whether b is slower than a by more than `limit` (0.05: five percent): the whole interval lies beyond it, or on this side of it; without
-/// an interval nothing can be said.
+/// Whether b is slower than a by more than `limit` (0.05: five percent): `slower` when the whole interval is above 1 + limit, `within` when
+/// none of it is; otherwise, and without an interval, `inconclusive`.
 [[nodiscard]] SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept;
 
 }  // namespace relayout

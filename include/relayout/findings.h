@@ -7,9 +7,9 @@
 
 namespace relayout {
 
-/// Why a candidate was left alone: a closed set with one text each (to_string and text).
+/// Why a candidate was left unchanged: a closed set with one code and one text each (to_string() and text()).
 enum class Reason : uint8_t {
-  // In the order of precedence: of several that apply, the first is reported.
+  // In order of precedence: the first reason that applies is reported.
   excluded,
   not_constant,
   overridable,
@@ -42,25 +42,25 @@ enum class Reason : uint8_t {
   both_layouts,  ///< one input channel per group, or all kernel dims 1
   already_contiguous,
   rank_not_converted,  ///< 1-D without --include-1d
-  other_order,         ///< comes through another Transpose (HWIO)
+  other_order,         ///< read through a Transpose of a different order (HWIO)
   sparse,
-  not_an_image,           ///< fewer dims than batch, channels and one more
-  type_not_transposable,  ///< Transpose of this opset does not take the type
-  typed_data,             ///< not in raw_data: undo could not restore the field
-  shared_use,             ///< other readers of the stored tensor need it as it is
+  not_an_image,           ///< fewer than three dims (batch, channels, one spatial)
+  type_not_transposable,  ///< Transpose of this opset does not support the type
+  typed_data,             ///< not stored in raw_data: undo could not restore the field
+  shared_use,             ///< other consumers of the stored tensor need it unchanged
   // Precision.
-  fragile,           ///< 16 bits lose too much here; the detail says what
-  type_not_allowed,  ///< by the operator at this opset
-  type_unknown,      ///< what the operator does with the type is not known
-  shared_types,      ///< with the graphs inside
-  no_gain,           ///< all around it stays in 32 bits
-  no_source_type,    ///< the model has nothing of the type that is to change
+  fragile,           ///< 16 bits lose too much precision here; see the detail
+  type_not_allowed,  ///< the operator at this opset does not allow the type
+  type_unknown,      ///< the operator's handling of the type is not known
+  shared_types,      ///< types are shared with nested graphs
+  no_gain,           ///< all adjacent nodes stay in 32 bits
+  no_source_type,    ///< the model has no tensor of the type to be changed
   count_,            ///< number of reasons
 };
 
-/// The code, as in JSON: "not-constant".
+/// The code as in JSON: "not-constant".
 [[nodiscard]] std::string_view to_string(Reason reason) noexcept;
-/// One line for people.
+/// A one-line explanation for users.
 [[nodiscard]] std::string_view text(Reason reason) noexcept;
 
 enum class Verdict : uint8_t { done, skipped, not_applicable };
@@ -69,11 +69,11 @@ enum class Verdict : uint8_t { done, skipped, not_applicable };
 /// The outcome of one pass for one candidate.
 struct Finding {
   std::string pass;
-  std::string op_type;  ///< of the candidate: BatchNormalization, Conv …
+  std::string op_type;  ///< operator of the candidate: BatchNormalization, Conv …
   std::string node;     ///< name, or name of the first output
   Verdict verdict = Verdict::done;
   Reason reason = Reason::count_;  ///< with `skipped`
-  std::string detail = {};         ///< what is in the way, by name
+  std::string detail = {};         ///< the obstacle, by name
 };
 
 using Findings = std::deque<Finding>;

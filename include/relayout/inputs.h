@@ -12,13 +12,13 @@
 
 namespace relayout {
 
-/// How images become inputs.
+/// Conversion of image files to inputs.
 struct ImageOptions {
-  std::optional<std::array<int64_t, 2>> resize;  ///< height, width, of those that the model leaves open
-  std::vector<double> mean, deviation;           ///< of values 0 … 1, one for all channels or one each; empty: 0 and 1
+  std::optional<std::array<int64_t, 2>> resize;  ///< height, width, for image inputs whose size the model leaves open
+  std::vector<double> mean, deviation;           ///< of values in [0, 1], one for all channels or one per channel; empty: 0 and 1
 };
 
-/// The inputs of a model that is run: sizes for free dims and contents for inputs. The rest is generated from the seed.
+/// The inputs of a run: sizes for free dims and contents for inputs. Other inputs are generated from the seed.
 struct InputOptions {
   uint64_t seed = 1;
   std::map<std::string, int64_t> dims;                  ///< sizes of named dimensions: --dim N=2

@@ -15,7 +15,7 @@ namespace relayout {
 struct PortSummary {
   std::string name, type;                 ///< type as printed: "f32", "seq(f32)"
   std::string shape;                      ///< "[N, 3, 224, 224]"; empty when none is declared
-  Dims dims = {};                         ///< of a declared shape; -1 where free
+  Dims dims = {};                         ///< dims of a declared shape; -1 where free
   std::vector<std::string> symbols = {};  ///< one per dim, "" where fixed or nameless
 };
 
@@ -24,38 +24,39 @@ struct ConvolutionSummary {
   Dims weight_dims;  ///< logical [O, I/g, k…]; empty when not known
   int64_t groups = 1;
   std::string layout;      ///< of the weight: contiguous, channels-last, both, other, computed
-  std::string batch_norm;  ///< that reads its result: "folds", or the reason's code; empty without one
+  std::string batch_norm;  ///< the BatchNormalization that reads its result: "folds", or the code of the reason; empty if there is none
 };
 
 struct InspectResult {
   std::string path, producer;
   int64_t ir_version = 0, opset = 0, file_bytes = 0, parameters = 0, parameter_bytes = 0;
-  std::map<std::string, int64_t> domains;  ///< other opset imports
+  std::map<std::string, int64_t> domains;  ///< versions of other opset imports, by domain
   int64_t nodes = 0, functions = 0;
-  /// Multiply-accumulates of convolutions, matrix products and recurrent operators, quantized ones included, where shapes can be told
-  /// without running. Those of functions and nested graphs count each time they run.
+  /// Multiply-accumulates of convolutions, matrix products and recurrent operators, quantized ones included, where shapes can be inferred.
+  /// Those of functions and nested graphs count once per execution.
   std::optional<int64_t> macs;
-  bool macs_are_least = false;                      ///< operators that add up products are left out
-  std::map<std::string, int64_t> ops_without_macs;  ///< operators that add up products, too, and are not in `macs`
-  std::vector<std::string> assumed;                 ///< what `macs` is for: sizes of free dims ("N = 1"), which branch, how many iterations
-  std::optional<std::string> misfit;                ///< dims that do not fit, at the first node where that is so
-  std::map<std::string, int64_t> op_counts;         ///< subgraphs and functions included
+  bool macs_are_least = false;                      ///< `macs` is a lower bound: some operators that add up products are left out
+  std::map<std::string, int64_t> ops_without_macs;  ///< number of operators that add up products but are not in `macs`, by type
+  std::vector<std::string> assumed;          ///< assumptions of `macs`: sizes of free dims ("N = 1"), branches, numbers of iterations
+  std::optional<std::string> misfit;         ///< the first node with dims that do not fit
+  std::map<std::string, int64_t> op_counts;  ///< by operator, subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
-  Findings findings;                     ///< what convert would do, by its own matchers
-  std::vector<std::string> unknown_ops;  ///< "domain:Op" that pass through untouched, sorted
-  std::optional<LayoutReport> layout;    ///< of the main graph, where it was asked for
+  Findings findings;                     ///< findings of convert's matchers: the changes that it would make or refuse
+  std::vector<std::string> unknown_ops;  ///< "domain:Op" of operators that would be left unchanged, sorted
+  std::optional<LayoutReport> layout;    ///< layout of the main graph, if requested
 };
 
 struct InspectOptions {
   LoadOptions load = {};
-  ShapeOptions sizes = {};  ///< of free dims; see ShapeOptions for what is not given
+  ShapeOptions sizes = {};  ///< sizes of free dims; see ShapeOptions for defaults
   std::optional<LayoutRequest> layout = {};
-  bool measure = false;  ///< the plan goes by times of kernels on this machine instead of default rates
-  int threads = 0;       ///< of those kernels; 0: available_cpus()
+  bool measure = false;  ///< plan by measured times of kernels on this machine instead of default rates
+  int threads = 0;       ///< threads for measuring; 0: available_cpus()
 };
 
-/// A description of a model, with the verdicts that convert would act on.
+/// Describes a model, with the findings that convert() would act on. Throws the errors of Model::load(), and Error{usage} for sizes of
+/// unknown dims.
 [[nodiscard]] InspectResult inspect(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace relayout

@@ -17,8 +17,8 @@ namespace relayout {
 class Graph;
 
 enum class FileFormat {
-  automatic,   ///< by extension, then by how the file begins
-  binary,      ///< .onnx and everything else
+  automatic,   ///< by extension, then by the start of the file
+  binary,      ///< .onnx and all other extensions
   onnx_text,   ///< .onnxtxt, .onnxtext: ONNX's own textual syntax
   proto_text,  ///< .textproto, .pbtxt, .prototxt
   json,        ///< .json, protobuf's mapping
@@ -26,23 +26,23 @@ enum class FileFormat {
 
 struct LoadOptions {
   FileFormat format = FileFormat::automatic;
-  bool allow_newer_opset = false;  ///< opset of the default domain newer than reviewed: otherwise Error{unsupported}
+  bool allow_newer_opset = false;  ///< accept a default-domain opset newer than the reviewed ones, else Error{unsupported}
 };
 
-/// One ONNX model: the messages without their large payloads, the index over its graphs, and where the payloads are.
+/// One ONNX model: the messages without their large payloads, the index over its graphs, and the places of the payloads. Owns all of these.
 class Model {
  public:
-  /// Loads and checks (see check.h). "-" is standard input. Errors: io, invalid, unsupported; they name the file.
+  /// Loads and checks a model. "-" is standard input. Errors (they name the file): io, invalid, unsupported.
   [[nodiscard]] static std::unique_ptr<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
-  /// A model in ONNX's textual syntax, for tests and small tools.
+  /// Parses a model in ONNX's textual syntax, for tests and small tools.
   [[nodiscard]] static std::unique_ptr<Model> from_text(std::string_view text, const LoadOptions& options = {});
-  /// A binary model in memory.
+  /// Parses a binary model in memory; errors refer to it by `name`.
   [[nodiscard]] static std::unique_ptr<Model> from_bytes(std::string bytes, std::string name = "model", const LoadOptions& options = {});
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  /// The name the user gave.
+  /// The name given by the user, such as the path.
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] Graph& graph() noexcept;
   [[nodiscard]] const Graph& graph() const noexcept;
@@ -50,16 +50,16 @@ class Model {
   [[nodiscard]] const std::vector<std::unique_ptr<Graph>>& functions() const noexcept;
   /// Declared ir_version.
   [[nodiscard]] int64_t ir_version() const noexcept;
-  /// Imported version of a domain ("" and "ai.onnx" are one), 0 when it is not imported.
+  /// Imported version of a domain, 0 when it is not imported. "" and "ai.onnx" are the same domain.
   [[nodiscard]] int64_t opset(std::string_view domain) const noexcept;
   /// Bytes of the model file and its external data.
   [[nodiscard]] int64_t file_size() const noexcept;
-  /// The messages. Repeated node, initializer, value_info, input and output fields are in step with the graphs, and complete, only after
+  /// The messages. Their repeated node, initializer, value_info, input and output fields are complete and up to date only after
   /// Graph::sync().
   [[nodiscard]] onnx::ModelProto& message() noexcept;
   [[nodiscard]] const onnx::ModelProto& message() const noexcept;
-  /// A name that no value, initializer or node of the model has (subgraphs and functions included): `base`, or base + "_2", "_3" …
-  /// The name counts as taken from now on.
+  /// A name that no value, initializer or node of the model has (subgraphs and functions included): `base`, or base + "_2", "_3" … The name
+  /// is reserved from then on.
   [[nodiscard]] std::string unique_name(std::string_view base);
 
  private:
@@ -69,7 +69,7 @@ class Model {
   friend struct ModelBuilder;
 };
 
-/// The model with all payloads in the messages, in ONNX's textual syntax (node names and all that the syntax cannot say are lost).
+/// The model with all payloads in ONNX's textual syntax. Node names and everything else that the syntax cannot express are lost.
 [[nodiscard]] std::string to_text(const Model& model);
 
 }  // namespace relayout

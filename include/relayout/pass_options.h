@@ -11,20 +11,20 @@ namespace relayout {
 
 /// The options of a conversion's passes.
 struct PassOptions {
-  bool fold = true;       ///< BatchNormalization and other affines into linear operators
-  bool simplify = false;  ///< evaluate constant expressions, remove nodes that have no effect
+  bool fold = true;       ///< fold BatchNormalization and other affines into linear operators
+  bool simplify = false;  ///< evaluate nodes that depend on constants only, remove nodes without effect
   WeightsLayout layout = WeightsLayout::channels_last;
-  bool include_1d = false;                           ///< weights of 1-D convolutions too
-  bool export_io = false;                            ///< graph inputs and outputs are handed over channels-last
-  std::vector<std::string> io_names = {};            ///< these, with `export_io`; empty: all images
-  bool export_transposes = false;                    ///< the borders of the layout plan are written into the model
-  LayoutChoice choice = LayoutChoice::automatic;     ///< of that plan
-  ShapeOptions sizes = {};                           ///< for that plan
-  DataType precision = DataType::undefined;          ///< to compute in: float16, bfloat16, or float32 instead of both; undefined: as it is
-  bool io_precision = false;                         ///< graph inputs and outputs too
-  bool freeze = false;                               ///< overridable initializers become constants before the first pass
-  std::vector<std::string> only = {}, exclude = {};  ///< globs over node names (output names of nodes without one)
-  int64_t stop_after = -1;                           ///< rewrites; -1: no limit
+  bool include_1d = false;                        ///< reorder weights of 1-D convolutions, too
+  bool export_io = false;                         ///< make graph inputs and outputs channels-last
+  std::vector<std::string> io_names = {};         ///< inputs and outputs for `export_io`; empty: all images
+  bool export_transposes = false;                 ///< write the borders of the layout plan into the model as Transposes
+  LayoutChoice choice = LayoutChoice::automatic;  ///< choice of that plan
+  ShapeOptions sizes = {};                        ///< sizes for that plan
+  DataType precision = DataType::undefined;  ///< type to compute in: float16, bfloat16, or float32 instead of both; undefined: unchanged
+  bool io_precision = false;                 ///< apply `precision` to graph inputs and outputs, too
+  bool freeze = false;                       ///< turn overridable initializers into constants before the first pass
+  std::vector<std::string> only = {}, exclude = {};  ///< globs over node names (output names for unnamed nodes)
+  int64_t stop_after = -1;                           ///< maximum number of rewrites; -1: no limit
   int threads = 2;                                   ///< convert() sets its own
 };
 

@@ -8,16 +8,16 @@
 
 namespace relayout {
 
-/// How a model is written.
+/// Options for writing a model.
 struct SaveOptions {
   FileFormat format = FileFormat::automatic;
   ExternalData external_data = ExternalData::automatic;
-  int64_t external_threshold = kExternalThreshold;  ///< bytes from which on a weight goes into the data file
-  bool share_data = false;  ///< unchanged tensors stay in the data files of the input where those can be referred to
-  bool in_place = false;    ///< the output may be the input
-  bool sync = false;        ///< flush a new file too
-  int threads = 2;          ///< convert() sets its own
-  /// Bytes written so far and in all.
+  int64_t external_threshold = kExternalThreshold;  ///< size in bytes from which a weight is stored in the data file
+  bool share_data = false;                          ///< keep references to the input's data files for unchanged tensors, where possible
+  bool in_place = false;                            ///< allow the output to be the input
+  bool sync = false;                                ///< flush new files, too, to the device
+  int threads = 2;                                  ///< convert() sets its own
+  /// Called with the numbers of bytes written so far and in total.
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 

@@ -9,8 +9,8 @@
 
 namespace relayout {
 
-/// A list that holds its first `kFew` elements itself: lists that are no longer than that need no memory of their own. Large models have
-/// millions of them. Like std::vector otherwise, without copies.
+/// A vector that stores up to `kFew` elements inline; only longer lists allocate memory. Large models have millions of these lists. Behaves
+/// like std::vector otherwise, but cannot be copied.
 template <class T, std::size_t kFew>
   requires std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>
 class ShortList {
@@ -36,14 +36,14 @@ class ShortList {
   [[nodiscard]] T& back() noexcept { return data()[size_ - 1]; }
 
   void push_back(const T& element) {
-    const T added = element;  // it may be one of the list
+    const T added = element;  // may be an element of the list
     if (size_ == capacity_) reserve(2 * std::size_t{capacity_});
     std::construct_at(data() + size_, added);
     ++size_;
   }
   void pop_back() noexcept { --size_; }
   void clear() noexcept { size_ = 0; }
-  /// Empty, and without memory of its own.
+  /// Clears the list and frees its memory.
   void reset() noexcept {
     if (is_long()) std::allocator<T>().deallocate(many_, capacity_);
     size_ = 0;

@@ -13,58 +13,59 @@
 
 namespace relayout {
 
-/// Which of N parts of a suite is to run.
+/// One of N parts of a suite.
 struct Shard {
   int64_t index = 1, total = 1;  ///< 1 ≤ index ≤ total
-  std::string source = {};       ///< the variables that say so, for the report; empty when it was stated
+  std::string source = {};       ///< for the report: environment variables that set it; empty when given explicitly
   bool operator==(const Shard&) const = default;
 };
 
-/// Seconds of cases by name, as an earlier run took them.
+/// Durations of cases in an earlier run, in seconds, by name.
 using CaseDurations = std::map<std::string, double, std::less<>>;
 
-/// The place of a suite's cases.
+/// The folders of a suite's cases.
 struct SuiteTrees {
   std::filesystem::path tree;          ///< models with stored outputs; with `against`, originals
-  std::filesystem::path against = {};  ///< the models to be judged; empty: stored outputs are
-  /// Leads from an original to its counterpart (model_name_of()). Empty: NAME.cl.onnx, or else the same name.
+  std::filesystem::path against = {};  ///< folder of the models to be judged; empty: models are compared with stored outputs
+  /// Pattern of the counterpart's name (see model_name_of()). Empty: NAME.cl.onnx, or else the same name.
   std::string pair = {};
 };
 
-/// One case before it has run.
+/// One case before it is run.
 struct SuiteEntry {
-  std::string name;             ///< folder below the tree, "node/test_abs"; of a pair the original's file below the tree
-  std::filesystem::path model;  ///< of a pair the original
-  std::filesystem::path data;   ///< folder of the stored outputs; empty in a pair
-  std::filesystem::path other;  ///< of a pair the model to be judged
+  std::string name;             ///< folder relative to the tree, "node/test_abs"; for a pair the original's file relative to the tree
+  std::filesystem::path model;  ///< the model; for a pair the original
+  std::filesystem::path data;   ///< folder of the stored outputs; empty for a pair
+  std::filesystem::path other;  ///< for a pair the model to be judged
   std::string fault;            ///< why it cannot be run; empty when it can
 };
 
-/// The name that `pattern` makes of a model's: {stem} is "net" of net.onnx and of net.cl.onnx, {stem%SUFFIX} is the name without SUFFIX,
-/// {name} "net.cl", {dir} the folder. Beside the model when the pattern has no slash. Error{usage} for a pattern that makes no sense.
+/// Expands `pattern` for a model: {stem} is "net" for net.onnx and net.cl.onnx, {stem%SUFFIX} the stem without SUFFIX, {name} "net.cl", and
+/// {dir} the folder. Without a slash in the pattern, the result is in the folder of the model. Error{usage} for an invalid pattern.
 [[nodiscard]] std::string model_name_of(const std::string& pattern, const std::filesystem::path& model);
 
-/// All cases by name: every folder below the tree with a model.onnx, and every model X.onnx that has X_output_0.pb beside it ("light"
-/// models); with `against`, every .onnx of the tree with its counterpart. A model without counterpart, one with two, and one to be judged
-/// that no original leads to ("unpaired:NAME") are cases with a fault. Error{invalid} when there is none.
+/// All cases, sorted by name: every folder below the tree with a model.onnx, and every model X.onnx next to an X_output_0.pb ("light"
+/// models); with `against`, every .onnx of the tree with its counterpart. An original without a counterpart or with two, and a model to be
+/// judged without an original ("unpaired:NAME"), are cases with a fault. Error{invalid} when there are no cases.
 [[nodiscard]] std::vector<SuiteEntry> find_cases(const SuiteTrees& trees);
 
-/// Every .onnx below a folder by its name there, sorted; without those below `except`. Error{io} for a folder that cannot be read.
+/// Paths of all .onnx files below a folder, relative to it and sorted, without those below `except`. Error{io} for a folder that cannot be
+/// read.
 [[nodiscard]] std::vector<std::string> find_models(const std::filesystem::path& tree, const std::filesystem::path& except = {});
 
-/// Indices of the names (sorted, without repetition) that belong to one part, in the order in which they are to start. Without durations
-/// they are dealt out in turn. With them the longest goes first, each to the part that has least so far; unknown ones count as the median
-/// of the known. Depends on nothing but the arguments: every machine and locale deals alike.
+/// Indices of the names that belong to one part, in the order in which to start them. `names` must be sorted and unique. Without durations,
+/// names are dealt round-robin. With durations, each name, longest first, is assigned to the part with the least total so far; an unknown
+/// duration counts as the median of the known ones. Depends only on the arguments: every machine and locale gives the same result.
 [[nodiscard]] std::vector<std::size_t> deal(const std::vector<std::string>& names, const Shard& shard, const CaseDurations& durations);
 
-/// The names of one part's cases, sorted: of all cases, or of `only` these.
+/// The sorted names of the cases in one part: of all cases, or of those in `only`.
 [[nodiscard]] std::vector<std::string> case_names(const SuiteTrees& trees, const std::optional<std::vector<std::string>>& only,
                                                   const Shard& shard, const CaseDurations& durations);
 
-/// How far a suite has come.
+/// Progress of a suite.
 struct SuiteProgress {
   int64_t done = 0, total = 0;
-  std::optional<double> seconds_left;  ///< once enough has run for an estimate
+  std::optional<double> seconds_left;  ///< estimate; none until enough cases have run
 };
 
 struct SuiteCase {
@@ -72,45 +73,48 @@ struct SuiteCase {
   std::string status;  ///< passed, failed, pass-loose, inconclusive, unsupported, crashed, timeout
   double seconds = 0;
   std::string message;
-  std::optional<std::string> expected;  ///< the status that the list of exceptions gives it
-  std::string reason;                   ///< and why
-  std::string source = {};              ///< "cache" when the verdict was known; empty when the case was run
-  std::string file = {};                ///< the model that was judged; empty where it is not known
-  std::string hint = {};                ///< what to do about an error; may be empty
-  /// Passed and not listed, or ended as listed.
+  std::optional<std::string> expected;  ///< the status in the list of exceptions
+  std::string reason;                   ///< the reason in that list
+  std::string source = {};              ///< "cache" when the verdict is from the cache; empty when the case was run
+  std::string file = {};                ///< the judged model; empty when not known
+  std::string hint = {};                ///< suggestion after an error; may be empty
+  /// Whether it passed and is not listed as an exception, or has the listed status.
   [[nodiscard]] bool is_as_expected() const { return expected ? status == *expected : status == "passed"; }
 };
 
 struct SuiteResult;
 
 struct SuiteOptions {
-  /// A program and its first arguments; a case appends MODEL "--data" FOLDER, or A B of a pair. It is to print the document of `relayout
-  /// verify … --json`.
+  /// A program and its first arguments. MODEL "--data" FOLDER, or A B for a pair, is appended for each case. The program must print the
+  /// document of `relayout verify … --json`.
   std::vector<std::string> command;
-  std::vector<std::string> options = {};  ///< those of `command` that the answer depends on, for the report
-  int jobs = 1;                           ///< cases at a time
-  double timeout = 120;                   ///< seconds a case may take
+  std::vector<std::string> options = {};  ///< options in `command` that affect verdicts, for the report
+  int jobs = 1;                           ///< number of cases run concurrently
+  double timeout = 120;                   ///< time limit per case in seconds
   Shard shard = {};
-  /// Only these cases, in parts by `shard`; the rest of the tree is not looked at where that can be avoided. Error{usage} names one that is
-  /// not there.
+  /// Run only these cases, divided by `shard`. The rest of the tree is not read where that can be avoided. Error{usage} names a case that
+  /// does not exist.
   std::optional<std::vector<std::string>> only = {};
   CaseDurations durations = {};
-  bool allow_empty = false;             ///< a shard without cases is a success
-  bool allow_inconclusive = false;      ///< of pairs: nothing could be tested, and that is no failure
-  std::filesystem::path expected = {};  ///< list of cases that are known not to pass; empty: all must pass
-  /// Folder of verdicts by the contents of the cases' files; empty: every case is run. Processes may share it.
+  bool allow_empty = false;         ///< treat a shard without cases as a success
+  bool allow_inconclusive = false;  ///< for pairs: do not count inconclusive verdicts as failures
+  std::filesystem::path expected =
+      {};  ///< list of exceptions: cases known not to pass; empty: all must pass
+           /// Folder of cached verdicts, keyed by the contents of the cases' files; empty: run every case. Processes may share it.
   std::filesystem::path cache = {};
-  std::vector<std::string> cache_facts = {};  ///< what verdicts depend on besides files and `options`: program, processor
-  /// A report of the same run that a signal ended: its cases are not run again. Error{invalid} when it is of another.
+  std::vector<std::string> cache_facts = {};  ///< other facts that verdicts depend on, besides files and `options`: program, processor
+  /// The report of the same run when a signal interrupted it, or nullptr: its cases are not run again. Error{invalid} if it is of a
+  /// different
+  /// run. Not owned.
   const SuiteResult* resume = nullptr;
-  /// Called as cases end, from one thread at a time.
+  /// Called as cases finish, by one thread at a time.
   std::function<void(const SuiteProgress&)> progress = {};
 };
 
-/// All cases of a suite: two of equal names are told apart from two that differ.
+/// Number and digest of all cases of a suite, to tell suites with different cases apart.
 struct SuiteExtent {
-  int64_t cases = 0;   ///< 0: not known, because only some were looked for
-  std::string digest;  ///< SHA-256 of the sorted names, each with a NUL behind it
+  int64_t cases = 0;   ///< 0: not known, because only some cases were searched for
+  std::string digest;  ///< SHA-256 of the sorted names, each followed by NUL
 };
 
 struct SuiteResult {
@@ -119,42 +123,42 @@ struct SuiteResult {
   std::vector<std::string> options;  ///< as in SuiteOptions
   Shard shard = {};
   SuiteExtent whole = {};
-  int64_t planned = 0;             ///< cases that this run was to run
+  int64_t planned = 0;             ///< number of cases that this run was to run
   bool allow_empty = false;        ///< as in the options
-  std::vector<SuiteCase> cases;    ///< that have run, by name
-  std::vector<std::string> stale;  ///< listed as exceptions, but not in the tree
-  /// A signal ended it (interrupted or terminated); `cases` has what was done until then.
+  std::vector<SuiteCase> cases;    ///< completed cases, sorted by name
+  std::vector<std::string> stale;  ///< names listed as exceptions but not in the tree
+  /// Set when a signal ended the run (interrupted or terminated); `cases` then has the cases completed by that time.
   std::optional<ErrorKind> interruption = {};
   double seconds = 0;
   [[nodiscard]] int64_t count(std::string_view status) const;
   [[nodiscard]] int64_t unexpected() const;
-  /// Nothing was run, and that was not to be.
+  /// Whether there was nothing to run and this is not allowed.
   [[nodiscard]] bool is_empty_shard() const { return planned == 0 && !allow_empty; }
   [[nodiscard]] bool passed() const { return unexpected() == 0 && stale.empty() && !is_empty_shard() && !interruption; }
 };
 
-/// Runs the cases, each in a process of its own. Error{invalid} when there is none, or when the list of exceptions cannot be read.
+/// Runs the cases, each in a separate process. Error{invalid} when there are no cases or the list of exceptions cannot be read.
 [[nodiscard]] SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options);
 
-/// A report of a part, with the name that errors call it by.
+/// The report of one part, with its name for error messages.
 struct SuitePart {
   std::string name;
   SuiteResult result;
 };
 
 struct MergeOptions {
-  /// The cases that there must be. Without it they are those of the suite, which reports of shards know; reports of cases run by name do
-  /// not.
+  /// Names of the required cases. Default: all cases of the suite, which are known from reports of shards but not from reports of cases run
+  /// by name.
   std::optional<std::vector<std::string>> names = {};
-  bool allow_missing = false;           ///< the result is then that of a part
-  std::filesystem::path expected = {};  ///< list of cases that are known not to pass, in place of what the parts say of it
+  bool allow_missing = false;           ///< allow missing cases: the result is then that of a part
+  std::filesystem::path expected = {};  ///< list of exceptions that replaces those of the parts
 };
 
-/// Parts of a suite as one run over everything would have reported them; its time is the sum of theirs. Error{invalid} for missing cases,
-/// cases that are there twice, and parts of different programs, options or suites.
+/// Merges parts of a suite into the report of a single run of all cases; the durations are added. Error{invalid} for missing or duplicate
+/// cases, and parts of different programs, options or suites.
 [[nodiscard]] SuiteResult merge_suites(std::vector<SuitePart> parts, const MergeOptions& options = {});
 
-/// 0 when everything is as expected and something was run (or nothing need be), 130 or 143 after a signal, else 1.
+/// 130 or 143 after a signal, 0 when everything is as expected and something was run (or nothing need be), else 1.
 [[nodiscard]] int exit_code(const SuiteResult& result) noexcept;
 
 }  // namespace relayout

@@ -15,21 +15,22 @@ struct TensorDesc {
   bool operator==(const TensorDesc&) const = default;
 };
 
-/// Bytes one element takes in memory: string 0 (see Tensor), 4-bit and smaller types 1 (kept unpacked, sign-extended), complex 8 or 16.
+/// Bytes of one element in memory: string 0 (see Tensor), 4-bit and smaller types 1 (kept unpacked, sign-extended), complex 8 or 16.
 [[nodiscard]] std::size_t memory_size(DataType type) noexcept;
 
-/// A tensor at run time: dtype, logical dims, strides and a share of storage. Layout is strides and nothing else.
+/// A tensor at run time: dtype, logical dims, strides and shared ownership of storage. Strides alone define the layout.
 /// Copying a Tensor copies the handle: both refer to the same elements.
 /// 4-bit types hold one element per byte; strings are std::string objects.
 class Tensor {
  public:
-  /// Nothing: `!tensor` holds.
+  /// No tensor: `!tensor` holds.
   Tensor() = default;
   /// New storage (64-byte aligned, uninitialised; strings empty), contiguous.
   Tensor(DataType type, Dims dims);
-  /// New storage for exactly the elements that `desc` reaches. Strides must not be negative.
+  /// New storage of exactly the size that `desc` spans. Strides must not be negative.
   explicit Tensor(TensorDesc desc);
-  /// Memory of another owner, which `owner` (may be null) keeps alive. `data` is the address of element [0, 0, …].
+  /// Refers to external memory, which `owner` keeps alive; with a null `owner`, the caller must. `data` is the address of element [0, 0,
+  /// …].
   Tensor(TensorDesc desc, std::byte* data, std::shared_ptr<void> owner);
 
   explicit operator bool() const noexcept { return desc_.type != DataType::undefined; }
@@ -39,7 +40,7 @@ class Tensor {
   [[nodiscard]] const TensorDesc& desc() const noexcept { return desc_; }
   [[nodiscard]] int64_t rank() const noexcept { return static_cast<int64_t>(desc_.dims.size()); }
   [[nodiscard]] int64_t element_count() const { return relayout::element_count(desc_.dims); }
-  /// Whether elements lie in row-major order without gaps; strides of dims of size 1 do not matter.
+  /// Whether elements are stored in row-major order without gaps; strides of dims of size 1 do not matter.
   [[nodiscard]] bool is_contiguous() const noexcept;
 
   [[nodiscard]] std::byte* bytes() const noexcept { return data_; }
@@ -48,11 +49,11 @@ class Tensor {
   [[nodiscard]] T* data() const noexcept {
     return reinterpret_cast<T*>(data_);
   }
-  /// The same elements under other dims and strides, starting `offset` elements further.
+  /// A view of the same storage with other dims and strides, starting `offset` elements further.
   [[nodiscard]] Tensor view(Dims dims, Dims strides, int64_t offset = 0) const;
-  /// The same elements, dims permuted: result dim i is dim `permutation[i]` of this one.
+  /// A view of the same elements with permuted dims: result dim i is dim `permutation[i]` of this tensor.
   [[nodiscard]] Tensor transposed(std::span<const int64_t> permutation) const;
-  /// The same bytes as another type of the same size in memory.
+  /// The owner of the storage; may be null.
   [[nodiscard]] const std::shared_ptr<void>& owner() const noexcept { return owner_; }
 
  private:

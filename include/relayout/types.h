@@ -49,11 +49,11 @@ struct DataTypeTraits {
   bool is_integer;  ///< signed or unsigned integer; bool is neither
 };
 
-/// Traits of a type number as found in a file; nullptr when the number is unknown or 0.
+/// Traits of a type number from a file; nullptr when the number is unknown or 0.
 [[nodiscard]] const DataTypeTraits* find_traits(int64_t type_number) noexcept;
-/// The type of that number; `undefined` when the number is unknown.
+/// The type with a number; `undefined` when the number is unknown.
 [[nodiscard]] DataType type_of_number(int64_t type_number) noexcept;
-/// Traits of a known type; `undefined` gives an entry named "undefined" of 0 bits.
+/// Traits of a type; `undefined` has an entry named "undefined" with 0 bits.
 [[nodiscard]] const DataTypeTraits& traits(DataType type) noexcept;
 [[nodiscard]] inline std::string_view name_of(DataType type) noexcept {
   return traits(type).name;
@@ -64,11 +64,11 @@ struct DataTypeTraits {
 
 using Dims = std::vector<int64_t>;
 
-/// Product of dims, which must not be negative; empty dims give 1. Throws Error{invalid} when it does not fit int64_t.
+/// Product of dims; 1 for empty dims. Throws Error{invalid} for a negative dim, and when the product exceeds int64_t.
 [[nodiscard]] int64_t element_count(std::span<const int64_t> dims);
-/// Bytes of `count` elements as a file stores them (4-bit types packed two to a byte, the last one padded). Throws on overflow.
+/// Bytes of `count` elements in a file (types below 8 bits packed, the last byte padded). Throws Error{invalid} on overflow.
 [[nodiscard]] int64_t packed_byte_size(DataType type, int64_t count);
-/// Row-major strides in elements: the last is 1. Dims of size 0 count as 1.
+/// Row-major strides in elements; the last is 1. Dims of size 0 count as 1.
 [[nodiscard]] Dims contiguous_strides(std::span<const int64_t> dims);
 /// "[1, 3, 224, 224]"
 [[nodiscard]] std::string to_string(std::span<const int64_t> dims);

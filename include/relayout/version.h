@@ -2,7 +2,7 @@
 
 namespace relayout {
 
-/// The version of the program and of the library: the one place that says it.
+/// The version of the program and of the library; defined only here.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace relayout

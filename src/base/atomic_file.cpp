@@ -1,4 +1,4 @@
-// A file that appears under its name whole or not at all, with mode and owner of the one that it replaces.
+// A file that appears under its name whole or not at all, with mode and owner of the file that it replaces.
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
@@ -30,9 +30,9 @@ namespace fs = std::filesystem;
   fail(ErrorKind::io, escape(name) + ": " + what);
 }
 
-/// The end of a chain of symbolic links, which need not exist.
+/// The end of a chain of symbolic links; it need not exist.
 fs::path follow_links(const std::string& name, fs::path path) {
-  constexpr int kMostLinks = 40;  // as the kernel
+  constexpr int kMostLinks = 40;  // as in the kernel
   for (int i = 0; i < kMostLinks; ++i) {
     std::error_code error;
     const fs::path next = fs::read_symlink(path, error);
@@ -58,8 +58,8 @@ void flush_folder(const fs::path& target) {
   ::close(folder);
 }
 
-/// Gives the file behind `link` the name `name` and renames that over `target`; the error number, or 0. A process of its own does both:
-/// between the two there is a name in the folder that SIGKILL would leave behind, and who kills this process does not kill that one.
+/// Links the file at `link` to `name` and renames that over `target`. Returns the error number, or 0. A child process does both: between
+/// the two steps there is a name in the folder that SIGKILL would leave there, and killing this process does not kill the child.
 int replace_in_child(const fs::path& link, const fs::path& name, const fs::path& target) {
   const pid_t child = ::fork();
   if (child < 0) return errno;
@@ -107,11 +107,11 @@ void AtomicFile::fail_with_errno() const {
 void AtomicFile::open_unnamed() {
   descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
-    // EISDIR: a kernel that does not know the flag.
+    // EISDIR: a kernel that does not support the flag.
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) fail_with_errno();
     return;
   }
-  // It gets its name through /proc.
+  // The file is linked to its name through /proc.
   if (::access(link_of(descriptor_).c_str(), F_OK) != 0) {
     ::close(std::exchange(descriptor_, -1));
     return;
@@ -142,7 +142,7 @@ fs::path AtomicFile::free_name() const {
 
 void AtomicFile::reserve(int64_t size) {
   if (size <= 0) return;
-  // Memory file systems only lose time by it. The size is kept so that an unfinished file never looks complete.
+  // Memory file systems would only lose time. The size is kept so that an unfinished file never looks complete.
   struct statfs file_system{};
   if (::fstatfs(descriptor_, &file_system) == 0 && file_system.f_type == TMPFS_MAGIC) return;
   while (::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
@@ -154,8 +154,8 @@ void AtomicFile::reserve(int64_t size) {
 
 void AtomicFile::take_over_attributes() {
   struct stat state{};
-  if (::stat(target_.c_str(), &state) != 0) return;  // gone meanwhile
-  // The owner first, for a change of owner clears the set-id bits; only root may do it, which is no error.
+  if (::stat(target_.c_str(), &state) != 0) return;  // removed meanwhile
+  // The owner first, as a change of owner clears the set-id bits. Only root may change it; a refusal is no error.
   if (::fchown(descriptor_, state.st_uid, state.st_gid) != 0 && errno != EPERM) fail_with_errno();
   if (::fchmod(descriptor_, state.st_mode & 07777U) != 0 && errno != EPERM) fail_with_errno();
 }
@@ -166,7 +166,7 @@ void AtomicFile::link_unnamed() {
     if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       return;
     }
-    if (errno != EEXIST) fail_with_errno();  // else another process made it meanwhile: replace it
+    if (errno != EEXIST) fail_with_errno();  // else a different process created it meanwhile: replace it
   }
   int error = EEXIST;
   while (error == EEXIST) error = replace_in_child(link, free_name(), target_);
@@ -179,7 +179,7 @@ void AtomicFile::commit(bool sync) {
   if (replaces_) take_over_attributes();
   if ((replaces_ || sync) && ::fdatasync(descriptor_) != 0) fail_with_errno();
   if (unnamed_) {
-    // The descriptor is the only hold on the file until it has a name, so an error of close can only be seen on a second one.
+    // The descriptor keeps the unnamed file alive, so that errors of close must be checked on a second descriptor.
     const int second = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
     if (second < 0 || ::close(second) != 0) fail_with_errno();
     link_unnamed();

@@ -6,9 +6,10 @@
 
 namespace relayout {
 
-/// A file that appears whole on commit() or not at all: unnamed (O_TMPFILE) in the target's folder, linked to a temporary name and
-/// renamed at once (linked to its own name when there is none yet); a named temporary, removed by the destructor, where that is not
-/// supported. Follows a symlinked target, keeps mode and owner of a replaced file. All errors are Error{io} and name the target.
+/// A file that appears whole on commit() or not at all. It is unnamed (O_TMPFILE) in the target's folder; commit() links it to a temporary
+/// name and renames that at once, or links it to the target if that does not exist. Where this is not supported, it is a named temporary
+/// file that the destructor removes. Follows a symlinked target; keeps mode and owner of a replaced file. All errors are Error{io} and name
+/// the target.
 class AtomicFile {
  public:
   /// Error{io} when the folder does not exist or cannot be written, and when the target exists and is not a writable regular file.
@@ -18,18 +19,18 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// As the caller gave it.
+  /// The target as given by the caller.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool replaces() const noexcept { return replaces_; }
-  /// Reserves `size` bytes so that a full disk shows at once; no effect where the file system cannot.
+  /// Reserves `size` bytes, so that a full disk is detected early; no effect where the file system does not support it.
   void reserve(int64_t size);
-  /// Flushes when replacing or asked to, closes with errors checked, gives the file its name.
+  /// Flushes if `sync` is set or a file is replaced, closes with errors checked, and gives the file its name.
   void commit(bool sync);
 
  private:
   void open_unnamed();
   void open_named();
-  /// A name beside the target that no file has.
+  /// An unused name in the target's folder.
   [[nodiscard]] std::filesystem::path free_name() const;
   void link_unnamed();
   void take_over_attributes();

@@ -9,12 +9,12 @@
 
 namespace relayout {
 
-/// Bytes that are not set before they are used.
+/// A growing buffer of uninitialized bytes.
 class ByteBuffer {
  public:
   explicit ByteBuffer(int64_t size = 0) { (void)room(size); }
 
-  /// Room for `size` bytes. Where there was less, what was in it is lost.
+  /// Room for `size` bytes. Growing the buffer discards its contents.
   std::span<std::byte> room(int64_t size) {
     if (size > size_) {
       bytes_ = std::make_unique_for_overwrite<std::byte[]>(as_size(size));
@@ -22,7 +22,7 @@ class ByteBuffer {
     }
     return first(size);
   }
-  /// The first of the bytes that there are.
+  /// The first `size` bytes of the buffer.
   [[nodiscard]] std::span<std::byte> first(int64_t size) const { return {bytes_.get(), as_size(size)}; }
   [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
 

@@ -1,4 +1,4 @@
-// The clocks of the system, without <chrono>: that header brings in all of std::format, which every file would instantiate.
+// The clocks of the system, without <chrono>: that header includes all of std::format, which every file would instantiate.
 #include "base/clock.h"
 
 #include <time.h>

@@ -4,14 +4,14 @@
 
 namespace relayout {
 
-/// Nanoseconds on a clock that never goes back; its zero is of no meaning.
+/// Nanoseconds on a monotonic clock of unspecified origin.
 [[nodiscard]] int64_t steady_nanoseconds() noexcept;
 /// Nanoseconds that all threads of this process have spent on processors.
 [[nodiscard]] int64_t processor_nanoseconds() noexcept;
-/// The same of the calling thread.
+/// Nanoseconds that the calling thread has spent on processors.
 [[nodiscard]] int64_t thread_nanoseconds() noexcept;
 
-/// How long something takes.
+/// Measures a duration.
 class Stopwatch {
  public:
   [[nodiscard]] int64_t nanoseconds() const noexcept { return steady_nanoseconds() - begin_; }

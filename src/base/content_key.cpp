@@ -1,4 +1,4 @@
-// Keys of caches: one digest of all that a result depends on.
+// Cache keys: one digest of everything that a result depends on.
 #include "base/content_key.h"
 
 #include <filesystem>

@@ -8,13 +8,13 @@
 
 namespace relayout {
 
-/// A digest of texts and files, in order, that says where each ends: the key under which a result that depends on them alone is kept.
+/// The cache key of a result that depends only on texts and files: a digest of these in order, with their boundaries.
 class ContentKey {
  public:
   void add(std::string_view text);
-  /// The bytes of a file. Errors as File::open.
+  /// Adds the bytes of a file. Errors of File::open() and File::read().
   void add_file(const std::filesystem::path& path);
-  /// The key, in hexadecimal digits; the object is used up.
+  /// The key in hexadecimal digits; the object must not be used afterwards.
   [[nodiscard]] std::string finish();
 
  private:

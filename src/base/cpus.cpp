@@ -1,4 +1,4 @@
-// How many processors there are for this process: affinity, quota and what the environment asks for.
+// Number of processors available to this process: affinity, quota, and limits in the environment.
 #include "base/cpus.h"
 
 #include <sched.h>
@@ -21,7 +21,7 @@ int quota_in(const std::string& path) {
   return static_cast<int>(std::ceil(std::atof(quota.c_str()) / period));
 }
 
-/// The number of threads that the user asks of every program that runs on OpenMP; 0 when none.
+/// The number of threads that an environment variable sets for OpenMP programs; 0 when it sets none.
 int environment_limit(const char* name) {
   const char* const text = std::getenv(name);
   return text == nullptr ? 0 : std::max(0, std::atoi(text));

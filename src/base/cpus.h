@@ -8,7 +8,7 @@ namespace relayout {
 
 /// CPUs of the affinity mask.
 [[nodiscard]] int affinity_cpus();
-/// The least quota of this process's control group (version 2) and those around it, rounded up; 0 when there is none.
+/// The least quota of this process's control group (version 2) and its ancestors, rounded up; 0 when there is none.
 [[nodiscard]] int quota_cpus();
 
 }  // namespace relayout

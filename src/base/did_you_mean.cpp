@@ -1,4 +1,4 @@
-// "did you mean …?": the known word that is fewest edits away.
+// "did you mean …?": finds the known word with the fewest edits.
 #include "base/did_you_mean.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 std::string_view nearest_word(std::string_view word, const std::vector<std::string>& known) {
   std::string_view best;
   const std::size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
-  std::size_t best_distance = letters / 3 + 2;  // from there on, another word
+  std::size_t best_distance = letters / 3 + 2;  // from this distance on it is an unrelated word
   for (const std::string_view candidate : known) {
     std::vector<std::size_t> row(candidate.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

@@ -6,8 +6,7 @@
 
 namespace relayout {
 
-/// "did you mean 'x'?", behind `before`, of the known word that is fewest edits away from `word`; empty where none is near enough to be
-/// meant.
+/// `before` followed by "did you mean 'x'?" for the known word with the fewest edits from `word`; empty if no known word is near enough.
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& known, std::string_view before = "");
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// The one exception type, and the names of its kinds.
+// Exit codes of the kinds of Error, and fail(), which throws it.
 #include "relayout/error.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Files read by position and mapped into memory, with errors that name them.
+// Files read by position, with errors that name the file.
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -35,8 +35,8 @@ std::string system_message() {
   return std::generic_category().message(errno);
 }
 
-/// Opens without waiting for a FIFO's other end. Models with a data file per tensor exceed the customary 1024 descriptors: the soft
-/// limit is raised to the hard one when it is met.
+/// Opens without waiting for the other end of a FIFO. Models with a data file per tensor exceed the customary limit of 1024 descriptors:
+/// the soft limit is raised to the hard limit when it is reached.
 int open_for_reading(const std::filesystem::path& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const int descriptor = ::open(path.c_str(), kFlags);

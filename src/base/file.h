@@ -17,26 +17,26 @@ class File {
   [[nodiscard]] static std::shared_ptr<File> open(const std::filesystem::path& path);
   /// Standard input, spilled to an unnamed temporary file. Messages call it "standard input".
   [[nodiscard]] static std::shared_ptr<File> from_standard_input();
-  /// Bytes in memory behind the same interface (tests, text models).
+  /// Bytes in memory with the same interface (tests, text models).
   [[nodiscard]] static std::shared_ptr<File> from_bytes(std::string bytes, std::string name);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }  ///< as the user knows it
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  ///< for messages: the path as given by the user
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] int64_t size() const noexcept { return size_; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }  ///< -1 for from_bytes
   /// Reads exactly out.size() bytes at `offset`; a short read is Error{io} "file shrank while it was read".
   void read(int64_t offset, std::span<std::byte> out) const;
-  /// Error{io} when size or modification time are not what they were at open.
+  /// Error{io} when size or modification time have changed since the file was opened.
   void check_unchanged() const;
-  /// Same device and inode.
+  /// Whether the path is the same file, by device and inode.
   [[nodiscard]] bool is_same_as(const std::filesystem::path& other) const;
 
  private:
   File() = default;
-  /// Size and identity of the open descriptor; refuses what is not a regular file.
+  /// Records size and identity of the open descriptor; refuses anything but a regular file.
   void note_state();
   std::string name_;
   std::filesystem::path path_;

@@ -6,16 +6,16 @@
 
 namespace relayout {
 
-/// The 16-bit float types by their bits. To float is exact; from float and double rounds once, to nearest even (IEEE 754; overflow gives
-/// infinity).
+/// Conversions of the 16-bit float types, given by their bits. Conversion to float is exact; conversion from float and double rounds once,
+/// to nearest even (IEEE 754; overflow gives infinity).
 
-/// `value` as the float whose further rounding to 16 bits equals rounding `value` itself: round to odd keeps every tie visible.
+/// `value` as a float whose rounding to 16 bits equals that of `value` itself: rounding to odd preserves ties.
 [[nodiscard]] inline uint32_t round_to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   const auto bits = std::bit_cast<uint32_t>(nearest);
   const auto back = static_cast<double>(nearest);
   const uint32_t towards_zero = std::fabs(back) > std::fabs(value) ? bits - 1 : bits;
-  return back == value || std::isnan(value) ? bits : towards_zero | 1U;  // without branches: loops become vectors
+  return back == value || std::isnan(value) ? bits : towards_zero | 1U;  // without branches, so that loops are vectorized
 }
 
 [[nodiscard]] inline float half_to_float(uint16_t half) noexcept {

@@ -8,8 +8,7 @@
 
 namespace relayout {
 
-/// A set of hashes by open addressing: a place is a hash, without the node that std::unordered_set makes of each. They have to be well
-/// mixed.
+/// A set of hashes with open addressing. A slot is a hash, without a node per element as in std::unordered_set. Hashes must be well mixed.
 class HashSet {
  public:
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
@@ -19,7 +18,7 @@ class HashSet {
     if (capacity > places_.size()) rehash(capacity);
   }
 
-  /// Whether it was not here before.
+  /// Inserts a hash; false if the set already has it.
   bool insert(std::size_t hash) {
     if ((count_ + 1) * 4 > places_.size() * 3) rehash(std::max(places_.size() * 2, kFewest));
     if (!place(hash == kFree ? 1 : hash)) return false;
@@ -47,7 +46,7 @@ class HashSet {
     }
   }
 
-  std::vector<std::size_t> places_;  ///< a power of two of them, or none; at most three quarters are taken
+  std::vector<std::size_t> places_;  ///< their number is a power of two or 0; at most three quarters are taken
   std::size_t count_ = 0;
 };
 

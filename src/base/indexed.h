@@ -10,8 +10,8 @@
 
 namespace relayout {
 
-/// A type for the numbers of one kind of element, `enum class StepId : int { none = -1 }`: elements count from 0, `none` is no element.
-/// Numbers of one kind do not index containers of another.
+/// A type for the indices of one kind of element, `enum class StepId : int { none = -1 }`. Elements count from 0; `none` is no element. Ids
+/// of one kind cannot index containers of a different kind.
 template <class Id>
 concept ElementId = std::is_enum_v<Id> && !std::is_convertible_v<Id, int> && std::same_as<std::underlying_type_t<Id>, int> && requires {
   { Id::none } -> std::same_as<Id>;
@@ -32,7 +32,7 @@ template <ElementId Id>
   return id_at<decltype(id)>(index_of(id) + 1);
 }
 
-/// The ids from `first` to the one in front of `end`.
+/// The ids in [first, end).
 template <ElementId Id>
 class IdRange {
  public:
@@ -64,7 +64,7 @@ class IdRange {
   std::size_t first_, end_;
 };
 
-/// Elements by their ids.
+/// A vector indexed by ids.
 template <ElementId Id, class T>
 class IdVector {
  public:
@@ -80,7 +80,7 @@ class IdVector {
   [[nodiscard]] typename Elements::const_reference operator[](Id id) const { return elements_[index_of(id)]; }
   [[nodiscard]] std::size_t size() const noexcept { return elements_.size(); }
   [[nodiscard]] bool empty() const noexcept { return elements_.empty(); }
-  /// The id behind the last one, which the next element gets.
+  /// The id after the last one, which the next element gets.
   [[nodiscard]] Id end_id() const noexcept { return id_at<Id>(elements_.size()); }
   [[nodiscard]] IdRange<Id> ids() const noexcept { return {Id{}, end_id()}; }
   [[nodiscard]] iterator begin() noexcept { return elements_.begin(); }
@@ -101,13 +101,13 @@ class IdVector {
   Elements elements_;
 };
 
-/// A list of elements per id, all lists in one piece of memory.
+/// A list of elements per id; all lists are stored in one block of memory.
 template <ElementId Id, class T>
 class IdLists {
  public:
   IdLists() = default;
-  /// visit(add) calls add(id, element) for every element. It runs twice, to count and to fill, and must say the same both times; within a
-  /// list elements keep that order.
+  /// visit(add) calls add(id, element) for every element. It runs twice, to count and to fill, and must make the same calls both times.
+  /// Elements of a list keep the order of the calls.
   template <class Visit>
   IdLists(std::size_t size, const Visit& visit) : begin_(size + 1) {
     visit([this](Id id, const T&) { ++begin_[index_of(id) + 1]; });

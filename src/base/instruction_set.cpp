@@ -1,4 +1,4 @@
-// Which class of instructions kernels can count on: layouts are planned for it also where nothing is run.
+// The class of instructions available to kernels; layouts are planned for it even when nothing is run.
 #include "base/instruction_set.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Signals: noted where they arrive, acted upon where work can stop.
+// Signals: recorded by handlers, acted upon where work can stop.
 #include "base/interrupt.h"
 
 #include <signal.h>
@@ -16,7 +16,7 @@ std::atomic<bool> g_pipe_closed = false;
 
 void note_signal(int signal) {
   if (g_signal != 0) {
-    // The user means it: end as the signal would have.
+    // A second signal: end as by the signal's default action.
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }

@@ -1,4 +1,4 @@
-// Messages and reports are written in UTF-8; where the locale has none, they are printed in ASCII.
+// Converts messages and reports, which are in UTF-8, to ASCII for locales without UTF-8.
 #include "base/locale.h"
 
 #include <algorithm>

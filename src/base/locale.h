@@ -5,16 +5,16 @@
 
 namespace relayout {
 
-/// Whether LC_ALL, LC_CTYPE or LANG (the first that is set counts) name UTF-8.
+/// Whether LC_ALL, LC_CTYPE or LANG (the first that is set) names UTF-8.
 [[nodiscard]] bool locale_has_utf8();
 
-/// `text` in ASCII: signs of the reports as words or signs that resemble them ("→" as "->"), everything else as \xNN.
+/// `text` in ASCII: signs used in reports as words or similar signs ("→" as "->"), everything else as \xNN.
 [[nodiscard]] std::string ascii_text(std::string_view text);
 
-/// `text` as the locale's terminals can show it.
+/// `text` unchanged in UTF-8 locales, else ascii_text().
 [[nodiscard]] std::string in_locale(std::string_view text);
 
-/// From now on columns are laid out for what ascii_text() makes of them: several characters of a sign that is one in UTF-8.
+/// Sets whether columns are laid out for the output of ascii_text(), in which a sign may have several characters.
 void measure_ascii(bool on);
 [[nodiscard]] bool measures_ascii() noexcept;
 

@@ -30,7 +30,7 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-/// Whether no call had this message before.
+/// Whether this is the first call with the message.
 bool is_new(const std::string& message) {
   static std::mutex mutex;
   static std::set<std::string> known;

@@ -8,13 +8,13 @@ namespace relayout {
 
 enum class LogLevel { quiet, normal, verbose };
 
-/// Log lines go to stderr; log.cpp alone knows spdlog. Warnings come as "relayout: warning: …".
+/// Log lines are written to stderr; only log.cpp depends on spdlog. Warnings have the form "relayout: warning: …".
 void set_log_level(LogLevel level);
 [[nodiscard]] LogLevel log_level();
 void log_warning(const std::string& message);  ///< not with quiet
-/// From here on a warning of the same words is written once: a command may read a file several times.
+/// From then on, each warning is written only once, as a command may read a file several times.
 void write_warnings_once();
-/// As long as it lives warnings of this thread are not written: a second run of the same work would repeat them.
+/// During its lifetime, warnings of this thread are discarded, as a second run of the same work would repeat them.
 class MutedWarnings {
  public:
   MutedWarnings();
@@ -22,7 +22,7 @@ class MutedWarnings {
   MutedWarnings(const MutedWarnings&) = delete;
   MutedWarnings& operator=(const MutedWarnings&) = delete;
 };
-/// As long as it lives warnings of this thread are kept instead of written, for one who works beside others and says all in order.
+/// During its lifetime, warnings of this thread are kept instead of written, so that concurrent work can report them in order.
 class HeldWarnings {
  public:
   HeldWarnings();

@@ -5,16 +5,16 @@
 
 namespace relayout {
 
-/// "3.14": `digits` behind the point.
+/// "3.14": `digits` after the point.
 [[nodiscard]] std::string fixed(double value, int digits);
-/// "0.0314", "3.1e-07": `digits` that count, without zeros at the end.
+/// "0.0314", "3.1e-07": `digits` significant digits, without trailing zeros.
 [[nodiscard]] std::string significant(double value, int digits);
 /// "1.2e-06", "0", "∞"
 [[nodiscard]] std::string scientific(double value);
 /// The fewest digits that read back as the same value of the type; "nan", "inf".
 [[nodiscard]] std::string shortest(double value);
 [[nodiscard]] std::string shortest(float value);
-/// shortest(), in the digits of float32 where that holds the value: 0.1F is "0.1".
+/// shortest(), in the digits of float32 if that represents the value exactly: 0.1F is "0.1".
 [[nodiscard]] std::string exact_number(double value);
 /// "4.2 s", "63 s"
 [[nodiscard]] std::string seconds_text(double seconds);

@@ -17,7 +17,7 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
-constexpr uint64_t kTwoTo52 = 0x4330000000000000U;  // its bits: an integer below it in their low ones is added to it
+constexpr uint64_t kTwoTo52 = 0x4330000000000000U;  // its bits: an integer below 2⁵² in the low bits is added to it
 
 /// splitmix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 [[gnu::always_inline]] inline uint64_t mix(uint64_t z) {
@@ -30,8 +30,8 @@ constexpr uint64_t kTwoTo52 = 0x4330000000000000U;  // its bits: an integer belo
   return mix(key + (index + 1) * kGolden);
 }
 
-// Logarithm and cosine of what normal() needs, to 2 ulp, in operations that IEEE 754 defines and vectors have: the C library's are other
-// ones on other machines, and made a fifth of a verification of a small network (mobilenet_v3_small, Xeon, 2026-11-26).
+// Logarithm and cosine for normal(), to 2 ulp, in operations that IEEE 754 defines and vectors have. The C library's functions differ
+// between machines, and took a fifth of a verification of a small network (mobilenet_v3_small, Xeon).
 
 /// log(x) for x in (0, 1]: x = 2^k · m with m in [√½, √2), log m = 2 atanh(t) with t = (m − 1) / (m + 1), |t| ≤ 0.172.
 [[gnu::always_inline]] inline double logarithm(double x) {
@@ -48,7 +48,7 @@ constexpr uint64_t kTwoTo52 = 0x4330000000000000U;  // its bits: an integer belo
 
 /// cos(2π · turns) for turns in [0, 1), by the series of sine and cosine within an eighth of a turn of the nearest quarter.
 [[gnu::always_inline]] inline double cosine_of_turns(double turns) {
-  constexpr double kRounder = 0x1.8p52;  // an integer below 2⁵¹ added to it is the nearest one
+  constexpr double kRounder = 0x1.8p52;  // adding a number below 2⁵¹ to it rounds the number to the nearest integer
   constexpr double kSine[] = {
       1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
   constexpr double kCosine[] = {

@@ -1,4 +1,4 @@
-// SHA-256, with the processor's own instructions where it has them.
+// SHA-256, with the processor's SHA instructions where available.
 #include "base/sha256.h"
 
 #include <algorithm>

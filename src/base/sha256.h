@@ -10,15 +10,15 @@
 
 namespace relayout {
 
-/// SHA-256 (FIPS 180-4) of bytes that come in pieces.
+/// SHA-256 (FIPS 180-4) of bytes given in pieces.
 class Sha256 {
  public:
   using Digest = std::array<uint8_t, 32>;
 
-  /// With the processor's instructions where it has them, unless `portable`.
+  /// Uses the processor's SHA instructions where available, unless `portable`.
   explicit Sha256(bool portable = false);
   void update(std::span<const std::byte> bytes);
-  /// Of everything so far; the object is used up.
+  /// The digest of all bytes so far; the object must not be used afterwards.
   [[nodiscard]] Digest finish();
 
  private:
@@ -36,7 +36,7 @@ class Sha256 {
 
 /// 64 lower-case hexadecimal digits, as sha256sum prints.
 [[nodiscard]] std::string to_hex(const Sha256::Digest& digest);
-/// Of a whole file, read through a small buffer. Errors as File::read; Error{interrupted} when a signal comes.
+/// The digest of a whole file, read through a small buffer. Errors of File::read(); Error{interrupted} after a signal.
 [[nodiscard]] std::string sha256_of(const File& file);
 
 }  // namespace relayout

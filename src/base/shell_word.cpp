@@ -1,4 +1,4 @@
-// Words of command lines that messages suggest.
+// Quotes words of command lines for use in messages.
 #include "base/shell_word.h"
 
 #include <string>

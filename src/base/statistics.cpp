@@ -1,6 +1,5 @@
-// Medians, their intervals and ratios: every estimate that a profile prints is made here, and what it shows is decided here. Order
-// statistics serve any distribution; means and minima of run times do not, as another process's time slice falls into some runs and not
-// into others.
+// Medians, their intervals and ratios: computes and classifies all estimates in profiles. Order statistics suit any distribution. Means and
+// minima of run times do not, as time slices of other processes fall into some runs and not into others.
 #include "base/statistics.h"
 
 #include <algorithm>
@@ -19,10 +18,11 @@
 namespace relayout {
 namespace {
 
-constexpr double kTail = 0.025;           ///< on either side of a 95 % interval
+constexpr double kTail = 0.025;           ///< probability on either side of a 95 % interval
 constexpr double kNormalTail = 1.959964;  ///< quantile of the normal distribution at 1 − kTail
-constexpr double kSame = 1.1;             ///< the ratio of two times that are known to 5 % each may be as far from 1
-constexpr std::size_t kExact = 1000;      ///< values up to which probabilities are summed; beyond, 2^-n is no double any more
+constexpr double kSame = 1.1;             ///< the ratio of two equal times, each known to 5 %, may be this far from 1
+constexpr std::size_t kExact =
+    1000;  ///< number of values up to which probabilities are summed; beyond it, 2^-n is not representable in double
 
 double median_of_sorted(std::span<const double> sorted) {
   const std::size_t n = sorted.size();

@@ -8,18 +8,18 @@
 
 namespace relayout {
 
-/// The middle of the values, or the mean of the two in the middle; 0 of none.
+/// The middle value, or the mean of the two middle values; 0 when there are none.
 [[nodiscard]] double median_of(std::vector<double> values);
-/// The least value that at least the part `p` of all values does not exceed (nearest rank). `sorted` ascends and is not empty.
+/// The least value that at least a share `p` of all values does not exceed (nearest rank). `sorted` is ascending and not empty.
 [[nodiscard]] double quantile(std::span<const double> sorted, double p);
-/// An interval that holds the median of what the values are drawn from with a probability of 95 % or more, whatever their distribution:
-/// from the k-th least to the k-th largest value, k the largest number with P(Binomial(n, 1/2) < k) ≤ 2.5 %. Nothing of fewer than six.
+/// An interval that contains the median of the values' distribution with a probability of at least 95 %, whatever that distribution: from
+/// the k-th least to the k-th largest value, for the largest k with P(Binomial(n, 1/2) < k) ≤ 2.5 %. Nothing for fewer than six values.
 [[nodiscard]] std::optional<Interval> median_interval(std::span<const double> sorted);
-/// Both.
+/// Median and interval.
 [[nodiscard]] Estimate estimate(std::vector<double> values);
 
-/// The median over rounds of each round's median of log(b / a), back as a ratio, with its interval over rounds. Each round is a list of
-/// ratios b / a.
+/// The median over rounds of each round's median of log(b / a), converted back to a ratio, with its interval over rounds. Each round is a
+/// list of ratios b / a.
 [[nodiscard]] Estimate estimate_ratio(const std::vector<std::vector<double>>& rounds);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// When a team of threads is worth calling: compares the progress made with and without it, window by window.
+// Decides when calling a team of threads pays, by comparing progress with and without the team, window by window.
 #include "base/team_watch.h"
 
 #include <algorithm>
@@ -9,23 +9,24 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A window is long against a time slice of the scheduler (3 ms by default on Linux), short against a run that a person waits for.
+/// A window is long compared with a time slice of the scheduler (3 ms by default on Linux), and short compared with an interactive run.
 constexpr milliseconds kWindow{10};
-/// How long to stay alone before looking again: at first, and at most. A look costs at most one window, a fortieth of the longest time;
-/// a team that is not called may cost half of it, where the competitor has ended or was another tenant of the machine.
+/// Time to stay alone before the next trial of the team: initial, and maximum. A trial costs at most one window, a fortieth of the maximum.
+/// Not calling a team may cost half of the time, when the competitor has ended or was a different tenant of the machine.
 constexpr milliseconds kShortest{80}, kLongest{400};
-/// The progress of a team over that of one thread that makes it worth calling. Below lies what the estimate does not see: what calling
-/// costs and what two caches lose (two threads took 1.2 times as long where it said 1.1; Zen 5, four compilers beside, 2026-11-22).
+/// Least ratio of a team's progress to that of one thread for which calling the team pays. The margin covers costs that the estimate does
+/// not include: calling, and losses by two caches (two threads took 1.2 times as long at an estimate of 1.1; Zen 5, next to four
+/// compilers).
 constexpr double kLeastGain = 1.2;
-/// Windows in a row that it takes to leave a team which helped so far: one may be a cold start.
+/// Consecutive bad windows after which a team that helped so far is left: a single one may be a cold start.
 constexpr int kBadWindows = 2;
-/// Progress measured alone is forgotten after so many windows.
+/// Number of windows after which progress measured alone is forgotten.
 constexpr int kRemembered = 50;
-/// What a window alone weighs in the progress made alone. One in which the thread lost its processor for some milliseconds must not let a
-/// team pass that makes less than one thread does: two threads took 1.5 times as long for half a second where the last window alone was
-/// all.
+/// Weight of one window in the mean progress alone. A window in which the thread lost its processor for some milliseconds must not justify
+/// a
+/// team that is slower than one thread: with the last window only, two threads took 1.5 times as long for half a second.
 constexpr double kWeightOfWindow = 0.25;
-/// What a pause counts of the time alone: the competitor may have ended, but each look costs a window.
+/// Divisor of a pause when counted as time alone: the competitor may have ended, but each trial costs a window.
 constexpr int kPartOfPause = 8;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Temporary files and folders, gone when they are no longer used.
+// Temporary files and folders, removed after use.
 #include "base/temporary.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ int open_temporary_file() {
   const std::string directory = temporary_directory();
   const int unnamed = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (unnamed >= 0) return unnamed;
-  // File systems without unnamed files: a named one that loses its name at once.
+  // File systems without unnamed files: create a named one and unlink it at once.
   std::string name = directory + "/relayout-XXXXXX";
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named < 0) fail_in(directory, "file");

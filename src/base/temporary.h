@@ -8,10 +8,10 @@ namespace relayout {
 /// The folder of temporary files: $TMPDIR, or /tmp.
 [[nodiscard]] std::string temporary_directory();
 
-/// A file without a name, open for reading and writing, gone when its descriptor is closed. Error{io} names the directory.
+/// Opens an unnamed file for reading and writing; it is deleted when its descriptor is closed. Error{io} names the directory.
 [[nodiscard]] int open_temporary_file();
 
-/// A folder for what no other user is to see (mode 0700), gone with its contents when the object ends. Error{io} names the directory.
+/// A folder inaccessible to other users (mode 0700). The destructor removes it with its contents. Error{io} names the directory.
 class PrivateFolder {
  public:
   PrivateFolder();

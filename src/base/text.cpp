@@ -1,4 +1,4 @@
-// Text for people: names made printable, quoted and cut.
+// Formats names for messages: printable, quoted and cut.
 #include "base/text.h"
 
 #include <fnmatch.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 200;
 
-/// Whether a character may stand in a message as it is: no control character, of ASCII or of Latin-1.
+/// Whether a character may be in a message unchanged: it is not a control character of ASCII or Latin-1.
 bool is_printable(const Utf8Character& character) {
   return character.length > 0 && character.code >= 0x20 && (character.code < 0x7F || character.code >= 0xA0);
 }
@@ -28,7 +28,7 @@ std::string escape(std::string_view name) {
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
   if (name.size() <= kLongestName && std::ranges::all_of(name, is_plain)) return std::string(name);
   std::string out;
-  std::vector<std::size_t> starts;  // of the characters in `out`
+  std::vector<std::size_t> starts;  // offsets of the characters in `out`
   while (!name.empty()) {
     const Utf8Character character = first_character(name);
     starts.push_back(out.size());

@@ -5,10 +5,9 @@
 
 namespace relayout {
 
-/// Printable form of a name from a file: control characters and invalid UTF-8 as \xNN; of more than 200 characters the middle gives way to
-/// "…".
+/// Printable form of a name from a file: control characters and invalid UTF-8 as \xNN; "…" replaces the middle of more than 200 characters.
 [[nodiscard]] std::string escape(std::string_view name);
-/// escape() between single quotes.
+/// escape() in single quotes.
 [[nodiscard]] std::string quote(std::string_view name);
 /// Whether `text` matches a shell glob of `*`, `?` and `[…]`; `*` crosses slashes.
 [[nodiscard]] bool glob_match(std::string_view glob, std::string_view text);

@@ -1,4 +1,4 @@
-// Reports in files: whole under their name or not at all.
+// Reads and writes whole text files; a written report appears whole or not at all.
 #include "base/text_file.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
   fail(ErrorKind::io, escape(path.string()) + ": cannot write: " + std::generic_category().message(error));
 }
 
-/// Devices and pipes are written to as they are.
+/// Whether the path is a device or a pipe, which is written to directly.
 bool is_special(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);

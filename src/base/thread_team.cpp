@@ -1,7 +1,8 @@
-// The one pool of threads: each thread that has work to share owns a team of helpers, which wait for its calls. Waiting is bounded by
-// time, so that a thread that waits for one which the machine does not run gives its processor away, and parts that no helper has
-// started are run by the caller. OpenMP runtimes count the iterations of their spin instead (what a pause instruction takes differs by a
-// factor of ten between processors) and give every part to a thread, which makes two threads slower than one on a busy machine.
+// The only pool of threads: each thread with work to share owns a team of helpers, which wait for its calls. Spinning is bounded by time,
+// so
+// that a thread waiting for one that the machine does not run yields its processor, and the caller runs parts that no helper has started.
+// OpenMP runtimes instead count spin iterations (the time of a pause instruction differs by a factor of ten between processors) and assign
+// every part to a thread, which makes two threads slower than one on a busy machine.
 #include "base/thread_team.h"
 
 #include <linux/futex.h>
@@ -32,12 +33,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Time = TeamWatch::Time;
 
-/// How long a thread looks for what it waits for before it sleeps. Waking a thread takes 5 µs, and up to 50 on a virtual machine whose
-/// processor was halted; steps of a model that share their work lie closer together than that.
+/// Time for which a waiting thread spins before it sleeps. Waking a thread takes 5 µs, and up to 50 µs on a virtual machine whose processor
+/// was halted; steps of a model that share their work follow each other more closely.
 constexpr std::chrono::microseconds kPatience{50};
-/// Parts of a piece of work that is this old may be waiting for those that have not started, with loops that meet_parts() does not see.
+/// Age of a piece of work from which its parts may be waiting for parts not started, in loops unknown to meet_parts().
 constexpr std::chrono::milliseconds kOld{100};
-/// A longer time between two pieces of work is not the team's.
+/// A longer time between two pieces of work is not attributed to the team.
 constexpr std::chrono::milliseconds kLongestGap{5};
 constexpr int kMostParts = 1 << 15;
 
@@ -54,7 +55,7 @@ uint32_t* address(std::atomic<uint32_t>& word) {
   return reinterpret_cast<uint32_t*>(&word);
 }
 
-/// Sleeps while `word` is `value`, at most for `time` (zero: no limit). May come back early.
+/// Sleeps while `word` is `value`, for at most `time` (zero: no limit). May return early.
 void sleep_on(std::atomic<uint32_t>& word, uint32_t value, Time time) {
   const timespec limit{time.count() / 1'000'000'000, time.count() % 1'000'000'000};
   ::syscall(SYS_futex, address(word), FUTEX_WAIT_PRIVATE, value, time == Time{} ? nullptr : &limit, nullptr, 0);
@@ -70,17 +71,17 @@ int processors() {
   return ::sched_getaffinity(0, sizeof set, &set) != 0 ? 1 : CPU_COUNT(&set);
 }
 
-/// Which parts of which piece of work are free: one word, so that a thread that comes late cannot take a part of the next one.
+/// The free parts of a piece of work: one word with the number of the piece, so that a late thread cannot take a part of the next piece.
 struct Ticket {
   uint64_t word = 0;
-  /// Of a piece of `count` parts behind this one; its first part is the caller's.
+  /// Ticket of the next piece, of `count` parts; the first part is the caller's.
   [[nodiscard]] Ticket next_piece(int count) const { return {((word >> 32) + 1) << 32 | static_cast<uint64_t>(count) << 16 | 1}; }
   [[nodiscard]] int count() const { return static_cast<int>(word >> 16 & 0xffff); }
   [[nodiscard]] int next() const { return static_cast<int>(word & 0xffff); }
   [[nodiscard]] bool is_open() const { return next() < count(); }
 };
 
-/// Hands out the parts of one piece of work after another.
+/// Distributes the parts of one piece of work after another.
 class Tickets {
  public:
   void begin(int count) { word_.store(now().next_piece(count).word); }
@@ -100,7 +101,7 @@ class Tickets {
   std::atomic<uint64_t> word_{0};
 };
 
-/// A count that threads wait for to change.
+/// A counter; threads can wait for it to change.
 class Signal {
  public:
   [[nodiscard]] uint32_t count() const { return count_.load(std::memory_order_acquire); }
@@ -108,7 +109,7 @@ class Signal {
     count_.fetch_add(1);
     if (sleepers_.load() > 0) wake(count_, INT_MAX);
   }
-  /// Sleeps while the count is `count`, at most for `time` (zero: no limit). May come back early.
+  /// Sleeps while the counter is `count`, for at most `time` (zero: no limit). May return early.
   void sleep(uint32_t count, Time time) {
     sleepers_.fetch_add(1);
     sleep_on(count_, count, time);
@@ -120,12 +121,12 @@ class Signal {
   std::atomic<int> sleepers_{0};
 };
 
-/// Measures pieces of work of equal parts, window by window: whether other threads make them shorter.
+/// Measures pieces of work of equal parts, window by window, to decide whether other threads make them shorter.
 class PieceTimes {
  public:
-  /// Whether pieces of work are to be run by the caller alone for now.
+  /// Whether the caller should run pieces of work alone for now.
   [[nodiscard]] bool is_alone() const noexcept { return watch_.is_alone(); }
-  /// The same, if the last measured piece ended less than kLongestGap ago.
+  /// As above, and the last measured piece ended less than kLongestGap ago.
   [[nodiscard]] bool is_alone(Clock::time_point now) const noexcept { return is_alone() && now - last_end_ < kLongestGap; }
   void begin_piece(Clock::time_point now) {
     if (is_open_ && now - last_end_ < kLongestGap) return;
@@ -135,9 +136,9 @@ class PieceTimes {
     running_before_ = Time(thread_nanoseconds());
     asleep_ = Time{};
   }
-  /// The caller slept so long, in a piece of whatever parts.
+  /// Adds time for which the caller slept, in a piece of either kind.
   void add_sleep(Time time) { asleep_ += time; }
-  /// `may_be_alone`: no piece ever waited for parts that only others would run.
+  /// `may_be_alone`: no piece has ever waited for parts that only other threads could run.
   void end_piece(const TeamWatch::Piece& piece, Clock::time_point end, bool may_be_alone) {
     last_end_ = end;
     if (!may_be_alone) {
@@ -166,14 +167,14 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Makes helpers until `wanted` parts can run at a time; how many can.
+  /// Creates helpers until `wanted` parts can run concurrently. Returns the number of parts that can.
   int reserve(int wanted);
   void run(int count, Parts kind, PartWork work, void* context);
   void offer();
   void meet();
 
  private:
-  /// The piece of work that is run; written before its tickets, read by those who took a part.
+  /// The current piece of work; written before its tickets, read by threads that took a part.
   struct Piece {
     PartWork work = nullptr;
     void* context = nullptr;
@@ -190,23 +191,23 @@ class Team {
   alignas(64) Tickets tickets_;
   Piece piece_;
   std::vector<std::thread> helpers_;
-  std::atomic<bool> patient_{false};           ///< there are processors to spin on
-  alignas(64) std::atomic<uint32_t> left_{0};  ///< parts that are not finished
+  std::atomic<bool> patient_{false};           ///< there are enough processors for spinning
+  alignas(64) std::atomic<uint32_t> left_{0};  ///< number of unfinished parts
   std::atomic<bool> caller_sleeps_{false};
   std::atomic<bool> may_wait_{false};  ///< parts of this piece of work may wait for each other
-  alignas(64) Signal calls_;           ///< tells helpers that there are parts to take
+  alignas(64) Signal calls_;           ///< raised when there are parts for helpers to take
   std::atomic<bool> stop_{false}, is_alone_{false}, was_rescued_{false};
-  alignas(64) std::atomic<uint32_t> met_{0};  ///< parts that wait in meet()
-  Signal meetings_;                           ///< at each, all parts have met
+  alignas(64) std::atomic<uint32_t> met_{0};  ///< number of parts that wait in meet()
+  Signal meetings_;                           ///< raised each time all parts have met
 
   PieceTimes times_;
 };
 
-/// The teams of one thread: work inside a part of a team goes to the next one.
+/// The teams of one thread: work inside a part of one team is given to the next team.
 struct Local {
   std::vector<std::unique_ptr<Team>> teams;
   std::size_t depth = 0;
-  Team* inside = nullptr;  ///< whose part is being run
+  Team* inside = nullptr;  ///< team whose part is being run
   unsigned forks = 0;
 
   Local() = default;
@@ -221,7 +222,7 @@ struct Local {
 std::atomic<unsigned> fork_count{0};
 thread_local Local local;
 
-/// A forked process has this thread only: teams of before have no helpers and cannot end them.
+/// A forked process has only this thread: teams from before the fork have no helpers and cannot join them.
 void Local::forget_after_fork() {
   const unsigned now = fork_count.load(std::memory_order_relaxed);
   if (forks == now) return;
@@ -244,7 +245,7 @@ int Team::reserve(int wanted) {
   wanted = std::min(wanted, kMostParts);
   if (static_cast<int>(helpers_.size()) + 1 >= wanted) return wanted;
   patient_.store(processors() >= wanted, std::memory_order_relaxed);
-  // Signals are for the threads that the program made itself; faults stay where they happen.
+  // Helpers block signals, which are for the program's own threads, except for faults, which concern the thread that causes them.
   sigset_t all, before;
   sigfillset(&all);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, fault);
@@ -252,16 +253,16 @@ int Team::reserve(int wanted) {
   try {
     while (static_cast<int>(helpers_.size()) + 1 < wanted) helpers_.emplace_back([this] { help(); });
   } catch (const std::system_error&) {
-    // The system gives no more: those that are there do the work.
+    // The system gives no more threads: the existing ones do the work.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return static_cast<int>(helpers_.size()) + 1;
 }
 
-/// Whether the condition comes true within kPatience.
+/// Whether the condition becomes true within kPatience.
 template <class Condition>
 bool Team::spin(const Condition& condition) const {
-  constexpr int kLooks = 16;  // between two looks at the clock
+  constexpr int kLooks = 16;  // iterations between two readings of the clock
   if (condition()) return true;
   if (!patient_.load(std::memory_order_relaxed)) return false;
   const auto end = Clock::now() + kPatience;
@@ -294,7 +295,8 @@ void Team::help() {
   }
 }
 
-/// Until the caller calls. While it is alone, it is looked after now and then: parts of an old piece of work may be waiting for others.
+/// Sleeps until the caller calls. While the caller is alone, wakes now and then, as parts of an old piece of work may be waiting for
+/// others.
 void Team::sleep(uint32_t calls) {
   while (calls_.count() == calls) {
     const bool looks = is_alone_.load();
@@ -309,7 +311,7 @@ void Team::sleep(uint32_t calls) {
   }
 }
 
-/// Waits for the parts that others run; how long it slept.
+/// Waits for the parts that other threads run. Returns the time slept.
 Time Team::wait_for_rest() {
   if (spin([&] { return left_.load(std::memory_order_acquire) == 0; })) return {};
   const auto begin = Clock::now();
@@ -341,7 +343,7 @@ void Team::run(int count, Parts kind, PartWork work, void* context) {
   const bool is_alone = times_.is_alone();
   if (is_alone_.load(std::memory_order_relaxed) == is_alone) return;
   is_alone_.store(is_alone);
-  if (is_alone) calls_.raise();  // helpers sleep with one eye open now
+  if (is_alone) calls_.raise();  // from now on helpers wake now and then
 }
 
 void Team::offer() {

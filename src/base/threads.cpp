@@ -1,4 +1,4 @@
-// Loops over the threads of the pool.
+// Parallel loops on the threads of the pool.
 #include "base/threads.h"
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 namespace relayout {
 namespace {
 
-/// Between two tasks, a loop that has taken so long is offered to other threads even while they do not make short pieces of work shorter.
-/// Waking one takes a tenth of it or less.
+/// Time after which, between two tasks, a loop is offered to other threads even while these do not make short pieces of work shorter.
+/// Waking
+/// a thread takes a tenth of it or less.
 constexpr std::chrono::microseconds kLongLoop{500};
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace relayout {
 
-/// Calls work(i) for i in [0, count) from up to `threads` threads of the pool (the caller's among them); tasks are taken off one
-/// counter in order. The first exception stops the handing out of tasks and is rethrown here.
+/// Calls work(i) for i in [0, count) from up to `threads` threads of the pool, including the caller. Tasks are taken from one counter in
+/// order. After the first exception no more tasks are started; it is rethrown here.
 void parallel_for(int64_t count, int threads, const std::function<void(int64_t)>& work);
 
 }  // namespace relayout

@@ -2,7 +2,7 @@
 
 namespace relayout {
 
-/// A number at any address: payloads lie wherever the file has them.
+/// A number at any address, as payloads in files have no alignment.
 template <class T>
 struct [[gnu::packed]] Unaligned {
   T value;

@@ -1,4 +1,4 @@
-// The one decoder of UTF-8: names in messages, texts in reports, and operators on strings all read characters by it.
+// The only decoder of UTF-8, for names in messages, texts in reports, and operators on strings.
 #include "base/utf8.h"
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace relayout {
 namespace {
 
-/// The character that a first byte announces, with that byte's own bits.
+/// The length that a first byte announces, with the bits of the character in that byte.
 Utf8Character announced_by(uint8_t byte) noexcept {
   if (byte < 0x80) return {byte, 1};
   if (byte >= 0xC2 && byte < 0xE0) return {byte & 0x1FU, 2};

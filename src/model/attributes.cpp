@@ -1,4 +1,4 @@
-// Reads attributes of nodes by type, for files of every age, and resolves those that a function takes from its caller.
+// Reads attributes of nodes by type, also from files without declared types, and detects references to a function's attributes.
 #include "model/attributes.h"
 
 #include <onnx/onnx_pb.h>
@@ -17,7 +17,7 @@ namespace {
 
 using onnx::AttributeProto;
 
-/// The declared type, or for files from before it was required, the one that the filled field tells.
+/// The declared type, or for files older than that requirement, the type of the non-empty field.
 AttributeProto::AttributeType type_of(const AttributeProto& attribute) {
   if (attribute.type() != AttributeProto::UNDEFINED) return attribute.type();
   if (attribute.has_f()) return AttributeProto::FLOAT;
@@ -57,14 +57,14 @@ const AttributeProto* Attributes::look_up(std::string_view name) const {
   return lookup_ ? lookup_(name) : node_->attribute(name);
 }
 
-/// The attribute when present and of this type; nullptr when absent.
+/// The attribute, or nullptr when absent; fails when it is of a different type.
 const AttributeProto* Attributes::find(std::string_view name, int type) const {
   const AttributeProto* const attribute = look_up(name);
   if (attribute == nullptr) return nullptr;
   const auto place = [&] { return "node " + node_->label() + ": attribute " + quote(name) + " "; };
   if (!attribute->ref_attr_name().empty()) fail(ErrorKind::unsupported, place() + "takes its value from the caller of the function");
   const AttributeProto::AttributeType found = type_of(*attribute);
-  // An empty list from a file without types has no field to tell it by.
+  // An empty list in a file without types has no field that tells its type.
   const bool is_list = type == AttributeProto::FLOATS || type == AttributeProto::INTS || type == AttributeProto::STRINGS;
   if (found == type || (found == AttributeProto::UNDEFINED && is_list)) return attribute;
   fail(ErrorKind::invalid, place() + "is " + type_name(found) + ", not " + type_name(static_cast<AttributeProto::AttributeType>(type)));

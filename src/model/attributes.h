@@ -12,12 +12,13 @@
 
 namespace relayout {
 
-/// Typed reading of a node's attributes. An attribute of another type than asked for is Error{invalid} naming node and attribute;
-/// one that takes its value from the caller of the function it stands in (ref_attr_name) is Error{unsupported} when read.
+/// Typed access to a node's attributes. Reading an attribute of a different type than requested is Error{invalid} naming node and
+/// attribute.
+/// Reading one that refers to an attribute of the enclosing function (ref_attr_name) is Error{unsupported}.
 class Attributes {
  public:
   explicit Attributes(const Node& node) : node_(&node) {}
-  /// As `lookup` gives them by name: of a node in a function, as one caller sees it.
+  /// Attributes found by `lookup`: those of a node in a function, as resolved for one call.
   using Lookup = std::function<const onnx::AttributeProto*(std::string_view name)>;
   Attributes(const Node& node, Lookup lookup) : node_(&node), lookup_(std::move(lookup)) {}
   [[nodiscard]] bool has(std::string_view name) const;
@@ -30,7 +31,7 @@ class Attributes {
   [[nodiscard]] std::vector<float> reals(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
   [[nodiscard]] const onnx::TensorProto* tensor(std::string_view name) const;
-  /// Whether any attribute takes its value from the caller of the function.
+  /// Whether any attribute refers to an attribute of the enclosing function.
   [[nodiscard]] bool has_reference() const;
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
 

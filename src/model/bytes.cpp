@@ -1,4 +1,4 @@
-// Payload bytes in memory, or as a range of a file that is read when needed.
+// Payload bytes in memory, or as a range of a file that is read on demand.
 #include "model/bytes.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Bytes Bytes::owned(std::string_view text) {
 }
 
 Bytes Bytes::owned(std::vector<std::byte> data) {
-  constexpr std::size_t kFew = 256;  // are copied: a block less for each of many small tensors
+  constexpr std::size_t kFew = 256;  // bytes up to which data is copied: one block less for each of many small tensors
   if (data.size() <= kFew) return copied(data);
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(data));
   return {std::shared_ptr<const void>(owner, owner->data()), owner->size()};
@@ -42,7 +42,7 @@ Bytes Bytes::held(const std::shared_ptr<const void>& holder, std::string_view he
 }
 
 Bytes Bytes::copied(std::span<const std::byte> data) {
-  const auto block = std::make_shared_for_overwrite<std::byte[]>(data.size());  // one block with the count of its holders
+  const auto block = std::make_shared_for_overwrite<std::byte[]>(data.size());  // one block for bytes and reference count
   std::ranges::copy(data, block.get());
   return {std::shared_ptr<const void>(block, block.get()), data.size()};
 }

@@ -1,4 +1,4 @@
-// Checks a model before any pass looks at it: versions, imports, functions, nodes and tensors.
+// Checks a model before any pass runs: versions, imports, functions, nodes and tensors.
 #include "model/check.h"
 
 #include <onnx/onnx_pb.h>
@@ -78,7 +78,7 @@ void check_identity(const Graph& function, const Functions& functions) {
   }
 }
 
-/// The functions that a function calls, by their places in the model.
+/// Indices in the model of the functions that a function calls.
 std::vector<std::size_t> calls_of(const Graph& function, const Functions& functions,
                                   const std::unordered_map<const Graph*, std::size_t>& places) {
   std::set<std::size_t> calls;
@@ -130,7 +130,7 @@ void check_attribute_names(const Node& node) {
   }
 }
 
-/// The nodes of a graph or function, with all nested graphs.
+/// Checks the nodes of a graph or function, nested graphs included.
 class NodeCheck {
  public:
   NodeCheck(const Imports& imports, std::string place)
@@ -152,7 +152,7 @@ class NodeCheck {
   }
 
  private:
-  /// Operators of a domain that is not imported have no meaning. A foreign domain is only remarked on: such nodes pass through anyway.
+  /// Operators of a domain that is not imported have no meaning. A foreign domain only causes a remark, as its nodes are left unchanged.
   void check_domain(const Node& node) {
     if (node.domain().empty()) {
       if (default_domain_) return;
@@ -172,7 +172,7 @@ class NodeCheck {
 void check(const Model& model, const LoadOptions& options) {
   check_ir_version(model);
   Imports imports = check_imports(model.message().opset_import(), "");
-  // Before IR 3 there were no imports; the default domain was at version 1.
+  // Models before IR 3 have no imports; their default domain has version 1.
   if (imports.empty() && model.ir_version() < 3) imports.emplace("", 1);
   if (imports.empty()) invalid("no opset import");
   check_reviewed(imports, "", options);

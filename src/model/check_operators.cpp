@@ -1,4 +1,4 @@
-// Checks nodes of the operators that passes read: numbers of operands, attributes, ranks of weights.
+// Checks nodes of the operators that passes rewrite: numbers of operands, attributes, ranks of weights.
 
 #include <onnx/onnx_pb.h>
 
@@ -23,7 +23,7 @@
 namespace relayout {
 namespace {
 
-/// Attributes that this tool reads, by their form, which is one in all operators that have them.
+/// Attributes that this tool reads, by type; an attribute's type is the same in all its operators.
 constexpr auto kIntegers =
     std::to_array<std::string_view>({"axis", "broadcast", "group", "is_test", "spatial", "training_mode", "transA", "transB"});
 constexpr auto kReals = std::to_array<std::string_view>({"alpha", "beta", "epsilon", "momentum"});
@@ -31,7 +31,7 @@ constexpr auto kTexts = std::to_array<std::string_view>({"auto_pad"});
 constexpr auto kLists = std::to_array<std::string_view>(
     {"consumed_inputs", "dilations", "kernel_shape", "output_padding", "output_shape", "pads", "perm", "strides"});
 
-/// Operand counts over all opsets; of a convolution, which operands are its weight and, where its type is known, its bias.
+/// Operand counts over all opsets. For a convolution also the indices of its weight and, where its type is known, its bias.
 struct Operator {
   std::string_view name;
   std::size_t least_inputs, most_inputs, most_outputs;
@@ -51,7 +51,7 @@ constexpr auto kOperators = std::to_array<Operator>({{"Add", 2, 2, 1},
                                                      {"Sub", 2, 2, 1},
                                                      {"Transpose", 1, 1, 1}});
 
-/// The largest rank of a convolution weight that any runtime is built for.
+/// The largest rank of a convolution weight that any runtime supports.
 constexpr std::size_t kLargestRank = 12;
 
 [[noreturn]] void invalid(const Node& node, const std::string& what) {
@@ -91,7 +91,7 @@ struct Stored {
   std::span<const int64_t> dims;
 };
 
-/// Of an initializer or a Constant's tensor; nothing for a value that is computed.
+/// Type and dims of an initializer or a Constant's tensor; nothing for a computed value.
 std::optional<Stored> stored(const Value* value) {
   if (value == nullptr) return std::nullopt;
   if (const Initializer* initializer = value->initializer(); initializer != nullptr && initializer->data) {
@@ -118,7 +118,7 @@ void check_vector(const Node& node, std::string_view role, const Stored& vector,
   }
 }
 
-/// The spatial attributes against the weight's kernel dims.
+/// Checks the spatial attributes against the weight's kernel dims.
 void check_kernel(const Node& node, const Attributes& attributes, const Stored& weight) {
   const std::size_t spatial = weight.dims.size() - 2;
   const Dims kernel = attributes.integers("kernel_shape");
@@ -135,15 +135,15 @@ void check_kernel(const Node& node, const Attributes& attributes, const Stored& 
   if (!pads.empty() && pads.size() != 2 * spatial) invalid(node, "pads " + to_string(pads) + " for " + describe("weight", weight));
 }
 
-/// Channels of all groups; the dims of an empty tensor may be anything.
+/// Channels of all groups; an empty tensor may have any dims.
 int64_t of_all_groups(const Node& node, int64_t channels, int64_t group) {
   const std::optional<int64_t> product = checked_mul(channels, group);
   if (!product) invalid(node, std::to_string(channels) + " channels in each of " + std::to_string(group) + " groups");
   return *product;
 }
 
-/// Dim 1 of a value, as far as it follows from the weight of the convolution that makes it. Declared shapes are not trusted, but for
-/// those of the model's inputs, which are its contract.
+/// Dim 1 of a value, if the weight of the convolution that produces it determines it. Declared shapes are not trusted, except for those of
+/// the model's inputs, which are its contract.
 std::optional<int64_t> channels_of(const Value* value) {
   if (value == nullptr) return std::nullopt;
   if (value->is_input() && value->graph().outer() == nullptr && !value->graph().is_function()) {
@@ -169,7 +169,7 @@ void check_convolution(const Node& node, const Operator& known) {
   if (weight->dims.size() < 3 || weight->dims.size() > kLargestRank) {
     invalid(node, describe("weight", *weight) + " has rank " + std::to_string(weight->dims.size()));
   }
-  // ConvTranspose has [I, O/group, k…], the others [O, I/group, k…]: dim 0 is what the groups divide.
+  // ConvTranspose has [I, O/group, k…], the others [O, I/group, k…]: the groups divide dim 0.
   if (weight->dims[0] % group != 0) invalid(node, "group " + std::to_string(group) + " does not divide " + describe("weight", *weight));
   const int64_t channels_read = transposed ? weight->dims[0] : of_all_groups(node, weight->dims[1], group);
   if (const std::optional<int64_t> channels = channels_of(node.input(0)); channels && *channels != channels_read) {
@@ -199,7 +199,7 @@ void check_batch_normalization(const Node& node) {
     if (!length) invalid(node, describe(kRoles[i], *parameters[i]) + " is not a vector");
     check_vector(node, kRoles[i], *parameters[i], *length);
   }
-  // From opset 15 on the statistics may have another type than scale and bias; each pair has one.
+  // From opset 15 on the statistics may have a different type than scale and bias; each pair has one type.
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
     if (parameters[i] && parameters[i + 1] && parameters[i]->type != parameters[i + 1]->type) {
       invalid(node, describe(kRoles[i], *parameters[i]) + " and " + describe(kRoles[i + 1], *parameters[i + 1]) + " differ in type");
@@ -215,7 +215,7 @@ void check_operator(const Node& node) {
   if (known == kOperators.end()) return;
   check_operands(node, *known);
   const Attributes attributes(node);
-  if (attributes.has_reference()) return;  // known only where the function is called
+  if (attributes.has_reference()) return;  // known only for each call of the function
   check_attributes(node);
   if (known->weight > 0) check_convolution(node, *known);
   if (node.op_type() == "BatchNormalization") check_batch_normalization(node);

@@ -24,7 +24,7 @@ namespace {
 using onnx::SparseTensorProto;
 using onnx::TensorProto;
 
-/// Contents are looked at, not kept; strings only counted.
+/// Checks sizes without keeping contents; strings are only counted.
 void check_tensor(const Model& model, const TensorProto& tensor) {
   if (tensor.data_type() == TensorProto::STRING) {
     (void)load_tensor(model, tensor);
@@ -59,7 +59,7 @@ class SparseCheck {
   [[nodiscard]] std::string name() const { return "sparse tensor " + quote(tensor_.values().name()) + ": "; }
   [[noreturn]] void invalid(const std::string& what) const { fail(ErrorKind::invalid, name() + what); }
 
-  /// Linear positions, or one row of coordinates per value (SparseTensorProto.indices).
+  /// Checks linear positions, or one row of coordinates per value (SparseTensorProto.indices).
   void check_indices() {
     const TensorProto& indices = tensor_.indices();
     const int64_t count = tensor_.values().dims(0);

@@ -1,4 +1,4 @@
-// Says what a file is that is no ONNX model: an archive, a pointer of Git LFS, another framework's format.
+// Error messages for files that are not ONNX models: archives, Git LFS pointers, formats of other frameworks, damaged files.
 #include "model/diagnose.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -22,7 +22,7 @@ namespace {
 
 using google::protobuf::Message;
 
-/// A message of the type that a length-delimited field of such a message holds; null for strings and unknown fields.
+/// An empty message of the type of a length-delimited field of `kind`; null for strings and unknown fields.
 std::unique_ptr<Message> message_of(wire::Kind kind, uint32_t field) {
   const Message* parent = nullptr;
   switch (kind) {
@@ -86,7 +86,7 @@ bool begins_like_a_model(const File& file) {
 }
 
 void refuse_malformed(const ModelOrigin& origin) {
-  // Messages are recorded from the inside out, so the first hit is the innermost.
+  // Messages are recorded from the inside out, so that the first hit is the innermost.
   for (const wire::Message& message : origin.walk.messages) {
     for (const wire::Item& item : origin.walk.items_of(message)) {
       const std::unique_ptr<Message> inner = item.type == wire::WireType::bytes ? message_of(message.kind, item.field) : nullptr;

@@ -8,16 +8,16 @@
 
 namespace relayout {
 
-/// The first 512 bytes, or fewer where the file ends.
+/// The first 512 bytes, or the whole file if it is shorter.
 [[nodiscard]] std::string first_bytes(const File& file);
-/// Whether there are no other control characters than those of plain text.
+/// Whether there are no control characters except those of plain text.
 [[nodiscard]] bool is_text(std::string_view bytes);
-/// Throws Error{invalid} when the file is recognised as something else than an ONNX model: empty, an archive, a Git LFS pointer,
-/// another model format, text.
+/// Throws Error{invalid} when the file is recognised as anything but an ONNX model: empty, an archive, a Git LFS pointer, a different model
+/// format, text.
 void refuse_foreign(const File& file);
-/// Whether the first field is the one that ONNX writers begin with, so that what is wrong later is damage.
+/// Whether the first field is the one that ONNX writers begin with, so that a later fault is damage.
 [[nodiscard]] bool begins_like_a_model(const File& file);
-/// Throws Error{invalid} for a file that the walk got through but protobuf does not parse, naming the innermost field that is wrong.
+/// Throws Error{invalid} for a file that the walk accepted but protobuf does not parse, naming the innermost faulty field.
 [[noreturn]] void refuse_malformed(const ModelOrigin& origin);
 
 }  // namespace relayout

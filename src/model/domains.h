@@ -6,7 +6,7 @@ namespace relayout {
 
 inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
-/// The domain of ONNX's own operators has two names, of which the empty one is used here.
+/// The default domain of ONNX has two names; this returns the empty one for both.
 [[nodiscard]] constexpr std::string_view canonical_domain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }

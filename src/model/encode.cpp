@@ -1,4 +1,4 @@
-// Encodes the parts of messages that are written anew.
+// Encodes the parts of messages that saving does not copy from the file.
 #include "model/encode.h"
 
 #include <google/protobuf/descriptor.h>

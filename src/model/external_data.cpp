@@ -1,4 +1,4 @@
-// Finds the payload of a tensor that lies in a data file, and keeps every location inside the model's folder.
+// Finds the payload of a tensor in a data file, and refuses locations outside of the model's folder.
 
 #include <onnx/onnx_pb.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The entries of external_data that say where the payload is; `checksum` and unknown ones are carried, not read.
+/// The entries of external_data that locate the payload; `checksum` and unknown entries are preserved but not read.
 struct Location {
   std::string path;
   int64_t offset = 0;
@@ -71,7 +71,7 @@ bool is_inside(const fs::path& path, const fs::path& directory) {
 bool stays_with_model(const fs::path& path, const ModelOrigin& origin) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
-  if (error) return true;  // opening it will say what is wrong
+  if (error) return true;  // opening it will report the error
   const fs::path folder = fs::canonical(origin.directory, error);
   if (!error && is_inside(real, folder)) return true;
   if (origin.source->path().empty()) return false;

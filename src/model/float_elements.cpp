@@ -1,4 +1,4 @@
-// Elements of floating-point tensors as files store them: what their type can hold, the largest of them, their products with a factor.
+// Elements of floating-point tensors as stored in files: range of their type, largest magnitude, products with a factor.
 #include "model/float_elements.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace relayout {
 namespace {
 
-/// By the bits: the order of magnitudes is that of the bits without sign, and `infinity` is where the non-finite ones begin.
-/// Signed comparison has vector instructions everywhere; without the sign bit the order is the same.
+/// Compares bits: magnitudes are ordered as their bits without the sign, and non-finite values begin at `infinity`. Signed comparison has
+/// vector instructions on all targets and gives the same order without the sign bit.
 template <class Signed, class Bits>
 [[gnu::always_inline]] inline Bits largest_bits(const Unaligned<Bits>* elements, std::size_t count, Bits infinity) {
   Signed largest = 0;
@@ -44,7 +44,7 @@ RELAYOUT_VECTORIZE uint16_t largest_of_16_bits(const Unaligned<uint16_t>* elemen
   return largest_bits<int16_t>(elements, count, infinity);
 }
 
-/// The loop of most weights. `in` may be `out`: each element is read before it is written.
+/// The loop for most weights. `in` may be `out`: each element is read before it is written.
 RELAYOUT_VECTORIZE void multiply_singles(const Unaligned<float>* in, Unaligned<float>* out, int64_t count, double factor) {
   RELAYOUT_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) out[i].value = static_cast<float>(static_cast<double>(in[i].value) * factor);

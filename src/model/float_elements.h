@@ -11,7 +11,8 @@
 
 namespace relayout {
 
-/// The floating-point types that factors can be applied to, as files store their elements: to double exactly, and back with one rounding.
+/// Elements of the floating-point types to which factors can be applied, as stored in files: exact conversion to double, and conversion
+/// from double with one rounding.
 struct Single {
   using Bits = float;
   static double load(float value) { return static_cast<double>(value); }
@@ -52,23 +53,23 @@ auto with_format(DataType type, const F& f) {
 
 /// Whether factors can be applied to elements of this type: f32, f64, f16, bf16.
 [[nodiscard]] bool is_scalable(DataType type) noexcept;
-/// `value` rounded once to a scalable type, widened again; beyond the range: infinite.
+/// `value` rounded once to a scalable type and widened to double; infinite beyond the range of the type.
 [[nodiscard]] double rounded(DataType type, double value) noexcept;
 /// Smallest normal number of a scalable type.
 [[nodiscard]] double smallest_normal(DataType type) noexcept;
-/// The largest finite |element| among `bytes` of elements as a file stores them; 0 when there is none.
+/// The largest finite |element| among elements stored as in a file; 0 when there is none.
 [[nodiscard]] double largest_magnitude(DataType type, std::span<const std::byte> bytes);
-/// The largest finite |w| and |w · factor| among weights that make one output channel. Exact products are meant: what their type makes
-/// of them is asked here.
+/// The largest finite |w| and |w · factor| among the weights of one output channel. Products are exact; the functions tell the effect of
+/// rounding them to a type.
 struct ChannelRange {
   double magnitude = 0, product = 0;
-  bool has_factor = false;  ///< one that is not zero
+  bool has_factor = false;  ///< a factor is not zero
 
   void note(double found, double factor);
   void note(const ChannelRange& other);
   /// Whether a finite weight becomes infinite.
   [[nodiscard]] bool overflows(DataType type) const noexcept;
-  /// Whether the largest weight was normal, and subnormal weights or zeros are left by factors that are not zero.
+  /// Whether the largest weight is normal but non-zero factors leave only subnormal weights or zeros.
   [[nodiscard]] bool vanishes(DataType type) const noexcept;
 };
 

@@ -1,4 +1,4 @@
-// Formats that people take for ONNX, known by how their files begin: archives, pictures, models of other frameworks.
+// Formats that users mistake for ONNX, recognised by their first bytes: archives, pictures, models of other frameworks.
 #include "model/foreign.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Signature {
   Foreign format;
 };
 
-/// The first that fits counts.
+/// The first match counts.
 constexpr auto kSignatures = std::to_array<Signature>({
     {0, "version https://git-lfs.github.com/spec/"sv, {"a git-lfs pointer, not the model itself", "fetch the model with: git lfs pull"}},
     {0, "PK\x03\x04"sv, {"a zip archive, not an ONNX model", kToUnpack}},
@@ -69,19 +69,19 @@ constexpr auto kSignatures = std::to_array<Signature>({
     {0, "<html"sv, {"an HTML page, not an ONNX model", kPage}},
 });
 
-/// Reads protobuf's wire format from the beginning of a file, as far as it goes.
+/// Reads protobuf's wire format from the first bytes of a file.
 class Prefix {
  public:
   explicit Prefix(std::string_view bytes) : rest_(bytes) {}
 
-  /// Takes this byte; false where another one comes, or none.
+  /// Consumes this byte; false if the next byte is a different one or there is none.
   bool take(char byte) {
     if (rest_.empty() || rest_.front() != byte) return false;
     rest_.remove_prefix(1);
     return true;
   }
   [[nodiscard]] bool is_next(char byte) const { return !rest_.empty() && rest_.front() == byte; }
-  /// A number of at most four bytes; nothing where none comes.
+  /// A varint of at most four bytes; nothing if there is none.
   std::optional<uint32_t> number() {
     uint32_t value = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(rest_.size(), 4); ++i) {
@@ -93,7 +93,7 @@ class Prefix {
     }
     return std::nullopt;
   }
-  /// A field of text with this tag that ends within the prefix; nothing where another comes.
+  /// A text field with this tag that ends within the prefix; nothing if the next field is a different one.
   std::optional<std::string_view> text(char tag) {
     if (!take(tag)) return std::nullopt;
     const auto length = number();
@@ -107,7 +107,8 @@ class Prefix {
   std::string_view rest_;
 };
 
-/// Version (field 1), then a message (field 2) that itself begins with a message (field 1), in front of whose first byte this stops.
+/// Skips a version (field 1), the header of a message (field 2), and that of a message in it (field 1): the position is at the first byte
+/// of the inner message.
 std::optional<Prefix> behind_version(std::string_view bytes) {
   Prefix prefix(bytes);
   const bool fits = prefix.take(8) && prefix.number() && prefix.take(0x12) && prefix.number() && prefix.take(0x0A) && prefix.number();

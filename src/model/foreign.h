@@ -5,13 +5,13 @@
 
 namespace relayout {
 
-/// A format that people take for ONNX.
+/// A format that users mistake for ONNX.
 struct Foreign {
   std::string_view what;  ///< "a TensorFlow SavedModel, not an ONNX model"
-  std::string_view hint;  ///< what to do instead; may be empty
+  std::string_view hint;  ///< suggested action; may be empty
 };
 
-/// By how a file begins; nothing where that is no known format.
+/// The format of a file by its first bytes; nothing when it is not a known one.
 [[nodiscard]] std::optional<Foreign> foreign_format(std::string_view first_bytes) noexcept;
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Writes the nodes of a function as they read in place of one call.
+// Inlines the nodes of a function at one call.
 #include "model/function_body.h"
 
 #include <google/protobuf/unknown_field_set.h>
@@ -13,7 +13,7 @@
 namespace relayout {
 namespace {
 
-/// Saving copies what a record says from the file; a copy of a node is not what stands there.
+/// Removes the marker of the walk's record: saving would copy the recorded bytes of the file instead of this changed copy.
 void forget_record(google::protobuf::Message& message) {
   auto& unknown = *message.GetReflection()->MutableUnknownFields(&message);
   if (!unknown.empty()) unknown.DeleteByNumber(wire::kMarkerField);
@@ -100,7 +100,7 @@ void FunctionBody::rename(onnx::NodeProto& node) {
   }
 }
 
-/// Names within a function's nested graphs are unique in the function: they may share one table with it.
+/// Names in a function's nested graphs are unique in the function, so that one table serves all.
 void FunctionBody::rename(onnx::GraphProto& graph) {
   const auto each = [&](auto& entries) {
     for (auto& entry : entries) entry.set_name(name_of(entry.name()));

@@ -14,18 +14,18 @@ namespace relayout {
 
 class Model;
 
-/// The nodes of a function as they read in place of one call of it (ONNX IR specification, "Functions"): values of the function under
-/// names of their own, attribute references replaced by what the call gives, by the function's default, or by nothing.
+/// The nodes of a function inlined at one call (ONNX IR specification, "Functions"). Values of the function get unique names. An attribute
+/// reference is replaced by the attribute of the call or the function's default, or is removed.
 class FunctionBody {
  public:
   FunctionBody(Model& model, const onnx::NodeProto& call, const onnx::FunctionProto& function, std::string prefix)
       : model_(model), call_(call), function_(function), prefix_(std::move(prefix)) {}
 
-  /// The name that stands for a value of the function; "": none.
+  /// Sets the name in the caller for a value of the function; "": absent.
   void bind(const std::string& inner, const std::string& outer) { names_[inner] = outer; }
-  /// The name that stands for a value of the function; one that was not bound gets a unique one.
+  /// The name in the caller for a value of the function. An unbound value gets a unique name.
   [[nodiscard]] const std::string& name_of(const std::string& inner);
-  /// A node of the function. Payloads that lie in the model's file stay there.
+  /// The inlined form of a node of the function. Payloads in the model's file stay there.
   [[nodiscard]] onnx::NodeProto node(const onnx::NodeProto& inner);
 
  private:

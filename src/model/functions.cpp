@@ -1,4 +1,4 @@
-// Which node calls which function of its model.
+// Finds the model-local function that a node calls.
 #include "model/functions.h"
 
 #include <onnx/onnx_pb.h>

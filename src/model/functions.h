@@ -17,13 +17,13 @@ namespace relayout {
 /// Whether a node names this function: by domain, name and overload.
 [[nodiscard]] bool calls(const Node& node, const onnx::FunctionProto& function);
 
-/// The functions of a model by what calls name: domain, name and overload. Valid as long as none of them is erased.
+/// The functions of a model by domain, name and overload. Valid as long as no function is erased.
 class Functions {
  public:
   explicit Functions(const Model& model);
   /// The function that a node calls, or nullptr.
   [[nodiscard]] const Graph* called_by(const Node& node) const;
-  /// The first function that has domain, name and overload of this one, or nullptr.
+  /// The first function with the domain, name and overload of this one, or nullptr.
   [[nodiscard]] const Graph* like(const onnx::FunctionProto& function) const;
 
  private:

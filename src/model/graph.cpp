@@ -1,4 +1,4 @@
-// The index over a graph: reading it, and the changes that keep index and messages in step.
+// The index over a graph: accessors, and mutators that keep index and messages consistent.
 #include "relayout/graph.h"
 
 #include <onnx/onnx_pb.h>
@@ -49,7 +49,7 @@ void set_shape(onnx::TensorShapeProto& shape, std::span<const int64_t> dims) {
 // Value
 
 bool Value::is_overridable() const noexcept {
-  // Inputs of nested graphs are given by their node, whatever the initializer says.
+  // The node of a nested graph gives its inputs, whether or not these have initializers.
   return initializer_ != nullptr && is_input_ && (graph_->outer() != nullptr || graph_->model().ir_version() >= 4);
 }
 
@@ -121,7 +121,7 @@ int64_t Node::opset() const noexcept {
   return graph_->opset(domain());
 }
 
-// Graph: reading
+// Graph: accessors
 
 Graph::~Graph() = default;
 
@@ -471,7 +471,7 @@ void Graph::rename(Value& value, const std::string& name) {
     index_->modified_entries.insert(&entry);
     touch(nullptr);
   }
-  // The entry of an output goes with it, one of value_info stays behind.
+  // The entry of an output keeps describing the value; an entry of value_info does not.
   const onnx::ValueInfoProto* const declared =
       value.is_input_ || (value.info_ != nullptr && value.info_->name() == name) ? value.info_ : nullptr;
   if (declared != nullptr && !value.is_input_) value.info_ = nullptr;

@@ -1,5 +1,5 @@
-// Building a Graph from its message: definitions, uses, order, scopes. Dangling inputs, duplicate definitions, cycles and
-// names out of scope are found here.
+// Builds a Graph from its message: definitions, uses, order, scopes. Detects dangling inputs, duplicate definitions, cycles and names out
+// of scope.
 
 #include <onnx/onnx_pb.h>
 
@@ -36,7 +36,7 @@ namespace {
   fail(ErrorKind::invalid, what);
 }
 
-/// The beginning of messages about a graph.
+/// Prefix of error messages about a graph.
 std::string place_of(const Graph& graph) {
   if (graph.is_function()) return "function " + quote(graph.function()->name()) + ": ";
   if (graph.owner() != nullptr) return "graph in node " + graph.owner()->label() + ": ";
@@ -48,7 +48,7 @@ std::string source_of(const Value& value) {
   return value.is_input() ? "an input" : "an initializer";
 }
 
-/// Whether no value can be of both types.
+/// Whether no value can have both types.
 bool contradict(const onnx::ValueInfoProto& a, const onnx::ValueInfoProto& b) {
   if (a.type().value_case() != b.type().value_case()) return a.has_type() && b.has_type();
   const auto& tensor_a = a.type().tensor_type();
@@ -61,16 +61,16 @@ bool contradict(const onnx::ValueInfoProto& a, const onnx::ValueInfoProto& b) {
   });
 }
 
-/// Whether type, dims, name and raw data say all that is asked of it.
+/// Whether type, dims, name and raw data are all that the index needs: no typed fields, external data or strings.
 bool is_plain(const onnx::TensorProto& tensor) {
   const bool is_typed = tensor.float_data_size() > 0 || tensor.double_data_size() > 0 || tensor.int32_data_size() > 0 ||
                         tensor.int64_data_size() > 0 || tensor.uint64_data_size() > 0 || tensor.string_data_size() > 0;
   return !is_typed && !is_external(tensor) && tensor.data_type() != onnx::TensorProto::STRING;
 }
 
-/// A small payload stays among the bytes of its message.
+/// Lets a small payload refer to the bytes of its message.
 void share_bytes(TensorData& data, const ModelOrigin& origin, std::size_t number) {
-  constexpr std::size_t kLongest = 4096;  // to look through
+  constexpr std::size_t kLongest = 4096;  // message to search
   const std::span<const std::byte> own = data.source().memory();
   const std::string_view bytes = origin.bytes_of_initializer(number);
   if (own.empty() || bytes.size() > kLongest) return;
@@ -79,7 +79,8 @@ void share_bytes(TensorData& data, const ModelOrigin& origin, std::size_t number
   data = TensorData(data.type(), data.dims(), Bytes::held(origin.initializer_bytes, bytes.substr(at, own.size())));
 }
 
-/// Calls `visit` for each node of the main graph, in the order of the file: whether it is recorded, and its bytes, none of a recorded one.
+/// Calls `visit` for each node of the main graph, in the order of the file, with whether it is recorded, and with its bytes (empty for a
+/// recorded node).
 template <class Visit>
 void for_each_main_node(const wire::Walk& walk, const Visit& visit) {
   std::size_t begin = 0;
@@ -89,14 +90,14 @@ void for_each_main_node(const wire::Walk& walk, const Visit& visit) {
   }
 }
 
-/// The messages of the main graph's nodes. Most nodes agree in all but their name and operands with one before them, and share its message.
+/// The messages of the main graph's nodes. Most nodes differ from an earlier one only in name and operands, and share its message.
 class MessagesOfMain {
  public:
   MessagesOfMain(onnx::GraphProto& graph, const ModelOrigin& origin) : graph_(&graph), origin_(&origin) {}
 
-  /// Of the next node that is recorded.
+  /// Message of the next recorded node.
   onnx::NodeProto& next_recorded() { return *graph_->mutable_node(next_++); }
-  /// Of all nodes with these bytes.
+  /// Shared message of all nodes with these bytes.
   onnx::NodeProto& of(std::string_view bytes) {
     onnx::NodeProto*& message = known_[std::string(bytes)];
     if (message == nullptr) {
@@ -121,23 +122,23 @@ class Graph::Builder {
 
   void build(onnx::GraphProto& message);
   void build(onnx::FunctionProto& message);
-  /// One more node of a graph that is there: insert_before.
+  /// Adds a node to an existing graph (insert_before()).
   Node& insert(std::list<Node>::iterator position, onnx::NodeProto& message);
 
  private:
-  /// The execution order of a graph's nodes, over their inputs and what graphs nested in them read of this one. Positions are Node::order_.
+  /// The execution order of a graph's nodes, by their inputs and the values that their nested graphs capture. Positions are Node::order_.
   class NodeOrder {
    public:
     explicit NodeOrder(Graph& graph) : graph_(graph) {}
-    /// Remembers what the nested graph, and those in it, read of this graph.
+    /// Records the values of this graph that the nested graph, and those in it, capture.
     void note_captures(Graph& nested);
-    /// Numbers the nodes as they stand; whether each stands behind all that it depends on.
+    /// Numbers the nodes in their present order. Returns whether each is after all its producers.
     [[nodiscard]] bool is_kept();
-    /// Depth first from the nodes in file order, so that what is in order already stays so. Throws Error{invalid} for cycles.
+    /// Sorts depth first, starting from nodes in file order, so that ordered parts keep their order. Throws Error{invalid} for cycles.
     void sort();
 
    private:
-    /// A value of this graph that a nested graph reads, and the node of this graph that holds the nested one.
+    /// A value of this graph that a nested graph captures, and the node of this graph with the nested graph.
     struct Capture {
       Node* reader;
       Value* value;
@@ -148,10 +149,10 @@ class Graph::Builder {
 
     Graph& graph_;
     std::vector<Capture> captures_;
-    std::vector<std::size_t> first_, next_;  ///< by order: first capture; next edge
+    std::vector<std::size_t> first_, next_;  ///< by order of nodes: first capture; next edge
   };
 
-  /// The value of this name in this graph, and whether it was made by this call.
+  /// The value of this name in this graph, and whether this call created it.
   std::pair<Value*, bool> find_or_make(std::string_view name);
   Value& define(std::string_view name, std::string_view what, Node* node = nullptr);
   [[noreturn]] void report_second(const Value& first, std::string_view what, const Node* node = nullptr) const;
@@ -177,7 +178,7 @@ class Graph::Builder {
   Graph& graph_;
   Index& index_;
   NodeOrder order_;
-  std::unordered_map<const Value*, const onnx::ValueInfoProto*> first_entries_;  ///< of outputs
+  std::unordered_map<const Value*, const onnx::ValueInfoProto*> first_entries_;  ///< first entries of outputs
 };
 
 Graph::Graph(Model& model, onnx::GraphProto& message, Graph* outer, Node* owner)
@@ -237,7 +238,7 @@ std::pair<Value*, bool> Graph::Builder::find_or_make(std::string_view name) {
 Value& Graph::Builder::define(std::string_view name, std::string_view what, Node* node) {
   const auto [value, is_new] = find_or_make(name);
   if (is_new) return *value;
-  if (node != nullptr) node->outputs_.push_back(value);  // a node without a name is called by its first output
+  if (node != nullptr) node->outputs_.push_back(value);  // a node without a name is identified by its first output
   report_second(*value, what, node);
 }
 
@@ -268,7 +269,7 @@ void Graph::Builder::add_initializers(onnx::GraphProto& message) {
   }
 }
 
-/// Most are raw data with type, dims and name: the index says all of that, and no message is kept.
+/// Most initializers are raw data with type, dims and name. The index holds all of these, and no message is kept.
 void Graph::Builder::add_main_initializers(onnx::GraphProto& message, const ModelOrigin& origin) {
   onnx::TensorProto tensor;
   for (std::size_t i = 0; i < origin.walk.initializer_ends.size(); ++i) {
@@ -321,7 +322,7 @@ void Graph::Builder::add_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProt
   }
 }
 
-/// Inputs are found when all outputs are known; until then the walk's bytes have their names.
+/// Inputs are resolved when all outputs are known; until then their names are in the walk's bytes.
 void Graph::Builder::add_main_nodes(onnx::GraphProto& message, const ModelOrigin& origin) {
   MessagesOfMain messages(message, origin);
   PlainNode plain;
@@ -409,7 +410,7 @@ void Graph::Builder::add_output(const std::string& name, const onnx::ValueInfoPr
   } else {
     ++value->nested_readers_;
   }
-  // A graph may hand the same value over several times, of a function ONNX's checker does not allow it.
+  // A graph may have the same value as several outputs; for a function, ONNX's checker does not allow that.
   const auto [listed, is_first] = first_entries_.emplace(value, info);
   if (!is_first && graph_.is_function()) refuse(place_of(graph_) + "output " + quote(name) + " is there twice");
   if (!is_first && graph_.outer_ == nullptr && contradict(*listed->second, *info)) {
@@ -423,7 +424,7 @@ void Graph::Builder::add_infos(const google::protobuf::RepeatedPtrField<onnx::Va
     Value* const known = index_.by_name.find(info.name());
     if (known == nullptr) continue;
     const bool is_again = std::exchange(known->is_in_value_info_, true);
-    // Of several entries the last one counts, as in ONNX Runtime.
+    // The last of several entries counts, as in ONNX Runtime.
     if (known->info_ == nullptr || (is_again && !known->is_input_ && !known->is_own_output_)) known->info_ = &info;
   }
 }
@@ -481,8 +482,8 @@ void Graph::Builder::NodeOrder::begin_edges() {
   next_.assign(count, 0);
 }
 
-/// Whether `node` has another edge, of its inputs and then of the values that its nested graphs read; `source` is the node of this graph at
-/// its end, or nullptr when it is none.
+/// Advances to the next edge of `node`: first its inputs, then the values that its nested graphs capture. Returns false after the last.
+/// `source` is the producer in this graph, or nullptr when there is none.
 bool Graph::Builder::NodeOrder::next_edge(const Node& node, Node*& source) {
   const auto order = as_size(node.order_);
   const std::size_t edge = next_[order]++;
@@ -552,7 +553,7 @@ void Graph::Builder::check_scope(const Graph& nested, const Value& value) const 
     const Value* const found = graph->index_->by_name.find(value.name_);
     if (found == nullptr) continue;
     const Node* const producer = found->producer_;
-    if (producer != nullptr && producer->order_ >= holder->order_) continue;  // not visible there: made later, or by the holder itself
+    if (producer != nullptr && producer->order_ >= holder->order_) continue;  // not visible there: produced later, or by the holder itself
     fail(ErrorKind::invalid,
          "graph in node " + nested.owner_->label() + ": " + quote(value.name_) + ", " + source_of(value) +
              ", hides a value of the same name outside, " + source_of(*found) + "; ONNX wants names that differ",

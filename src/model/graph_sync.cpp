@@ -1,4 +1,4 @@
-// Keeping a Graph's messages in step with its index, and proving that they are.
+// Updates a Graph's messages from its index, and validates that they are consistent.
 
 #include <onnx/onnx_pb.h>
 
@@ -20,8 +20,8 @@
 namespace relayout {
 namespace {
 
-/// Makes `field` hold exactly `wanted`, in this order. Messages are moved by pointer, so that pointers to them stay right.
-/// Messages without an owner afterwards are in `loose`; messages on an arena belong to the arena.
+/// Makes `field` hold exactly `wanted`, in this order. Messages are moved by pointer, so that pointers to them stay valid. Messages removed
+/// from `field` are moved to `loose`; the arena owns messages on an arena.
 template <class Message>
 void rebuild(google::protobuf::RepeatedPtrField<Message>& field, const std::vector<Message*>& wanted,
              std::vector<std::unique_ptr<Message>>& loose) {

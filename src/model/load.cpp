@@ -26,7 +26,7 @@
 namespace relayout {
 namespace {
 
-/// Runs `build` with the file's name in front of any error that does not begin with it.
+/// Runs `build`, and prefixes errors with the file's name unless they begin with it.
 template <class Build>
 std::unique_ptr<Model> named(const std::string& name, const Build& build) {
   const std::string prefix = escape(name) + ": ";
@@ -45,7 +45,7 @@ std::shared_ptr<const File> binary_form(const std::shared_ptr<const File>& file,
   return File::from_bytes(text_format::to_binary(text_format::read_whole(*file), format), file->name());
 }
 
-/// Parses on the model's arena. Protobuf's own limit of 100 messages allows 33 levels of subgraphs; ours is counted in those.
+/// Parses on the model's arena. Protobuf's default limit of 100 messages allows 33 levels of subgraphs; our limit counts such levels.
 onnx::ModelProto* parse(const std::string& skeleton, google::protobuf::Arena& arena) {
   auto* const message = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(skeleton.data()), static_cast<int>(skeleton.size()));
@@ -54,7 +54,7 @@ onnx::ModelProto* parse(const std::string& skeleton, google::protobuf::Arena& ar
   return parsed ? message : nullptr;
 }
 
-/// Walks and parses. What fails is named by its place, or by what the file is instead of an ONNX model.
+/// Walks and parses. Errors name the place, or the format of a file that is not an ONNX model.
 onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& arena) {
   try {
     origin.walk = wire::walk(*origin.file);
@@ -67,13 +67,13 @@ onnx::ModelProto* read_messages(ModelOrigin& origin, google::protobuf::Arena& ar
   if (message == nullptr || !message->has_graph()) refuse_foreign(*origin.file);
   if (message == nullptr) refuse_malformed(origin);
   if (!message->has_graph()) fail(ErrorKind::invalid, "not an ONNX model: it has no graph");
-  std::string().swap(origin.walk.skeleton);  // an assignment would keep its memory
+  std::string().swap(origin.walk.skeleton);  // an assignment would keep the memory
   origin.initializer_bytes = std::make_shared<const std::string>(std::move(origin.walk.initializers));
   origin.note_elements(*message);
   return message;
 }
 
-/// The file to name instead of a folder.
+/// A hint for a folder that was given instead of a model file.
 std::string hint_at_folder(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (std::filesystem::exists(folder / "saved_model.pb", ignored))

@@ -9,11 +9,11 @@
 
 namespace relayout {
 
-/// The elements of a repeated field as they are now, laid over the field's items in the file: survivors stand where they stood, new ones
-/// before the survivor that follows them, deleted ones vanish. Survivors that changed order stand together where the first item was.
+/// Merges the current elements of a repeated field with its items in the file. Elements from the file keep their places, new elements come
+/// before the next element from the file, and deleted ones are dropped. If elements changed order, all are at the place of the first item.
 class MergeList {
  public:
-  /// For each element now, the number of its item in the file, or -1 for a new one.
+  /// `numbers`: for each current element, the number of its item in the file, or -1 for a new element.
   explicit MergeList(std::vector<int64_t> numbers, std::size_t item_count) : numbers_(std::move(numbers)), survives_(item_count, 0) {
     for (const int64_t number : numbers_) {
       if (number < 0) continue;
@@ -23,7 +23,7 @@ class MergeList {
     }
   }
 
-  /// Calls write(element) for every element that belongs where the next item of the field stands.
+  /// Calls write(element) for every element to be written at the place of the field's next item.
   template <class Write>
   void at_next_item(const Write& write) {
     const int64_t item = next_item_++;
@@ -36,7 +36,7 @@ class MergeList {
     }
     if (item == last_survivor_) at_end(write);
   }
-  /// Calls write(element) for every element that is left.
+  /// Calls write(element) for every remaining element.
   template <class Write>
   void at_end(const Write& write) {
     while (next_ < numbers_.size()) write(next_++);

@@ -1,4 +1,4 @@
-// The model: its messages, graphs and functions, and names that are still free.
+// The model: its messages, graphs and functions, and unique names.
 #include "relayout/model.h"
 
 #include <onnx/onnx_pb.h>
@@ -21,7 +21,7 @@
 namespace relayout {
 namespace {
 
-/// Names by their hash: one that collides is taken for taken, which costs a number at the end of a new name.
+/// Hashes of names. A collision makes a free name count as taken, which only costs a number at the end of a new name.
 using Names = HashSet;
 
 std::size_t hash(std::string_view name) {
@@ -30,7 +30,7 @@ std::size_t hash(std::string_view name) {
 
 void collect(const onnx::NodeProto& node, Names& names);
 
-/// Another name of the model defines every value that a node reads: only definitions are collected.
+/// Collects only definitions, as every name that a node reads is defined elsewhere in the model.
 void collect(const onnx::GraphProto& graph, Names& names) {
   for (const auto& node : graph.node()) collect(node, names);
   for (const auto& tensor : graph.initializer()) names.insert(hash(tensor.name()));
@@ -114,7 +114,7 @@ int64_t Model::opset(std::string_view domain) const noexcept {
   for (const auto& import : impl_->message->opset_import()) {
     if (canonical_domain(import.domain()) == canonical_domain(domain)) return import.version();
   }
-  // Before IR 3 there were no imports; the default domain was at version 1.
+  // Models before IR 3 have no imports; their default domain has version 1.
   const bool before_imports = impl_->message->opset_import().empty() && ir_version() < 3;
   return before_imports && canonical_domain(domain).empty() ? 1 : 0;
 }

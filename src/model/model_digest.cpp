@@ -1,4 +1,4 @@
-// One digest for a model with all files that belong to it.
+// One digest for a model and all its files.
 #include <filesystem>
 #include <map>
 #include <string>

@@ -10,8 +10,8 @@
 
 namespace relayout {
 
-/// Things by their names, which they keep while they are here: `name()`. Open addressing with the hash beside the pointer, so that a lookup
-/// touches one place of the table and what has the name; a node-based map touches four places, and large models are made of lookups.
+/// Hash table of objects by `name()`, which must not change while they are in the table. Open addressing with the hash next to the pointer:
+/// a lookup touches one slot and the named object. A node-based map touches four places, and loading large models is mostly lookups.
 template <class Named>
 class NameTable {
  public:
@@ -20,10 +20,10 @@ class NameTable {
     if (capacity > slots_.size()) rehash(capacity);
   }
 
-  /// nullptr when nothing has the name.
+  /// The object with the name, or nullptr.
   [[nodiscard]] Named* find(std::string_view name) const noexcept { return slots_.empty() ? nullptr : slots_[place_of(name)].named; }
 
-  /// nullptr: `named` is here now; else what has its name already.
+  /// Inserts `named` and returns nullptr, or returns the object that already has its name.
   Named* insert(Named& named) {
     if ((count_ + 1) * 8 > slots_.size() * 7) rehash(std::max(slots_.size() * 2, kFewest));
     Slot& slot = slots_[place_of(named.name())];
@@ -38,7 +38,7 @@ class NameTable {
     std::size_t gap = place_of(name);
     if (slots_[gap].named == nullptr) return;
     --count_;
-    // Entries that follow without a gap move up, unless one would come to stand before its home.
+    // Following entries without a gap move up, unless that would put an entry before its home slot.
     for (std::size_t at = next(gap); slots_[at].named != nullptr; at = next(at)) {
       const std::size_t from_home = (at - slots_[at].hash) & mask(), from_gap = (at - gap) & mask();
       if (from_home >= from_gap) slots_[std::exchange(gap, at)] = slots_[at];
@@ -57,7 +57,7 @@ class NameTable {
   [[nodiscard]] std::size_t mask() const noexcept { return slots_.size() - 1; }
   [[nodiscard]] std::size_t next(std::size_t place) const noexcept { return (place + 1) & mask(); }
 
-  /// The place of the name, or the free place that it would take.
+  /// The slot with the name, or the free slot for it.
   [[nodiscard]] std::size_t place_of(std::string_view name) const noexcept {
     const std::size_t hash = hash_of(name);
     std::size_t place = hash & mask();
@@ -75,7 +75,7 @@ class NameTable {
     }
   }
 
-  std::vector<Slot> slots_;  ///< a power of two of them, or none; at most seven eighths are taken
+  std::vector<Slot> slots_;  ///< their number is a power of two or 0; at most seven eighths are taken
   std::size_t count_ = 0;
 };
 

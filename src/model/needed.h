@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// Nodes that values depend on, those in nested graphs included.
+/// Nodes that values depend on, including those in nested graphs.
 [[nodiscard]] std::unordered_set<const Node*> needed_nodes(std::vector<const Value*> values);
 
 /// Nodes that the outputs of a graph depend on.

@@ -1,4 +1,4 @@
-// Contents of tensors by where the file has them: elided, external, raw or in typed fields; checked against their dims.
+// Reads contents of tensors wherever the file stores them (elided, external, raw, typed fields), and checks them against the dims.
 #include "model/origin.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -59,7 +59,7 @@ TypedField typed_field(DataType type) {
   }
 }
 
-/// Entries of its typed field that a tensor of `count` elements has: complex numbers take two, 4-bit types share one.
+/// Number of entries in the typed field of a tensor of `count` elements: complex numbers take two, 4-bit types share one.
 int64_t typed_entries(DataType type, int64_t count) {
   if (type == DataType::complex64 || type == DataType::complex128) return 2 * count;
   if (traits(type).bits < 8 && type != DataType::string) return packed_byte_size(type, count);
@@ -80,7 +80,8 @@ std::array<TypedCount, 6> typed_counts(const onnx::TensorProto& tensor, const wi
   }};
 }
 
-/// Whether the tensor has entries in a typed field. Error{invalid} when they are in another field than its type's, or of another number.
+/// Whether the tensor has entries in a typed field. Error{invalid} when these are in the field of a different type, or their number is
+/// wrong.
 bool has_typed_data(const onnx::TensorProto& tensor, const wire::Elided* elided, DataType type, int64_t count) {
   bool found = false;
   for (const TypedCount& typed : typed_counts(tensor, elided)) {
@@ -98,7 +99,7 @@ bool has_typed_data(const onnx::TensorProto& tensor, const wire::Elided* elided,
   return found;
 }
 
-/// Values of a typed field as little-endian bytes of `Stored`; what does not fit is cut off, as in every reader of this format.
+/// Values of a typed field as little-endian bytes of `Stored`. Excess bits are cut off, as in every reader of this format.
 template <class Stored, class Field>
 Bytes typed_bytes(const Field& values) {
   std::vector<std::byte> bytes(as_size(values.size()) * sizeof(Stored));
@@ -163,7 +164,7 @@ Bytes payload(const ModelOrigin& origin, const onnx::TensorProto& tensor, DataTy
   return is_of_file ? Bytes::held(origin.arena, tensor.raw_data()) : Bytes::owned(tensor.raw_data());
 }
 
-/// Runs `read` with the tensor's name in front of any error.
+/// Runs `read`, and prefixes errors with the tensor's name.
 template <class Read>
 auto named(const onnx::TensorProto& tensor, const Read& read) {
   try {
@@ -261,7 +262,7 @@ void write_operands(const Node& node, onnx::NodeProto& out) {
     names.Reserve(static_cast<int>(values.size()));
     for (const Value* const value : values) value != nullptr ? *names.Add() = value->name() : *names.Add();
   };
-  // A name that is there and empty stays there.
+  // A name that is present but empty is kept.
   if (!node.name().empty()) out.set_name(node.name());
   write(node.inputs(), *out.mutable_input());
   write(node.outputs(), *out.mutable_output());

@@ -1,4 +1,4 @@
-// Decides for each payload whether it lies in the model file or in a data file, and lays out the data file.
+// Decides for each payload whether it is stored in the model file or in a data file, and lays out the data file.
 #include "model/payload_places.h"
 
 #include <tuple>
@@ -10,7 +10,7 @@
 namespace relayout {
 namespace {
 
-/// ONNX's external data recommends offsets that can be mapped.
+/// Alignment in the data file: ONNX recommends offsets of external data that can be mapped.
 constexpr int64_t kPageBytes = 4096;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Copies tensors with their dims in another order, in blocks that stay in the cache.
+// Copies tensors with permuted dims, in blocks that fit the cache.
 #include "model/permute.h"
 
 #include <algorithm>
@@ -19,12 +19,12 @@ struct Wide {
   uint64_t low, high;
 };
 
-/// Steps in elements through source and target along one dim.
+/// Size of one dim, and its strides in source and target, in elements.
 struct Axis {
   int64_t size, source_step, target_step;
 };
 
-/// A permutation with dims of size 1 dropped and dims that stay neighbours merged, in source order.
+/// A permutation in source order, without dims of size 1, and with dims that stay adjacent merged.
 struct Plan {
   Dims dims;
   Dims permutation;
@@ -38,7 +38,7 @@ Plan simplify(std::span<const int64_t> dims, std::span<const int64_t> permutatio
   Dims sorted = kept;
   std::ranges::sort(sorted);
   const auto rank_of = [&](int64_t axis) { return std::ranges::lower_bound(sorted, axis) - sorted.begin(); };
-  // leads[s]: source dim s (counted among those kept) does not follow its source neighbour in the target.
+  // leads[s]: source dim s (counted among kept dims) does not follow its source neighbour in the target.
   std::vector<char> leads(sorted.size(), 1);
   for (std::size_t i = 1; i < kept.size(); ++i) {
     if (rank_of(kept[i]) == rank_of(kept[i - 1]) + 1) leads[as_size(rank_of(kept[i]))] = 0;
@@ -63,7 +63,7 @@ Plan simplify(std::span<const int64_t> dims, std::span<const int64_t> permutatio
 
 constexpr int64_t kTile = 4;
 
-/// transpose() of kTile rows and columns: of elements of four bytes in registers.
+/// transpose() of kTile rows and columns; in registers for elements of four bytes.
 template <class T>
 void transpose_tile(const T* source, int64_t source_step, T* target, int64_t target_step) {
   if constexpr (sizeof(T) == sizeof(uint32_t)) {
@@ -84,13 +84,13 @@ void transpose_tile(const T* source, int64_t source_step, T* target, int64_t tar
   }
 }
 
-/// Rows and columns of a matrix: [begin, end).
+/// A range of rows or columns of a matrix: [begin, end).
 struct Range {
   int64_t begin, end;
   [[nodiscard]] int64_t whole_tiles() const { return begin + (end - begin) / kTile * kTile; }
 };
 
-/// A block of transpose() whose streams do not collide, in tiles, the rows in the outer loop or the columns.
+/// A block of transpose() whose streams do not collide, in tiles, with either rows or columns in the outer loop.
 template <class T>
 void transpose_block(const T* source, Range rows, int64_t source_step, T* target, Range columns, int64_t target_step, bool rows_outside) {
   const auto tile = [&](int64_t i, int64_t k) {
@@ -115,8 +115,8 @@ void transpose_block(const T* source, Range rows, int64_t source_step, T* target
 }
 
 /// target[k · target_step + i] = source[i · source_step + k] for i < rows, k < columns.
-/// Streams whose distance is a multiple of a page share cache sets and throw each other out (7 × slower), so the loop with the
-/// harmless distance gets the many streams.
+/// Streams at a distance of a multiple of a page share cache sets and evict each other (7 × slower). The loop with the harmless distance
+/// therefore gets the larger number of streams.
 template <class T>
 void transpose(const T* source, int64_t rows, int64_t source_step, T* target, int64_t columns, int64_t target_step) {
   constexpr int64_t kPage = 4096;
@@ -134,7 +134,7 @@ void transpose(const T* source, int64_t rows, int64_t source_step, T* target, in
   }
 }
 
-/// Calls body(source offset, target offset) for every position of `axes`, the last one fastest.
+/// Calls body(source offset, target offset) for every position of `axes`, the last axis varying fastest.
 template <class Body>
 void for_each_position(std::span<const Axis> axes, const Body& body) {
   Dims index(axes.size(), 0);

@@ -1,4 +1,4 @@
-// Takes the encoding of a node apart without protobuf: a model of 100,000 nodes has 100,000 names, and a few dozen kinds of nodes.
+// Decodes nodes without protobuf's parser: a model of 100,000 nodes has 100,000 names but only a few dozen kinds of nodes.
 #include "model/plain_node.h"
 
 #include <onnx/onnx_pb.h>
@@ -21,7 +21,7 @@ class Fields {
   explicit Fields(std::string_view bytes) : bytes_(bytes) {}
 
   [[nodiscard]] bool at_end() const noexcept { return at_ == bytes_.size(); }
-  /// Moves behind the next field: its number, and its payload where that is length-delimited. False for what is none, or a group.
+  /// Reads the next field: its number, and its payload if length-delimited. False for malformed bytes and groups.
   bool next() {
     const std::size_t start = at_;
     const std::optional<uint64_t> tag = varint();

@@ -6,15 +6,14 @@
 
 namespace relayout {
 
-/// A NodeProto in protobuf's encoding, taken apart: its name and operands, and the bytes of all other fields. Nodes that agree in those
-/// are of one kind (operator, attributes, annotations), and large models have few kinds.
+/// A NodeProto decoded from protobuf's encoding into name, operands, and the bytes of all other fields. Nodes that agree in these bytes are
+/// of one kind (operator, attributes, annotations), and large models have few kinds.
 struct PlainNode {
-  std::string_view name;  ///< empty: none, or an empty one, which is among the rest too
+  std::string_view name;  ///< empty: absent, or present but empty and then also among the rest
   std::vector<std::string_view> inputs, outputs;
   std::string rest;
 
-  /// Takes `bytes` apart, which the views point into. False for what only protobuf's parser can judge: unknown groups, and bytes that are
-  /// no message.
+  /// Decodes `bytes`; the views point into these. False if only protobuf's parser can decide: unknown groups, malformed bytes.
   [[nodiscard]] bool read(std::string_view bytes);
 };
 

@@ -1,4 +1,4 @@
-// Saving: which files are made and what goes where, then all of them written whole or not at all.
+// Saves a model: plans files and places of payloads, then writes all files or none.
 #include "model/save.h"
 
 #include <unistd.h>
@@ -48,7 +48,7 @@ fs::path folder_of(const fs::path& path) {
   return parent.empty() ? "." : parent;
 }
 
-/// The files that a save has to make.
+/// The files that a save has to write.
 struct Output {
   Segments model;
   struct Data {
@@ -63,7 +63,7 @@ struct Output {
   }
 };
 
-/// Makes the plan of one save.
+/// Plans one save.
 class Planner {
  public:
   Planner(const Model& model, const fs::path& path, const SaveOptions& options)
@@ -107,8 +107,9 @@ class Planner {
     }
   }
 
-  /// A model with data files that no pass changed: in place nothing but the model is written; to another folder all files are copied
-  /// under their names, unless other files are there already.
+  /// The plan for an unchanged model with data files. In place, only the model is written. To a different folder, all files are copied
+  /// under
+  /// their names, unless different files of these names exist there.
   [[nodiscard]] std::optional<Output> plan_copy(PayloadPolicy policy) const {
     const bool in_place = origin_.source->is_same_as(path_);
     const bool asked = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references;
@@ -165,7 +166,7 @@ class Planner {
     return output;
   }
 
-  /// "model.onnx.data"; when a model is converted in place and has such a file already, the next free number.
+  /// "model.onnx.data". If a model converted in place already has this file, a number is added.
   [[nodiscard]] fs::path new_data_name() const {
     const std::string base = path_.filename().string();
     std::string name = base + ".data";
@@ -191,7 +192,7 @@ class FileSet {
  public:
   explicit FileSet(const SaveOptions& options) : options_(options) {}
 
-  /// Reserves before anything is written, so that a full disk shows at once.
+  /// Reserves space before anything is written, so that a full disk is detected early.
   void open(const fs::path& path, int64_t size) {
     files_.push_back(std::make_unique<AtomicFile>(path));
     files_.back()->reserve(size);
@@ -215,7 +216,7 @@ class FileSet {
   int64_t done_ = 0, total_ = 0;
 };
 
-/// Data files first, the model last: what the model refers to is there when it appears.
+/// Writes data files first and the model last, so that all files that it refers to exist when it appears.
 SaveResult write_output(const ModelOrigin& origin, const Output& output, const fs::path& path, const SaveOptions& options) {
   FileSet files(options);
   for (const Output::Data& data : output.data) files.open(data.path, data.content.size());
@@ -251,7 +252,7 @@ Segments inlined(const Model& model) {
   return splice(model, store);
 }
 
-/// ONNX's syntax has to know which names are new.
+/// The model as text; ONNX's syntax needs to know which names are new.
 std::string text_of(const Model& model, const Segments& content, FileFormat format) {
   const std::string original = format == FileFormat::onnx_text ? text_format::read_whole(*origin_of(model).file) : "";
   try {

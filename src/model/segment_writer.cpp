@@ -1,4 +1,4 @@
-// Writes segments to a file by several threads, half a megabyte at a time, and never holds a whole tensor.
+// Writes segments to a file with several threads, half a megabyte at a time, without ever holding a whole tensor.
 #include "model/segment_writer.h"
 
 #include <fcntl.h>
@@ -31,10 +31,10 @@
 namespace relayout {
 namespace {
 
-constexpr int64_t kBlock = int64_t{1} << 19;        ///< of a task: read, computed and written within a core's cache
-constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< from here on the kernel copies
-constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< of a tensor: written in pieces
-constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< one thread is enough
+constexpr int64_t kBlock = int64_t{1} << 19;        ///< bytes of a task: read, computed and written within a core's cache
+constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< bytes from which the kernel copies
+constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< bytes from which a tensor's row is written in pieces
+constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< bytes up to which one thread is enough
 
 [[noreturn]] void fail_at(const std::string& name) {
   fail(ErrorKind::io, escape(name) + ": " + std::generic_category().message(errno));
@@ -43,10 +43,10 @@ constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< one thread is enough
 /// A range of the output, produced by one worker and written at once.
 struct Task {
   int64_t begin = 0, end = 0;
-  std::size_t segment = 0;  ///< that `begin` lies in
+  std::size_t segment = 0;  ///< the segment that contains `begin`
 };
 
-/// The smallest part in which a segment can be made.
+/// The size of the smallest part in which a segment can be produced.
 int64_t granule(const Segment& segment) {
   const auto* const tensor = std::get_if<std::unique_ptr<TensorData>>(&segment.content);
   if (tensor == nullptr) return 1;
@@ -77,7 +77,7 @@ class TaskList {
  private:
   void add(const Segment& segment) {
     const int64_t unit = granule(segment);
-    // These are no part of a gathered block.
+    // Such segments are not part of a gathered block.
     const bool alone = unit >= kHugeRow || is_kernel_copy(segment);
     if (alone) close();
     for (int64_t left = segment.size(); left > 0;) {
@@ -104,7 +104,7 @@ class TaskList {
   Task open_;
 };
 
-/// Bytes [begin, begin + out.size()) of a segment.
+/// Produces bytes [begin, begin + out.size()) of a segment.
 void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
   if (const auto* literal = std::get_if<std::string>(&segment.content)) {
     std::memcpy(out.data(), literal->data() + begin, out.size());
@@ -119,7 +119,7 @@ void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
   }
 }
 
-/// The bytes of a task, in `buffer`.
+/// Gathers the bytes of a task in `buffer`.
 std::span<const std::byte> gather(const Segments& segments, const TaskList& tasks, const Task& task, ByteBuffer& buffer) {
   const std::span<std::byte> out = buffer.room(task.end - task.begin);
   int64_t at = task.begin;
@@ -191,7 +191,7 @@ class FileWriter {
     }
   }
 
-  /// False when this kernel or these file systems cannot: the caller then copies by hand.
+  /// False when this kernel or these file systems do not support it; the caller then reads and writes.
   bool copy_in_kernel(const Bytes& source, const Task& task) {
     if (!kernel_copies_.load(std::memory_order_relaxed)) return false;
     loff_t from = source.file_offset() + task.begin - tasks_.start(task.segment);
@@ -202,7 +202,7 @@ class FileWriter {
       if (copied < 0 && errno == EINTR) continue;
       if (copied < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)) fail_at(name_);
       if (copied <= 0) {
-        // Another reason than a full disk (other file systems, no such call), or the source is at its end: reading it will tell.
+        // Not a full disk: different file systems, no such call, or the end of the source, which reading will report.
         kernel_copies_.store(false, std::memory_order_relaxed);
         return false;
       }
@@ -216,7 +216,7 @@ class FileWriter {
   const std::string& name_;
   const StreamOptions& options_;
   std::mutex mutex_;
-  /// One thread writes while the others read and compute. The kernel lets in only one as well, and those that wait there spin.
+  /// One thread writes while the others read and compute. The kernel also admits only one writer, and threads waiting there spin.
   std::mutex writing_;
   std::atomic<bool> kernel_copies_{true};
 };

@@ -10,17 +10,17 @@ namespace relayout {
 
 struct StreamOptions {
   int threads = 2;
-  bool flush_early = false;  ///< starts writing to the disk at once, for a file that will be flushed
-  /// Called with the bytes just written, from one thread at a time.
+  bool flush_early = false;  ///< start writing to the disk at once, for a file that will be flushed
+  /// Called with the number of bytes just written, by one thread at a time.
   std::function<void(int64_t)> progress;
 };
 
-/// Writes the segments to a file from its beginning on, in tasks of about half a megabyte of whole tensor rows. Nothing larger is
-/// held in memory but a row (of less than 16 MiB). Error{io} names the file `name`; Error{interrupted} after a signal.
+/// Writes the segments to a file from its beginning, in tasks of about half a megabyte of whole tensor rows. Holds nothing larger in memory
+/// than one row (of less than 16 MiB). Error{io} names the file `name`; Error{interrupted} after a signal.
 void write_file(const Segments& segments, int descriptor, const std::string& name, const StreamOptions& options);
-/// The same in order and from one thread, for what is no file.
+/// Writes the segments in order by one thread, for outputs that are not regular files.
 void write_pipe(const Segments& segments, int descriptor, const std::string& name);
-/// All bytes, for tests and textual models.
+/// The concatenated bytes, for tests and textual models.
 [[nodiscard]] std::string concatenate(const Segments& segments);
 
 }  // namespace relayout

@@ -19,11 +19,11 @@
 namespace relayout {
 namespace {
 
-/// Bytes up to which a tensor is computed at once: its bytes are fewer than what would have to be kept of it.
+/// Bytes up to which a tensor is computed at once, as its bytes take less memory than its description.
 constexpr int64_t kSmallTensor = 256;
 
-/// Bytes up to which neighbours are joined. Longer ones would be copied again and again while they grow.
-constexpr std::size_t kLongestLiteral = (std::size_t{64} << 10) - 1;  // and a zero
+/// Bytes up to which neighbours are joined. Longer literals would be copied repeatedly while they grow.
+constexpr std::size_t kLongestLiteral = (std::size_t{64} << 10) - 1;  // and a terminating zero
 
 }  // namespace
 
@@ -47,12 +47,12 @@ void Segments::literal(std::string_view bytes) {
     list_.push_back({std::string(bytes)});
     return;
   }
-  // Doubling would go beyond.
+  // Doubling would exceed the limit.
   if (last->size() + bytes.size() > kLongestLiteral / 2) last->reserve(kLongestLiteral);
   last->append(bytes);
 }
 
-/// A few bytes of a file between two pieces made here become a part of the first: a piece of their own takes more than they do.
+/// Joins a few bytes of a file between two literals with the first: a separate piece would take more memory than the bytes.
 void Segments::join_short_copy() {
   constexpr int64_t kShort = 256;
   if (list_.size() < 2) return;
@@ -100,7 +100,7 @@ void Segments::tensor(const TensorData& data) {
 
 void Segments::append(Segments&& other) {
   if (other.list_.empty()) return;
-  // Only the first piece can join what is here; the rest was joined when it was added there.
+  // Only the first piece may have to be joined; the others were joined when they were added to `other`.
   const int64_t first_size = other.list_.front().size();
   Segment& first = other.list_.front();
   const auto* const literal_bytes = std::get_if<std::string>(&first.content);

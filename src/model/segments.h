@@ -12,18 +12,18 @@
 
 namespace relayout {
 
-/// A piece of an output file: bytes made here, bytes to be copied, or a tensor to be computed.
+/// A piece of an output file: literal bytes, bytes to be copied, or a tensor to be computed.
 struct Segment {
   std::variant<std::string, Bytes, std::unique_ptr<TensorData>> content;
   [[nodiscard]] int64_t size() const;
 };
 
-/// An output file, or a part of one, as a list of pieces whose sizes are known before anything is written.
+/// An output file or a part of one, as a list of pieces whose sizes are known before anything is written.
 class Segments {
  public:
-  /// Short ones join.
+  /// Appends bytes; short literals are joined.
   void literal(std::string_view bytes);
-  /// Bytes [begin, end) of a file; a range that goes on where the last one ended joins it.
+  /// Appends bytes [begin, end) of a file; adjacent ranges are joined.
   void copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end);
   void bytes(const Bytes& bytes);
   void tensor(const TensorData& data);
@@ -31,11 +31,11 @@ class Segments {
 
   [[nodiscard]] int64_t size() const noexcept { return size_; }
   [[nodiscard]] const std::vector<Segment>& list() const noexcept { return list_; }
-  /// Whether this is nothing but bytes [begin, end) of the file.
+  /// Whether this is only bytes [begin, end) of the file.
   [[nodiscard]] bool is_copy(const std::shared_ptr<const File>& file, int64_t begin, int64_t end) const;
 
  private:
-  /// The last piece, when it takes `more` bytes made here.
+  /// The last piece, if it is a literal to which `more` bytes can be appended.
   [[nodiscard]] std::string* open_literal(std::size_t more);
   void join_short_copy();
 

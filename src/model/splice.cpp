@@ -1,4 +1,4 @@
-// The model file as it will be written: own fields, graphs and functions in the order of the original file.
+// Assembles the model file to be written: the model's own fields, graphs and functions in the order of the original file.
 #include "model/splice.h"
 
 #include <onnx/onnx_pb.h>
@@ -23,7 +23,7 @@ namespace {
 
 using onnx::ModelProto;
 
-/// The model's own fields (versions, producer, metadata) that were changed, by field number: their new encoding.
+/// New encodings of the model's own fields (versions, producer, metadata) that were changed, by field number.
 class OwnFields {
  public:
   OwnFields(wire::Reader& file, std::span<const wire::Item> items, const ModelProto& now) {
@@ -35,7 +35,7 @@ class OwnFields {
     ModelProto original, current;
     original.ParsePartialFromString(bytes);
     copy_own_fields(now, current);
-    // Protobuf's reflection takes a millisecond to come to life, and most models keep their fields.
+    // Protobuf's reflection takes a millisecond to initialize, and most models keep their fields.
     if (original.SerializePartialAsString() == current.SerializePartialAsString()) return;
     const auto* const descriptor = ModelProto::descriptor();
     for (int i = 0; i < descriptor->field_count(); ++i) {
@@ -45,7 +45,7 @@ class OwnFields {
     }
   }
 
-  /// The new encoding in the place of the field's first item; the others vanish. False for a field that is as it was.
+  /// Writes the new encoding in place of the field's first item, and nothing for the others. False for an unchanged field.
   bool put(Segments& out, uint32_t field) {
     const auto found = changed_.find(field);
     if (found == changed_.end()) return false;
@@ -53,7 +53,7 @@ class OwnFields {
     found->second.clear();
     return true;
   }
-  /// Fields that had no item.
+  /// Writes the changed fields that had no item.
   void put_rest(Segments& out) {
     for (const auto& [field, bytes] : changed_) out.literal(bytes);
   }
@@ -98,7 +98,7 @@ Segments Splicer::model() {
     if (item.is(ModelProto::kGraphFieldNumber) && touched(model_.graph())) {
       if (!std::exchange(graph_done, true)) put(out, ModelProto::kGraphFieldNumber, &item, graph(model_.graph()));
     } else if (item.is(ModelProto::kFunctionsFieldNumber)) {
-      // Functions that passes erased are missing in between.
+      // Functions erased by passes are missing here.
       const auto* const message = &model_.message().functions(next_function++);
       if (kept == model_.functions().size() || model_.functions()[kept]->function() != message) continue;
       const Graph& called = *model_.functions()[kept++];

@@ -7,8 +7,8 @@ namespace relayout {
 
 class Model;
 
-/// The model file as it is to be written: every wire item that was not touched is copied from its place in the original, changed ones
-/// are made anew around what did not change. Payloads that go outside are handed to `store`. An untouched model is one copy of its file.
+/// The model file to be written. Unchanged wire items are copied from the original file; changed items are re-encoded around their
+/// unchanged parts. Payloads to be stored outside are passed to `store`. An unchanged model is a single copy of its file.
 [[nodiscard]] Segments splice(const Model& model, PayloadPlaces& store);
 
 }  // namespace relayout

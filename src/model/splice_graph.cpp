@@ -1,4 +1,4 @@
-// Graphs and functions: repeated fields whose elements came, went or changed.
+// Splices graphs and functions: repeated fields with added, removed or changed elements.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,11 +22,11 @@ namespace {
 using onnx::FunctionProto;
 using onnx::GraphProto;
 
-/// For each element now, its number in the file or -1.
+/// For each current element, its number in the file or -1.
 template <class Message>
 std::vector<int64_t> numbers_of(const std::vector<const Message*>& now, const std::vector<const Message*>& originals) {
   const auto original = [&](uint32_t number) { return originals[number]; };
-  std::vector<uint32_t> known(originals.size());  // numbers, by address
+  std::vector<uint32_t> known(originals.size());  // numbers, sorted by address
   std::iota(known.begin(), known.end(), uint32_t{0});
   std::ranges::sort(known, std::less(), original);
   std::vector<int64_t> out;
@@ -40,9 +40,9 @@ std::vector<int64_t> numbers_of(const std::vector<const Message*>& now, const st
 
 }  // namespace
 
-/// A repeated field: its items in the file, its elements now, and how one is written.
+/// A repeated field: its items in the file, its current elements, and the function that writes an element.
 struct Splicer::List {
-  /// Writes an element in the place of `item`, which has this number, or as a new one (null).
+  /// Writes an element in place of `item`, which has this number, or as a new element (null).
   using Write = std::function<void(std::size_t element, const Item* item, int64_t number)>;
 
   int field;
@@ -50,7 +50,7 @@ struct Splicer::List {
   MergeList merge;
   Write write;
 
-  /// `numbers` of the elements now; the file has `originals`.
+  /// `numbers` of the current elements in the file, which has `originals` elements.
   List(Items all, int number, std::vector<int64_t> numbers, std::size_t originals, Write writer)
       : field(number), merge(std::move(numbers), originals), write(std::move(writer)) {
     items.reserve(originals);
@@ -179,7 +179,7 @@ Segments Splicer::graph(const Graph& graph) {
   return out;
 }
 
-/// A graph that was not in the file: one inside a node that a pass made.
+/// A graph that is not in the file, in a node added by a pass.
 Segments Splicer::graph_anew(const Graph& graph) {
   GraphProto shell = *graph.message();
   shell.clear_node();
@@ -231,7 +231,7 @@ Segments Splicer::function(const Graph& function) {
 }
 
 void Splicer::port(Segments& out, const Graph& graph, int field, const onnx::ValueInfoProto& info, const Item* item) {
-  // A change that was taken back leaves the original bytes.
+  // A change that was undone leaves the original bytes.
   if (item != nullptr && (!graph.is_modified(info) || encode::is_same(window_, *item, info))) return copy(out, *item);
   Segments body;
   body.literal(encode::serialized(info));
@@ -243,7 +243,7 @@ void Splicer::initializer(Segments& out, const Initializer& initializer, const I
   const onnx::TensorProto* message = initializer.message;
   if (item != nullptr) {
     if (!initializer.modified && !moves_) return copy(out, *item);
-    onnx::TensorProto read;  // of an initializer whose message is not kept
+    onnx::TensorProto read;  // for an initializer whose message is not kept
     if (message == nullptr) {
       origin_.read_initializer(as_size(number), read);
       write_header(initializer, read);

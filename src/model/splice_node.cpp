@@ -1,4 +1,4 @@
-// Nodes, their attributes, and what attributes hold.
+// Splices nodes, their attributes, and the graphs and tensors in attributes.
 
 #include <algorithm>
 #include <string>
@@ -20,7 +20,7 @@ using onnx::AttributeProto;
 using onnx::GraphProto;
 using onnx::NodeProto;
 
-/// Holds graphs, or tensors whose payload is not in the message.
+/// Whether the attribute holds graphs, or tensors whose payload is not in the message.
 bool holds_more(const AttributeProto& attribute) {
   const auto apart = [](const onnx::TensorProto& tensor) { return !tensor.unknown_fields().empty() || is_external(tensor); };
   return attribute.has_g() || attribute.graphs_size() > 0 || attribute.has_sparse_tensor() || attribute.sparse_tensors_size() > 0 ||
@@ -47,12 +47,12 @@ void Splicer::node(Segments& out, int field, const Node& node, const Item* item)
   const Items items = origin_.items_of(node.message());
   if (!node.modified() && items.empty()) return copy(out, *item);
   if (!items.empty() && owns_same_fields(node.whole_message(), items)) return put(out, field, item, node_by_items(node, items));
-  // A change that was taken back leaves the original bytes.
+  // A change that was undone leaves the original bytes.
   if (items.empty() && node.constant_data() == nullptr && encode::is_same(window_, *item, node.whole_message())) return copy(out, *item);
   put(out, field, item, node_anew(node));
 }
 
-/// Whether what the node itself says (all but the attributes that were recorded) is what its items say.
+/// Whether the node's own fields (all but the recorded attributes) are equal to those of its items.
 bool Splicer::owns_same_fields(const NodeProto& message, Items items) {
   const auto is_recorded = [&](const AttributeProto& attribute) { return origin_.record_of(attribute) != nullptr; };
   std::string bytes;
@@ -99,7 +99,7 @@ Segments Splicer::node_anew(const Node& node) {
   }
   NodeProto shell = node.whole_message();
   shell.clear_attribute();
-  // In the order of protobuf's own encoding, so that a change that is taken back in another run gives the first bytes.
+  // In the order of protobuf's encoding, so that undoing a change in a later run restores the original bytes.
   out.literal(encode::serialized_fields(shell, 1, NodeProto::kAttributeFieldNumber - 1));
   for (const AttributeProto& attribute : message.attribute()) {
     put(out, NodeProto::kAttributeFieldNumber, nullptr, attribute_anew(attribute, node));
@@ -110,14 +110,14 @@ Segments Splicer::node_anew(const Node& node) {
 
 Segments Splicer::attribute_by_items(const AttributeProto& attribute, Items items, const Node* node) {
   const auto count = [&](int field) { return std::ranges::count_if(items, [&](const Item& item) { return item.is(field); }); };
-  const bool tensor_in_pieces = count(AttributeProto::kTFieldNumber) > 1;  // none of them has its data elsewhere
+  const bool tensor_in_pieces = count(AttributeProto::kTFieldNumber) > 1;  // none of the pieces has its data elsewhere
   Segments out;
   int next_tensor = 0, next_graph = 0;
   bool graph_done = false;
   const auto put_graph = [&](int field, const Item& item, const GraphProto& message) {
     const Graph* const nested = node == nullptr ? nullptr : &index_of(*node, message);
     if (nested == nullptr || !touched(*nested)) return copy(out, item);
-    // One given in several pieces is written as one.
+    // A graph in several pieces is written as one.
     if (field == AttributeProto::kGFieldNumber && std::exchange(graph_done, true)) return;
     put(out, field, &item, graph(*nested));
   };

@@ -1,4 +1,4 @@
-// A tensor in the output file: copied as it was, with a new header, or computed.
+// Writes tensors to the output file: copied unchanged, with a new header, or computed.
 #include "model/splice_tensor.h"
 
 #include <onnx/onnx_pb.h>
@@ -39,7 +39,7 @@ bool holds_payload(uint32_t field) {
   }
 }
 
-/// Whether `now` is what the file says, byte for byte.
+/// Whether `now` is byte-equal to the contents in the file.
 bool is_same_payload(const TensorData& now, const TensorData& stored) {
   if (now.type() != stored.type() || now.byte_size() != stored.byte_size()) return false;
   const Bytes &a = now.source(), &b = stored.source();
@@ -74,10 +74,10 @@ std::string external_location() {
 /// The place of the payload, and the bytes to write for it.
 struct Payload {
   PayloadPlaces::Place place = PayloadPlaces::Place::as_is;
-  std::optional<TensorData> data;  ///< not as_is
+  std::optional<TensorData> data;  ///< set unless as_is
 };
 
-/// Dims in the form the file had: packed into one field, or one field each.
+/// Dims in the form of the file: packed into one field, or one field each.
 std::string encoded_dims(const TensorProto& message, bool packed) {
   std::string numbers;
   for (const int64_t dim : message.dims()) {
@@ -87,7 +87,7 @@ std::string encoded_dims(const TensorProto& message, bool packed) {
   return packed ? encode::header(TensorProto::kDimsFieldNumber, static_cast<int64_t>(numbers.size())) + numbers : numbers;
 }
 
-/// Dims, type and name of a tensor in the file, and which of them are others now.
+/// Dims, type and name of a tensor in the file, and which of these have changed.
 struct Header {
   TensorProto original;
   bool new_dims = false, new_type = false, new_name = false;
@@ -105,7 +105,7 @@ Header read_header(wire::Reader& file, std::span<const wire::Item> items, const 
       ++at;
       continue;
     }
-    // Neighbours are read at once.
+    // Adjacent items are read at once.
     auto last = at;
     while (last + 1 != items.end() && wanted(*(last + 1)) && (last + 1)->start == last->end) ++last;
     bytes += file.bytes(at->start, last->end);
@@ -121,7 +121,7 @@ Header read_header(wire::Reader& file, std::span<const wire::Item> items, const 
 
 }  // namespace
 
-/// One tensor's items on their way to the output.
+/// Patches the items of one tensor.
 class TensorSplicer::Patch {
  public:
   Patch(const ModelOrigin& origin, wire::Reader& window, PayloadPlaces& store, std::span<const wire::Item> items, const TensorState& tensor)
@@ -167,7 +167,7 @@ class TensorSplicer::Patch {
     return std::ranges::find(items_, static_cast<uint32_t>(field), &wire::Item::field) != items_.end();
   }
 
-  /// Of a singular field that is given several times the last one counts, and alone changes.
+  /// The last of several occurrences of a singular field counts, and is the only one to change.
   [[nodiscard]] bool is_last(const wire::Item& item, int field) const {
     return item.field == static_cast<uint32_t>(field) &&
            std::none_of(&item + 1, items_.data() + items_.size(), [&](const wire::Item& later) { return later.field == item.field; });
@@ -193,7 +193,7 @@ class TensorSplicer::Patch {
     }
   }
 
-  /// Of a tensor that changes, the few bytes of an item become part of what is written around them.
+  /// Copies an item. In a changed tensor, its few bytes become part of the surrounding literal.
   void copy(const wire::Item& item) {
     constexpr int64_t kFewBytes = 64;
     const bool changes = payload_.place != PayloadPlaces::Place::as_is || header_.is_new();
@@ -213,7 +213,7 @@ class TensorSplicer::Patch {
     out_.literal(bytes);
   }
 
-  /// In place of the first item that held payload; the others vanish.
+  /// Writes the payload in place of the first item with payload; the other such items are dropped.
   void put_payload() {
     if (payload_done_) return;
     payload_done_ = true;
@@ -226,7 +226,7 @@ class TensorSplicer::Patch {
     out_.tensor(*payload_.data);
   }
 
-  /// Packed floats and doubles are the bytes of raw_data, so that those fields can stay what they are.
+  /// The field for the payload. Packed floats and doubles have the same bytes as raw_data, so that they can keep their fields.
   [[nodiscard]] uint32_t payload_field() const {
     const DataType type = payload_.data->type();
     if (typed_field_ == TensorProto::kFloatDataFieldNumber && type == DataType::float32) return typed_field_;

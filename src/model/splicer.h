@@ -13,7 +13,7 @@
 
 namespace relayout {
 
-/// Goes down a model in step with its wire items, and writes what changed around copies of what did not.
+/// Traverses a model together with its wire items, and writes changed parts around copies of unchanged parts.
 class Splicer {
  public:
   Splicer(const Model& model, PayloadPlaces& store)
@@ -35,10 +35,10 @@ class Splicer {
   Segments graph_anew(const Graph& graph);
   Segments function(const Graph& function);
 
-  // One element each, in the place of `item` or as a new one (null).
+  // Each writes one element, in place of `item` or as a new one (null).
   void node(Segments& out, int field, const Node& node, const Item* item);
   void port(Segments& out, const Graph& graph, int field, const onnx::ValueInfoProto& info, const Item* item);
-  /// `number`: of the item.
+  /// `number`: number of the item.
   void initializer(Segments& out, const Initializer& initializer, const Item* item, int64_t number);
   void sparse_initializer(Segments& out, const Initializer& initializer, const Item* item);
 
@@ -50,14 +50,14 @@ class Splicer {
 
   [[nodiscard]] bool touched(const Graph& graph) const { return moves_ || graph.modified(); }
   void copy(Segments& out, const Item& item) const { out.copy(origin_.file, item.start, item.end); }
-  /// A message in the place of `item`, whose header it gets and whose bytes it may be, or as a new one.
+  /// Writes a message in place of `item`, with its form of header (or as a copy, if the bytes are the same), or as a new one (null).
   void put(Segments& out, int field, const Item* item, Segments&& body);
 
   const Model& model_;
   const ModelOrigin& origin_;
-  wire::Reader window_;  ///< headers and small messages as they stand in the file
+  wire::Reader window_;  ///< reads headers and small messages of the file
   TensorSplicer tensors_;
-  bool moves_;  ///< payloads of unchanged tensors
+  bool moves_;  ///< whether payloads of unchanged tensors may move
 };
 
 }  // namespace relayout

@@ -22,7 +22,7 @@
 namespace relayout {
 namespace {
 
-/// Elements that `desc` reaches, from the first to the last.
+/// Number of elements that `desc` spans, from the first to the last.
 int64_t reach(const TensorDesc& desc) {
   if (element_count(desc.dims) == 0) return 0;
   int64_t last = 0;

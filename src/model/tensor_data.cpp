@@ -1,4 +1,4 @@
-// Contents of a tensor as bytes, factors and a permutation: computed in pieces, rounded once.
+// Contents of a tensor as bytes, factors and a permutation; computed in pieces, rounded once.
 #include "model/tensor_data.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace relayout {
 namespace {
 
-/// Bytes of a row that is always read whole.
+/// Bytes up to which a row is always read whole.
 constexpr int64_t kLargestAssumedRow = int64_t{1} << 20;
 
 [[noreturn]] void fail_defect(const std::string& what) {
@@ -35,7 +35,7 @@ int64_t product(std::span<const int64_t> dims) {
   return out;
 }
 
-/// Elements of `bits` < 8 one to a byte, the first from the low bits.
+/// Unpacks elements of `bits` < 8 to one per byte, the low bits first.
 void unpack(std::span<const std::byte> packed, int bits, std::span<std::byte> out) {
   const auto per_byte = as_size(8 / bits);
   const auto mask = static_cast<unsigned>((1 << bits) - 1);
@@ -61,7 +61,7 @@ void extend_signs(std::span<std::byte> elements, int bits) {
   }
 }
 
-/// A permutation that keeps dim 0 and lets two groups of dims behind it change places.
+/// A permutation that keeps dim 0 and exchanges two groups of dims after it.
 struct Exchange {
   int64_t leading, trailing;  ///< elements of the groups, in source order
 };
@@ -94,7 +94,7 @@ void check_permutation(std::span<const int64_t> permutation, std::size_t rank) {
   }
 }
 
-/// The size of a Scale along one dim, for dims of the tensor it is for.
+/// Whether the size of a Scale along one dim fits the dims of its tensor.
 bool fits(int64_t size, std::size_t axis, const Dims& dims) {
   return size == 1 || (axis < dims.size() && size == dims[axis]);
 }
@@ -107,7 +107,7 @@ void check_scale(const Scale& scale, DataType type, const Dims& dims) {
   }
 }
 
-/// `scale` over result dims as one over source dims.
+/// Converts `scale` from result dims to source dims.
 Scale in_source_order(Scale scale, std::span<const int64_t> permutation) {
   const auto source_axis = [&](std::size_t axis) { return axis < permutation.size() ? as_size(permutation[axis]) : axis; };
   scale.row_axis = source_axis(scale.row_axis);
@@ -115,7 +115,7 @@ Scale in_source_order(Scale scale, std::span<const int64_t> permutation) {
   return scale;
 }
 
-/// Whether the factors vary along rows and columns both; a single row or column counts as a vector.
+/// Whether the factors vary along both rows and columns; a single row or column counts as a vector.
 bool is_matrix(const Scale& scale) {
   return scale.rows != 1 && scale.columns != 1;
 }
@@ -125,8 +125,8 @@ std::size_t axis_of(const Scale& scale) {
   return scale.columns != 1 ? scale.column_axis : scale.row_axis;
 }
 
-/// Both as one, when that is no larger than the larger of them: vectors along one dim, or matrices over the same two. A factor for all
-/// elements goes with anything.
+/// The product of two scales as one, if that is not larger than the larger of them: vectors along one dim, or matrices over the same two
+/// dims. A single factor for all elements can be merged with any scale.
 std::optional<Scale> merged(const Scale& a, const Scale& b) {
   const Scale& larger = b.factors.size() > a.factors.size() ? b : a;
   const Scale& smaller = &larger == &a ? b : a;
@@ -138,7 +138,7 @@ std::optional<Scale> merged(const Scale& a, const Scale& b) {
   return out;
 }
 
-/// One more scale, as a part of one that is there where it may be.
+/// Adds a scale, merged with an existing one where possible.
 void add(Scale scale, std::vector<std::shared_ptr<const Scale>>& scales) {
   for (auto& known : scales) {
     if (auto both = merged(*known, scale)) {
@@ -210,12 +210,12 @@ TensorData TensorData::permuted(std::span<const int64_t> permutation) const {
 
 namespace {
 
-/// The source's axis whose indices are the rows.
+/// The axis of the source whose indices are the rows.
 std::size_t row_axis(const TensorData& data) {
   return data.permutation().empty() ? 0 : as_size(data.permutation()[0]);
 }
 
-/// Dims of the source elements that make `count` rows.
+/// Dims of the source elements of `count` rows.
 Dims part_dims(const TensorData& data, int64_t count) {
   Dims dims = data.source_dims();
   if (!dims.empty()) dims[row_axis(data)] = count;
@@ -237,7 +237,7 @@ void read_part(const TensorData& data, int64_t begin, int64_t count, std::span<s
 }
 
 void check_assumed(const TensorData& data, int64_t begin, int64_t count, std::span<const std::byte> rows) {
-  // With another dim first there are no whole rows to look at.
+  // With a different dim first there are no whole rows to check.
   if (row_axis(data) != 0) throw OutOfRange();
   const std::size_t row = rows.size() / as_size(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -253,7 +253,7 @@ void check_assumed(const TensorData& data, int64_t begin, int64_t count, std::sp
 void scale_run(const TensorData& data, int64_t first_element, int64_t count, const std::byte* from, std::byte* to) {
   if (data.scales().empty() && data.type() == data.source_type()) return;
   const std::span<const int64_t> dims = data.source_dims();
-  // Elements from one index of the axis to the next; of an axis along which nothing varies: all.
+  // Number of elements from one index of the axis to the next; all if nothing varies along the axis.
   const int64_t all = product(dims);
   const auto step = [&](int64_t size, std::size_t axis) { return size != 1 ? product(dims.subspan(axis + 1)) : all; };
   struct Steps {
@@ -323,7 +323,7 @@ void TensorData::read_rows(int64_t begin, int64_t count, std::span<std::byte> ou
   if (traits(type_).bits < 8) return read_packed_rows(*this, begin, count, out);
   const int64_t size = byte_size() / rows * count;
   if (static_cast<int64_t>(out.size()) != size) fail_defect("a buffer that does not fit the rows");
-  // Read, scaled and converted, permuted: each step into `out` when it is the last, and in place where it may be.
+  // Read, scale and convert, permute: the last step writes to `out`; others are in place where possible.
   const int64_t source_size = source_.size() / rows * count;
   const bool converts = type_ != source_type(), permutes = !permutation().empty();
   const ByteBuffer read(converts || permutes ? source_size : 0);
@@ -349,7 +349,7 @@ void TensorData::read_row_in_pieces(int64_t row, const PieceSink& sink) const {
   }
   const auto size = static_cast<int64_t>(memory_size(type_)), source_size = static_cast<int64_t>(memory_size(source_type()));
   const int64_t elements = row_size / size;
-  // Without a permutation the row is one column of elements, read in any portions.
+  // Without a permutation, the row is one column of elements, which can be split anywhere.
   const int64_t leading = exchange ? exchange->leading : elements;
   const int64_t trailing = exchange ? exchange->trailing : 1;
   const int64_t portion = std::clamp<int64_t>(kPiece / (trailing * source_size), 1, leading);

@@ -1,5 +1,5 @@
-// Models as text. ONNX's own syntax cannot say everything that a model holds: what is printed is read back and compared before anything
-// gets a name, and a model that would lose something is refused.
+// Reads and writes models as text. ONNX's syntax cannot express every model: text is read back and compared before any file gets its name,
+// and a model that would lose information is refused.
 #include "model/text_format.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -55,7 +55,7 @@ constexpr auto kExtensions = std::to_array<std::pair<std::string_view, FileForma
     {".json", FileFormat::json},
 });
 
-/// ONNX's parser calls itself for each nested graph and type; a text that nests brackets without end must not reach it.
+/// Refuses text with deeply nested brackets, as ONNX's parser recurses for each nested graph and type.
 void check_nesting(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -89,13 +89,13 @@ void parse_onnx_text(std::string_view text, onnx::ModelProto& model) {
     const auto status = onnx::OnnxParser::Parse(model, copy.c_str());
     if (status.IsOK()) return;
     why = status.ErrorMessage();
-  } catch (const std::exception&) {  // of std::stof and its kin
+  } catch (const std::exception&) {  // from std::stof and similar functions
     why = "a number is out of range";
   }
   fail(ErrorKind::invalid, "not a model in ONNX's textual syntax: " + one_line(why));
 }
 
-/// Keeps the first complaint, where protobuf would print all to stderr.
+/// Keeps the first error; protobuf would print all errors to stderr.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -129,7 +129,7 @@ onnx::ModelProto parse_binary(const std::string& bytes) {
   return model;
 }
 
-/// In ONNX's syntax, with numbers that read back as themselves.
+/// The model in ONNX's syntax, with numbers that read back unchanged.
 std::string onnx_text(const onnx::ModelProto& model) {
   std::ostringstream text;
   text << std::setprecision(std::numeric_limits<double>::max_digits10) << model << "\n";
@@ -140,7 +140,7 @@ std::string onnx_text(const onnx::ModelProto& model) {
   fail(ErrorKind::unsupported, "ONNX's textual syntax cannot say " + what + "; .textproto and .json can");
 }
 
-/// Names of values, operators and attributes are identifiers there.
+/// Checks that names of values, operators and attributes are identifiers, as ONNX's syntax requires.
 void check_identifiers(const onnx::GraphProto& graph) {
   const auto check = [](const std::string& name, const char* what) {
     if (!is_identifier(name)) refuse_text("the " + std::string(what) + " " + quote(name));
@@ -165,8 +165,8 @@ void check_identifiers(const onnx::GraphProto& graph) {
   }
 }
 
-/// Payloads in one form, whichever field held them: two models with the same tensors are then the same message. False when some message
-/// has fields that this version of ONNX does not know.
+/// Moves payloads to one form, whichever field holds them, so that models with the same tensors are equal messages. False when a message
+/// has fields unknown to this version of ONNX.
 bool normalize_payloads(google::protobuf::Message& message) {
   if (auto* const tensor = dynamic_cast<onnx::TensorProto*>(&message)) {
     if (tensor->data_type() == onnx::TensorProto::STRING) return true;
@@ -198,7 +198,7 @@ bool normalize_payloads(google::protobuf::Message& message) {
   return is_known;
 }
 
-/// The first thing that a text lost; empty when it reads back as the model.
+/// Description of the first part lost in the text; empty when it reads back as the same model.
 std::string first_difference(onnx::ModelProto original, onnx::ModelProto back) {
   if (original.SerializeAsString() == back.SerializeAsString()) return "";
   if (!normalize_payloads(original)) return "it has fields that this version of ONNX does not know";
@@ -211,7 +211,7 @@ std::string first_difference(onnx::ModelProto original, onnx::ModelProto back) {
   return one_line(report.substr(0, report.find('\n')));
 }
 
-/// Reads a printed model back, as every later reader will.
+/// Checks that a printed model reads back as the same model.
 void check_reads_back(const onnx::ModelProto& model, const std::string& text, FileFormat format) {
   std::string why;
   try {

@@ -1,5 +1,5 @@
-// ONNX's syntax knows identifiers only, and no names of nodes. Names that a conversion makes (`w.channels_last`) follow other habits; they
-// are changed when a model is written in that syntax. Names that a model came with never change.
+// ONNX's syntax has only identifiers, and no names of nodes. Names created by a conversion (`w.channels_last`) are no identifiers; they are
+// changed when a model is written in that syntax. Names of the input model never change.
 #include "model/text_names.h"
 
 #include <algorithm>
@@ -76,8 +76,8 @@ TextNames names_of(onnx::ModelProto model) {
   return out;
 }
 
-/// The name with `__` for each dot, by which passes know what they made, `_` for what else no identifier has, and a number where that is
-/// taken.
+/// The name with `__` for each dot (by which passes recognise their own names) and `_` for other characters not allowed in identifiers;
+/// with a number if the result is taken.
 std::string identifier_like(const std::string& name, std::unordered_set<std::string>& taken) {
   std::string base;
   for (const char c : name) base += is_letter_or_digit(c) ? std::string(1, c) : c == '.' ? "__" : "_";

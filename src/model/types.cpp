@@ -1,4 +1,4 @@
-// Element types with their names and sizes, and arithmetic on dims that cannot overflow.
+// Element types with their names and sizes, and arithmetic on dims that is checked for overflow.
 #include "relayout/types.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 
 namespace relayout {
 
-/// Whether the graphs that a node holds come after it in a walk, or before it.
+/// Whether the graphs nested in a node are visited after the node or before it.
 enum class Nested { after, before };
 
 template <class Type>
@@ -18,8 +18,8 @@ concept AnyGraph = std::same_as<std::remove_const_t<Type>, Graph>;
 template <class Type>
 concept AnyModel = std::same_as<std::remove_const_t<Type>, Model>;
 
-/// Calls `visit` for each node of a graph and of the graphs nested in it, in node order. `enter` is called for each graph before its
-/// nodes. Nodes may be edited; which there are may not change.
+/// Calls `visit` for each node of a graph and of the graphs nested in it, in node order, and `enter` for each graph before its nodes. Nodes
+/// may be edited, but not inserted or erased.
 template <Nested kNested = Nested::after, AnyGraph Any, class Visit, class Enter>
 void for_each_node(Any& graph, const Visit& visit, const Enter& enter) {
   enter(graph);
@@ -35,7 +35,7 @@ void for_each_node(Any& graph, const Visit& visit) {
   for_each_node<kNested>(graph, visit, [](const Graph&) {});
 }
 
-/// The same for a model: its main graph, then its functions.
+/// As above, for a model: its main graph, then its functions.
 template <Nested kNested = Nested::after, AnyModel Any, class Visit, class Enter>
 void for_each_node(Any& model, const Visit& visit, const Enter& enter) {
   using Found = std::conditional_t<std::is_const_v<Any>, const Graph, Graph>;
@@ -48,8 +48,8 @@ void for_each_node(Any& model, const Visit& visit) {
   for_each_node<kNested>(model, visit, [](const Graph&) {});
 }
 
-/// Calls `visit` for each node from the last to the first, those of nested graphs before the node that holds them. `visit` may erase the
-/// node that it is given, no other.
+/// Calls `visit` for each node from the last to the first; nodes of nested graphs come before the node with these graphs. `visit` may erase
+/// only the node that it is given.
 template <class Visit>
 void for_each_node_backwards(Graph& graph, const Visit& visit) {
   for (auto next = graph.nodes().end(); next != graph.nodes().begin();) {
@@ -83,8 +83,8 @@ template <class Holds>
   return true;
 }
 
-/// Calls `visit` for each value from outside of `around` that `graph`, which is `around` or nested in it, reads or names as an output,
-/// once for each time.
+/// Calls `visit` for each value from outside of `around` that `graph` uses or names as an output, once per occurrence. `graph` is `around`
+/// or nested in it.
 template <class Visit>
 void for_each_capture(const Graph& graph, const Graph& around, const Visit& visit) {
   const auto look_at = [&](Value* value) {
@@ -101,7 +101,7 @@ void for_each_capture(const Graph& graph, const Graph& around, const Visit& visi
   for (Value* const output : graph.outputs()) look_at(output);
 }
 
-/// Calls `visit` for each value that the graphs nested in a node take from outside of them, once for each time.
+/// Calls `visit` for each value that the graphs nested in a node capture, once per occurrence.
 template <class Visit>
 void for_each_capture(const Node& node, const Visit& visit) {
   for (const std::unique_ptr<Graph>& nested : node.subgraphs()) for_each_capture(*nested, *nested, visit);

@@ -1,4 +1,4 @@
-// The walk over a model file's encoding: where each message and payload lies, what may be in which, and the skeleton without payloads.
+// Walks over the encoding of a model file: finds messages and payloads, checks their structure, and builds the skeleton without payloads.
 #include "model/wire.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace relayout::wire {
 namespace {
 
-/// Field numbers of TensorProto that the walk treats by itself.
+/// Field numbers of TensorProto with special treatment in the walk.
 constexpr uint32_t kNode = 1;  // of GraphProto
 constexpr uint32_t kFloatData = 4, kRawData = 9, kDoubleData = 10, kDataLocation = 14;
 constexpr uint64_t kLocationExternal = 1;
@@ -67,28 +67,28 @@ bool is_marker(uint32_t field) {
   return field == kMarkerField || field == kElidedField;
 }
 
-/// The place of a message, for the decision what to record.
+/// The context of a message, which decides whether it is recorded.
 struct Place {
-  int level = 0;             ///< of subgraphs
+  int level = 0;             ///< depth of subgraphs
   bool record = true;        ///< not in training_info, which is copied whole
   bool initializer = false;  ///< a tensor among a graph's initializers
 };
 
-/// The fate of a message.
+/// The result of walking a message.
 struct Outcome {
   int number = -1;      ///< in Walk::messages, when recorded
-  bool elided = false;  ///< a payload of it, or of what it holds, was left out
+  bool elided = false;  ///< a payload in it, or in a message inside it, was left out
 };
 
-/// Whether protobuf alone cannot merge it with another piece.
+/// Whether protobuf alone cannot merge it with a further piece.
 bool is_apart(const Outcome& outcome) {
   return outcome.elided || outcome.number >= 0;
 }
 
-/// Singular message fields of one message: what became of their first occurrence.
+/// Outcomes of the first occurrences of a message's singular message fields.
 class Singles {
  public:
-  /// Null at the first occurrence of `field`, which `note` then fills.
+  /// The first outcome of `field`, or null at its first occurrence, whose outcome `note` then records.
   [[nodiscard]] Outcome* find(uint32_t field) {
     for (Entry& entry : entries_) {
       if (entry.field == field) return &entry.outcome;
@@ -102,7 +102,7 @@ class Singles {
     uint32_t field = 0;
     Outcome outcome;
   };
-  std::array<Entry, 3> entries_;  // an attribute has three
+  std::array<Entry, 3> entries_;  // an attribute has three such fields
 };
 
 /// The contents of a tensor so far.
@@ -135,7 +135,7 @@ class Walker {
   Walker(Reader& in, int64_t size) : in_(in), size_(size) {}
 
   Walk run() {
-    // Room that is not used is never touched.
+    // Unused reserved memory is never touched.
     constexpr int64_t kMostReserved = int64_t{64} << 20;
     for (std::string* const bytes : {&out_.skeleton, &out_.initializers, &out_.nodes})
       bytes->reserve(as_size(std::min(size_, kMostReserved)));
@@ -165,7 +165,7 @@ class Walker {
   Outcome main_initializer(int64_t end, Place place);
   Outcome main_node(int64_t end, Place place);
   Outcome tensor(int64_t end, Place place);
-  /// False when the payload turns out to come in pieces, which only a walk without eliding can join.
+  /// False when the payload is found to be in several pieces, which only a walk without eliding can join.
   bool tensor_fields(int64_t end, Place place, bool elide, TensorState& state);
   bool tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, TensorState& state);
 
@@ -177,14 +177,14 @@ class Walker {
   void append_later_pieces(Message& graph, const std::vector<Item>& items);
   void push_item(std::size_t first, Item item);
 
-  /// Refuses a skeleton that `more` bytes would take beyond what protobuf parses.
+  /// Refuses a skeleton that `more` bytes would make too large for protobuf.
   void check_skeleton(int64_t more) const;
 
   Reader& in_;
   int64_t size_;
   Walk out_;
-  std::vector<Item> items_;                                  ///< of all messages that are open now, the outer ones first
-  std::unordered_map<int, std::vector<Item>> later_pieces_;  ///< of graphs in several pieces, by number
+  std::vector<Item> items_;                                  ///< items of all open messages, outer messages first
+  std::unordered_map<int, std::vector<Item>> later_pieces_;  ///< items of further pieces of graphs, by number
 };
 
 void Walker::check_skeleton(int64_t more) const {
@@ -193,8 +193,8 @@ void Walker::check_skeleton(int64_t more) const {
   }
 }
 
-/// Adds an item to the message whose items begin at `first`; neighbouring scalars of one field join, for a tensor of unpacked
-/// elements has millions.
+/// Adds an item to the message whose items begin at `first`. Adjacent scalars of one field are joined, as a tensor of unpacked elements has
+/// millions.
 void Walker::push_item(std::size_t first, Item item) {
   const bool joins = item.is_scalar() && items_.size() > first && items_.back().field == item.field && items_.back().type == item.type;
   if (joins && items_.back().end == item.start) {
@@ -227,8 +227,9 @@ void Walker::append_later_pieces(Message& graph, const std::vector<Item>& items)
   out_.items.insert(out_.items.end(), items.begin(), items.end());
 }
 
-/// Reads the fields of a message up to `end`: on_bytes(field, start of its tag, end of its payload) and on_scalar(tag, its start) go over
-/// the payload, each false to stop. Recorded fields are noted as items of the message whose items begin at `first`. Whether none stopped.
+/// Reads the fields of a message up to `end`. on_bytes(field, start of its tag, end of its payload) and on_scalar(tag, its start) must
+/// consume the payload, and return false to stop. Recorded fields become items of the message whose items begin at `first`. Returns whether
+/// no callback stopped.
 template <class OnBytes, class OnScalar>
 bool Walker::fields(int64_t end, bool recorded, std::size_t first, const OnBytes& on_bytes, const OnScalar& on_scalar) {
   while (in_.position() < end) {
@@ -247,7 +248,7 @@ bool Walker::fields(int64_t end, bool recorded, std::size_t first, const OnBytes
   return true;
 }
 
-/// Copies the fields of a message up to `end` into the skeleton. One that is given in several pieces goes on in number `existing`.
+/// Copies the fields of a message up to `end` into the skeleton. A further piece of a message is added to number `existing`.
 Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
   const std::size_t first = items_.size();
   Outcome outcome;
@@ -272,7 +273,7 @@ Outcome Walker::message(Kind kind, int64_t end, Place place, int existing) {
   return outcome;
 }
 
-/// A message field that is descended into, and what protobuf does when a singular one comes again: it merges them.
+/// Walks a message field that is descended into. Merges further occurrences of a singular field, as protobuf does.
 Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Singles& singles) {
   const Kind kind = child_kind(parent, field);
   Place inside{place.level, place.record && parent != Kind::training_info, parent == Kind::graph && kind == Kind::tensor};
@@ -295,7 +296,7 @@ Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Sin
   return outcome;
 }
 
-/// A node of the main graph, which stands beside the skeleton unless it is recorded.
+/// Walks a node of the main graph, which is stored outside of the skeleton unless it is recorded.
 Outcome Walker::main_node(int64_t end, Place place) {
   const std::size_t begin = out_.nodes.size();
   out_.skeleton.swap(out_.nodes);
@@ -314,7 +315,7 @@ Outcome Walker::main_node(int64_t end, Place place) {
 }
 
 Outcome Walker::descend(Kind kind, uint32_t field, int64_t end, Place place, int existing) {
-  // The length comes last; five bytes hold any, and protobuf takes a padded one.
+  // The length is filled in last; five bytes hold any length, and protobuf accepts a padded one.
   constexpr std::size_t kLengthBytes = 5;
   put_tag(out_.skeleton, field, WireType::bytes);
   const std::size_t length_at = out_.skeleton.size();
@@ -328,7 +329,7 @@ Outcome Walker::descend(Kind kind, uint32_t field, int64_t end, Place place, int
   return outcome;
 }
 
-/// An initializer of the main graph, which stands beside the skeleton.
+/// Walks an initializer of the main graph, which is stored outside of the skeleton.
 Outcome Walker::main_initializer(int64_t end, Place place) {
   out_.skeleton.swap(out_.initializers);
   const Outcome outcome = tensor(end, place);
@@ -384,13 +385,13 @@ bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& st
   return fields(end, place.record && !place.initializer, items_.size(), on_bytes, on_scalar);
 }
 
-/// One length-delimited field of a tensor: elided when it is a large payload, else copied.
+/// Walks one length-delimited field of a tensor: elides a large payload, and copies other fields.
 bool Walker::tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, TensorState& state) {
   const int64_t offset = in_.position();
   const int64_t length = end - offset;
   const bool large = elide && length >= kElideThreshold;
   if (field == kRawData) {
-    // The last one counts. An empty one in its place also takes back a small one that came before.
+    // The last occurrence counts. Even an empty one replaces a small one before it.
     state.raw.reset();
     if (!large) {
       copy_bytes(field, start, end);
@@ -421,7 +422,7 @@ bool Walker::tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide
   return true;
 }
 
-/// Steps over the value of a field whose tag has been read; not over groups.
+/// Skips the value of a field whose tag has been read; not for groups.
 void Walker::skip_value(WireType type, int64_t end) {
   switch (type) {
     case WireType::varint:
@@ -442,7 +443,7 @@ void Walker::skip_value(WireType type, int64_t end) {
   }
 }
 
-/// Copies a scalar or a group, whose tag began at `start` and has been read, unless it is one of our own markers.
+/// Copies a scalar or a group, whose tag began at `start` and has been read, unless it has a field number of the markers.
 void Walker::copy_scalar(Tag tag, int64_t start, int64_t end) {
   const int64_t payload = in_.position();
   if (tag.type == WireType::group_begin) return copy_group(tag.field, payload, end);
@@ -454,7 +455,7 @@ void Walker::copy_scalar(Tag tag, int64_t start, int64_t end) {
   in_.copy_since(payload, out_.skeleton);
 }
 
-/// Copies a length-delimited field, whose tag began at `start`, that is not descended into.
+/// Copies a length-delimited field that is not descended into; its tag began at `start`.
 void Walker::copy_bytes(uint32_t field, int64_t start, int64_t end) {
   const int64_t payload = in_.position();
   in_.seek(end);

@@ -1,4 +1,4 @@
-// Reads tags, numbers and lengths from a file through a buffer of one page.
+// Reads tags, numbers and lengths from a file with a buffer of one page.
 #include "model/wire_reader.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The common parts of charts on pages: their outermost tag and their numbers.
+// Common parts of charts on pages: the outermost tag, and the format of numbers.
 #include "report/chart.h"
 
 #include <string>

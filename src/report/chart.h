@@ -5,7 +5,7 @@
 
 namespace relayout {
 
-/// Every chart stands twice on a page, drawn for wide windows and for those of a phone; the style sheet of verdict_page.cpp shows one.
+/// Every chart is on a page twice, drawn for wide windows and for phones; the style sheet of verdict_page.cpp shows one of them.
 enum class Room { broad, slim };
 
 template <class Draw>
@@ -15,7 +15,7 @@ std::string in_both_rooms(const Draw& draw) {
 
 /// A number with one decimal.
 [[nodiscard]] std::string coordinate(double value);
-/// The tag that begins a chart of this size; `says` stands for it where it cannot be seen.
+/// The opening tag of a chart of this size; `says` is its text alternative.
 [[nodiscard]] std::string open_chart(Room room, double width, double height, std::string_view says);
 
 }  // namespace relayout

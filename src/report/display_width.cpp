@@ -1,4 +1,4 @@
-// Columns of a terminal: emoji and ideographs take two, combining marks none.
+// Width of text in columns of a terminal: emoji and ideographs take two, combining marks none.
 #include "report/display_width.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool is_combining(char32_t point) {
          (point >= 0xFE00 && point <= 0xFE0F);
 }
 
-/// East Asian wide and fullwidth blocks, emoji, as Unicode gives their widths.
+/// Whether Unicode defines the character as wide: East Asian wide and fullwidth blocks, emoji.
 bool is_wide(char32_t point) {
   return (point >= 0x1100 && point <= 0x115F) || (point >= 0x2E80 && point <= 0xA4CF && point != 0x303F) ||
          (point >= 0xAC00 && point <= 0xD7A3) || (point >= 0xF900 && point <= 0xFAFF) || (point >= 0xFE30 && point <= 0xFE6F) ||

@@ -5,8 +5,7 @@
 
 namespace relayout {
 
-/// Columns that `text` takes on a terminal: characters, without combining marks and counting wide ones twice; a byte that belongs to none
-/// counts once.
+/// Columns of `text` on a terminal: wide characters count twice, combining marks not at all, and a byte that belongs to no character once.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
 }  // namespace relayout

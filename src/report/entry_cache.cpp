@@ -1,4 +1,4 @@
-// Results that need not be found again, as files that many processes may read and write at a time.
+// A cache of results as files, which many processes may read and write concurrently.
 #include "report/entry_cache.h"
 
 #include <cstdint>

@@ -12,20 +12,20 @@
 
 namespace relayout {
 
-/// A folder of results, each a file named by its key. Any number of processes may use one folder, and any of them may be killed: an entry
-/// appears whole or not at all, and one that is damaged is as good as none. The folder may be removed at any time.
+/// A folder of results, each in a file named by its key. Any number of processes may share a folder, and any of them may be killed: an
+/// entry appears whole or not at all, and damaged entries are ignored. The folder may be removed at any time.
 class EntryCache {
  public:
-  /// `facts` is what every result depends on besides its files: program, options. Entries of another `schema` are none. Error{io} when the
-  /// folder cannot be made.
+  /// `facts`: what all results depend on besides their files, such as program and options. Entries of a different `schema` are ignored.
+  /// Error{io} when the folder cannot be created.
   EntryCache(std::filesystem::path folder, std::string schema, const std::vector<std::string>& facts);
 
-  /// The key of a result that depends on the facts and on what `add` adds; nothing when a file that it adds cannot be read.
+  /// The key of a result that depends on the facts and the contents added by `add`; nothing when an added file cannot be read.
   [[nodiscard]] std::optional<std::string> key(const std::function<void(ContentKey&)>& add) const;
 
-  /// `key`: hexadecimal digits, more than two.
+  /// The entry of a key, or nothing. `key`: more than two hexadecimal digits.
   [[nodiscard]] std::optional<Json> find(const std::string& key) const;
-  /// Keeps an entry. Where that fails, on a full disk, the cache does without, and says so once.
+  /// Stores an entry. A failure, as on a full disk, only causes a warning, once.
   void store(const std::string& key, const Json& entry);
 
  private:

@@ -1,4 +1,4 @@
-// Single fields of tables: for other programs in CSV and Markdown, bars of text.
+// Formats fields of tables: CSV and Markdown fields for other programs, and bars of text.
 #include "report/fields.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string markdown_code(std::string_view text) {
 
 std::string text_bar(double part, double most) {
   constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  constexpr std::size_t kSigns = 10;  // of the largest bar
+  constexpr std::size_t kSigns = 10;  // length of the largest bar
   const auto eighths = as_size(std::llround(8 * kSigns * std::clamp(most > 0 ? part / most : 0, 0.0, 1.0)));
   std::string out;
   for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";

@@ -5,12 +5,12 @@
 
 namespace relayout {
 
-/// A field of RFC 4180. One that a spreadsheet would take for a formula gets an apostrophe in front.
+/// A CSV field as in RFC 4180. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
 [[nodiscard]] std::string csv_field(std::string_view text);
-/// Text in a cell of Markdown: code, so that nothing in it is markup.
+/// Text in a Markdown cell, as code, so that nothing in it is markup.
 [[nodiscard]] std::string markdown_code(std::string_view text);
 
-/// A bar of text, ten signs long where `part` is `most`: it prints, and shows without colours.
+/// A bar of text characters, ten for `part` equal to `most`. It can be printed and needs no colours.
 [[nodiscard]] std::string text_bar(double part, double most);
 
 }  // namespace relayout

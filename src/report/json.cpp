@@ -1,4 +1,4 @@
-// JSON documents over nlohmann's, which only this file includes.
+// JSON documents, implemented with nlohmann's library, which only this file includes.
 #include "report/json.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ using Document = nlohmann::ordered_json;
 
 constexpr int kMaxLevels = 64;
 
-/// Refuses what nests deeper than kMaxLevels before the parser, which takes any depth, meets it.
+/// Refuses text nested deeper than kMaxLevels before parsing, as the parser does not limit the depth.
 void check_depth(std::string_view text, std::string_view name) {
   int level = 0;
   bool in_string = false;
@@ -55,7 +55,7 @@ Json& Json::operator=(const Json& other) {
   if (this != &other) value_ = std::make_unique<Value>(*other.value_);
   return *this;
 }
-// A moved-from value is null, not nothing: every member function may be called on it.
+// A moved-from value is null, so that every member function may be called on it.
 Json::Json(Json&& other) noexcept : value_(std::exchange(other.value_, std::make_unique<Value>())) {}
 Json& Json::operator=(Json&& other) noexcept {
   std::swap(value_, other.value_);

@@ -10,8 +10,8 @@
 
 namespace relayout {
 
-/// A JSON value: built for a report, or read from a file. Keys keep the order in which they were set. A float that is not finite is
-/// the string "nan", "inf" or "-inf"; bytes that are not UTF-8 are printed as U+FFFD. Copies are deep.
+/// A JSON value, built for a report or read from a file. Keys keep the order in which they were set. A non-finite float is the string
+/// "nan", "inf" or "-inf"; bytes that are not UTF-8 are printed as U+FFFD. Copies are deep.
 class Json {
  public:
   Json();  ///< null
@@ -43,25 +43,25 @@ class Json {
 
   [[nodiscard]] static Json object();
   [[nodiscard]] static Json array();
-  /// Adds or replaces a member; makes an object of null. Gives back this object.
+  /// Adds or replaces a member; turns null into an object. Returns this object.
   Json& set(std::string_view key, Json value);
-  /// Appends an element; makes an array of null. Gives back this array.
+  /// Appends an element; turns null into an array. Returns this array.
   Json& add(Json value);
 
-  /// Reads a document, at most 64 levels deep. Error{invalid} that says `name`, and where the text is not JSON.
+  /// Parses a document of at most 64 levels. Error{invalid} gives `name` and the place of the fault.
   [[nodiscard]] static Json parse(std::string_view text, std::string_view name);
   [[nodiscard]] bool is_object() const noexcept;
   [[nodiscard]] bool is_array() const noexcept;
-  /// Members of an object or elements of an array; 0 for everything else.
+  /// Number of members of an object or elements of an array; 0 for other values.
   [[nodiscard]] std::size_t size() const noexcept;
   /// A copy of a member or element; nothing when there is none.
   [[nodiscard]] std::optional<Json> find(std::string_view key) const;
   [[nodiscard]] std::optional<Json> at(std::size_t index) const;
-  /// Nothing when the value is of another kind.
+  /// The value as a number, text …; nothing when it is of a different kind.
   [[nodiscard]] std::optional<double> number() const;
   [[nodiscard]] std::optional<std::string> text() const;
 
-  /// The document: with `indent` blanks per level, or on one line when it is negative. No newline at the end.
+  /// The document as text, with `indent` blanks per level, or on one line if `indent` is negative. No newline at the end.
   [[nodiscard]] std::string dump(int indent = 2) const;
 
  private:

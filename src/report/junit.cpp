@@ -1,4 +1,4 @@
-// JUnit reports as GitLab, Jenkins and GitHub actions read them.
+// Writes JUnit reports for GitLab, Jenkins and GitHub actions.
 #include "report/junit.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string attribute(std::string_view name, std::string_view value) {
   return " " + std::string(name) + "=\"" + escape_markup(value) + "\"";
 }
 
-/// At most `most` bytes, no character cut in two.
+/// The first `most` bytes or fewer, without splitting a character.
 std::string cut(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t end = most;
@@ -45,7 +45,7 @@ struct Counts {
     skipped += one.status == JunitCase::Status::skipped ? 1 : 0;
     seconds += one.seconds;
   }
-  /// The schema knows `skipped` of a suite, but not of all suites.
+  /// The schema has `skipped` for a suite, but not for all suites.
   [[nodiscard]] std::string attributes(bool of_all) const {
     return attribute("tests", std::to_string(tests)) + attribute("failures", std::to_string(failures)) +
            attribute("errors", std::to_string(errors)) + (of_all ? "" : attribute("skipped", std::to_string(skipped))) +
@@ -72,7 +72,7 @@ std::string outcome_text(const JunitCase& one) {
   return {};
 }
 
-/// The name as readers will compare it: after escaping, and not one that was there before.
+/// A name that is unique as readers compare it, after escaping.
 std::string unique_name(const JunitCase& one, std::set<std::pair<std::string, std::string>>& taken) {
   const std::string class_name = printable_markup(one.class_name), name = printable_markup(one.name);
   std::string unique = name;

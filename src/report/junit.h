@@ -6,35 +6,35 @@
 
 namespace relayout {
 
-/// One line of a JUnit report.
+/// One case of a JUnit report.
 struct JunitCase {
   enum class Status {
     passed,
-    failed,   ///< the answer is no
-    error,    ///< it could not be run
+    failed,   ///< the case failed
+    error,    ///< the case could not be run
     skipped,  ///< nothing was tested, and that is allowed
   };
-  std::string class_name;  ///< GitLab shows it as the suite
-  std::string name;        ///< made unique among its class: GitLab drops all but the first of equal ones
-  std::string file;        ///< what annotations point at; may be empty
+  std::string class_name;  ///< shown by GitLab as the suite
+  std::string name;        ///< made unique in its class, as GitLab drops all but the first of equal names
+  std::string file;        ///< the file that annotations refer to; may be empty
   double seconds = 0;
   Status status = Status::passed;
-  std::string message;  ///< one line; first line of the text too, because some readers show only that
-  std::string details;  ///< further lines; together cut at 8 KiB
+  std::string message;  ///< one line; also the first line of the text, because some readers show only that
+  std::string details;  ///< further lines; message and details are cut at 8 KiB
 };
 
 struct JunitSuite {
   std::string name;
-  std::string timestamp;                                        ///< ISO 8601; left out when empty
+  std::string timestamp;                                        ///< ISO 8601; omitted when empty
   std::vector<std::pair<std::string, std::string>> properties;  ///< versions, seed, bound …
   std::vector<JunitCase> cases;
 };
 
-/// The report as XML 1.0 that GitLab, Jenkins and the usual GitHub actions read: one <testsuites>, counts that add up, seconds with a
-/// point in every locale, characters that XML forbids as U+FFFD.
+/// The report as XML 1.0 that GitLab, Jenkins and the usual GitHub actions read: one <testsuites>, consistent counts, seconds with a
+/// decimal point in every locale, and characters forbidden in XML as U+FFFD.
 [[nodiscard]] std::string junit_text(const std::vector<JunitSuite>& suites);
 
-/// "2026-01-31T12:00:00", in UTC.
+/// The present time in UTC: "2026-01-31T12:00:00".
 [[nodiscard]] std::string junit_now();
 
 }  // namespace relayout

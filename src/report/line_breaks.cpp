@@ -1,4 +1,5 @@
-// Reports in narrow terminals: finished lines are broken where their cells end, so that makers of reports need not know the width.
+// Fits reports to narrow terminals by breaking finished lines between cells, so that the code that builds reports is independent of the
+// width.
 #include "report/line_breaks.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view kClause = " · ";
 
-/// Bytes of the SGR sequence at `text[0]`, 0 when there is none.
+/// Length of the SGR sequence at `text[0]`; 0 when there is none.
 std::size_t sequence_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find('m');
@@ -36,7 +37,7 @@ std::size_t width_of(std::string_view text) {
   return display_width(text.find('\x1b') == std::string_view::npos ? std::string(text) : without_sequences(text));
 }
 
-/// A word with its colours, shortened.
+/// A shortened word with its colours.
 std::string shortened_word(std::string_view word, std::size_t width) {
   std::string before, after;
   while (const std::size_t length = sequence_length(word)) {
@@ -50,7 +51,7 @@ std::string shortened_word(std::string_view word, std::size_t width) {
   return before + shortened(word, width) + after;
 }
 
-/// A piece that may not be parted unless it is longer than a line, and the text before it.
+/// A piece that is not broken unless it is longer than a line, and the text between it and the previous piece.
 struct Segment {
   std::string gap;
   std::string_view text;
@@ -72,7 +73,7 @@ std::vector<Segment> segments_of(std::string_view line) {
   return out;
 }
 
-/// One line on its way into several.
+/// Breaks one line into several.
 class Breaker {
  public:
   Breaker(std::size_t width, std::size_t indent) : width_(width), next_indent_(std::min(indent + 4, width / 2)), at_(indent) {
@@ -123,11 +124,11 @@ class Breaker {
   }
 
   std::size_t width_, next_indent_, at_;
-  bool is_begun_ = false;  ///< the current line holds more than its indent
+  bool is_begun_ = false;  ///< the current line has more than its indent
   std::string out_;
 };
 
-/// Takes off the blanks that a line begins with, before its first colour and behind it; their number.
+/// Removes the leading blanks of a line, before and after its first colour, and returns their number.
 std::size_t take_indent(std::string& line) {
   std::size_t at = 0, blanks = 0;
   while (at < line.size()) {

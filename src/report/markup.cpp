@@ -1,4 +1,4 @@
-// Text in HTML and XML.
+// Escapes text for HTML and XML.
 #include "report/markup.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ std::string breakable_markup(std::string_view name) {
   while (begin < name.size()) {
     const std::size_t end = std::min(name.find_first_of("/_.:", begin), name.size() - 1) + 1;
     out += escape_markup(name.substr(begin, end - begin));
-    // A point in front of a digit may be that of a number.
+    // A point before a digit may be a decimal point.
     const bool is_point = name[end - 1] == '.' && end < name.size() && name[end] >= '0' && name[end] <= '9';
     if (begin > 0 && end < name.size() && !is_point) out += "<wbr>";
     begin = end;

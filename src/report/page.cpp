@@ -1,4 +1,4 @@
-// The frame of all pages: one file, one style sheet, and a policy by which nothing runs but the page's own script.
+// The frame of all pages: one file, one style sheet, and a policy that allows only the page's own script to run.
 #include "report/page.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ th,td{padding-right:.4rem}}
 .filter:has(input:checked)+div tbody tr:not(.hit){display:none}.faint{color:var(--faint)}.bad{color:var(--bad);font-weight:600}
 )";
 
-/// JSON that cannot end the element it stands in.
+/// JSON that cannot close its enclosing element.
 std::string embedded(const Json& data) {
   std::string out;
   for (const char c : data.dump(-1)) {
@@ -57,7 +57,7 @@ std::string base64(std::span<const uint8_t> bytes) {
   return out;
 }
 
-/// As policies name a script that may run (Content Security Policy Level 3, "hash-source").
+/// The hash by which a policy allows a script (Content Security Policy Level 3, "hash-source").
 std::string digest_of(std::string_view script) {
   Sha256 digest;
   digest.update(std::as_bytes(std::span(script)));

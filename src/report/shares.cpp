@@ -1,4 +1,4 @@
-// Parts of wholes as inline SVG: an icicle of nested parts, and stacked bars of several wholes.
+// Draws parts of wholes as inline SVG: an icicle of nested parts, and stacked bars of several wholes.
 #include "report/shares.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace relayout {
 namespace {
 
 constexpr double kRow = 24, kBar = 34;
-constexpr double kLetter = 7.2;      ///< of the labels' type, wide
-constexpr double kLeast = 0.001;     ///< of the whole: one column of 960
-constexpr std::size_t kLevels = 12;  ///< that are drawn
+constexpr double kLetter = 7.2;      ///< width of a character in the labels' font
+constexpr double kLeast = 0.001;     ///< smallest part of the whole: one column of 960
+constexpr std::size_t kLevels = 12;  ///< number of levels drawn
 constexpr std::size_t kShades = 4;
 constexpr std::size_t kShortestLabel = 4;
 
@@ -34,7 +34,7 @@ constexpr double width_of(Room room) {
   return room == Room::slim ? 400 : 960;
 }
 
-/// A box with its name as far as it fits, and all of it when it is pointed at.
+/// A box with its name if it fits, and with the whole text on hover.
 std::string frame(const Box& box, std::string_view name, const std::string& told, std::size_t shade) {
   std::string out = "<g><rect class='frame shade" + std::to_string(shade % kShades) + "' x='" + coordinate(box.x) + "' y='" +
                     coordinate(box.y) + "' width='" + coordinate(box.width) + "' height='" + coordinate(box.height - 1) + "'/>";

@@ -5,21 +5,21 @@
 
 namespace relayout {
 
-// Parts of a whole as inline SVG, by their widths: shades and lines part them, so that they show in black and white; what is too narrow for
-// its name tells it when it is pointed at.
+// Parts of a whole as inline SVG, in proportional widths. Shades and lines separate them, also in black and white. A part too narrow for
+// its name shows it on hover.
 
-/// A part of a whole, and what it is made of.
+/// A part of a whole, with its own parts.
 struct Share {
   std::string name;
   double value = 0;  ///< at least the sum of its parts
-  std::string note;  ///< said beside the name when it is pointed at
+  std::string note;  ///< shown next to the name on hover
   std::vector<Share> parts;
 };
 
-/// The whole above its parts, these above theirs. Parts below a thousandth of the whole are one nameless part.
+/// Draws a whole above its parts, and these above theirs. Parts below a thousandth of the whole are merged into a nameless part.
 [[nodiscard]] std::string svg_icicle(const Share& whole);
 
-/// Wholes one below the other on a common scale, each as a row of its parts; parts of one name have one shade.
+/// Draws wholes one below the other on a common scale, each as a row of its parts. Parts of the same name have the same shade.
 [[nodiscard]] std::string svg_stacks(const std::vector<Share>& wholes);
 
 }  // namespace relayout

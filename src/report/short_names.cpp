@@ -1,4 +1,4 @@
-// Names that must fit into a column, and tell their nodes apart.
+// Shortens names to fit a column while keeping them distinguishable.
 #include "report/short_names.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kCut = "…";
 
-/// Columns that are left of `width` beside so many cuts and others; 0 where there is no room.
+/// Columns of `width` that remain after `cuts` cuts and `others` other columns; 0 if there are none.
 std::size_t columns_left(std::size_t width, std::size_t cuts, std::size_t others) {
   const std::size_t taken = cuts * display_width(kCut) + others;
   return width > taken ? width - taken : 0;
@@ -53,12 +53,12 @@ std::string cut_once(std::string_view name, std::size_t width, std::size_t befor
   return part(name, before, false) + std::string(kCut) + part(name, columns_left(width, 1, before), true);
 }
 
-/// A name as the `middle` columns from byte `at` on and its end.
+/// A name as `middle` columns starting at byte `at`, and its end.
 std::string cut_twice(std::string_view name, std::size_t width, std::size_t at, std::size_t middle) {
   return std::string(kCut) + part(name.substr(at), middle, false) + std::string(kCut) + part(name, columns_left(width, 2, middle), true);
 }
 
-/// Bytes that all names begin with: whole characters.
+/// Length in bytes of the common prefix of all names, in whole characters.
 std::size_t common_prefix(const std::vector<std::string_view>& names) {
   std::size_t length = names.front().size();
   for (const std::string_view name : names) {
@@ -72,7 +72,7 @@ std::size_t common_prefix(const std::vector<std::string_view>& names) {
   return length;
 }
 
-/// The beginning of the word that ends before `at`: "block" of "/features/denseblock3" is nearer than a slash.
+/// The beginning of the word that ends before `at`, or of its last 8 characters: "nseblock" in "/features/denseblock3".
 std::size_t word_begin(std::string_view name, std::size_t at) {
   constexpr std::size_t kLongest = 8;
   const auto is_part = [&](std::size_t i) { return name[i] != '/' && name[i] != '.' && static_cast<unsigned char>(name[i]) < 0x80U; };
@@ -81,12 +81,12 @@ std::size_t word_begin(std::string_view name, std::size_t at) {
   return begin;
 }
 
-/// Names that look alike when shortened, given other forms.
+/// Finds different forms for names that are equal when shortened.
 class Group {
  public:
   Group(std::vector<std::string_view> names, std::size_t width) : names_(std::move(names)), width_(width) {}
 
-  /// Forms that are neither alike nor taken.
+  /// Forms that differ from each other and from `taken`.
   [[nodiscard]] std::vector<std::string> forms(const std::unordered_set<std::string>& taken) const {
     for (std::size_t before = (width_ - 1) / 2 + 1; before-- > 0;) {
       if (auto out = all([&](std::string_view name) { return cut_once(name, width_, before); }, taken)) return *out;
@@ -131,7 +131,7 @@ class Group {
 std::string shortened(std::string_view name, std::size_t width) {
   if (display_width(name) <= width) return std::string(name);
   if (width < 2) return std::string(kCut);
-  // The end tells more than the beginning: it has the larger half.
+  // The end distinguishes names better than the beginning, and gets the larger half.
   return cut_once(name, width, (width - 1) / 2);
 }
 

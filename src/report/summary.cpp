@@ -1,4 +1,4 @@
-// What people see of a test report where a CI shows it beside the change: a summary in Markdown and annotations of the files at fault.
+// Test reports for CI pages of a change: a summary in Markdown, and annotations of the files with failures.
 #include "report/summary.h"
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace {
 
 using Status = JunitCase::Status;
 
-/// Failing cases of one suite that are listed; GitHub shows at most 1 MiB of a summary.
+/// Maximum number of failed cases listed per suite; GitHub shows at most 1 MiB of a summary.
 constexpr std::size_t kMostListed = 10;
 
 bool is_bad(const JunitCase& one) {
   return one.status == Status::failed || one.status == Status::error;
 }
 
-/// Code in a cell of a table: no byte of it ends the cell or the code.
+/// Text as code in a cell of a table, escaped so that it ends neither the cell nor the code.
 std::string code(std::string_view text) {
   std::string out = "<code>";
   for (const char c : escape_markup(text)) {
@@ -77,7 +77,7 @@ std::string failures(const JunitSuite& suite) {
   return "\n**" + code(suite.name) + "**\n\n" + out;
 }
 
-/// As GitHub's runner undoes it; in a property two characters more would end the value.
+/// Escapes text as GitHub's runner expects; in a property, two more characters would end the value.
 std::string command_text(std::string_view text, bool property) {
   std::string out;
   for (const char c : text) {
@@ -89,7 +89,7 @@ std::string command_text(std::string_view text, bool property) {
   return out;
 }
 
-/// The text on one file: the case met first, and the first details that any of its cases has.
+/// The annotation of one file: its first case, and the first details of any of its cases.
 struct Annotation {
   std::string file;
   const JunitCase* first = nullptr;
@@ -97,7 +97,7 @@ struct Annotation {
   int64_t more = 0;
 };
 
-/// Of the cases of `wanted` kind, one per file, in the order of the report.
+/// Annotations of the cases of `wanted` kind, one per file, in the order of the report.
 template <class Wanted>
 std::vector<Annotation> annotations(const std::vector<JunitSuite>& suites, const Wanted& wanted) {
   std::vector<Annotation> out;

@@ -1,4 +1,4 @@
-// Charts as inline SVG.
+// Draws charts as inline SVG.
 #include "report/svg.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace relayout {
 namespace {
 
-/// Whole powers of ten around what is positive and finite.
+/// A logarithmic scale between whole powers of ten around the positive finite values.
 struct LogScale {
   int lowest = -8, highest = 0;
   bool empty = true;
@@ -33,7 +33,7 @@ struct LogScale {
   void finish() {
     if (highest <= lowest) highest = lowest + 1;
   }
-  /// 0 … 1
+  /// Position of a value on the scale, in [0, 1].
   [[nodiscard]] double place(double value) const {
     if (std::isnan(value) || value == INFINITY) return 1;
     if (!(value > 0)) return 0;
@@ -99,7 +99,7 @@ std::string draw_bars(const std::vector<SvgBar>& bars, Room room) {
 std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMark>& marks, const std::vector<std::string>& names,
                        const std::string& x_title, Room room) {
   constexpr double kBottom = 36, kPlot = 240;
-  // The names of marks have a line above the plot, where they cover nothing.
+  // The names of marks are on a line above the plot, where they cover nothing.
   const double top = marks.empty() ? 24 : 42, height = top + kPlot + kBottom;
   const bool is_slim = room == Room::slim;
   const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
@@ -114,7 +114,7 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
     }
   }
   scale.finish();
-  if (has_zero) --scale.lowest;  // 0 has a place of its own, below all powers
+  if (has_zero) --scale.lowest;  // 0 has a separate place below all powers
   const double step = (width - left - right) / static_cast<double>(std::max<std::size_t>(count - 1, 1));
   const auto x = [&](std::size_t i) { return left + step * static_cast<double>(i); };
   const auto y = [&](double value) { return height - kBottom - (height - top - kBottom) * scale.place(value); };
@@ -147,13 +147,13 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
     out += line(at, top, at, height - kBottom, "mark");
     out += element("path", "d='M" + coordinate(at - 6) + " " + coordinate(top) + "L" + coordinate(at + 6) + " " + coordinate(top) + "L" +
                                coordinate(at) + " " + coordinate(top + 10) + "Z' class='bad'");
-    // Above its mark, as far as there is room to both sides.
+    // Centred above its mark, where there is room on both sides.
     constexpr double kCharacter = 7.5;
     const std::string text = shortened(mark.label, static_cast<std::size_t>((width - left - right) / kCharacter));
     const double half = kCharacter * static_cast<double>(display_width(text)) / 2;
     out += label(std::clamp(at, left + half, std::max(left + half, width - right - half)), top - 8, text, "label middle");
   }
-  // A description of each place, for a pointer that rests on it.
+  // A description of each place, shown on hover.
   const double wide = std::max(step, 1.0);
   for (std::size_t i = 0; i < std::min(names.size(), count); ++i) {
     out += "<rect x='" + coordinate(x(i) - wide / 2) + "' y='" + coordinate(top) + "' width='" + coordinate(wide) + "' height='" +
@@ -170,7 +170,7 @@ std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double 
   constexpr double kHeight = 320, kTop = 12, kBottom = 40, kSmallest = 2;
   const bool is_slim = room == Room::slim;
   const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
-  const double largest = is_slim ? 28 : 40;  // radius of all of the time; kSmallest of none
+  const double largest = is_slim ? 28 : 40;  // radius for the total time; kSmallest for none
   LogScale across, up;
   const double ridge = rate / gigabytes;
   across.take(ridge);
@@ -206,9 +206,9 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
   constexpr double kHeight = 180, kLeft = 10, kRight = 14, kTop = 20, kBottom = 40;
   const bool is_slim = room == Room::slim;
   const double width = drawing_width(room);
-  // Of more columns every fourth has room for its name, and some for their counts.
+  // With more columns, every fourth has room for its name, and some for their counts.
   const std::size_t all_named = is_slim ? 8 : 12, all_counted = is_slim ? 8 : 16, counted = is_slim ? 4 : 2;
-  // The last is always labelled: it is the largest error.
+  // The last column is always labelled: it has the largest error.
   const auto is_labelled = [&](std::size_t i, std::size_t each) {
     const std::size_t behind = columns.size() - 1 - i;
     return behind == 0 || (i % each == 0 && behind >= std::min<std::size_t>(each, is_slim ? 4 : 3));

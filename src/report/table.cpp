@@ -1,4 +1,4 @@
-// Text in aligned columns, by what a terminal shows: wide characters, combining marks, colours.
+// Text in aligned columns by its width on a terminal, with wide characters, combining marks and colours.
 #include "report/table.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 /// SGR codes in the order of Style.
 constexpr auto kCodes = std::to_array<std::string_view>({"", "1", "32", "31", "33", "2"});
 
-/// Names may be shortened, sentences not.
+/// Whether the text is a name, which may be shortened, and not a sentence.
 bool is_name(std::string_view text) {
   return text.find(' ') == std::string_view::npos;
 }
@@ -41,7 +41,7 @@ void TextTable::line(std::string text, Style style) {
 }
 
 void TextTable::shrink(std::vector<std::size_t>& widths) const {
-  constexpr std::size_t kShortest = 20;  // enough to tell names of one scope apart by their ends
+  constexpr std::size_t kShortest = 20;  // enough to distinguish names of one scope by their ends
   std::size_t total = options_.indent;
   for (const std::size_t width : widths) total += width + (width == 0 ? 0 : options_.gap);
   total -= std::min(total, options_.gap);
@@ -102,7 +102,7 @@ std::string TextTable::text() const {
       continue;
     }
     const auto& cells = std::get<std::vector<Cell>>(row);
-    // Blanks are owed until something is printed behind them, so that no row ends in blanks.
+    // Blanks are deferred until text follows, so that no row has trailing blanks.
     std::size_t owed = options_.indent;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const std::string& text = columns[i][at];

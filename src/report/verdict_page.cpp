@@ -1,4 +1,4 @@
-// Pages of a verdict: the answer, what it rests on, the figures.
+// Pages of a verdict: the verdict, its evidence, the figures.
 #include "report/verdict_page.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::string_view class_of(Style style) {
   return "";
 }
 
-/// A sign that tells the answer without its colour.
+/// A sign that shows the verdict without colour.
 std::string_view sign_of(Style style) {
   switch (style) {
     case Style::good:
@@ -76,11 +76,11 @@ std::string classes(const Cell& cell, bool is_text = false) {
 
 constexpr std::size_t kLongTable = 20;  ///< rows that a screen shows without scrolling
 
-/// What html_table() writes for kSearchScript. Where scripts do not run it stays hidden, and all rows are there.
+/// The search box that html_table() writes for kSearchScript. It stays hidden, with all rows visible, where scripts do not run.
 constexpr std::string_view kSearchBox =
     "<p class='search' hidden><input type='search' placeholder='search' aria-label='search'> <output></output></p>\n";
 
-/// Hides the rows that lack a word of the search above their table.
+/// Hides the rows that lack a word of the search box above their table.
 constexpr std::string_view kSearchScript = R"js(
 'use strict';
 for (const search of document.querySelectorAll('p.search')) {
@@ -103,9 +103,9 @@ for (const search of document.querySelectorAll('p.search')) {
 }
 )js";
 
-constexpr std::size_t kLongCell = 24;  ///< characters: longer than types and shapes mostly are
+constexpr std::size_t kLongCell = 24;  ///< in characters: longer than most types and shapes
 
-/// Columns of names and sentences: they may take several lines, so that the others have room.
+/// Columns of names and sentences, which may take several lines to leave room for the others.
 std::vector<bool> breaking_columns(const std::vector<std::vector<Cell>>& rows) {
   std::vector<bool> out(1, true);
   for (const auto& row : rows) {
@@ -115,7 +115,7 @@ std::vector<bool> breaking_columns(const std::vector<std::vector<Cell>>& rows) {
   return out;
 }
 
-/// On a narrow screen, where a table has no head, a cell names its column.
+/// HTML of a cell with the name of its column, which narrow screens show in place of the head.
 std::string html_cell(const Cell& cell, const std::string& title, bool may_break) {
   const bool is_text = may_break && cell.align != Align::right;
   return "<td" + classes(cell, is_text) + (title.empty() ? "" : " data-head='" + escape_markup(title) + "'") + ">" +
@@ -130,7 +130,7 @@ bool is_marked(const std::vector<Cell>& row) {
 }  // namespace
 
 std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows, Search search) {
-  // Long tables can be narrowed to the rows that say something, or that hold the words of a search.
+  // Long tables can be filtered to rows with a warning or worse, or by the words of a search.
   const bool is_long = rows.size() > kLongTable;
   const auto marked = std::ranges::count_if(rows, is_marked);
   std::string out(is_long && search == Search::in_table ? kSearchBox : "");

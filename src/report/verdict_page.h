@@ -9,29 +9,29 @@
 
 namespace relayout {
 
-/// A page that tells one answer first, then what it rests on (see page.h for what holds of all pages).
+/// A page with a verdict, followed by its evidence (see page.h for properties of all pages).
 struct VerdictPage {
   struct Section {
     std::string title;  ///< may be empty
-    std::string body;   ///< markup: html_table(), html_lines(), svg.h; a section without is left out
+    std::string body;   ///< markup: html_table(), html_lines(), svg.h; a section with an empty body is omitted
   };
-  std::string title;           ///< of the window
-  std::string verdict;         ///< the answer in a word
-  Style style = Style::plain;  ///< of the answer: good, bad, warning; a sign says the same
-  std::string subject;         ///< what it is about
-  std::string footer;          ///< what was run
+  std::string title;           ///< title of the window
+  std::string verdict;         ///< the verdict in a word
+  Style style = Style::plain;  ///< style of the verdict: good, bad, warning; also shown as a sign
+  std::string subject;         ///< the subject of the verdict
+  std::string footer;          ///< program, version and context of the run
   std::vector<Section> sections;
-  Json data;           ///< everything, for programs that read the page
-  std::string script;  ///< as html_page() of page.h takes it; without it tables are searched, where there are long ones
+  Json data;           ///< the complete result, for programs that read the page
+  std::string script;  ///< script for html_page(); empty: the search in tables, if there are long ones
 };
 [[nodiscard]] std::string html_page(const VerdictPage& page);
 
-/// Whether a long table has a box for words that its rows must hold, or the page has one of its own.
+/// Whether a long table has a search box that filters its rows, or the page has its own.
 enum class Search : uint8_t { in_table, by_page };
-/// A table with a head; cells are text, their style and alignment are kept. Wide ones scroll by themselves.
+/// A table with a head; cells are text with style and alignment. Wide tables scroll separately.
 [[nodiscard]] std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows,
                                      Search search = Search::in_table);
-/// One paragraph per line.
+/// Lines as paragraphs, one each.
 [[nodiscard]] std::string html_lines(const std::vector<Cell>& lines);
 
 }  // namespace relayout
