@@ -1,5 +1,5 @@
-# Built inside a build root, programs shall run outside of it too, as they are: loader and libraries come from the root.
-# A run path of the old kind (DT_RPATH) holds for the libraries' own libraries as well; without it theirs would be the system's.
+# Programs built inside a build root also run outside of it, unchanged: they use the root's loader and libraries.
+# A run path of the old kind (DT_RPATH) also applies to dependencies of libraries, which would otherwise be the system's.
 if(RELAYOUT_BUILD_ROOT)
   set(root_libraries ${RELAYOUT_BUILD_ROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
   file(GLOB root_loader ${root_libraries}/ld-linux*.so.*)

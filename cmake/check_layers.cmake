@@ -1,8 +1,8 @@
-# Reads the #include lines of src/ and include/ against the order of the rooms: a room may use those below it, never one above or beside it.
-# And the names of types in headers: two of one name in one namespace break programs without a word from compiler or linker.
-# (Debian puts every library's headers into one folder, so what a target may see protects no layer.)
+# Checks the #include lines of src/ and include/ against the order of the rooms: a room may use rooms below it, but none above it or at its
+# level. Also checks the names of types in headers: two types of one name in one namespace break programs without a diagnostic from compiler
+# or linker. (Debian puts every library's headers into one folder, so the include paths of a target protect no layer.)
 #   cmake -DTOP=<source folder> -P check_layers.cmake              the check
-#   cmake -DSELF_TEST=<empty folder> -P check_layers.cmake         whether it catches what it should
+#   cmake -DSELF_TEST=<empty folder> -P check_layers.cmake         a test of the check itself
 cmake_minimum_required(VERSION 3.25)
 
 set(rooms_0 base)
@@ -14,11 +14,11 @@ set(rooms_5 exec)
 set(rooms_6 verify diff)
 set(rooms_7 convert inspect profile)
 set(rooms_8 cli)
-# Beyond the order: the executor runs what is there, it rewrites nothing and proves nothing; the command line is thin.
+# Beyond the order: the executor runs models without rewrites and proofs, and the command line is thin.
 set(never_exec passes proof)
 set(never_cli model ops layout passes proof exec profile verify diff convert inspect)
 
-# The room at home behind each public header.
+# The room that implements each public header.
 set(headers_base error version estimate)
 set(headers_model types tensor datum model graph short_list findings data_file save_options)
 set(headers_layout layout)
@@ -31,7 +31,7 @@ set(headers_diff diff model_diff)
 set(headers_convert convert)
 set(headers_inspect inspect)
 
-# Who alone may see a library: its headers | pattern of the files.
+# The only files that may include a library: its headers | pattern of the files.
 set(libraries
   "^(oneapi/)?dnnl" "^src/exec/onednn/"
   "^spdlog/" "^src/base/log\\.cpp$"
@@ -39,7 +39,7 @@ set(libraries
   "^nlohmann/" "^src/report/"
   "^(onnx|google/protobuf)/" "^src/(model|ops|layout|passes|proof|exec|profile|verify|diff|convert|inspect)/")
 
-# Rooms inside rooms: files by prefix | what they may include of their room. The first prefix that fits counts.
+# Rooms inside rooms: files by prefix | headers of their room that they may include. The first matching prefix applies.
 set(inner_rooms
   "^src/ops/loops/" "^ops/loops/"
   "^src/ops/(kernels/|op_table\\.cpp$)" "^ops/"
@@ -63,7 +63,7 @@ foreach(level RANGE 8)
   endforeach()
 endforeach()
 
-# check_names(<file> <variable for the list of complaints>): types that a header defines, against those of headers seen before.
+# check_names(<source folder> <file> <variable for the list of complaints>): compares the types of a header with those of earlier headers.
 function(check_names top file result)
   set(complaints)
   set(space)
@@ -152,7 +152,7 @@ function(check top result)
 endfunction()
 
 if(SELF_TEST)
-  # file | the line in it | whether it is allowed
+  # file | its line | whether the line is allowed
   set(cases
     "src/model/a.cpp|#include \"base/text.h\"|yes"
     "src/model/a.cpp|#include \"ops/op.h\"|no"

@@ -1,10 +1,10 @@
-# What `cmake --install` makes: a tree that works without the build folder and without the build root.
+# Rules of `cmake --install`: the installed tree works without the build folder and without the build root.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(relayout_library_dir ${CMAKE_INSTALL_LIBDIR}/relayout)
 
-# The library is for programs that are built where ONNX's development files are: where a build root was needed, only its tests want it
+# The library is for programs built on systems with ONNX's development files. On systems that need a build root, only its tests use it
 # (cmake --install … --component library).
 set(library COMPONENT library)
 if(RELAYOUT_BUILD_ROOT)
@@ -28,7 +28,7 @@ if(TARGET relayout_cli)
   set_target_properties(relayout_cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${to_libraries}")
   install(TARGETS relayout_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-  # The man page carries what --help says, so neither can be behind the other.
+  # The man page is generated from --help, so the two cannot differ.
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/relayout.1
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:relayout_cli> -DTEMPLATE=${PROJECT_SOURCE_DIR}/cmake/relayout.1.in
       -DOUT=${PROJECT_BINARY_DIR}/relayout.1 -DVERSION=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
@@ -39,7 +39,7 @@ if(TARGET relayout_cli)
   install(FILES cmake/completions/relayout.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   install(FILES cmake/completions/_relayout DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
-  # Built in a build root: its libraries come along, loader and C library included, and a launcher finds them from where it lies.
+  # With a build root, its libraries are installed too, including loader and C library. A launcher finds them relative to itself.
   if(RELAYOUT_BUILD_ROOT)
     find_program(PATCHELF patchelf)
     set(modules)

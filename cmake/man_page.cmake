@@ -1,11 +1,11 @@
-# TEMPLATE with the help of PROGRAM and of each of its subcommands → OUT.
+# Writes OUT: TEMPLATE with the help of PROGRAM and of each of its subcommands.
 function(help result)
-  # man indents by 7 columns, and 80 are what terminals have.
+  # man indents by 7 columns, and terminals have 80.
   execute_process(COMMAND ${CMAKE_COMMAND} -E env COLUMNS=73 LC_ALL=C.UTF-8 ${PROGRAM} ${ARGN} --help OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
-# As it stands, in roff: no line may begin with a control character.
+# Literal text in roff: no line may begin with a control character.
 function(literal text result)
   string(REPLACE "\\" "\\e" text "${text}")
   string(REPLACE "-" "\\-" text "${text}")
@@ -17,7 +17,7 @@ help(main)
 literal("${main}" text)
 set(COMMANDS ".SH COMMANDS\n${text}")
 foreach(command IN ITEMS convert verify inspect profile diff report)
-  if(main MATCHES "\n *${command}[ \n]")  # a long summary stands below the name
+  if(main MATCHES "\n *${command}[ \n]")  # a long summary is below the name
     help(text ${command})
     literal("${text}" text)
     string(TOUPPER ${command} title)

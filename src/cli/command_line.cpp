@@ -1,4 +1,4 @@
-// The program behind main(): finds the command, reads its options, and turns every exception into a line, a document and an exit code.
+// The program without main(): finds the command, reads its options, and turns every exception into a line, a document and an exit code.
 #include "cli/command_line.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect, &kProfile, &kDiff, &kReport};
 
-bool g_wants_document = false;  ///< --json, wherever it was given
+bool g_wants_document = false;  ///< --json was given on the command line or in a configuration file
 
 struct CommonValues {
   Common common;
@@ -104,7 +104,7 @@ const Command& find_command(const std::string& name) {
   fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
 }
 
-/// The command line may be wrong: such words are looked for as they stand.
+/// Searches the unparsed arguments, because the command line may be invalid.
 bool is_asked(std::span<const std::string> arguments, std::initializer_list<std::string_view> names) {
   const auto end = std::ranges::find(arguments, "--");
   return std::any_of(arguments.begin(), end, [&](const std::string& word) { return std::ranges::find(names, word) != names.end(); });
@@ -142,7 +142,7 @@ int print_version(std::span<const std::string> rest) {
   return 0;
 }
 
-/// An option where the command is to stand.
+/// Refuses an option in the position of the command.
 [[noreturn]] void refuse_option(const std::string& option) {
   const std::string advice = did_you_mean(option, {"--version", "--help"}, "; ");
   if (!advice.empty()) fail(ErrorKind::usage, "unknown option " + quote(option) + advice);
@@ -164,7 +164,7 @@ int run(std::span<const std::string> arguments) {
   return asks_version ? print_version(arguments.subspan(2)) : run_command(command, arguments.subspan(1));
 }
 
-/// Programs that read the document get one on every exit.
+/// Every exit writes a document for programs that parse standard output.
 void print_document(const std::string& command, const Failure& failure) noexcept {
   try {
     const bool is_known = std::ranges::any_of(kCommands, [&](const Command* known) { return known->name == command; });
@@ -172,7 +172,7 @@ void print_document(const std::string& command, const Failure& failure) noexcept
     out.set("schema", "relayout." + (is_known ? command : std::string("error")) + "/1").set("error", error_json(failure));
     write_output(out.set("exit_code", failure.code).dump() + "\n");
   } catch (...) {
-    return;  // standard error has said what is wrong
+    return;  // standard error has the message already
   }
 }
 

@@ -1,7 +1,7 @@
-// Reads configuration files: TOML, which toml++ takes apart, as far as options have a use for it. What has none is refused with its line.
+// Reads configuration files: the subset of TOML that options can hold, parsed by toml++. Other TOML is refused with its line.
 #include "cli/config_file.h"
 
-// The parser alone: no formatters, and no shared library at run time.
+// Only the parser is needed: no formatters, and no shared library at run time.
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1
 #include <algorithm>
@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "relayout/error.h"
 
-// NOLINTBEGIN(misc-include-cleaner): toml.hpp is the header to include, it does not say which of its parts it exports
+// NOLINTBEGIN(misc-include-cleaner): toml.hpp is the header to include, but it does not declare its parts as exported
 
 namespace relayout::cli {
 namespace {
@@ -26,7 +26,7 @@ std::string place_of(const std::string& path, const toml::source_region& source)
   return escape(path) + ":" + std::to_string(source.begin.line);
 }
 
-/// A string, number or boolean as the command line would have it.
+/// A string, number or boolean as it would be written on the command line.
 std::string word_of(const toml::node& node, const std::string& place) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
@@ -54,7 +54,7 @@ void check_section(const std::string& name, const std::string& place, std::span<
   fail(ErrorKind::usage, place + ": unknown section " + quote(name) + (advice.empty() ? ": sections are named after commands" : advice));
 }
 
-/// The keys before the first section, or in one; a table keeps them in the order of their names, here they are in that of the file.
+/// The keys of a section, or those before the first section, in file order. A toml::table sorts them by name.
 std::vector<ConfigEntry> entries_of(const toml::table& table, const std::string& section, const std::string& path) {
   std::vector<std::pair<toml::source_position, ConfigEntry>> found;
   for (const auto& [key, node] : table) {

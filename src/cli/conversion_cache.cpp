@@ -1,4 +1,4 @@
-// `convert --cache`: which results are there already.
+// `convert --cache`: finds results of earlier conversions that are still in place.
 #include "cli/conversion_cache.h"
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Name and digest of a file that stands beside the result, or is it.
+/// Name and digest of the result or of a data file in its folder.
 Json file_json(const fs::path& path) {
   return Json::object().set("name", path.filename().string()).set("sha256", sha256_of(*File::open(path)));
 }
@@ -39,7 +39,7 @@ bool is_unchanged(const Json& file, const fs::path& folder) {
 }  // namespace
 
 std::optional<std::string> ConversionCache::key_of(const fs::path& input, const fs::path& output) const {
-  // For a model that cannot be read the conversion itself will say why.
+  // The conversion itself reports a model that cannot be read.
   return entries_.key([&](ContentKey& key) {
     key.add(output.filename().string());
     key.add(model_digest(input));
@@ -56,7 +56,7 @@ std::optional<Json> ConversionCache::find(const std::string& key, const fs::path
     }
   } catch (const Error& error) {
     if (is_interruption(error.kind())) throw;
-    return std::nullopt;  // it is not there, or cannot be read
+    return std::nullopt;  // a file is missing or cannot be read
   }
   return entry->find("report");
 }
@@ -65,7 +65,7 @@ void ConversionCache::store(const std::string& key, const ConvertResult& result,
   Json files = Json::array();
   files.add(file_json(result.output));
   for (const DataFile& data : result.data) {
-    if (data.path.parent_path() != result.output.parent_path()) return;  // not written by this conversion alone
+    if (data.path.parent_path() != result.output.parent_path()) return;  // a file that this conversion did not write
     files.add(file_json(data.path));
   }
   entries_.store(key, Json::object().set("files", std::move(files)).set("report", report));

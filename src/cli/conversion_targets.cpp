@@ -1,4 +1,4 @@
-// Which file becomes which: the models that `relayout convert` is given, and what their results are called.
+// Maps the models that `relayout convert` is given to the files of their results.
 #include "cli/conversion_targets.h"
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every model of a tree, into the folder of the same name below another.
+/// Every model of a tree, converted into the same relative folder below --out-dir.
 std::vector<ConvertJob> jobs_of_tree(const ConvertRequest& request) {
   std::error_code ignored;
   const fs::path tree = request.cases.tree, out = request.out_dir;

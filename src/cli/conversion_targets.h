@@ -13,21 +13,22 @@ namespace relayout::cli {
 struct ConvertRequest {
   std::vector<std::string> inputs;
   std::string output, out_dir, cache;
-  CaseWords cases;  ///< of a tree
+  CaseWords cases;  ///< --suite and the choice of its models
   std::string format = "auto", output_format = "auto", when = "auto";
   std::string layout = "channels-last", io, emit, precision, external_data = "auto";
   bool list_passes = false;
   Assignments dims, shapes;
-  std::vector<std::string> facts;  ///< what results depend on besides the models
+  std::vector<std::string> facts;  ///< values besides the models on which results depend
   ConvertOptions options;
 };
 
-/// One model: the file that is read, and the one that is written.
+/// One model: the file to read and the file to write.
 struct ConvertJob {
   std::string input, output;
 };
 
-/// Which file becomes which. Error{usage, io, invalid} where two would become one, or a folder is none or empty.
+/// One job per model. Error{usage} when two models would have one result, Error{io} when --out-dir is not a folder, Error{invalid} when a
+/// tree has no model.
 [[nodiscard]] std::vector<ConvertJob> jobs_of(const ConvertRequest& request);
 
 }  // namespace relayout::cli

@@ -38,7 +38,7 @@ constexpr std::array<Word<FileFormat>, 5> kFormats = {{{"auto", FileFormat::auto
                                                        {"textproto", FileFormat::proto_text},
                                                        {"json", FileFormat::json}}};
 
-/// The first entry where there is none.
+/// The matching entry, or else the first one.
 const auto& entry_of(const auto& words, auto wanted, auto member) {
   const auto found = std::ranges::find(words, wanted, member);
   return found != words.end() ? *found : words.front();

@@ -1,4 +1,4 @@
-// Runs conversions, one by one with all threads or several side by side, and reports what became of each in the order of the command line.
+// Runs conversions, one by one with all threads or several in parallel, and reports each outcome in the order of the command line.
 #include "cli/convert_all.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@
 namespace relayout::cli {
 namespace {
 
-/// The message on standard error for a result that was withheld.
+/// Prints the message on standard error for a result that was withheld.
 void print_refusal(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result, bool verbose) {
   const int code = exit_code(result, request.options);
   if (code == 0) return;
@@ -48,7 +48,7 @@ void print_refusal(const ConvertRequest& request, const ConvertJob& job, const C
   print_failure({code, escape(job.input) + ": " + why + ", nothing was written", ""}, verbose);
 }
 
-/// Of one of several models there is no next step: those of all come at the end.
+/// Next steps follow a model that is alone. With several models, they are printed once at the end.
 void print_result(const ConvertRequest& request, const Common& common, const ConvertJob& job, const ConvertResult& result, bool is_alone) {
   const bool to_error = job.output == kStream;
   ReportStyle style{.verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet};
@@ -60,7 +60,7 @@ void print_result(const ConvertRequest& request, const Common& common, const Con
   if (!common.quiet && is_alone) write_output(in_locale(next_text(next_steps(request, job, result), style)));
 }
 
-/// A result that is there already.
+/// Reports a result that an earlier conversion has written.
 int report_known(const Common& common, const ConvertJob& job, Json report, Json& documents) {
   if (common.json) {
     documents.add(std::move(report.set("input", job.input).set("output", job.output).set("source", "cache")));
@@ -70,14 +70,14 @@ int report_known(const Common& common, const ConvertJob& job, Json report, Json&
   return 0;
 }
 
-/// The outcome for one model, before anything is said of it.
+/// The outcome for one model, not yet reported.
 struct ConvertOutcome {
-  std::optional<std::string> key;       ///< of the cache
-  std::optional<Json> known;            ///< the report of an earlier conversion that still holds
-  std::optional<ConvertResult> result;  ///< else
-  std::exception_ptr error;             ///< or this
-  bool is_kept = false;                 ///< in the cache
-  std::vector<std::string> warnings;    ///< that are not said yet
+  std::optional<std::string> key;       ///< cache key
+  std::optional<Json> known;            ///< report of an earlier conversion that is still valid
+  std::optional<ConvertResult> result;  ///< set if there is no earlier report
+  std::exception_ptr error;             ///< set if the conversion failed
+  bool is_kept = false;                 ///< to be stored in the cache
+  std::vector<std::string> warnings;    ///< not yet printed
 };
 
 void try_to_convert(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache, const ConvertOptions& options,
@@ -87,11 +87,11 @@ void try_to_convert(const ConvertRequest& request, const ConvertJob& job, const 
   if (out.known) return;
   out.result = convert(job.input, job.output, options);
   const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
-  // A result belongs to the files that were read, not to those that took their place meanwhile.
+  // The cache must not attribute a result to files that replaced its inputs during the conversion.
   out.is_kept = cache != nullptr && out.key && is_good && cache->key_of(job.input, job.output) == out.key;
 }
 
-/// A failure is part of the outcome.
+/// Stores a failure in the outcome.
 ConvertOutcome convert_one(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache,
                            const ConvertOptions& options) {
   ConvertOutcome out;
@@ -103,7 +103,7 @@ ConvertOutcome convert_one(const ConvertRequest& request, const ConvertJob& job,
   return out;
 }
 
-/// Says what became of a model, one of several where there are `others`; its exit code. Throws what stopped it.
+/// Reports one model and returns its exit code. `others` collects results and is nullptr for a single model. Rethrows its exception.
 int report_one(const ConvertRequest& request, const Common& common, const ConvertJob& job, ConvertOutcome& outcome, ConversionCache* cache,
                ResultsToVerify* others, Json& documents) {
   for (const std::string& warning : outcome.warnings) log_warning(warning);
@@ -122,7 +122,7 @@ int report_one(const ConvertRequest& request, const Common& common, const Conver
   return exit_code(result, request.options);
 }
 
-/// Several models side by side, a thread each: most are too small for two threads to gain anything within one.
+/// Converts several models in parallel, one thread each: most are too small to gain from a second thread.
 std::vector<ConvertOutcome> convert_together(const ConvertRequest& request, std::span<const ConvertJob> jobs, const ConversionCache* cache,
                                              int threads) {
   Progress progress(true);
@@ -139,7 +139,7 @@ std::vector<ConvertOutcome> convert_together(const ConvertRequest& request, std:
   return outcomes;
 }
 
-/// One model alone, with all threads.
+/// Converts one model with all threads.
 ConvertOutcome convert_alone(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache) {
   Progress progress(true);
   ConvertOptions options = request.options;
@@ -158,8 +158,8 @@ Json failure_json(const ConvertJob& job, const Failure& failure) {
 
 int convert_all(const ConvertRequest& request, const Common& common, std::span<const ConvertJob> jobs, ConversionCache* cache,
                 Json& documents) {
-  // Results wait for each other in the order of reports: not more of them than this for each thread. Verifying uses all threads by itself,
-  // and the times that -v shows are of one model.
+  // Results are held until they can be reported in order, at most this many per thread. Models run one at a time with --verify, which uses
+  // all threads itself, and with -v, which shows the times of one model.
   constexpr int kTogether = 16;
   const int threads = common.threads > 0 ? common.threads : std::min(2, available_cpus());
   const bool is_shared = threads > 1 && jobs.size() > 1 && !request.options.verify && !common.verbose;
@@ -176,7 +176,7 @@ int convert_all(const ConvertRequest& request, const Common& common, std::span<c
         worst =
             worse_code(worst, report_one(request, common, part[i], outcomes[i], cache, jobs.size() > 1 ? &results : nullptr, documents));
       } catch (...) {
-        // One model that fails does not stop the rest; an interruption does, or a reader that has gone.
+        // One failing model does not stop the rest. An interruption or a closed pipe does.
         const Failure failure = current_failure();
         if (is_pipe_closed() || failure.is_interruption()) throw;
         failures.print(failure);

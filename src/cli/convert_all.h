@@ -9,8 +9,8 @@
 
 namespace relayout::cli {
 
-/// Converts all models, and reports each in order; the worst exit code. `documents` gets an entry of each model that has one. `cache` may
-/// be nullptr.
+/// Converts all models, reports each in order and returns the worst exit code. `documents` receives the entry of each model that has one.
+/// `cache` may be nullptr.
 int convert_all(const ConvertRequest& request, const Common& common, std::span<const ConvertJob> jobs, ConversionCache* cache,
                 Json& documents);
 

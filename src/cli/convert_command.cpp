@@ -1,4 +1,4 @@
-// `relayout convert`: its options, what they mean to the library, and which of them contradict each other.
+// `relayout convert`: its options, their meanings in the library, and their contradictions.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -54,7 +54,7 @@ Json passes_json() {
   return out;
 }
 
-/// Requests that no run could make sense of.
+/// Refuses requests without a meaning.
 void check(const ConvertRequest& request, const Common& common) {
   const auto refuse = [](const std::string& message) { fail(ErrorKind::usage, message); };
   const bool has_tree = !request.cases.tree.empty();
@@ -83,7 +83,7 @@ void check(const ConvertRequest& request, const Common& common) {
   if (writes_text && request.external_data != "auto") refuse("--external-data has no effect on a textual model");
 }
 
-/// Options that tell passes what to do, of which none runs.
+/// Refuses options for passes of which none runs.
 void check_passes(const OptionSet& options, const ConvertRequest& request) {
   struct Concern {
     std::string_view option;
@@ -102,7 +102,7 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
     return (passes.empty() || std::ranges::find(passes, pass) != passes.end()) && std::ranges::find(skipped, pass) == skipped.end();
   };
   for (const Concern& concern : concerns) {
-    const bool is_kept = concern.option == "--layout" && request.layout == "keep";  // as without the pass
+    const bool is_kept = concern.option == "--layout" && request.layout == "keep";  // has the same effect as no pass
     if (is_kept || !options.is_given(concern.option) || std::ranges::any_of(concern.passes, runs)) continue;
     fail(ErrorKind::usage, std::string(concern.option) + " has no effect: pass " + quote(concern.passes.front()) + " does not run");
   }
@@ -213,7 +213,7 @@ void declare_report(OptionSet& options, ConvertRequest& request) {
   options.flag("--dry-run", request.options.dry_run, "report the changes, write nothing");
 }
 
-/// Options that would do nothing, or contradict each other.
+/// Rules against options that have no effect or contradict each other.
 void declare_convert_rules(OptionSet& options) {
   options.excludes({"--output"}, {"--out-dir", "--in-place"});
   options.excludes({"--in-place"}, {"--out-dir"});

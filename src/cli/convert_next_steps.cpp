@@ -1,4 +1,4 @@
-// Next steps after a conversion: commands that verify results or undo them, each able to run as it is printed.
+// Next steps after a conversion: commands that verify or undo results, each ready to run as printed.
 #include "cli/convert_next_steps.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostNamed = 16;  ///< models of a command that people are to read
+constexpr std::size_t kMostNamed = 16;  ///< models named in one readable command
 
 /// Whether a command without --format would read the file.
 bool is_read_by_name(const std::string& path, const std::string& format) {
@@ -38,14 +38,14 @@ bool is_done(const ConvertResult& result, std::string_view pass) {
                              [&](const Finding& finding) { return finding.verdict == Verdict::done && finding.pass == pass; });
 }
 
-/// Whether other commands can be given the files of a job as they are called.
+/// Whether other commands accept the files of a job by their names alone.
 bool can_be_named(const ConvertRequest& request, const ConvertJob& job) {
   const bool is_readable = is_read_by_name(job.input, request.format) && is_read_by_name(job.output, request.output_format);
   const bool is_printable = in_locale(printable(job.input + job.output)) == job.input + job.output;
   return is_readable && is_printable && job.output != kStream && job.input != kStream && job.input != job.output;
 }
 
-/// What `verify` needs to be told of a result; nothing where it has been verified or cannot be.
+/// Options that `verify` needs for a result; nothing where it has been verified or cannot be.
 std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result) {
   if (!result.written || result.verification || !can_be_named(request, job)) return std::nullopt;
   VerifyNeeds needs{.images_last = is_done(result, "export-io"), .newer_opset = request.options.load.allow_newer_opset};

@@ -1,4 +1,4 @@
-// The report of a conversion: what changed, in figures, and what to do next.
+// The report of a conversion: the changes in figures, and the next steps.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,9 +26,9 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kFactsColumn = 48;  ///< where the figures of the first line begin
+constexpr std::size_t kFactsColumn = 48;  ///< first column of the first line's figures
 
-/// "102.5 → 102.2 MB"; the unit once when it is the same.
+/// "102.5 → 102.2 MB"; the unit appears once when both have the same.
 std::string bytes_change(int64_t before, int64_t after) {
   const std::string from = format_bytes(before), to = format_bytes(after);
   const std::size_t unit = from.find(' ');
@@ -46,7 +46,7 @@ std::string facts(const ConvertResult& result) {
   return out + " · " + fixed(result.seconds, 2) + " s";
 }
 
-/// "relayout verify", with the options that it needs.
+/// "relayout verify" with the needed options.
 CommandWords verify_words(const VerifyNeeds& needs) {
   CommandWords words{"relayout", "verify"};
   if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
@@ -56,7 +56,7 @@ CommandWords verify_words(const VerifyNeeds& needs) {
   return words;
 }
 
-/// A command behind a title, in lines of at most `width` columns as far as its words allow.
+/// A title followed by a command, in lines of at most `width` columns where its words allow.
 std::string command_text(const std::string& title, const CommandWords& words, std::size_t width) {
   constexpr std::string_view kBreak = " \\\n    ";
   std::string out = title;
@@ -76,8 +76,8 @@ int64_t done_by(const ConvertResult& result, bool (*is_counted)(const Finding&))
                                [&](const Finding& finding) { return finding.verdict == Verdict::done && is_counted(finding); });
 }
 
-/// What a model does not gain, in one line with the way out; empty where it has fewer nodes, no weight moves, or other passes added nodes
-/// too, as those of --precision, --io and --emit do.
+/// One line for a conversion that changes nothing, or that moves weights to channels-last and folds nothing or adds Transposes. Names the
+/// option that avoids it. Empty where other passes added nodes too, as those of --precision, --io and --emit do.
 std::string no_gain_text(const ConvertResult& result) {
   const auto moves = [](const Finding& finding) { return finding.pass == "conv-weights-layout"; };
   const auto folds = [](const Finding& finding) { return finding.pass != "conv-weights-layout" && finding.pass != "remove-unused"; };
@@ -96,7 +96,7 @@ std::string no_gain_text(const ConvertResult& result) {
   return out + (has_folds ? ". --layout keep folds only.\n" : ". --layout keep leaves the weights as they are.\n");
 }
 
-/// The data files that belong to the result, and those that no longer do.
+/// The data files of the result, and those that it no longer uses.
 void add_data_files(std::string& out, const ConvertResult& result, const ReportStyle& style) {
   const auto name = [](const DataFile& file) { return escape(file.path.string()) + ", " + format_bytes(file.bytes); };
   TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});

@@ -1,4 +1,4 @@
-// `relayout diff`: what models, traces or profiles of runs differ in.
+// `relayout diff`: the differences between models, or between traces and profiles of runs.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +47,7 @@ struct DiffRequest {
 
 constexpr std::size_t kMostFiles = 64;
 
-/// Times of different machines do not compare: said, or refused where a gate would go by them.
+/// Times of different machines are not comparable: warns, or refuses where a gate depends on them.
 void check_machines(const Trace& control, const Trace& test, const DiffRequest& request, const DiffGate& gate) {
   if (control.machine.empty() || test.machine.empty() || control.machine == test.machine || request.any_machine) return;
   const std::string what = escape(control.path) + " and " + escape(test.path) + " were measured on different machines or settings (" +
@@ -64,7 +64,7 @@ DiffGate gate_of(const DiffRequest& request) {
   return gate;
 }
 
-/// The forms that were asked for; others stay empty, because each may have a line per node.
+/// The requested forms of the report. Others stay empty, because each may have a line per node.
 struct Report {
   std::string text, markdown, csv, html;
   Json comparisons = Json::array();
@@ -102,7 +102,7 @@ Report compare_traces(DiffRequest& request, const Common& common, const ReportSt
   return report;
 }
 
-/// The causes of the difference of two models' times, by their profiles.
+/// The causes of the difference between two models' times, from their profiles.
 ProfileComparison compare_times(const DiffRequest& request, std::size_t number, const ModelDiff& diff) {
   Profile a = read_profile(request.profiles.front()), b = read_profile(request.profiles[number]);
   if (a.mode != b.mode || a.clock != b.clock) {
@@ -117,7 +117,7 @@ ProfileComparison compare_times(const DiffRequest& request, std::size_t number, 
   return compare_profiles(std::move(a), std::move(b), diff);
 }
 
-/// The first model against each other one. Two are read at a time.
+/// Compares the first model with each of the others. The first two are read at the same time.
 Report compare_models(const DiffRequest& request, const Common& common, const ReportStyle& style) {
   const ModelChoice choice{.top = as_size(common.verbose ? 0 : request.top),
                            .only = request.choice.only,
@@ -135,7 +135,7 @@ Report compare_models(const DiffRequest& request, const Common& common, const Re
   diffs.reserve(request.files.size());
   std::vector<ModelPair> pairs;
   for (std::size_t i = 1; i < request.files.size(); ++i) {
-    other.reset();  // before the next one takes memory
+    other.reset();  // frees its memory before the next model is read
     other = i == 1 ? next.get() : load(i);
     diffs.push_back(diff_models(*first, *other));
     const ModelPair& pair = pairs.emplace_back(choose_changes(diffs.back(), choice));
@@ -159,7 +159,7 @@ Report compare_models(const DiffRequest& request, const Common& common, const Re
   return report;
 }
 
-/// Whether the files are models; Error{usage} when only some are, or where options speak of the other kind.
+/// Whether the files are models; Error{usage} when only some are, or when an option applies to the other kind only.
 bool are_models(const DiffRequest& request, const OptionSet& options) {
   const std::string* model = nullptr;
   const std::string* run = nullptr;

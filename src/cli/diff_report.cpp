@@ -1,4 +1,4 @@
-// The differences of two traces, as text and JSON: TraceDiff's columns and classes, beside them what intervals say of times.
+// The differences of two traces as text and JSON: TraceDiff's columns and classes, plus classes of times from their intervals.
 #include "cli/diff_report.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::array kClasses = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased,
                                  CountClass::unchanged};
-/// Those that a summary names.
+/// Time classes that a summary names.
 constexpr std::array kTimeClasses = {TimeClass::faster, TimeClass::slower, TimeClass::inconclusive};
 
 bool matches(const std::vector<std::string>& patterns, const std::string& name) {
@@ -48,7 +48,7 @@ void check_patterns(const std::vector<OperationDifference>& rows, const std::vec
   }
 }
 
-/// Whether the second of two times is above the first by more than a limit. Without an interval the sums decide.
+/// Whether the second time exceeds the first by more than a limit. Without an interval, the sums decide.
 SlowdownVerdict judge(const Estimate& ratio, double first_us, double second_us, double limit) {
   if (ratio.interval) return judge_slowdown(ratio, limit);
   return second_us > first_us * (1 + limit) ? SlowdownVerdict::slower : SlowdownVerdict::within;
@@ -60,7 +60,7 @@ Estimate inverse(const Estimate& ratio) {
   return out;
 }
 
-/// Whether an operation's time is what the gate says. Of one that only one side has, counts speak.
+/// Whether the gate gives an operation's time this verdict. An operation that only one side has is judged by its counts alone.
 bool has_verdict(const OperationDifference& row, const DiffGate& gate, SlowdownVerdict verdict) {
   if (row.control_count == 0 || row.test_count == 0) return false;
   return (gate.slower && judge(row.ratio, row.control_us, row.test_us, *gate.slower) == verdict) ||
@@ -88,17 +88,17 @@ void add_sum(TextTable& table, const std::string& name, const Sum& sum, Style lo
              right(signed_microseconds_text(sum.test_us - sum.control_us))});
 }
 
-/// "removed", and nothing where both sides have as many.
+/// "removed", and nothing where both counts are equal.
 std::string count_change_text(const OperationDifference& row) {
   return row.counts == CountClass::unchanged ? "" : std::string(to_string(row.counts));
 }
 
-/// "faster"; "same" of times that are, "inconclusive" of times that may be, and nothing without intervals.
+/// "faster", "slower", "same" or "inconclusive", and nothing without intervals.
 std::string time_change_text(const OperationDifference& row) {
   return row.time == TimeClass::unknown ? "" : std::string(to_string(row.time));
 }
 
-/// "removed", "increased, slower", "faster". That times are the same is told of equal counts only.
+/// "removed", "increased, slower", "faster". "same" appears only where counts are equal.
 std::string change_text(const OperationDifference& row) {
   const std::string counts = count_change_text(row), times = time_change_text(row);
   if (counts.empty() || times.empty()) return counts + times;
@@ -110,7 +110,7 @@ Style style_of(const OperationDifference& row) {
   return row.time == TimeClass::slower ? Style::bad : Style::plain;
 }
 
-/// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation is of one class of counts, and of one of times where there are.
+/// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation has one class of counts, and with intervals one class of times.
 std::string counts_text(const TracePair& pair) {
   const auto list = [&](const auto& kinds, auto OperationDifference::* of) {
     std::string out;
@@ -132,7 +132,7 @@ std::string side_text(const Trace& trace) {
   return out;
 }
 
-/// PyTorch's events nest, and each counts what is inside: their sum says nothing.
+/// Whether the sum of the times has a meaning. PyTorch's events nest, and each includes the time of the events inside it.
 bool adds_up(const Trace& trace) {
   return trace.source != "PyTorch" && trace.source != "trace events";
 }
@@ -163,7 +163,7 @@ std::string table_text(const TracePair& pair, const DiffChoice& choice, const Re
   return table.text();
 }
 
-/// One of TraceDiff's charts as a table: a bar for each side of each operation, one of the difference, and what `change` says of it.
+/// One of TraceDiff's charts as a table: for each operation a bar per side, a bar for the difference, and the text of `change`.
 template <class Number>
 std::string chart(const TracePair& pair, const std::array<Number OperationDifference::*, 2>& sides,
                   std::string (*change)(const OperationDifference&)) {
@@ -300,7 +300,7 @@ Json diff_json(const TracePair& pair, const DiffGate& gate) {
     for (const OperationDifference& row : pair.rows) {
       if (row.counts == kind) names.add(row.name);
     }
-    // As TraceDiff's ops_diff calls them.
+    // Names of TraceDiff's ops_diff.
     classes.set(kind == CountClass::removed ? "deleted" : to_string(kind), std::move(names));
   }
   out.set("ops", std::move(ops)).set("ops_diff", std::move(classes)).set("left_out", pair.left_out.size());

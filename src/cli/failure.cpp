@@ -1,4 +1,4 @@
-// Exceptions as the user sees them: one line, a hint, an exit code.
+// Turns exceptions into messages for users: one line, a hint and an exit code.
 #include "cli/failure.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace relayout::cli {
 namespace {
 
-/// In the one line, not in a hint: it must be seen wherever the line is.
+/// Part of the line, not of the hint, so that it appears wherever the line does.
 constexpr char kDefectWords[] = " (a defect in relayout: please report it, with the model and the command line)";
 
 }  // namespace

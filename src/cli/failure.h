@@ -8,31 +8,31 @@
 
 namespace relayout::cli {
 
-/// An exception as the user sees it.
+/// An exception in the form that users see.
 struct Failure {
   int code = 70;        ///< exit code
-  std::string message;  ///< one line without "relayout: "
+  std::string message;  ///< one line, without the prefix "relayout: "
   std::string hint;
 
-  /// The message with the hint behind it, "x.onnx: compressed by gzip (unpack it first: gunzip)": for what has one line only.
+  /// The message followed by the hint, for outputs of one line: "x.onnx: compressed by gzip (unpack it first: gunzip)".
   [[nodiscard]] std::string line() const;
-  /// Whether a signal stopped the program, so that nothing else is to be begun.
+  /// Whether a signal stopped the program, so that no further work may start.
   [[nodiscard]] bool is_interruption() const;
 };
 
-/// The exception that is being handled; call it inside a catch block.
+/// The exception that is being handled; to be called inside a catch block.
 [[nodiscard]] Failure current_failure();
 
-/// Something that is wrong in relayout itself: exit code 70, and its line says how to report it.
+/// A defect in relayout itself: exit code 70, and a line that explains how to report it.
 [[nodiscard]] Failure defect_failure(const std::string& message);
 
-/// "relayout: …" in one line; on a terminal or with -v the hint has a line of its own below.
+/// Prints "relayout: …" in one line. On a terminal or with -v, the hint follows on its own line.
 void print_failure(const Failure& failure, bool verbose);
 
-/// Failures of several models: a line each as they come, and each hint once behind the last.
+/// Failures of several models: a line for each when it occurs, and each distinct hint once at the end.
 class Failures {
  public:
-  /// Of one model alone, a failure is printed with its hint at once.
+  /// With a single model, a failure is printed together with its hint.
   Failures(std::size_t models, bool verbose) : is_alone_(models == 1), verbose_(verbose) {}
   void print(const Failure& failure);
   void print_hints() const;
@@ -45,7 +45,7 @@ class Failures {
 /// {"exit": 5, "message": "…"}
 [[nodiscard]] Json error_json(const Failure& failure);
 
-/// Of two exit codes the one that says more: 130 and 143, 70, 5, 3, 4, 2, 1, 0 in this order.
+/// The more severe of two exit codes, in the order 130, 143, 70, 5, 3, 4, 2, 1, 0.
 [[nodiscard]] int worse_code(int a, int b);
 
 }  // namespace relayout::cli

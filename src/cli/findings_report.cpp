@@ -17,17 +17,17 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kNamesShown = 2;  ///< of each group of refusals, without -v
+constexpr std::size_t kNamesShown = 2;  ///< per group of refusals, without -v
 constexpr std::string_view kLayoutPass = "conv-weights-layout", kPrecisionPass = "precision", kExportPass = "export-io",
                            kAffinePass = "fold-affine";
 
-/// One pass's findings: what was done by operator, what was not by reason.
+/// The findings of one pass: rewrites by operator, refusals by reason.
 struct Group {
   std::map<std::string, int64_t> done;
-  /// Could not be done. Of fragile nodes and of types that an operator does not take, the detail says what most want to know.
+  /// Refusals. For fragile nodes and types that an operator does not accept, the key includes the detail, which is the useful part.
   std::map<std::pair<Reason, std::string>, std::vector<const Finding*>> skipped;
-  std::map<Reason, int64_t> settled;  ///< is fine as it is
-  std::string other_types;            ///< what a change of precision says of the model as a whole
+  std::map<Reason, int64_t> settled;  ///< needs no change
+  std::string other_types;            ///< detail of the precision pass's finding about the whole model
   int64_t done_count = 0, all = 0;
 };
 
@@ -53,7 +53,7 @@ Group group_of(const Findings& findings, std::string_view pass) {
   return group;
 }
 
-/// A reason's text up to its explanation: "both layouts at once".
+/// A reason's text without its explanation: "both layouts at once".
 std::string_view short_text(Reason reason) {
   return text(reason).substr(0, text(reason).find(':'));
 }
@@ -67,7 +67,7 @@ std::string layout_text(const Group& group, const PassReport& report) {
   return out;
 }
 
-/// Folds of BatchNormalizations take along what stands between them and their operators.
+/// Whether an operator between a BatchNormalization and its linear operator was folded together with it.
 bool is_taken_along(std::string_view op_type) {
   return !op_type.ends_with("Normalization");
 }
@@ -94,7 +94,7 @@ int64_t done_of(const Group& group, const char* noun) {
   return found != group.done.end() ? found->second : 0;
 }
 
-/// Nodes that a change of precision looked at: beside them there are findings about weights and Casts.
+/// Nodes that the precision pass examined. Its other findings are about weights and Casts.
 int64_t nodes_of(const Group& group) {
   return group.all - done_of(group, "weight") - done_of(group, "Cast") - done_of(group, "Cast removed");
 }
@@ -109,7 +109,7 @@ std::string precision_text(const Group& group, const PassReport& report) {
   if (made > 0) out += ", " + counted(made, "Cast") + " made";
   if (removed > 0) out += ", " + counted(removed, "Cast") + " removed";
   if (!group.other_types.empty()) out += "; " + group.other_types;
-  // The way back knows what 16 bits kept.
+  // A conversion back to fp32 has only the bits that the 16-bit types kept.
   if (report.precision == "fp32" && weights > 0) out += "; bits that 16-bit types dropped stay 0";
   return out;
 }
@@ -131,13 +131,13 @@ std::string what_text(std::string_view pass, const Group& group, const PassRepor
   return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group, report);
 }
 
-/// Whether a pass that found nothing is worth a line: those that every run is for, and those that were asked for.
+/// Whether a pass without findings gets a line: those that are the purpose of every run, and those that were requested.
 bool says_nothing_done(std::string_view pass, const PassReport& report) {
-  if (pass == kExportPass) return report.layout != "contiguous";  // there it only takes back what was exported
+  if (pass == kExportPass) return report.layout != "contiguous";  // with contiguous it only undoes an earlier export
   return pass == kLayoutPass || pass == kPrecisionPass || pass == "fold-batch-norm";
 }
 
-/// The refusals of one reason: their number, code and text, then names.
+/// Adds the refusals of one reason: their number, code and text, then their names.
 void add_refusals(TextTable& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
                   const ReportStyle& style) {
   table.line("      " + format_count(static_cast<int64_t>(findings.size())) + (findings.size() == 1 ? " stays: " : " stay: ") +
@@ -155,14 +155,14 @@ void add_refusals(TextTable& table, Reason reason, const std::string& detail, co
   table.line("        " + names);
 }
 
-/// Weights that lost values or bits in the narrower type.
+/// Adds weights that lost values or bits in the narrower type.
 void add_losses(TextTable& table, const Findings& findings, const PassReport& report, const ReportStyle& style) {
   std::vector<const Finding*> lost;
   for (const Finding& finding : findings) {
     if (finding.pass == kPrecisionPass && finding.op_type == "weight" && !finding.detail.empty()) lost.push_back(&finding);
   }
   if (lost.empty()) return;
-  // Half a step of the smallest numbers that the type can hold.
+  // Half the spacing of the type's subnormal numbers.
   const std::string most = report.precision == "bf16" ? "4.6e-41" : "3.0e-08";
   table.line("      " + counted(static_cast<int64_t>(lost.size()), "weight") + (lost.size() == 1 ? " has" : " have") +
              " numbers near 0 that " + report.precision + " rounds by up to " + most +
@@ -172,7 +172,7 @@ void add_losses(TextTable& table, const Findings& findings, const PassReport& re
   if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
 }
 
-/// The way to a newer opset, where the opset alone keeps most nodes as they are.
+/// Suggests a newer opset where the opset alone refuses at least half of the nodes that would gain from the precision.
 void add_way_to_newer_opset(TextTable& table, const Group& group, const PassReport& report) {
   int64_t kept = 0;
   for (const auto& [why, skipped] : group.skipped) kept += why.first == Reason::type_not_allowed ? std::ssize(skipped) : 0;
@@ -183,7 +183,7 @@ void add_way_to_newer_opset(TextTable& table, const Group& group, const PassRepo
              " from a later opset on: upgrade the model first, with onnx.version_converter.convert_version");
 }
 
-/// The rewrites, by name.
+/// Adds the rewrites, by node name.
 void add_done(TextTable& table, const Findings& findings, std::string_view pass) {
   for (const Finding& finding : findings) {
     if (finding.pass != pass || finding.verdict != Verdict::done || finding.op_type == "weight") continue;
@@ -215,7 +215,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
     if (group.all == 0 && !says_nothing_done(pass, report)) continue;
-    // Few of the scales and shifts that stay were meant to fold: they are parts of activations and normalizations.
+    // Few of the remaining scales and shifts are candidates for a fold: most are parts of activations and normalizations.
     const bool is_summed_up = pass == kAffinePass && !style.verbose && !style.refusals && !group.skipped.empty();
     const int64_t stay = group.all - group.done_count;
     const std::string rest = ", " + format_count(stay) + (stay == 1 ? " stays" : " stay") + " (-v says why)";

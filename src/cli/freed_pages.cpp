@@ -1,4 +1,4 @@
-// Tells jemalloc to keep pages.
+// Makes jemalloc retain freed pages.
 
 #include "cli/freed_pages.h"
 
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <initializer_list>
 
-/// Of jemalloc, which the program may have been built without.
+/// Declared weak, because the program may be built without jemalloc.
 extern "C" [[gnu::weak]] int mallctl(const char* name, void* old_value, std::size_t* old_size, void* new_value, std::size_t new_size);
 
 namespace relayout::cli {
@@ -15,8 +15,7 @@ namespace relayout::cli {
 void keep_freed_pages() noexcept {
   if (mallctl == nullptr) return;
   ssize_t never = -1;
-  // Of arenas to come, and of the one that the program began with. Where a version of jemalloc does not know them, nothing is lost but
-  // time.
+  // The settings of future arenas and of the initial one. A version of jemalloc that does not know them costs only time.
   for (const char* const name : {"arenas.dirty_decay_ms", "arena.0.dirty_decay_ms"}) {
     static_cast<void>(mallctl(name, nullptr, nullptr, &never, sizeof never));
   }

@@ -2,9 +2,9 @@
 
 namespace relayout::cli {
 
-/// From here on what is freed stays with the program, where jemalloc is its allocator. Weights come and go with every run of a model, and
-/// each page that the system takes back and hands out anew costs more than reading it. A conversion allocates little twice: there pages
-/// that stay only add up.
+/// From this call on, jemalloc (if linked) retains freed pages. Every run of a model allocates and frees weights, and a page that is
+/// returned to the system and mapped again costs more than reading it. Conversions seldom reuse memory, so retained pages would only
+/// accumulate there.
 void keep_freed_pages() noexcept;
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// The text of --help: options with their explanations beside them, broken at spaces.
+// The text of --help: options and their explanations in two columns, broken at spaces.
 #include "cli/help.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kHelpColumn = 28;  ///< where explanations begin
+constexpr std::size_t kHelpColumn = 28;  ///< first column of explanations
 
-/// Columns of UTF-8 text without wide characters.
+/// Width in columns of UTF-8 text without wide characters.
 std::size_t columns(std::string_view text) {
   return as_size(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-/// `text` broken at spaces, every line but the first indented.
+/// `text` broken at spaces, with all lines but the first indented.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
   std::size_t at = indent;
@@ -42,7 +42,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
   return out;
 }
 
-/// Every line with `prefix` before it.
+/// Puts `prefix` before every line.
 std::string prefixed(std::string_view lines, std::string_view prefix, std::size_t width) {
   std::string out;
   while (!lines.empty()) {
@@ -70,7 +70,7 @@ void HelpText::begin_group(std::string_view title) {
 }
 
 void HelpText::add(std::string_view names, std::string_view placeholder, std::string_view help) {
-  // Long names stand below each other whether a short one comes first or not.
+  // Aligns long names in one column, with or without a short name before them.
   std::string left = (names.starts_with("--") ? "    " : "") + std::string(names);
   if (!placeholder.empty()) left += " " + std::string(placeholder);
   groups_.back().entries.push_back({std::move(left), std::string(help)});

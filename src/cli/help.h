@@ -7,7 +7,7 @@
 
 namespace relayout::cli {
 
-/// A word and what it means, in two columns and lines of at most `all` columns (0: one line); in narrow terminals below each other.
+/// A word and its meaning in two columns, in lines of at most `all` columns (0: one line). In narrow terminals the meaning is below.
 [[nodiscard]] std::string explained(std::string_view word, std::string_view meaning, std::size_t all);
 
 /// The help of one subcommand: summary, usage, options by group, examples.
@@ -18,9 +18,9 @@ class HelpText {
 
   void begin_group(std::string_view title);
   void add(std::string_view names, std::string_view placeholder, std::string_view help);
-  /// Takes back what was added last.
+  /// Removes the last added entry.
   void hide_last();
-  /// In lines of at most `all` columns.
+  /// The help in lines of at most `all` columns.
   [[nodiscard]] std::string to_text(std::size_t all) const;
 
  private:

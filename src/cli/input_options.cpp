@@ -1,4 +1,4 @@
-// The options that say what a model is run on: of all commands that run one.
+// The options for the inputs of a model, shared by all commands that run one.
 #include "cli/input_options.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 
 namespace relayout::cli {
 
-/// The options on a model's inputs, as words.
+/// The options for a model's inputs, as words.
 struct InputWords {
   Assignments dims, shapes, files;
   int64_t seed = 1;
@@ -19,7 +19,7 @@ struct InputWords {
   std::vector<std::string> mean, deviation;
 };
 
-/// --seed, --input, --shape, --dim, --resize, --mean, --std, and that the last three need --input.
+/// Declares --seed, --input, --shape, --dim, --resize, --mean, --std, and the rule that the last three need --input.
 void declare_input_options(OptionSet& options, InputWords& words);
 
 /// --input NAME=FILE.

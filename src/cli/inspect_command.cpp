@@ -51,7 +51,7 @@ int inspect_one(const InspectRequest& request, const Common& common) {
   return 0;
 }
 
-/// Several models, a line each. One that fails does not stop the rest.
+/// Inspects several models, a line each. One failing model does not stop the rest.
 int inspect_all(const InspectRequest& request, const Common& common) {
   std::vector<InspectResult> results;
   Json documents = Json::array();

@@ -1,4 +1,4 @@
-// The report of what is in a model, and the table of several.
+// The report of a model's contents, and the table of several models.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,9 +20,9 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kOpsShown = 8;  ///< most frequent first; the rest is counted
+constexpr std::size_t kOpsShown = 8;  ///< most frequent first; the others are only counted
 
-/// A count in the unit that leaves less than `limit` of it: 1, thousands, millions … up to the last of `units`.
+/// A count in the unit in which it is below `limit`: 1, thousands, millions … up to the last of `units`.
 struct Scaled {
   double value;
   std::size_t unit = 0;
@@ -39,14 +39,14 @@ std::string short_count(int64_t count) {
   return fixed(scaled.value, scaled.unit == 0 ? 0 : 1) + kUnits[scaled.unit];
 }
 
-/// "301 MMAC", "10.6 kMAC": three digits that count, a unit that fits.
+/// "301 MMAC", "10.6 kMAC": three significant digits and a fitting unit.
 std::string macs_text(int64_t macs) {
   constexpr std::array kUnits = {"MAC", "kMAC", "MMAC", "GMAC", "TMAC"};
   const auto [value, unit] = Scaled(macs, 999.5, kUnits.size());
   return fixed(value, unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + kUnits[unit];
 }
 
-/// The cell of the table; "?" in place of a 0 that only says that nothing could be counted.
+/// The cell of the table. "?" replaces a 0 that results from operators without a count.
 std::string macs_cell(const InspectResult& result) {
   if (!result.macs || (result.macs == 0 && result.macs_are_least)) return "?";
   return (result.macs_are_least ? "≥ " : "") + macs_text(*result.macs);
@@ -59,7 +59,7 @@ std::string sizes_text(const InspectResult& result) {
   return out;
 }
 
-/// Runtimes import every domain that they know; those count whose operators stand in the model.
+/// Whether the model contains operators of a domain. Runtimes import every domain that they know.
 bool is_used(const InspectResult& result, const std::string& domain) {
   const auto first = result.op_counts.lower_bound(domain + ":");
   return first != result.op_counts.end() && first->first.starts_with(domain + ":");
@@ -110,7 +110,7 @@ std::string operators(const InspectResult& result, bool all) {
   return out;
 }
 
-/// The work of convert, by the number.
+/// The work of convert, in numbers.
 struct Outlook {
   int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0, affine_folds = 0, affines = 0;
 };
@@ -150,16 +150,16 @@ std::string outlook(const InspectResult& result) {
   return outlook_of_folds(result) + (weights.empty() ? "" : " · " + weights);
 }
 
-/// The nodes that a pass leaves alone, by reason; with -v by name.
+/// The nodes that a pass leaves unchanged, by reason; with -v also by name.
 std::string refusals(const InspectResult& result, const std::string& pass, const ReportStyle& style) {
   Findings findings;
   std::ranges::copy_if(result.findings, std::back_inserter(findings), [&](const Finding& finding) { return finding.pass == pass; });
   if (std::ranges::none_of(findings, [](const Finding& finding) { return finding.verdict == Verdict::skipped; })) return {};
   const std::string lines = findings_text(findings, {.passes = {pass}, .will = true}, style);
-  return lines.substr(lines.find('\n') + 1);  // its first line is the outlook's
+  return lines.substr(lines.find('\n') + 1);  // the outlook replaces its first line
 }
 
-/// The work of convert, and the nodes that it leaves alone below the line that they belong to.
+/// The work of convert, with the nodes that it leaves unchanged below the respective line.
 std::string outlook_with_refusals(const InspectResult& result, const ReportStyle& style) {
   const std::string folds = refusals(result, "fold-batch-norm", style) + refusals(result, "fold-affine", style);
   const std::string weights = refusals(result, "conv-weights-layout", style);

@@ -1,4 +1,4 @@
-// Pictures of a layout plan. Colour is never alone: channels-last is a solid line, contiguous a dashed one, both at once a dotted one.
+// Pictures of a layout plan. Line styles accompany colours: solid for channels-last, dashed for contiguous, dotted for both at once.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -36,7 +36,7 @@ std::string_view dot_line(std::string_view layout) {
   return layout == "both" ? "color=\"#777777\", style=dotted" : "color=\"#2e8540\", style=solid";
 }
 
-/// Reorders by tensor and reader; the caller is "".
+/// Reorders by tensor and reader; "" denotes the caller.
 class Reorders {
  public:
   explicit Reorders(const LayoutReport& report) {
@@ -44,7 +44,7 @@ class Reorders {
       for (const std::string& reader : reorder.readers) by_tensor_[reorder.tensor].emplace(reader, &reorder);
     }
   }
-  /// The value that a reader reads a tensor through, or nullptr.
+  /// The reorder through which a reader reads a tensor, or nullptr.
   [[nodiscard]] const TensorReorder* find(int tensor, const std::string& reader) const {
     const auto readers = by_tensor_.find(tensor);
     if (readers == by_tensor_.end()) return nullptr;
@@ -122,7 +122,7 @@ std::string_view line_class(std::string_view layout) {
   return layout == "both" || layout.empty() ? "bo" : "ot";
 }
 
-/// The graph as a column of rows, one per operator, in which tensors are lanes that run down to their last reader.
+/// The graph as a column of rows, one per operator. Tensors are lanes that run down to their last reader.
 class Lanes {
  public:
   explicit Lanes(const LayoutReport& report, int lane_width = kWidestLane)
@@ -165,7 +165,7 @@ class Lanes {
     return "<svg width=\"" + width + "\" height=\"" + std::to_string(kRow) + "\" aria-hidden=\"true\">" + lines + "</svg>";
   }
 
-  /// How many lanes the rows so far have taken.
+  /// Number of lanes that the rows so far needed.
   [[nodiscard]] int count() const { return static_cast<int>(lanes_.size()); }
 
  private:
@@ -212,7 +212,7 @@ std::string key() {
          "&nbsp; <svg width=\"14\" height=\"14\"><circle class=\"lo\" cx=\"7\" cy=\"7\" r=\"4\"/></svg> loses channels-last</p>\n";
 }
 
-/// Many lanes lie closer together, so that the columns beside them have room.
+/// Many lanes are drawn closer together, to leave space for the columns next to them.
 int lane_width(const LayoutReport& report, std::size_t rows) {
   Lanes lanes(report);
   for (std::size_t i = 0; i < rows; ++i) (void)lanes.row(static_cast<int>(i));

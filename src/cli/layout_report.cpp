@@ -20,7 +20,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kShown = 8;  ///< lines of each kind, without -v
+constexpr std::size_t kShown = 8;  ///< lines per kind, without -v
 
 std::string percent(int64_t part, int64_t whole) {
   return fixed(whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0, 1) + " %";
@@ -120,7 +120,7 @@ std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
   if (report.thrashes) table.line("  thrashing: " + report.thrash_reason, Style::warning);
   std::string out = table.text() + (style.verbose ? operator_table(report, style) : "");
   for (const NestedLayout& nested : report.nested) {
-    // Branches that compute sizes have nothing to say.
+    // Branches that only compute sizes have nothing to report.
     if (nested.report.regions.empty() && nested.report.convolutions == 0 && nested.report.nested.empty() && !style.verbose) continue;
     out += paint("  in " + escape(nested.node) + " (" + escape(nested.op_type) + ", " + escape(nested.attribute) + ")", Style::strong,
                  style.color) +

@@ -11,6 +11,6 @@ int main(int count, char** words) {
   relayout::install_interrupt_handlers();
   const std::vector<std::string> arguments(words + (count > 0 ? 1 : 0), words + count);
   const int code = relayout::cli::run_program(arguments);
-  // Everything is written; taking the models apart piece by piece would only cost time.
+  // All output is written. Destroying the models would only cost time.
   _exit(code);
 }

@@ -1,4 +1,4 @@
-// The differences of two models, as text, JSON, CSV, Markdown, JUnit and as a page.
+// The differences of two models as text, JSON, CSV, Markdown, JUnit and an HTML page.
 #include "cli/model_diff_report.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 namespace relayout::cli {
 namespace {
 
-/// In the order in which they are told.
+/// In the order of reports.
 constexpr std::array kKinds = {ChangeKind::changed, ChangeKind::removed, ChangeKind::added, ChangeKind::explained, ChangeKind::renamed};
 constexpr std::array kSubjects = {ChangeSubject::node,  ChangeSubject::initializer, ChangeSubject::input,   ChangeSubject::output,
                                   ChangeSubject::opset, ChangeSubject::function,    ChangeSubject::metadata};
@@ -104,7 +104,7 @@ bool is_same(const ModelPair& pair) {
   return std::ranges::all_of(pair.changes, [](const ModelChange* change) { return change->kind == ChangeKind::renamed; });
 }
 
-/// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and how many nodes are the same.
+/// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and the number of equal nodes.
 std::string verdict_text(const ModelPair& pair) {
   std::string out;
   for (const ChangeKind kind : kKinds) {
@@ -151,7 +151,7 @@ Json side_json(const DiffSide& side) {
 }
 
 VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
-  constexpr std::size_t kMostRows = 2000;  // the data of the page has all
+  constexpr std::size_t kMostRows = 2000;  // the data of the page has all changes
   std::vector<std::vector<Cell>> rows;
   for (const ModelChange* change : pair.changes) {
     if (change->kind != kind || rows.size() == kMostRows) continue;

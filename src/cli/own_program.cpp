@@ -1,6 +1,5 @@
-// The path of this program, so that it can start itself: the cases of a suite run in processes of their own. An installed tree may hold its
-// own loader and C library; a launcher then runs `ld.so --argv0 LAUNCHER PROGRAM …`, /proc/self/exe is the loader, and only argv[0] leads
-// back.
+// Finds the path of this program, which starts itself for the cases of a suite. An installed tree may contain a loader and a C library. A
+// launcher then runs `ld.so --argv0 LAUNCHER PROGRAM …`: /proc/self/exe is the loader, and only argv[0] names the launcher.
 #include "cli/own_program.h"
 
 #include <elf.h>
@@ -18,7 +17,7 @@
 namespace relayout::cli {
 namespace {
 
-/// A kernel that starts a program maps its loader and says where; it says nothing when the loader is the program.
+/// Whether the kernel started the loader as the program. Otherwise AT_BASE is the address at which the kernel mapped the loader.
 bool loader_was_started() {
   return getauxval(AT_BASE) == 0;
 }

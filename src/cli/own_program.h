@@ -4,7 +4,7 @@
 
 namespace relayout::cli {
 
-/// This very program, as a child process starts it again: its file, or the launcher that started it. Error{io} when neither is known.
+/// The path with which a child process starts this program: its file, or the launcher that started it. Error{io} when neither is known.
 [[nodiscard]] std::string own_program();
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// `relayout profile`: where the time of one model goes, or how several settings of threads and sizes compare.
+// `relayout profile`: the time of one model by node, of two models run in turn, or of several settings of threads and sizes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +32,8 @@
 namespace relayout::cli {
 namespace {
 
-constexpr int64_t kShownRows = 20;  ///< of a text: with its head and sums a screen
-constexpr int kTracedRuns = 10;     ///< enough to see what repeats; some hundred kilobytes for a network of a hundred steps
+constexpr int64_t kShownRows = 20;  ///< rows of a text: one screen with its header and sums
+constexpr int kTracedRuns = 10;     ///< enough to show repetition; some hundred kilobytes for a network of a hundred steps
 
 struct ProfileRequest {
   std::vector<std::string> models, threads;
@@ -53,7 +53,7 @@ Mode mode_of(const std::string& word) {
 
 constexpr std::string_view kMeasuredPeak = "measure";
 
-/// "measure", or "GFLOPS,GBS".
+/// Reads "measure" or "GFLOPS,GBS".
 MachinePeak peak_of(const std::string& words, int threads) {
   if (words == kMeasuredPeak) return measure_peak(threads);
   const std::size_t comma = words.find(',');
@@ -71,7 +71,7 @@ struct Setting {
   std::map<std::string, int64_t> dims;
 };
 
-/// All combinations of --threads and --dim, the last of them varying fastest.
+/// All combinations of --threads and --dim; the last --dim varies fastest.
 std::vector<Setting> settings_of(const ProfileRequest& request) {
   std::vector<Setting> settings(1);
   const auto multiply = [&](std::size_t count, const auto& set) {
@@ -99,7 +99,7 @@ std::vector<Setting> settings_of(const ProfileRequest& request) {
   return settings;
 }
 
-/// The words of the command line, in the library's types.
+/// Reads the words of the command line into the library's types.
 void read_words(ProfileRequest& request, bool is_text) {
   ProfileOptions& options = request.options;
   options.seed = static_cast<uint64_t>(request.inputs.seed);
@@ -214,7 +214,7 @@ int run_pair(const ProfileRequest& request, const Common& common, const Setting&
   return exit_code(result, gate);
 }
 
-/// Options that would do nothing with this number of models and settings.
+/// Refuses options without effect for this number of models and settings.
 void check_options(const OptionSet& options, bool is_pair, bool is_sweep) {
   using Names = std::initializer_list<std::string_view>;
   const auto refuse = [&](Names names, const char* why) {

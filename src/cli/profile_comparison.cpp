@@ -1,4 +1,4 @@
-// The report of two models that were run in turn: the ratio of their times decides, lines of the table only explain it.
+// The report of two models that were run in turn: the ratio of their times decides, and the lines of the table explain it.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -35,7 +35,7 @@ std::string ratio_text(const Estimate& estimate) {
                             : " (too few pairs for an interval)");
 }
 
-/// The statement of the interval.
+/// The conclusion from the interval.
 std::string answer(const Estimate& estimate) {
   switch (judge_time(estimate)) {
     case TimeClass::faster:
@@ -105,7 +105,7 @@ struct CauseSum {
   double us = 0;
 };
 
-/// By cause, those that there are.
+/// Sums by cause, for the causes that occur.
 std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
   std::map<Cause, CauseSum> out;
   for (const PairedRow& pair : comparison.rows) {
@@ -115,15 +115,14 @@ std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
   return out;
 }
 
-/// The part of a cause in a difference that is shown.
+/// The contribution of a cause to a difference that the interval shows.
 struct CausePart {
   Cause cause;
   double us = 0;
-  int64_t percent = 0;  ///< negative: it goes against the difference
+  int64_t percent = 0;  ///< negative: opposite to the difference
 };
 
-/// Those of half a percent or more, the largest first. Where some go against the difference, the others are more than all of it: then only
-/// times say what is meant.
+/// Contributions of half a percent or more, the largest first. Where some are negative, the others exceed 100 %, and reports show times.
 std::vector<CausePart> parts_of(const ProfileComparison& comparison, double whole) {
   std::vector<CausePart> out;
   for (const auto& [cause, sum] : sums_of(comparison)) {

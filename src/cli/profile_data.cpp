@@ -1,4 +1,4 @@
-// A profile for programs and for other documents: JSON, CSV, Markdown. Units stand in the keys.
+// A profile for programs and for other documents: JSON, CSV, Markdown. Keys contain the units.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -73,7 +73,7 @@ Json row_json(const ProfileRow& row) {
   return std::move(out.set("gigabytes_per_s", row.bytes > 0 && us > 0 ? Json(static_cast<double>(row.bytes) / us / 1e3) : Json()));
 }
 
-/// Reorders, or packs, together.
+/// Sums of all reorders or of all packs.
 Json copies_json(const Profile& profile, StepKind kind) {
   int64_t count = 0, bytes = 0;
   double us = 0;

@@ -1,4 +1,4 @@
-// Pages of profiles: one look says how long a run takes and where the time goes; the table has all of it.
+// Pages of profiles: the time of a run and its distribution at a glance, and a table with all rows.
 #include "cli/profile_html.h"
 
 #include <algorithm>
@@ -29,13 +29,13 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kMostTableRows = 2000;  ///< of a table; the data below the page has all
+constexpr std::size_t kMostTableRows = 2000;  ///< rows of a table; the data below the page has all
 
 std::string rate_text(const std::optional<double>& value) {
   return value ? fixed(*value, *value < 10 ? 2 : *value < 100 ? 1 : 0) : "–";
 }
 
-/// Lines of a grouping as parts, the largest first.
+/// The groups of a grouping as parts, the largest first.
 Share parts_by(const Profile& profile, Grouping by, const std::string& name) {
   Share whole{name, profile.total_us, duration_text(profile.total_us), {}};
   for (const ProfileGroup& group : group_rows(profile, by)) {
@@ -45,7 +45,7 @@ Share parts_by(const Profile& profile, Grouping by, const std::string& name) {
   return whole;
 }
 
-/// The tree of the nodes' paths, in the order they run.
+/// The tree of the nodes' paths, in execution order.
 class ScopeTree {
  public:
   void add(const ProfileRow& row) {
@@ -106,10 +106,10 @@ VerdictPage::Section facts(const Profile& profile) {
   return {"", html_table({"", ""}, rows)};
 }
 
-/// Rows that compute, below the machine's limits.
+/// The roofline chart: rows that compute, under the peak of the machine.
 std::string roofline(const Profile& profile) {
   if (!profile.peak) return html_lines({{peak_text(profile), Style::faint}});
-  constexpr double kPerMicrosecond = 1e3;  // of a microsecond in units of 10⁹ per second
+  constexpr double kPerMicrosecond = 1e3;  // amount per µs to 10⁹ per second
   std::vector<SvgWork> work;
   for (const ProfileRow& row : profile.rows) {
     if (row.macs == 0 || row.bytes == 0 || row.us <= 0) continue;

@@ -9,9 +9,9 @@
 
 namespace relayout::cli {
 
-/// A profile as a page: latency, time by operator and by scope as pictures, the table of all rows.
+/// A profile as a page: latency, pictures of time by operator and by scope, and a table of all rows.
 [[nodiscard]] std::string profile_html(const Profile& profile, const TableChoice& choice);
-/// Two of them: the ratio, both by operator on one scale, what differs.
+/// A comparison as a page: the ratio, both profiles by operator on one scale, and the differences.
 [[nodiscard]] std::string comparison_html(const ProfileComparison& comparison, const TableChoice& choice,
                                           const std::optional<SlowdownGate>& gate);
 

@@ -1,4 +1,4 @@
-// Chooses, sorts and sums the rows of a profile: text, CSV and Markdown print the same lines.
+// Selects, sorts and sums the rows of a profile, so that text, CSV and Markdown print the same lines.
 #include "cli/profile_lines.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr double kPerMicrosecond = 1e3;  ///< of a microsecond in units of 10⁹ per second
+constexpr double kPerMicrosecond = 1e3;  ///< amount per µs to 10⁹ per second
 
 TableLine line_of(const ProfileRow& row) {
   const bool is_executor = row.is_executor();
@@ -53,7 +53,7 @@ TableLine line_of(const ProfileGroup& group) {
           .share = group.share};
 }
 
-/// All lines but the executor's, in the order they run.
+/// All lines but the executor's, in execution order.
 std::vector<TableLine> all_lines(const Profile& profile, const TableChoice& choice) {
   std::vector<TableLine> lines;
   if (choice.by == Grouping::node) {
@@ -98,7 +98,7 @@ void add(TableLine& sum, const TableLine& line) {
   sum.share += line.share;
 }
 
-/// The lines that are not shown, as one.
+/// The sum of the lines that are not shown.
 std::optional<TableLine> sum_of(const std::vector<TableLine>& lines) {
   if (lines.empty()) return std::nullopt;
   TableLine sum;
@@ -126,7 +126,7 @@ std::vector<PairedLine> paired_nodes(const ProfileComparison& comparison) {
   return lines;
 }
 
-/// Groups of both by name.
+/// The groups of both profiles, paired by name.
 std::vector<PairedLine> paired_groups(const ProfileComparison& comparison, const TableChoice& choice) {
   std::vector<PairedLine> lines;
   std::unordered_map<std::string, std::size_t> numbers;

@@ -13,9 +13,9 @@ namespace relayout::cli {
 /// Which rows of a profile are shown, and how.
 struct TableChoice {
   Grouping by = Grouping::node;
-  std::size_t depth = 1;                   ///< of scopes
+  std::size_t depth = 1;                   ///< depth of scopes
   std::string sort = "time";               ///< time, order, bytes, flop
-  std::size_t top = 0;                     ///< most lines; 0: all
+  std::size_t top = 0;                     ///< maximum number of lines; 0: all
   std::vector<std::string> only, exclude;  ///< patterns of names
 };
 
@@ -27,40 +27,40 @@ struct TableLine {
   int64_t calls = 0;
   int64_t bytes = 0, macs = 0;
   double us = 0, share = 0, cumulative = 0;
-  std::optional<Estimate> measured = {};    ///< of a single row
-  std::optional<double> part_of_peak = {};  ///< of Profile::peak, where it is known
+  std::optional<Estimate> measured = {};    ///< set for a single row
+  std::optional<double> part_of_peak = {};  ///< share of Profile::peak, where it is known
 
-  /// 2 × multiply-accumulates over time; nothing where none are counted.
+  /// 2 × multiply-accumulates per time; nothing where none are counted.
   [[nodiscard]] std::optional<double> gflops() const;
-  /// Bytes of all operands over time.
+  /// Bytes of all operands per time.
   [[nodiscard]] std::optional<double> gigabytes() const;
 };
 
-/// The lines, and what makes them add up to the latency.
+/// The lines, and the rest that makes them add up to the latency.
 struct ProfileTable {
   Grouping by = Grouping::node;
   std::vector<TableLine> lines;
-  std::optional<TableLine> others;  ///< rows or groups that the choice leaves out
+  std::optional<TableLine> others;  ///< sum of the rows or groups that the choice excludes
   TableLine executor;
-  double us = 0;  ///< of all: the latency's median
+  double us = 0;  ///< total time: the median latency
   std::optional<MachinePeak> peak;
 };
 
 /// Error{usage} when a pattern matches nothing.
 [[nodiscard]] ProfileTable make_table(const Profile& profile, const TableChoice& choice);
 
-/// The same line of two profiles; nothing where one has none of that name.
+/// The same line of two profiles. A time is empty where a profile has no line of that name.
 struct PairedLine {
   std::string name, op;
   std::optional<double> a_us, b_us;
-  std::optional<Cause> cause;  ///< of a single row
+  std::optional<Cause> cause;  ///< set for a single row
   [[nodiscard]] double difference() const { return b_us.value_or(0) - a_us.value_or(0); }
 };
 
-/// Lines of both by name, the largest difference first; the executor and what the choice leaves out last.
+/// Lines of both profiles, the largest difference first. The sum of the lines beyond `choice.top` and the executor are last.
 [[nodiscard]] std::vector<PairedLine> pair_tables(const ProfileComparison& comparison, const TableChoice& choice);
 
-/// "node", "op", "layout", "impl", "scope" or "scope:DEPTH" (DEPTH 0: whole paths).
+/// Reads "node", "op", "layout", "impl", "scope" or "scope:DEPTH" (DEPTH 0: whole paths).
 void read_grouping(const std::string& word, TableChoice& choice);
 
 }  // namespace relayout::cli

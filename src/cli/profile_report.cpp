@@ -1,4 +1,4 @@
-// The text reports of a profile: latency first, then the table, then what is true of all of it.
+// The text reports of a profile: latency first, then the table, then facts about the whole run.
 #include "cli/profile_report.h"
 
 #include <algorithm>
@@ -31,11 +31,11 @@
 namespace relayout::cli {
 namespace {
 
-/// Columns of terminals from which on more of the table is shown.
+/// Widths of terminals from which the table has more columns.
 constexpr std::size_t kWide = 100, kVeryWide = 130;
 constexpr std::size_t kOperatorColumns = 27, kNarrowOperatorColumns = 14, kImplementationColumns = 22;
 
-/// Three digits that count.
+/// `value` with three significant digits.
 std::string three_digits(double value) {
   const double size = std::abs(value);
   return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
@@ -85,7 +85,7 @@ std::string head_text(const Profile& profile, const ReportStyle& style) {
   return table.text();
 }
 
-/// The text of a column for a line.
+/// A column of the table: its head, and its text for a line.
 struct Column {
   std::string head;
   Align align;
@@ -241,7 +241,7 @@ std::string doubts_text(const Latency& latency, const ReportStyle& style) {
 std::string operator_text(const std::string& op, std::size_t width) {
   const std::string out = with_short_operators(op);
   if (width == 0 || width >= kWide) return shortened(out, kOperatorColumns);
-  // "Conv + 2": names of nodes need the room more.
+  // "Conv + 2": narrow terminals leave more columns to node names.
   const std::size_t plus = out.find(" + ");
   if (plus == std::string::npos) return shortened(out, kNarrowOperatorColumns);
   int64_t more = 0;
@@ -252,7 +252,7 @@ std::string operator_text(const std::string& op, std::size_t width) {
 std::string node_text(const std::string& name, std::size_t width) {
   std::string whole = escape(name);
   if (width == 0 || width >= kWide || name.find('/') == std::string::npos) return whole;
-  // Exporters repeat the scope in each part of a path: "/features/features.2/conv/conv.0/Conv".
+  // Exporters repeat a scope in the next part of the path: "/features/features.2/conv/conv.0/Conv".
   std::string out;
   std::string_view rest = whole;
   bool leaves_out = false;
@@ -320,7 +320,7 @@ std::string reference_columns(const ProfileTable& table) {
 
 namespace {
 
-/// "1, 2, 4 threads"; empty where all have as many.
+/// "1, 2, 4 threads"; empty where all profiles have the same number.
 std::string threads_of(const std::vector<Profile>& profiles) {
   std::set<int> numbers;
   for (const Profile& profile : profiles) numbers.insert(profile.context.threads);

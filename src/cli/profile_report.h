@@ -12,7 +12,7 @@
 
 namespace relayout::cli {
 
-/// "7.41 ms", "412 µs", "1.23 s": three digits that count.
+/// "7.41 ms", "412 µs", "1.23 s": three significant digits.
 [[nodiscard]] std::string duration_text(double us);
 /// "7.38 … 7.46 ms"; "–" without an interval.
 [[nodiscard]] std::string interval_text(const Estimate& us);
@@ -20,47 +20,47 @@ namespace relayout::cli {
 [[nodiscard]] std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style);
 /// The latency alone.
 [[nodiscard]] std::string latency_line(const Profile& profile);
-/// The columns of PyTorch's tutorial on profiling with FX, in its form.
+/// The table of PyTorch's tutorial on profiling with FX, with the same columns and format.
 [[nodiscard]] std::string reference_columns(const ProfileTable& table);
 /// Several profiles of one model, a line each.
 [[nodiscard]] std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style);
 
-/// A limit that a slowdown is held against.
+/// The limit of a slowdown.
 struct SlowdownGate {
   double limit = 0;     ///< 0.05: five percent
-  bool strict = false;  ///< what is inconclusive fails too
+  bool strict = false;  ///< an inconclusive result fails too
 };
-/// 1 when b is slower by more than the limit, or may be under `strict`; else 0.
+/// 1 when b is slower by more than the limit, or under `strict` may be; else 0.
 [[nodiscard]] int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
 [[nodiscard]] std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice,
                                           const std::optional<SlowdownGate>& gate, const ReportStyle& style);
 [[nodiscard]] Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate);
 
-// Parts that several reports of profiles share.
+// Parts shared by several reports of profiles.
 /// "1 thread on 2 of 2 processors, AMD EPYC …"
 [[nodiscard]] std::string context_text(const ProfileContext& context, const std::string& threads = {});
 /// "input [1, 3, 224, 224] at N = 1"
 [[nodiscard]] std::string inputs_text(const Profile& profile);
 /// "arena 6.0 MB, most in use 5.1 MB at NODE · packed weights 14.1 MB"
 [[nodiscard]] std::string memory_text(const Profile& profile);
-/// "113 GFLOP/s, 12.2 GB/s with 1 thread, measured", or why there is none.
+/// "113 GFLOP/s, 12.2 GB/s with 1 thread, measured", or why no peak is known.
 [[nodiscard]] std::string peak_text(const Profile& profile);
 /// "1 reorder, 45.2 µs, 0.6 % · 0 packs · 3 views at no cost"
 [[nodiscard]] std::string copies_text(const Profile& profile);
-/// "1.630 × faster", "no difference shown", "inconclusive"; what the gate says where there is one.
+/// "1.630 × faster", "no difference shown", "inconclusive"; with a gate, its verdict.
 [[nodiscard]] std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
 /// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
 [[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);
 /// "difference -1,234.5 µs: folded -1,000.2 in 20 lines · unexplained …"
 [[nodiscard]] std::string causes_text(const ProfileComparison& comparison);
-/// "1.630 × faster: 61 % from folding 52 BatchNormalizations, 34 % from layout, 5 % unexplained", the parts of the difference between the
-/// totals; times with their signs where one goes against the difference; the first words alone where no difference is shown.
+/// "1.630 × faster: 61 % from folding 52 BatchNormalizations, 34 % from layout, 5 % unexplained": shares of the difference between the
+/// totals. Signed times replace them where one is opposite to the difference. Where no difference is shown, only the first words.
 [[nodiscard]] std::string sentence_of(const ProfileComparison& comparison);
-/// Remarks that make the figures less certain, a line each.
+/// Reasons to doubt the figures, a line each.
 [[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
-/// A node's name in a line of `width` columns: in narrow ones, parts of its path that the next part repeats give way to "…".
+/// A node's name for a line of `width` columns. In narrow lines, "…" replaces parts of the path that the next part repeats.
 [[nodiscard]] std::string node_text(const std::string& name, std::size_t width);
-/// "Conv + BatchNorm + Clip", in the room that a line of `width` columns has for it (0: any).
+/// "Conv + BatchNorm + Clip", in the space for it in a line of `width` columns (0: any).
 [[nodiscard]] std::string operator_text(const std::string& op, std::size_t width);
 /// "1,234.5"
 [[nodiscard]] std::string microseconds_text(double us);
@@ -69,9 +69,9 @@ struct SlowdownGate {
 
 [[nodiscard]] Json profile_json(const Profile& profile, const ProfileTable& table);
 [[nodiscard]] Json sweep_json(const std::vector<Profile>& profiles);
-/// A line per row of the table, units in the head (RFC 4180).
+/// A line per row of the table, with units in the header (RFC 4180).
 [[nodiscard]] std::string profile_csv(const ProfileTable& table);
-/// As step summaries and merge requests show it.
+/// The Markdown of step summaries and merge requests.
 [[nodiscard]] std::string profile_markdown(const Profile& profile, const ProfileTable& table);
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// Which program on which processor: what must be the same for a result to be found again.
+// Identifies the program and the processor, which caches compare before they use an earlier result again.
 #include "cli/program_facts.h"
 
 #include <elf.h>
@@ -55,7 +55,7 @@ int add_build_id(dl_phdr_info* object, std::size_t /*size*/, void* out) {
 std::vector<std::string> program_facts() {
   std::vector<std::string> ids;
   dl_iterate_phdr(add_build_id, &ids);
-  // Libraries are loaded at other places each time.
+  // Sorted, because the order of loaded libraries is not guaranteed.
   std::ranges::sort(ids);
   std::vector<std::string> out{version_json().dump()};
   for (const char* const name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {

@@ -5,8 +5,8 @@
 
 namespace relayout::cli {
 
-/// What results depend on besides files and options: this very build of the program and of its libraries, and the processor as oneDNN may
-/// use it.
+/// The facts besides files and options on which results depend: the builds of the program and of its libraries, and the processor as oneDNN
+/// may use it.
 [[nodiscard]] std::vector<std::string> program_facts();
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// The line that shows how far long work has come.
+// The line that shows the progress of long work.
 #include "cli/progress.h"
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 
 namespace relayout::cli {
 
-/// One line on standard error that shows how far long work has come: only on a terminal, only after half a second, ten times a
-/// second at most, gone when the object ends. Calls may come from several threads.
+/// One line on standard error that shows the progress of long work. It appears only on a terminal and after half a second, changes at most
+/// ten times a second, and is cleared by the destructor. Methods are thread-safe.
 class Progress {
  public:
   explicit Progress(bool enabled);
@@ -25,7 +25,7 @@ class Progress {
   void steps(std::string_view what, int64_t done, int64_t total);
   /// "verifying ██████░░░░░░ 50 %  2,000 of 4,000  12 min left"
   void steps(std::string_view what, int64_t done, int64_t total, std::optional<double> seconds_left);
-  /// Takes the line away, for something else to be written.
+  /// Clears the line, so that other output can be written.
   void clear();
 
  private:
@@ -35,7 +35,7 @@ class Progress {
   bool enabled_;
   bool shown_ = false;
   Stopwatch watch_;
-  double next_;  ///< seconds on it, before which nothing is shown
+  double next_;  ///< time of `watch_` in seconds before which nothing is shown
   std::mutex mutex_;
 };
 

@@ -11,38 +11,38 @@
 
 namespace relayout::cli {
 
-/// How a report is printed.
+/// The style of a printed report.
 struct ReportStyle {
   bool verbose = false;
   bool color = false;
   bool layers = false;    ///< verify: the table of errors against depth
   bool quiet = false;     ///< the verdict alone
-  bool refusals = false;  ///< convert: every node that stays
+  bool refusals = false;  ///< convert: every refused node
   std::size_t width = 0;  ///< columns; 0: any
 };
 
-/// Below this width of the terminal tables leave out columns.
+/// Tables have fewer columns in terminals narrower than this.
 inline constexpr std::size_t kUsualWidth = 80;
 [[nodiscard]] inline bool has_columns(const ReportStyle& style, std::size_t width) {
   return style.width == 0 || style.width >= width;
 }
 
-/// The words of a command, each as a shell takes it.
+/// The words of a command, each quoted for a shell.
 using CommandWords = std::vector<std::string>;
 
-/// Commands to go on with after a conversion; empty where there is none.
+/// Next commands after a conversion; empty where there is none.
 struct NextSteps {
   CommandWords verify;  ///< compares the result with its original
-  CommandWords undo;    ///< gives other tools the weights that they know
+  CommandWords undo;    ///< restores the weight layout that other tools expect
 };
 
-/// Options without which `verify` would not judge a conversion as it was meant.
+/// Options that `verify` needs to judge a conversion as intended.
 struct VerifyNeeds {
   std::string precision = {};  ///< fp16 or bf16
   bool images_last = false, other_types = false, newer_opset = false;
 };
 
-/// The part of a conversion that a way back to contiguous weights must not take back.
+/// Parts of a conversion that its undo command must keep.
 struct UndoNeeds {
   bool keeps_io = false;  ///< images stay channels-last
   bool newer_opset = false;
@@ -50,10 +50,10 @@ struct UndoNeeds {
 
 /// Facts about passes beyond their findings.
 struct PassReport {
-  std::vector<std::string> passes;       ///< that ran, in order
-  std::string layout = "channels-last";  ///< that weights were to have
-  bool will = false;                     ///< nothing has been done yet
-  std::string precision = {};            ///< that was asked for
+  std::vector<std::string> passes;       ///< passes that ran, in order
+  std::string layout = "channels-last";  ///< requested layout of weights
+  bool will = false;                     ///< the rewrites are only planned
+  std::string precision = {};            ///< requested precision
 };
 
 /// The rewrites of the passes, one line per pass with its refusals by reason below it.
@@ -63,9 +63,9 @@ struct PassReport {
 [[nodiscard]] Json findings_json(const Findings& findings);
 
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
-/// The next steps. Commands work as they are printed: they are broken by a backslash, and no word is shortened.
+/// The next steps. Commands are ready to run as printed: lines are broken by a backslash, and no word is shortened.
 [[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
-/// "relayout verify A B", with what these two files need.
+/// "relayout verify A B", with the options that these two files need.
 [[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);
 /// "relayout verify --suite TREE --against DIR"
 [[nodiscard]] CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs);
@@ -77,19 +77,20 @@ struct PassReport {
 
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
-/// Several models, a line each.
+/// A table of several models, a line each.
 [[nodiscard]] std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style);
 
 // Reports of verify.
-/// Verdict last, with what was run; one line per output before it, interface differences first. -v: figures of every sample.
+/// Interface differences first, then one line per output, and last the verdict with the circumstances of the run. -v: figures of every
+/// sample.
 [[nodiscard]] std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style);
 [[nodiscard]] Json verify_json(const VerifyResult& result, bool allow_inconclusive);
 [[nodiscard]] std::string data_text(const DataResult& result, const ReportStyle& style);
 [[nodiscard]] Json data_json(const DataResult& result);
 
-/// "1 weight", "2 weights", with thousands parted.
+/// "1 weight", "2 weights", "2,000 weights".
 [[nodiscard]] std::string counted(int64_t count, std::string_view noun);
-/// "2 scales and shifts", which this code calls affines.
+/// "2 scales and shifts", the term for affines in reports.
 [[nodiscard]] std::string count_of_affines(int64_t count);
 
 }  // namespace relayout::cli

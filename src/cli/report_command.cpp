@@ -1,4 +1,4 @@
-// `relayout report`: what runs of suites have reported, put together and shown in other forms.
+// `relayout report`: merges the reports of suites and shows them in other forms.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -31,7 +31,7 @@ struct ReportRequest {
   ReportFiles files;
 };
 
-/// The files that a word stands for: itself, or those of a folder that end in .json.
+/// The files that a word denotes: the file itself, or the .json files of a folder.
 std::vector<std::string> reports_of(const std::string& word) {
   std::error_code error;
   if (!fs::is_directory(word, error)) return {word};

@@ -1,4 +1,4 @@
-// Destinations of reports (--html, --junit, --dot). A path that cannot be written is found before the work, which may be long.
+// Destinations of reports (--html, --junit, --dot). Paths that cannot be written are refused before the work, which may be long.
 #include "cli/report_destinations.h"
 
 #include <algorithm>

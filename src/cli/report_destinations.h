@@ -9,13 +9,13 @@
 
 namespace relayout::cli {
 
-/// The files that a command writes beside its report; "-" is standard output, and then the report goes to standard error.
+/// The files that a command writes in addition to its report. "-" is standard output; the report then goes to standard error.
 class Destinations {
  public:
-  /// An empty path is none.
+  /// Ignores an empty path.
   void add(std::string_view option, const std::string& path);
-  /// Tries all of them before the work. Error{usage} when two want standard output (with `json`, the report does), Error{io} when one
-  /// cannot be written.
+  /// Tests all paths before the work. Error{usage} when two need standard output (with `json`, the report does), Error{io} when one cannot
+  /// be written.
   void check(bool json) const;
   [[nodiscard]] bool take_output() const;
 
@@ -23,9 +23,9 @@ class Destinations {
   std::vector<std::pair<std::string, std::string>> paths_;  ///< option, path
 };
 
-/// Writes one of them.
+/// Writes to one destination.
 void write_destination(const std::string& path, std::string_view text);
-/// The document of --json, with the exit code of the program.
+/// Writes the document of --json with the exit code of the program.
 void write_document(Json document, int code);
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// The forms of a verdict: text or JSON on standard output, and files that people and services read.
+// Writes a verdict in all its forms: text or JSON to standard output, and files for people and services.
 #include "cli/report_files.h"
 
 #include <functional>

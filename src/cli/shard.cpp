@@ -1,4 +1,4 @@
-// Which part of a suite this process runs. Schedulers say it in environment variables of their own, counted from 0 or from 1; they are
+// Finds the part of a suite that this process runs. Each scheduler has its environment variables, which count from 0 or from 1. They are
 // read only on request, because a suite that silently shrinks to a part of itself would still report success.
 #include "cli/shard.h"
 
@@ -19,11 +19,11 @@ namespace {
 
 struct Scheduler {
   const char *name, *index;
-  const char* total;  ///< null: the scheduler does not tell
+  const char* total;  ///< null: the scheduler does not provide it
   int64_t first;      ///< index of the first part
 };
 
-/// As their documentation has it. Slurm arrays may begin anywhere and have a step; see slurm_position().
+/// According to the schedulers' documentation. Slurm arrays may begin at any number and have a step; see slurm_position().
 constexpr auto kSchedulers = std::to_array<Scheduler>({
     {"GitLab CI", "CI_NODE_INDEX", "CI_NODE_TOTAL", 1},
     {"CircleCI", "CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL", 0},
@@ -41,7 +41,7 @@ constexpr auto kSchedulers = std::to_array<Scheduler>({
   fail(ErrorKind::usage, "--shard " + why);
 }
 
-/// Reads variables and keeps what it has read, for the report.
+/// Reads variables and records their values for the report.
 class Variables {
  public:
   explicit Variables(const Environment& environment) : environment_(environment) {}
@@ -60,7 +60,7 @@ class Variables {
   std::string read_;
 };
 
-/// Position of a task in its array, from 1. An array that is a list of numbers without one step has no position that a task could know.
+/// Position of a task in its array, from 1. A task cannot determine it in an array of numbers without a constant step.
 int64_t slurm_position(Variables& variables, int64_t id, int64_t count) {
   const int64_t first = variables.number("SLURM_ARRAY_TASK_MIN"), last = variables.number("SLURM_ARRAY_TASK_MAX");
   const int64_t step = variables.has("SLURM_ARRAY_TASK_STEP") ? variables.number("SLURM_ARRAY_TASK_STEP") : 1;
@@ -98,7 +98,7 @@ std::optional<Shard> shard_by(const Scheduler& scheduler, std::optional<int64_t>
   return shard;
 }
 
-/// The scheduler's statement. Several may run inside each other; then only one of them may have more than one part.
+/// The part that the scheduler assigns. Schedulers may be nested; then only one of them may have more than one part.
 Shard shard_by_scheduler(std::optional<int64_t> given_total, const Environment& environment) {
   std::optional<Shard> found;
   for (const Scheduler& scheduler : kSchedulers) {

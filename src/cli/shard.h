@@ -10,9 +10,9 @@ namespace relayout::cli {
 /// The value of an environment variable, empty when it is not set.
 using Environment = std::function<std::string(const std::string& name)>;
 
-/// The word of --shard: "I/N"; "auto", what the scheduler of this job says; "auto/N" for schedulers that give an index only. Empty: the
-/// whole suite, whatever the environment holds. Error{usage} when it names no part, or when the environment is silent or contradicts
-/// itself.
+/// The part for a word of --shard: "I/N"; "auto", as the scheduler of this job assigns it; "auto/N" for schedulers that provide an index
+/// only. Empty: the whole suite, regardless of the environment. Error{usage} when the word names no part, or when the environment has no
+/// variables of a scheduler or contradicts itself.
 [[nodiscard]] Shard shard_of(const std::string& word, const Environment& environment);
 
 }  // namespace relayout::cli

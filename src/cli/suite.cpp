@@ -35,7 +35,7 @@ std::string environment(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-/// Bazel wants to know that a test with several shards runs a part only: it looks for this file.
+/// Creates the file by which Bazel checks that a test with several shards runs only its part.
 void acknowledge_shards() {
   const std::string file = environment("TEST_SHARD_STATUS_FILE");
   if (!file.empty()) write_text_file(file, "");
@@ -53,7 +53,7 @@ CaseDurations read_durations(const std::string& path) {
   return out;
 }
 
-/// Names parted by NULs where there is one, else by newlines; empty ones do not count.
+/// Names separated by NULs if the text contains one, else by newlines. Empty names are ignored.
 std::vector<std::string> names_in(const std::string& text) {
   const char separator = text.find('\0') == std::string::npos ? '\n' : '\0';
   std::vector<std::string> out;

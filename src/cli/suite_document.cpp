@@ -1,4 +1,4 @@
-// The JSON of `verify --suite`, written and read back.
+// Writes and reads the JSON of `verify --suite`.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view kSchema = "relayout.verify-suite/1";
 constexpr char kNoReport[] = "not a report of relayout verify --suite --json";
 
-/// Seconds with which to tell cases apart and to balance shards; more digits would only be noise.
+/// Rounds seconds to microseconds, enough to compare cases and to balance shards. More digits would be noise.
 double to_microseconds(double seconds) {
   return std::round(seconds * 1e6) / 1e6;
 }
@@ -40,7 +40,7 @@ Json case_json(const SuiteCase& one) {
   return out;
 }
 
-/// A report as it is read back; what is not as suite_json() writes it is refused.
+/// Reads a report. Documents that differ from the form of suite_json() are refused.
 class Reader {
  public:
   Reader(const Json& document, std::string name) : document_(document), name_(std::move(name)) {}

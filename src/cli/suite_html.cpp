@@ -1,4 +1,4 @@
-// The page of a suite: all its cases in one table that can be searched and filtered.
+// The page of a suite: all cases in one table that can be searched and filtered.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@
 namespace relayout::cli {
 namespace {
 
-/// Hides the rows that lack a word of the search, or whose status is not ticked. Without it the page shows all of them.
+/// Hides rows that lack a word of the search, or whose status is not ticked. Without scripts the page shows all rows.
 constexpr std::string_view kScript = R"js(
 'use strict';
 const rows = [...document.querySelectorAll('#cases tbody tr')];

@@ -1,4 +1,4 @@
-// `verify --suite` as JUnit: a test case for each case, and one for a shard that has none or was interrupted.
+// `verify --suite` as JUnit: a test case for each case, and one for a shard that is empty or was interrupted.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The text of `verify --suite` on its cases, and its words that all forms share.
+// The text report of `verify --suite`, and the words that all forms of the report share.
 #include "cli/suite_report.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ Cell suite_verdict(const SuiteResult& result) {
 
 namespace {
 
-/// Next steps for cases that are not as expected, each hint once.
+/// Hints for cases that are not as expected, each once.
 std::vector<std::string> hints_of(const SuiteResult& result) {
   std::vector<std::string> out;
   for (const SuiteCase& one : result.cases) {

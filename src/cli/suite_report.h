@@ -14,30 +14,30 @@
 
 namespace relayout::cli {
 
-/// How a case may end.
+/// The statuses with which a case may end.
 inline constexpr std::array<std::string_view, 7> kCaseStatuses = {"passed",      "failed",  "pass-loose", "inconclusive",
                                                                   "unsupported", "crashed", "timeout"};
 
 [[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
 [[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
 [[nodiscard]] Json suite_json(const SuiteResult& result);
-/// All cases, to be searched and filtered.
+/// A page of all cases, for search and filters.
 [[nodiscard]] std::string suite_html(const SuiteResult& result);
-/// Writes it in all forms that are wanted; gives back its exit code.
+/// Writes the result in all requested forms and returns its exit code.
 int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common);
-/// "2/4", with the variables that say so.
+/// "2/4", with the environment variables that assign it.
 [[nodiscard]] std::string shard_text(const Shard& shard);
-/// "33 of 132 cases"; "2 cases" where the whole is not known.
+/// "33 of 132 cases"; "2 cases" where the total is not known.
 [[nodiscard]] std::string part_text(const SuiteResult& result);
 /// "3 of 132 cases passed · 1 failed · 12 s"
 [[nodiscard]] std::string suite_summary(const SuiteResult& result);
-/// The answer in a word or two, as good or bad.
+/// The verdict in a few words, styled as good or bad.
 [[nodiscard]] Cell suite_verdict(const SuiteResult& result);
 /// "shard 2/4: 33 of 132 cases"; empty for the whole suite.
 [[nodiscard]] std::string suite_part(const SuiteResult& result);
-/// The line on a case: the message, or why it was expected.
+/// The remark on a case: its message, or the reason why its status was expected.
 [[nodiscard]] std::string case_remark(const SuiteCase& one);
-/// A document of suite_json(), from a file. Error{invalid} names the file and what is wrong with it.
+/// Reads a document of suite_json() from a file. Error{invalid} names the file and its error.
 [[nodiscard]] SuiteResult read_suite(const std::string& path);
 
 }  // namespace relayout::cli

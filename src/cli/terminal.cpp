@@ -1,4 +1,4 @@
-// Standard output and standard error: what they are (a terminal, how wide, with colours), and writing to them.
+// Standard output and standard error: their properties (terminal, width, colours), and writing to them.
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>
@@ -29,7 +29,7 @@ constexpr std::size_t kNarrowest = 40, kHelpWidth = 80;
 ColorChoice g_color = ColorChoice::automatic;
 bool g_has_written = false;
 
-/// As the shell has it; 0 when it is not set or no number.
+/// The variable COLUMNS; 0 when it is not set or not a number.
 std::size_t columns_variable() {
   const char* const value = std::getenv("COLUMNS");  // NOLINT(concurrency-mt-unsafe): no thread changes it
   if (value == nullptr) return 0;
@@ -39,13 +39,13 @@ std::size_t columns_variable() {
   return error == std::errc{} && end == text.data() + text.size() ? columns : 0;
 }
 
-/// Of the terminal behind a stream; 0 when it does not know.
+/// Width of a stream's terminal; 0 when it is not known.
 std::size_t terminal_columns(int descriptor) {
   winsize size = {};
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
 }
 
-/// In which lines of a stream that is a terminal are broken.
+/// The width at which lines are broken for a stream that is a terminal.
 std::size_t width_of(int descriptor) {
   const std::size_t columns = terminal_columns(descriptor) > 0 ? terminal_columns(descriptor) : columns_variable();
   return columns == 0 ? kHelpWidth : std::max(columns, kNarrowest);
@@ -72,7 +72,7 @@ void write_error(std::string_view text) noexcept {
   try {
     (void)write_all(STDERR_FILENO, in_locale(text));
   } catch (...) {
-    (void)write_all(STDERR_FILENO, text);  // no memory: as it is
+    (void)write_all(STDERR_FILENO, text);  // out of memory: writes the text unchanged
   }
 }
 

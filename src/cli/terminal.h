@@ -6,23 +6,24 @@
 
 namespace relayout::cli {
 
-/// Writes all of it to standard output or throws Error{io}. A reader that has gone (`| head`) ends the program as SIGPIPE does, silently.
+/// Writes all of `text` to standard output or throws Error{io}. A closed pipe (`| head`) ends the program silently, as SIGPIPE does.
 void write_output(std::string_view text);
-/// A text report to standard output: in the locale's signs, and in lines that fit the terminal.
+/// Writes a text report to standard output, in the locale's characters and in lines that fit the terminal.
 void write_report(std::string_view text);
 /// Whether anything was written to standard output.
 [[nodiscard]] bool has_written_output();
-/// To standard error in the locale's signs; what cannot be written there is lost.
+/// Writes to standard error in the locale's characters. Text that cannot be written is lost.
 void write_error(std::string_view text) noexcept;
 
 [[nodiscard]] bool output_is_terminal();
 [[nodiscard]] bool error_is_terminal();
 
-/// Columns of the terminal that standard output is, at least 40; 0 when it is none. COLUMNS counts where the terminal does not know.
+/// Width of the terminal of standard output, at least 40; 0 when it is not a terminal. COLUMNS applies where the terminal does not report a
+/// width.
 [[nodiscard]] std::size_t output_width();
-/// The same of standard error.
+/// Width of the terminal of standard error, likewise.
 [[nodiscard]] std::size_t error_width();
-/// Columns for texts that are as narrow in a file as on a terminal (--help): 80, or fewer where COLUMNS or the terminal say so.
+/// Width of texts that have the same width in files and on terminals (--help): 80, or less if the terminal or COLUMNS is narrower.
 [[nodiscard]] std::size_t help_width();
 
 enum class ColorChoice { automatic, always, never };
@@ -32,7 +33,7 @@ void set_color(ColorChoice choice);
 /// Whether standard output gets colors.
 [[nodiscard]] bool output_has_colors();
 
-/// All control characters as \xNN, so that one message is one line and cannot move the cursor.
+/// Writes all control characters as \xNN, so that a message is one line and cannot move the cursor.
 [[nodiscard]] std::string printable(std::string_view message);
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// A verification that standard error has to say more of than its verdict: a defect, nodes that cannot run.
+// Messages on standard error for verifications with more than a verdict to report: a defect, or nodes that cannot run.
 #include "cli/verification_failure.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string operator_of(const Unsupported& node) {
   return (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type);
 }
 
-/// "com.acme:Foo × 5, com.acme:Bar" of nodes that one reason keeps from running, in the order of the first.
+/// "com.acme:Foo × 5, com.acme:Bar" for nodes that cannot run for the same reason, in the order of first occurrence.
 std::string operators_of(const std::vector<const Unsupported*>& nodes) {
   std::vector<std::pair<std::string, int64_t>> counts;
   for (const Unsupported* node : nodes) {

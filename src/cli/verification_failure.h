@@ -10,18 +10,18 @@
 
 namespace relayout::cli {
 
-/// Nodes that one reason keeps from running.
+/// Nodes that cannot run for the same reason.
 struct UnsupportedGroup {
-  std::string text;                ///< "'roi' (MaxUnpool: indices)" of one, "com.acme:Foo × 5, com.acme:Bar (unknown domain)" of several
-  std::vector<std::string> nodes;  ///< of several: "'roi' (MaxUnpool)"
+  std::string text;                ///< one: "'roi' (MaxUnpool: indices)"; several: "com.acme:Foo × 5, com.acme:Bar (unknown domain)"
+  std::vector<std::string> nodes;  ///< several: "'roi' (MaxUnpool)"
 
   friend bool operator==(const UnsupportedGroup&, const UnsupportedGroup&) = default;
 };
-/// By reason, in the order of the first node.
+/// Groups nodes by reason, in the order of each reason's first node.
 [[nodiscard]] std::vector<UnsupportedGroup> unsupported_groups(const std::vector<Unsupported>& nodes);
 
-/// What standard error says of a verification, where the report on standard output is not enough: a defect, nodes that cannot run
-/// (their number and the first three groups). Nothing for a plain verdict.
+/// The message on standard error for a verification: a defect, or nodes that cannot run (their number and the first three groups). Nothing
+/// for a plain verdict, where the report on standard output is enough.
 [[nodiscard]] std::optional<Failure> failure_of(const VerifyResult& result);
 [[nodiscard]] std::optional<Failure> failure_of(const DataResult& result);
 

@@ -1,4 +1,4 @@
-// `relayout verify`: two models, one with stored outputs, or a tree of such; and --proof, which runs nothing.
+// `relayout verify`: compares two models, one model with stored outputs, or all cases of a tree. --proof runs nothing.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -51,7 +51,7 @@ struct VerifyRequest {
   VerifyOptions options;
 };
 
-/// --accept snr=25,top1=0.99.
+/// Reads --accept snr=25,top1=0.99.
 Acceptance acceptance_of(const std::vector<std::string>& words) {
   Acceptance accept;
   const auto bounds = std::to_array<std::pair<std::string_view, std::optional<double>*>>({{"snr", &accept.snr},
@@ -80,7 +80,7 @@ DataType precision_of(const std::string& word) {
   return word == "int8" ? DataType::int8 : word == "int4" ? DataType::int4 : DataType::undefined;
 }
 
-/// What was given as words, in the library's types.
+/// Reads the words of options into the library's types.
 void read_words(VerifyRequest& request) {
   VerifyOptions& options = request.options;
   options.seed = static_cast<uint64_t>(request.inputs.seed);
@@ -108,7 +108,7 @@ ReportStyle report_style(const VerifyRequest& request, const Common& common) {
   return style;
 }
 
-/// What the processes of a suite's cases are told besides the case.
+/// Options for the processes of a suite's cases.
 std::vector<std::string> case_options(const VerifyRequest& request, const Common& common) {
   const VerifyOptions& options = request.options;
   std::vector<std::string> words{"--threads", std::to_string(std::max(common.threads, 1))};
@@ -138,7 +138,7 @@ std::vector<std::string> case_options(const VerifyRequest& request, const Common
   return words;
 }
 
-/// Every case of a tree, or of two.
+/// Runs every case of one tree, or of two.
 int verify_suite(VerifyRequest& request, const Common& common, Progress& progress) {
   if (!request.models.empty() || !request.data.empty())
     fail(ErrorKind::usage, "--suite takes its models and data from the tree: name no others");
@@ -152,7 +152,7 @@ int verify_suite(VerifyRequest& request, const Common& common, Progress& progres
   return write_suite(result, request.files, common);
 }
 
-/// The stored outputs of one model.
+/// Compares one model with its stored outputs.
 int verify_stored(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
   const DataResult result = verify_data(request.models[0], request.data, request.options);
@@ -165,7 +165,7 @@ int verify_stored(const VerifyRequest& request, const Common& common, Progress& 
   return code;
 }
 
-/// What the two files alone say.
+/// The result of the proof, from the two files alone.
 VerifyResult prove_pair(const std::string& original, const std::string& model, const VerifyRequest& request, const Common& common) {
   VerifyResult result;
   result.a = original;
@@ -177,14 +177,14 @@ VerifyResult prove_pair(const std::string& original, const std::string& model, c
   return result;
 }
 
-/// --strict: what no fold explains is a difference, whatever the samples say.
+/// --strict: unexplained differences decide, whatever the samples show.
 void judge_strictly(VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof || result.proof->proved) return;
   result.outcome = Outcome::different;
   result.reason = "--strict: " + counted(static_cast<int64_t>(result.proof->unexplained.size()), "difference") + " not explained";
 }
 
-/// One model against its original, as far as the options want.
+/// Compares a model with its original, by the means that the options select.
 VerifyResult compare(const std::string& original, const std::string& model, const VerifyRequest& request, const Common& common) {
   if (request.proof) return prove_pair(original, model, request, common);
   VerifyResult result = verify(original, model, request.options);
@@ -192,7 +192,7 @@ VerifyResult compare(const std::string& original, const std::string& model, cons
   return result;
 }
 
-/// Two models against each other.
+/// Compares two models.
 int verify_pair(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.size() != 2) fail(ErrorKind::usage, "verify needs two models, or one with --data DIR; see relayout verify --help");
   if (request.options.mode) fail(ErrorKind::usage, "--mode goes with --data: two models are run as written and optimized");
@@ -208,7 +208,7 @@ int verify_pair(const VerifyRequest& request, const Common& common, Progress& pr
   return code;
 }
 
-/// One of many models; a failure of it does not stop the rest, an interruption does.
+/// Judges one of many models. Its failure does not stop the rest, an interruption does.
 PairOutcome judge(const VerifyRequest& request, const Common& common, const std::string& model) {
   PairOutcome pair{"", model, {}, {}};
   try {
@@ -222,10 +222,10 @@ PairOutcome judge(const VerifyRequest& request, const Common& common, const std:
   return pair;
 }
 
-/// Every model against its own original.
+/// Compares every model with its own original.
 int verify_pairs(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.empty()) fail(ErrorKind::usage, "--original goes with the models to be judged");
-  static_cast<void>(model_name_of(request.original, request.models.front()));  // a wrong pattern is wrong for all of them
+  static_cast<void>(model_name_of(request.original, request.models.front()));  // an invalid pattern is invalid for all models
   const bool allow_inconclusive = request.options.allow_inconclusive;
   std::vector<PairOutcome> pairs;
   Failures failures(request.models.size(), common.verbose);
@@ -241,7 +241,7 @@ int verify_pairs(const VerifyRequest& request, const Common& common, Progress& p
                                       .code = exit_code(pairs, allow_inconclusive)});
 }
 
-/// What is being handled right now, as the report's only case. That error is the one to tell, not what keeps the report from being written.
+/// Writes the exception being handled as the report's only case. A failure to write the report is ignored in favour of that exception.
 void note_failure(const VerifyRequest& request) {
   const Failure failure = current_failure();
   const std::string name = request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree;
@@ -262,7 +262,7 @@ int run(VerifyRequest& request, const Common& common) {
     if (!request.original.empty()) return verify_pairs(request, common, progress);
     return request.data.empty() ? verify_pair(request, common, progress) : verify_stored(request, common, progress);
   } catch (const Error& error) {
-    // The report says so too, unless it is what could not be written.
+    // The report contains the error too, unless the report is the file that could not be written.
     const bool came_to_nothing = error.kind() == ErrorKind::invalid || error.kind() == ErrorKind::unsupported ||
                                  error.kind() == ErrorKind::io || error.kind() == ErrorKind::defect;
     if (came_to_nothing && (!request.models.empty() || !request.suite.cases.tree.empty())) note_failure(request);
@@ -270,7 +270,7 @@ int run(VerifyRequest& request, const Common& common) {
   }
 }
 
-/// Options that would do nothing, or contradict each other.
+/// Rules against options that have no effect or contradict each other.
 void declare_verify_rules(OptionSet& options) {
   options.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from",
                  "--durations", "--resume", "--cache"},
@@ -282,20 +282,20 @@ void declare_verify_rules(OptionSet& options) {
   options.excludes({"--suite"}, {"--data", "--original"});
   options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
   options.excludes({"--against"}, {"--mode", "--reference"});
-  // Of two models only.
+  // For two models only.
   options.excludes(
       {"--io", "--rename", "--match", "--allow-interface"}, {"--data"},
       "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B");
   options.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--allow-inconclusive",
                     "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only", "--accept"},
                    {"--data"}, "--data holds one model against stored outputs");
-  // Of one pair of models only.
+  // For one pair of models only.
   options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
-  // Of many pairs too.
+  // For one pair or many.
   options.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
                            "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"},
                           "--suite", "--against");
-  // Of a run; the list is none.
+  // For a run only; --list runs nothing.
   options.excludes({"--list"}, {"--resume",
                                 "--cache",
                                 "--jobs",
@@ -326,7 +326,7 @@ void declare_verify_rules(OptionSet& options) {
                                 "--match",
                                 "--allow-interface",
                                 "--allow-newer-opset"});
-  // Of a run.
+  // For a run only; --proof runs nothing.
   options.excludes({"--proof"},
                    {"--samples",   "--seed",         "--input",  "--shape",  "--dim",           "--resize",         "--mean", "--std",
                     "--save-data", "--rtol",         "--atol",   "--io",     "--run-identical", "--layers",         "--mode", "--reference",

@@ -1,4 +1,4 @@
-// The text and the document of a comparison with stored outputs.
+// The text report and the JSON document of a comparison with stored outputs.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 namespace relayout::cli {
 namespace {
 
-/// What decided on a case with stored outputs.
+/// The limit that decided on a case with stored outputs.
 std::string limit_text(const DataCase& one) {
   if (!one.by_tolerance) return "may be " + scientific(one.bound);
   return "each element within rtol " + scientific(one.rtol) + ", atol " + scientific(one.atol);

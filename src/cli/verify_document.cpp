@@ -1,4 +1,4 @@
-// The document of a verification (--json).
+// The JSON document of a verification (--json).
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -55,7 +55,7 @@ Json proof_json(const ProofResult& proof) {
   return std::move(out.set("unexplained", std::move(unexplained)));
 }
 
-/// What decided a bound.
+/// The origin of a bound.
 const char* bound_by(bool least_bound) {
   return least_bound ? "type" : "floor";
 }

@@ -1,4 +1,4 @@
-// The page of a verification.
+// The HTML page of a verification.
 #include "cli/verify_html.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace relayout::cli {
 namespace {
 
-/// Pages stay readable: of more outputs or layers than this, the first and the worst.
+/// Limits that keep pages readable: bars (different outputs first), histograms (of the first outputs), differences in an open list.
 constexpr std::size_t kMostOutputs = 40, kMostHistograms = 4, kMostUnexplained = 10;
 
 bool is_measured(const OutputComparison& output) {
@@ -92,7 +92,7 @@ VerdictPage::Section table(const VerifyResult& result) {
                                                rows)};
 }
 
-/// Elements by their distance in ULPs, all samples together.
+/// Histograms of the elements' distances in ULPs, over all samples.
 VerdictPage::Section histograms(const VerifyResult& result) {
   std::string body;
   std::size_t shown = 0;
@@ -116,7 +116,7 @@ VerdictPage::Section depth(const VerifyResult& result) {
   std::vector<std::string> names;
   for (const LayerResult& layer : result.layers) {
     if (!layer.depth.error && !layer.depth.floor) continue;
-    // As in answers(): where b is quantized, no node is wrong because it differs.
+    // As in answers(): where b is quantized, a difference does not make a node wrong.
     if (layer.outcome == Outcome::different && marks.empty() && result.losses.empty())
       marks.push_back({names.size(), std::string(divergence_title(result)) + ": " + layer_label(layer)});
     error.values.push_back(layer.depth.error);
@@ -143,7 +143,7 @@ VerdictPage::Section layers(const VerifyResult& result) {
           rows.empty() ? "" : html_table({"node", "", right("alone"), right("floor"), right("in place"), right("floor"), ""}, rows)};
 }
 
-/// What a quantized model loses, the nodes at fault first.
+/// The loss of a quantized model by node, nodes at fault first.
 VerdictPage::Section losses(const VerifyResult& result) {
   std::vector<std::vector<Cell>> rows;
   for (const QuantizationLoss& loss : result.losses) {
@@ -155,7 +155,7 @@ VerdictPage::Section losses(const VerifyResult& result) {
           rows.empty() ? "" : html_table({"node", right("alone"), right("expected"), right("clipped"), ""}, rows)};
 }
 
-/// What the files alone do not explain; many lines are folded away.
+/// Differences that the files alone do not explain, in a closed block if there are many.
 VerdictPage::Section unexplained(const VerifyResult& result) {
   std::vector<Cell> lines;
   if (result.proof) {

@@ -1,4 +1,4 @@
-// Verifications as JUnit reports.
+// Converts results of verifications to JUnit reports.
 #include "cli/verify_junit.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class PairSuite {
     add_interface();
     for (const OutputComparison& output : result_.outputs) add_output(output);
     add_whole();
-    // What was spent belongs to no output alone.
+    // The time is that of all outputs together.
     if (!suite_.cases.empty()) suite_.cases.back().seconds = result_.seconds;
     return std::move(suite_);
   }
@@ -77,7 +77,7 @@ class PairSuite {
         set_inconclusive(one, output.reason);
       }
     }
-    // Different for a reason that no sample has: missing, declared otherwise.
+    // The outputs differ for a reason outside the samples: missing, or declared differently.
     const auto is_different = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
     if (!output.samples.empty() && (output.outcome != Outcome::different || std::ranges::any_of(output.samples, is_different))) return;
     if (output.samples.empty() && output.outcome == Outcome::same) return;
@@ -96,7 +96,7 @@ class PairSuite {
     one.message = "inconclusive: " + reason;
   }
 
-  /// The verdict of the whole, with what no output tells.
+  /// Adds the overall verdict, with the details that belong to no output.
   void add_whole() {
     JunitCase& one = add("verdict");
     if (const auto failure = failure_of(result_)) {

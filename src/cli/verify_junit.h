@@ -12,7 +12,7 @@ namespace relayout::cli {
 [[nodiscard]] JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive);
 /// One case per stored case.
 [[nodiscard]] JunitSuite junit_suite(const DataResult& result);
-/// A run that came to no result.
+/// The report of a run without a result.
 [[nodiscard]] JunitSuite junit_suite(const std::string& model, const Failure& failure);
 
 }  // namespace relayout::cli

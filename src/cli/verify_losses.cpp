@@ -1,4 +1,4 @@
-// What b loses where it computes in coarser numbers, of each output and node by node: words that every form of the report shares.
+// The loss of b where it computes in coarser numbers, by output and by node, in the words that every form of the report shares.
 #include "cli/verify_losses.h"
 
 #include <algorithm>
@@ -22,14 +22,14 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kMostNodes = 5;  ///< without -v
+constexpr std::size_t kMostNodes = 5;  ///< shown without -v
 
-/// "12.3 dB"; what loses nothing has infinitely many.
+/// "12.3 dB", or "no loss" for infinitely many.
 std::string decibels(double value) {
   return std::isinf(value) && value > 0 ? "no loss" : fixed(value, 1) + " dB";
 }
 
-/// Of all samples; names the sample where that is another than the one whose figures stand for the output.
+/// The largest error of all samples. Names its sample if the output's figures are from a different one.
 std::string largest_error_text(const OutputComparison& output) {
   std::string out = "largest error/range " + scientific(output.loss->error);
   const auto largest = std::ranges::max_element(output.samples, {}, &SampleMetrics::max_error);
@@ -59,7 +59,7 @@ std::vector<std::string> loss_sentences(const VerifyResult& result) {
 
 std::string loss_text(const OutputComparison& output) {
   const Loss& loss = *output.loss;
-  // Never 100 % of what is not all.
+  // 100 % is reserved for a share of exactly 1.
   const auto percent = [](double share) { return significant(share < 1 ? std::min(100 * share, 99.99) : 100.0, 4) + " %"; };
   if (is_exact(output.type)) return percent(loss.match) + " equal";
   std::string out = decibels(loss.snr);

@@ -1,5 +1,5 @@
-// `verify --original PATTERN FILE…`: many models, each against the original that a pattern of its name leads to, as one report and one exit
-// code. Hooks and jobs of a CI have a list of changed files and no loop to get wrong.
+// `verify --original PATTERN FILE…`: compares many models, each with the original that a pattern derives from its name, in one report with
+// one exit code. Hooks and CI jobs pass their list of changed files and need no loop.
 #include "cli/verify_pairs.h"
 
 #include <algorithm>

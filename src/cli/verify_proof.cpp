@@ -1,4 +1,4 @@
-// What the files alone show of two models, as text: what is explained, and of the rest first what tells most.
+// The text of a proof from two files alone: explained differences, then unexplained ones, the most telling first.
 #include "cli/verify_proof.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace relayout::cli {
 namespace {
 
-/// So many lines of a kind, without -v. Where more nodes than these have no counterpart, the structures are another.
+/// Maximum number of lines without -v. Models with more structural differences than this count as different in structure.
 constexpr int64_t kMostLines = 3;
 
 using Kind = Unexplained::Kind;
@@ -32,8 +32,8 @@ bool is_structural(const Unexplained& entry) {
          entry.kind == Kind::operand || entry.kind == Kind::graph;
 }
 
-/// Whether a constant of one type may be one of the other, converted: real numbers to narrower ones or to the integers of a quantizer, dims
-/// from 64 to 32 bits. What else changes its type stands in another's place.
+/// Whether one constant may be the other with its type converted: real numbers to other real types or to a quantizer's integers, dims
+/// between 64 and 32 bits. Constants with any other change of type are unrelated.
 bool is_conversion(const Unexplained& entry) {
   constexpr auto kSizes = std::to_array<std::string_view>({"i32", "i64"});
   constexpr auto kNever = std::to_array<std::string_view>({"i64", "u64", "bool", "string"});
@@ -43,14 +43,14 @@ bool is_conversion(const Unexplained& entry) {
   return is_in(kSizes, entry.type_a) && is_in(kSizes, entry.type_b);
 }
 
-/// Whether the values of a constant could not be compared: those of another shape or another kind stand in their place.
+/// Whether the values of a constant could not be compared, because its counterpart has a different shape or an unrelated type.
 bool is_apart(const Unexplained& entry) {
   const bool is_constant = entry.kind == Kind::tensor || entry.kind == Kind::weight || entry.kind == Kind::bias;
   if (!is_constant || entry.values != 0) return false;
   return entry.type_a.empty() ? entry.kind == Kind::tensor : !is_conversion(entry);
 }
 
-/// Values that differ, then what else differs, then nodes, then what could not be compared.
+/// Order of the lines: different values, other differences, nodes, then constants that could not be compared.
 int rank_of(const Unexplained& entry) {
   if (is_apart(entry)) return 3;
   if (is_structural(entry)) return 2;
@@ -71,7 +71,7 @@ std::string structure_text(const std::vector<const Unexplained*>& entries, const
                                                                {Kind::graph, " with other nested graphs"}}};
   std::string out;
   for (const auto& [kind, words] : kWords) {
-    // An attribute has an entry of its own, a node may have several.
+    // Each attribute has an entry, so a node may have several.
     std::set<std::string_view> names;
     int64_t count = 0;
     for (const Unexplained* entry : entries) count += entry->kind == kind && names.insert(entry->name).second ? 1 : 0;
@@ -80,7 +80,7 @@ std::string structure_text(const std::vector<const Unexplained*>& entries, const
   return "the structures differ: " + out;
 }
 
-/// Whether most constants and nodes of a pair differ: two models, not two versions of one.
+/// Whether most constants and nodes of a pair differ: two unrelated models, not two versions of one.
 bool has_little_in_common(const VerifyResult& result) {
   if (!result.lossy.empty()) return false;
   const ProofResult& proof = *result.proof;
@@ -94,7 +94,7 @@ bool has_little_in_common(const VerifyResult& result) {
          constants > proof.tensors_equal + proof.permutations + proof.folds;
 }
 
-/// Lines without -v: a model of another structure pairs constants and nodes that have nothing to do with each other.
+/// The lines without -v. Models of different structure pair unrelated constants and nodes, whose differences it sums up.
 class ShortList {
  public:
   ShortList(const VerifyResult& result, const ReportStyle& style)
@@ -126,7 +126,7 @@ class ShortList {
 
  private:
   void add(const Unexplained& entry) {
-    // Conversions of precision change the type of every tensor: one line of each kind.
+    // Conversions of precision change the type of every tensor: one line per pair of types.
     int64_t& alike = retyped_[{entry.type_a, entry.type_b}];
     if (!entry.type_a.empty() && alike != 1) {
       if (alike > 1)
@@ -153,7 +153,7 @@ class ShortList {
 std::vector<const Unexplained*> telling_first(const ProofResult& proof) {
   std::vector<const Unexplained*> out;
   for (const Unexplained& entry : proof.unexplained) {
-    // Differences of the interfaces have been told.
+    // Differences of the interfaces are reported separately.
     if (entry.kind != Kind::interface) out.push_back(&entry);
   }
   std::ranges::stable_sort(out, {}, [](const Unexplained* entry) { return rank_of(*entry); });

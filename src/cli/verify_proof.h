@@ -9,9 +9,9 @@
 
 namespace relayout::cli {
 
-/// What follows from the files alone, or what does not; empty where nothing was proved or left open.
+/// The conclusions from the files alone and the unexplained differences; empty where there are neither.
 [[nodiscard]] std::string proof_text(const VerifyResult& result, const ReportStyle& style);
-/// What is unexplained, but for differences of the interfaces, in the order in which people want to read it.
+/// The unexplained differences, except those of the interfaces, the most telling first.
 [[nodiscard]] std::vector<const Unexplained*> telling_first(const ProofResult& proof);
 
 }  // namespace relayout::cli

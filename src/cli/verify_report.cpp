@@ -1,4 +1,4 @@
-// The text of a verification.
+// The text report of a verification.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -24,9 +24,9 @@
 namespace relayout::cli {
 namespace {
 
-/// A ratio to its floor from which on people want to hear of it (the bound is 5).
+/// Ratio of an error to its floor above which a report remarks on it (the bound is 5).
 constexpr double kRemarkable = 3;
-/// A floor from which on an output tells little.
+/// Floor above which an output is weak evidence.
 constexpr double kCoarse = 0.05;
 
 const SampleMetrics* telling_sample(const OutputComparison& output) {
@@ -88,7 +88,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
   if (!output.hint.empty()) table.line("  " + output.hint);
 }
 
-/// "p50 12, p99 768, max 16 k": upper ends of the bins that hold these shares.
+/// "p50 12, p99 768, max 16 k": upper ends of the bins that contain these percentiles.
 std::string ulp_text(const std::vector<int64_t>& histogram) {
   int64_t total = 0, sum = 0;
   for (const int64_t count : histogram) total += count;
@@ -129,7 +129,7 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
   }
 }
 
-/// Nodes that cannot run: a line per reason, which files share whose nodes are the same; -v: every node below it.
+/// Adds nodes that cannot run, a line per reason. Files with the same nodes share the line. -v: every node below it.
 void add_unsupported(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   const auto add = [&](const std::string& models, const UnsupportedGroup& group) {
     out += models + ": cannot run " + group.text + "\n";
@@ -146,7 +146,7 @@ void add_unsupported(std::string& out, const VerifyResult& result, const ReportS
   }
 }
 
-/// What nothing explains, each held against the floor of its node.
+/// Adds the unexplained differences, each with the floor of its node.
 void add_checks(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   constexpr std::size_t kMostLines = 5;
   TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
@@ -157,7 +157,7 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
            std::pair(y->outcome != Outcome::different, x->error * y->floor);
   });
   if (checks.empty()) return;
-  // Those that are judged at one node, of which one stands for all.
+  // Differences that are judged at one node with one result share a line.
   const auto is_alike = [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
     return x->node == y->node && x->outcome == y->outcome && x->felt == y->felt && x->error == y->error && x->floor == y->floor;
   };
@@ -183,7 +183,7 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
   if (shown < checks.size()) out += "  " + format_count(static_cast<int64_t>(checks.size() - shown)) + " more" + " (-v)\n";
 }
 
-/// The first node that does something else, and how many more.
+/// Adds the first node that computes something different, and the number of others.
 void add_divergence(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   const LayerResult* first = nullptr;
   int64_t more = 0;
@@ -218,7 +218,7 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
            " own (--layers)\n";
 }
 
-/// How much of each output is lost, where b computes in coarser numbers.
+/// Adds the loss of each output, where b computes in coarser numbers.
 void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   if (result.lossy.empty()) return;
   TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
@@ -228,7 +228,7 @@ void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& s
   out += result.lossy + "\n" + table.text();
 }
 
-/// Errors against depth.
+/// The table of errors against depth.
 std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
   TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   table.row({{"node by node", Style::faint},
@@ -251,10 +251,10 @@ std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
   return table.text();
 }
 
-/// Differences that the samples did not tell from rounding: a `same` that rests on the samples alone.
+/// Unexplained differences that the samples do not distinguish from rounding, when the verdict `same` depends on the samples alone.
 std::string untold_differences(const VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof) return {};
-  // Differences of the interface are no rounding, and have lines of their own.
+  // Differences of the interface are not rounding and have separate lines.
   const auto is_of_nodes = [](const Unexplained& entry) { return entry.kind != Unexplained::Kind::interface; };
   const int64_t count = std::ranges::count_if(result.proof->unexplained, is_of_nodes);
   if (count == 0) return {};
@@ -262,7 +262,7 @@ std::string untold_differences(const VerifyResult& result) {
          (count == 1 ? "it" : "them") + ")";
 }
 
-/// "same   4 samples, seed 1, …   exit 0"; by --quiet without the circumstances of the run.
+/// "same   4 samples, seed 1, …   exit 0"; --quiet omits the circumstances of the run.
 std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
   TextTable verdict({.color = style.color, .width = style.width});
   const std::string word = verdict_word(result);
@@ -285,7 +285,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
     out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
   }
   add_unsupported(out, result, style);
-  // A quantized model differs nearly everywhere: what it loses comes first.
+  // A quantized model differs nearly everywhere, so its loss comes first.
   add_loss(out, result, style);
   out += proof_text(result, style);
   add_inputs(out, result, style);

@@ -1,4 +1,4 @@
-// Words that the text, the page and the other documents of a verification share.
+// Words that the text, the HTML page and the other forms of a verification share.
 #include "cli/verify_words.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool has_nan(const NonFinite& count) {
   return count.nan_a + count.nan_b > 0;
 }
 
-/// Elements of all samples that are NaN, or infinite, in one of the two only.
+/// Counts of elements over all samples that are NaN or infinite in one of the two models only.
 NonFinite count_non_finite(const OutputComparison& output) {
   NonFinite out;
   for (const SampleMetrics& metrics : output.samples) {
@@ -40,7 +40,7 @@ NonFinite count_non_finite(const OutputComparison& output) {
   return out;
 }
 
-/// " from images/, masks/": where samples come from that were not made up.
+/// " from images/, masks/": the folders of samples that are not random.
 std::string folders_text(const VerifyResult& result) {
   std::set<std::string> folders;
   for (const SampleInputs& inputs : result.inputs) {
@@ -51,7 +51,7 @@ std::string folders_text(const VerifyResult& result) {
   return out;
 }
 
-/// "; 1 sample is of smaller inputs, as others are ill-conditioned": why there are more samples than were asked for.
+/// "; 1 sample is of smaller inputs, as others are ill-conditioned": the reason for more samples than requested.
 std::string milder_text(const VerifyResult& result) {
   const auto is_milder = [](const SampleInputs& inputs) { return inputs.deviation > 0 && inputs.rejected.empty(); };
   const int64_t milder = std::ranges::count_if(result.inputs, is_milder);
@@ -59,7 +59,7 @@ std::string milder_text(const VerifyResult& result) {
   return "; " + counted(milder, "sample") + (milder == 1 ? " is" : " are") + " of smaller inputs, as others are ill-conditioned";
 }
 
-/// What is another, and what it was.
+/// The sentence on a difference, without the option that accepts it.
 std::string plain_sentence(const InterfaceDifference& difference, const VerifyResult& result) {
   const std::string place = difference.side + " " + quote(difference.name);
   const std::string b = escape(result.b);
@@ -162,7 +162,7 @@ std::string error_text(const UnexplainedCheck& check) {
 }
 
 const LayerResult* first_wrong(const VerifyResult& result) {
-  // Every node of a quantized model differs: its losses tell which one is at fault.
+  // Every node of a quantized model differs: its losses show which one is at fault.
   if (!result.losses.empty()) return nullptr;
   const auto found = std::ranges::find(result.layers, Outcome::different, &LayerResult::outcome);
   return found == result.layers.end() ? nullptr : &*found;

@@ -10,7 +10,7 @@
 namespace relayout::cli {
 namespace {
 
-/// The instruction set that oneDNN's kernels would choose from.
+/// The largest instruction set from which oneDNN's kernels may choose.
 std::string cpu_isa() {
 #if defined(__x86_64__)
   __builtin_cpu_init();

@@ -6,9 +6,9 @@
 
 namespace relayout::cli {
 
-/// "relayout 0.1.0 (ONNX 1.17.0, oneDNN 3.7.2, AVX-512)": versions that it was built with and what this CPU can do; oneDNN is not loaded.
+/// "relayout 0.1.0 (ONNX 1.17.0, oneDNN 3.7.2, AVX-512)": the versions at build time and the CPU's instruction set. Does not load oneDNN.
 [[nodiscard]] std::string version_line();
-/// The same as a document.
+/// The versions and the instruction set as a document.
 [[nodiscard]] Json version_json();
 
 }  // namespace relayout::cli
