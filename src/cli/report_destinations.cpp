@@ -12,7 +12,6 @@
 #include "report/json.h"
 
 namespace relayout::cli {
-namespace {}  // namespace
 
 void Destinations::add(std::string_view option, const std::string& path) {
   if (!path.empty()) paths_.emplace_back(option, path);
