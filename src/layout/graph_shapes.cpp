@@ -97,10 +97,10 @@ void Shapes::add_input(const Value& value, const ShapeOptions& options) {
   }
 }
 
-void Shapes::keep(Known& known, const Tensor& contents) {
-  known.datum = contents;
-  known.info = info_of(known.datum);
-  known.has_contents = true;
+void Shapes::Known::keep(const Tensor& contents) {
+  datum = contents;
+  info = info_of(datum);
+  has_contents = true;
 }
 
 /// Takes over the facts of another Shapes.
@@ -122,7 +122,7 @@ Shapes::Known* Shapes::look_up(const Value& value) {
   known.info.type = constant->type;
   known.info.dims = constant->dims;
   known.is_constant = true;
-  if (element_count(constant->dims) <= kSmallElements) keep(known, constant->load());
+  if (element_count(constant->dims) <= kSmallElements) known.keep(constant->load());
   return &known;
 }
 
@@ -178,7 +178,7 @@ void Shapes::compute(const Op& op, const OpCall& call, const std::vector<const K
   for (std::size_t i = 0; i < call.node.outputs().size(); ++i) {
     if (!is_wanted(i)) continue;
     Known& known = known_[call.node.output(i)];
-    keep(known, results[i].tensor);
+    known.keep(results[i].tensor);
     known.is_constant = true;
   }
 }

@@ -28,6 +28,8 @@ class Shapes {
     bool has_contents = false, is_constant = false;
     /// Its only element, where that is a boolean and known.
     [[nodiscard]] std::optional<bool> truth() const;
+    /// Takes over small contents.
+    void keep(const Tensor& contents);
   };
   /// The value of an input of a graph that a node runs.
   struct Given {
@@ -63,7 +65,6 @@ class Shapes {
 
  private:
   void add_input(const Value& value, const ShapeOptions& options);
-  void keep(Known& known, const Tensor& contents);
   void adopt(const Value& value, const Known& known);
   Known* look_up(const Value& value);
   void infer(const Node& node);
