@@ -49,6 +49,10 @@ auto named(const std::string& name, const Work& work) {
   }
 }
 
+[[noreturn]] void fail_of_random_values(const std::string& name) {
+  fail(ErrorKind::unsupported, escape(name) + ": each run takes other steps: its nodes depend on random values");
+}
+
 /// Types of the floating-point weights, most bytes first.
 std::string precision_of(const Graph& graph) {
   std::map<DataType, int64_t> bytes;
@@ -124,13 +128,9 @@ void Subject::note_inner() {
   };
   const std::size_t common = std::min(inner.size(), plan_.inner.size());
   for (std::size_t i = 0; i < common; ++i) {
-    if (!is_same(inner[i], plan_.inner[i])) fail_of_random_values();
+    if (!is_same(inner[i], plan_.inner[i])) fail_of_random_values(name_);
   }
   if (inner.size() > common) plan_.inner = inner;
-}
-
-void Subject::fail_of_random_values() const {
-  fail(ErrorKind::unsupported, escape(name_) + ": each run takes other steps: its nodes depend on random values");
 }
 
 void Subject::renew() {
@@ -150,7 +150,7 @@ Subject::Time Subject::measure(Noting noting) {
   const int64_t end = steady_nanoseconds();
   const Time time{end - begin, processor_nanoseconds() - processor};
   if (noting == Noting::nothing) return time;
-  if (times_.begins.size() != recorder_->kept().steps()) fail_of_random_values();
+  if (times_.begins.size() != recorder_->kept().steps()) fail_of_random_values(name_);
   recorder_->add(begin, end, time.processor, times_);
   return time;
 }

@@ -40,7 +40,6 @@ class Subject {
   void find_inputs();
   void open();
   void note_inner();
-  [[noreturn]] void fail_of_random_values() const;
 
   std::string name_;
   const ProfileOptions* options_;
