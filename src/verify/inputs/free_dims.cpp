@@ -96,6 +96,42 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+/// Brings the sizes of `open` dims from node to node to what fits. Whether that succeeds.
+bool fit(const Graph& graph, const InputShapes& inputs, const std::vector<std::string>& open, SizesByKey& sizes) {
+  const auto place_of = [&](const SizesByKey& trial) {
+    const layout::Shapes shapes(graph, {{}, inputs.with(trial)});
+    const auto at = std::ranges::find_if(graph.nodes(), [&](const Node& node) { return &node == shapes.misfit_node(); });
+    return std::distance(graph.nodes().begin(), at);
+  };
+  const auto end = std::distance(graph.nodes().begin(), graph.nodes().end());
+  // The sizes that a node reads, then some that reshapes divide by, in the place of all dims of one size: what gets farther is better.
+  const auto advance = [&](std::ptrdiff_t place) {
+    layout::Shapes shapes(graph, {{}, inputs.with(sizes)});
+    std::vector<int64_t> candidates;
+    for (const Value* const input : shapes.misfit_node()->inputs()) {
+      const Dims* const dims = input == nullptr ? nullptr : shapes.dims_of(input);
+      if (dims != nullptr) candidates.insert(candidates.end(), dims->begin(), dims->end());
+    }
+    candidates.insert(candidates.end(), kDivisible.begin(), kDivisible.end());
+    for (const std::string& key : open) {
+      for (const int64_t size : candidates) {
+        SizesByKey trial = sizes;
+        for (const std::string& other : open) {
+          if (sizes.at(other) == sizes.at(key)) trial.at(other) = size;
+        }
+        if (size == sizes.at(key) || place_of(trial) <= place) continue;
+        sizes = std::move(trial);
+        return true;
+      }
+    }
+    return false;
+  };
+  for (std::ptrdiff_t place = place_of(sizes); place != end; place = place_of(sizes)) {
+    if (!advance(place)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const Port& tensor_port(const Port& port) {
@@ -104,9 +140,25 @@ const Port& tensor_port(const Port& port) {
   return *at;
 }
 
+std::map<std::string, Dims> InputShapes::with(const SizesByKey& sizes) const {
+  std::map<std::string, Dims> out;
+  for (const Port& whole : ports_) {
+    const auto given = given_.find(whole.name);
+    const Port& port = tensor_port(whole);
+    Dims dims = given != given_.end() ? given->second : port.dims;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (dims[axis] >= 0) continue;
+      const std::string& symbol = port.symbols[axis];
+      dims[axis] = sizes.at(symbol.empty() ? positional_key(whole.name, axis) : symbol);
+    }
+    out.emplace(whole.name, std::move(dims));
+  }
+  return out;
+}
+
 FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const InputOptions& options,
                    const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound, const Graph* graph)
-    : ports_(ports) {
+    : shapes_(ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) add_input(ports[i], uses[i]);
   check_names(ports, options, graph);
   for (const Port& port : ports) {
@@ -191,7 +243,7 @@ void FreeDims::fix(const std::string& key, int64_t value, const std::string& inp
 void FreeDims::fix_shape(const Port& whole, const Dims& dims) {
   const Port& port = tensor_port(whole);
   if (!port.has_shape) {
-    given_[whole.name] = dims;
+    shapes_.give(whole.name, dims);
     return;
   }
   const bool fits = dims.size() == port.dims.size();
@@ -209,7 +261,7 @@ void FreeDims::fix_shape(const Port& whole, const Dims& dims) {
 
 std::string FreeDims::option_for(const std::string& key, const Free& free) const {
   if (free.has_symbol) return "--dim " + shell_word(key + "=SIZE");
-  const Port& port = *std::ranges::find(ports_, free.input, &Port::name);
+  const Port& port = *std::ranges::find(shapes_.ports(), free.input, &Port::name);
   std::string dims;
   const Port& tensor = tensor_port(port);
   for (std::size_t axis = 0; axis < tensor.dims.size(); ++axis) {
@@ -221,8 +273,8 @@ std::string FreeDims::option_for(const std::string& key, const Free& free) const
 }
 
 void FreeDims::check_guessable() const {
-  for (const Port& whole : ports_) {
-    if (tensor_port(whole).has_shape || given_.contains(whole.name)) continue;
+  for (const Port& whole : shapes_.ports()) {
+    if (shapes_.has_rank(whole)) continue;
     fail(ErrorKind::usage, "input " + quote(whole.name) + " has no declared shape, and no guess is safe",
          "give its shape: --shape " + shell_word(whole.name + "=SIZE,SIZE"));
   }
@@ -249,8 +301,8 @@ void FreeDims::count_attempts() {
 
 void FreeDims::choose(const Graph& graph) {
   const auto is_unknown = [](const auto& entry) { return entry.second.kind == Kind::unknown; };
-  const auto has_shape = [&](const Port& port) { return tensor_port(port).has_shape || given_.contains(port.name); };
-  if (std::ranges::none_of(free_, is_unknown) || !std::ranges::all_of(ports_, has_shape)) return;
+  const auto has_rank = [&](const Port& port) { return shapes_.has_rank(port); };
+  if (std::ranges::none_of(free_, is_unknown) || !std::ranges::all_of(shapes_.ports(), has_rank)) return;
   // Batches and sequences as they are guessed; only where that does not fit, such as have the sizes of others.
   for (const bool with_guesses : {false, true}) {
     const auto before = free_;
@@ -269,7 +321,7 @@ bool FreeDims::choose(const Graph& graph, bool with_guesses) {
   for (const auto& [key, free] : free_) sizes[key] = free.kind == Kind::unknown ? 0 : value_of(key, free, {}, 0);
   for (std::size_t i = 0; i < open.size(); ++i) sizes[open[i]] = kUnlike[i % kUnlike.size()];
   const SizesByKey first = sizes;
-  if (!fit(graph, open, sizes)) return false;
+  if (!fit(graph, shapes_, open, sizes)) return false;
   std::erase_if(open, [&](const std::string& key) { return free_.at(key).kind != Kind::unknown && sizes.at(key) == first.at(key); });
   for (const std::string& key : open) free_.at(key).kind = Kind::unknown;
   const auto fits = [&](int sample) { return layout::Shapes(graph, {{}, assign({sample, 2}).shapes}).misfit().empty(); };
@@ -285,41 +337,6 @@ bool FreeDims::choose(const Graph& graph, bool with_guesses) {
   if (fits(0) && fits(1)) return true;
   for (const std::string& key : open) free_.at(key).odd = free_.at(key).value;
   return fits(0) && fits(1);
-}
-
-bool FreeDims::fit(const Graph& graph, const std::vector<std::string>& open, SizesByKey& sizes) const {
-  const auto place_of = [&](const SizesByKey& trial) {
-    const layout::Shapes shapes(graph, {{}, shapes_of(trial)});
-    const auto at = std::ranges::find_if(graph.nodes(), [&](const Node& node) { return &node == shapes.misfit_node(); });
-    return std::distance(graph.nodes().begin(), at);
-  };
-  const auto end = std::distance(graph.nodes().begin(), graph.nodes().end());
-  // The sizes that a node reads, then some that reshapes divide by, in the place of all dims of one size: what gets farther is better.
-  const auto advance = [&](std::ptrdiff_t place) {
-    layout::Shapes shapes(graph, {{}, shapes_of(sizes)});
-    std::vector<int64_t> candidates;
-    for (const Value* const input : shapes.misfit_node()->inputs()) {
-      const Dims* const dims = input == nullptr ? nullptr : shapes.dims_of(input);
-      if (dims != nullptr) candidates.insert(candidates.end(), dims->begin(), dims->end());
-    }
-    candidates.insert(candidates.end(), kDivisible.begin(), kDivisible.end());
-    for (const std::string& key : open) {
-      for (const int64_t size : candidates) {
-        SizesByKey trial = sizes;
-        for (const std::string& other : open) {
-          if (sizes.at(other) == sizes.at(key)) trial.at(other) = size;
-        }
-        if (size == sizes.at(key) || place_of(trial) <= place) continue;
-        sizes = std::move(trial);
-        return true;
-      }
-    }
-    return false;
-  };
-  for (std::ptrdiff_t place = place_of(sizes); place != end; place = place_of(sizes)) {
-    if (!advance(place)) return false;
-  }
-  return true;
 }
 
 int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place& place, int depth) const {
@@ -373,23 +390,7 @@ int64_t FreeDims::evaluate_sum(const std::string& key, const Place& place, int d
 FreeDims::Assignment FreeDims::assign(const Place& place) const {
   Assignment out;
   for (const auto& [key, free] : free_) out.dims[key] = value_of(key, free, place, 0);
-  out.shapes = shapes_of(out.dims);
-  return out;
-}
-
-std::map<std::string, Dims> FreeDims::shapes_of(const SizesByKey& sizes) const {
-  std::map<std::string, Dims> out;
-  for (const Port& whole : ports_) {
-    const auto given = given_.find(whole.name);
-    const Port& port = tensor_port(whole);
-    Dims dims = given != given_.end() ? given->second : port.dims;
-    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis] >= 0) continue;
-      const std::string& symbol = port.symbols[axis];
-      dims[axis] = sizes.at(symbol.empty() ? positional_key(whole.name, axis) : symbol);
-    }
-    out.emplace(whole.name, std::move(dims));
-  }
+  out.shapes = shapes_.with(out.dims);
   return out;
 }
 

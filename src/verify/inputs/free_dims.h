@@ -14,6 +14,26 @@ namespace relayout {
 /// The tensor type behind a port: its own, or its elements'.
 [[nodiscard]] const Port& tensor_port(const Port& port);
 
+/// Sizes by symbol, or "input[axis]" of a dim without one.
+using SizesByKey = std::map<std::string, int64_t>;
+
+/// The shapes of all inputs, to be filled in with sizes for their free dims.
+class InputShapes {
+ public:
+  explicit InputShapes(const std::vector<Port>& ports) : ports_(ports) {}
+  [[nodiscard]] const std::vector<Port>& ports() const noexcept { return ports_; }
+  /// Of an input that declares no rank.
+  void give(const std::string& input, const Dims& dims) { given_[input] = dims; }
+  /// Whether the rank of an input is declared or given.
+  [[nodiscard]] bool has_rank(const Port& port) const { return tensor_port(port).has_shape || given_.contains(port.name); }
+  /// By input.
+  [[nodiscard]] std::map<std::string, Dims> with(const SizesByKey& sizes) const;
+
+ private:
+  std::vector<Port> ports_;
+  std::map<std::string, Dims> given_;
+};
+
 /// Values for the free dims of all inputs: what the user said, what weights demand, else guesses that differ between samples so that
 /// shortcuts show: batch 2 and 3, sequences of 11 and 16, spatial sizes that are multiples of 32 and ones that halve unevenly. The same
 /// symbol has one value everywhere. Guesses come in attempts, for the reference to refuse.
@@ -27,8 +47,8 @@ class FreeDims {
            const Graph* graph = nullptr);
 
   struct Assignment {
-    std::map<std::string, Dims> shapes;   ///< by input
-    std::map<std::string, int64_t> dims;  ///< by symbol, or "input[axis]"
+    std::map<std::string, Dims> shapes;  ///< by input
+    SizesByKey dims;
   };
   [[nodiscard]] int attempts() const noexcept { return attempts_; }
   /// From this attempt on batches are of one; 0 where there are none.
@@ -62,17 +82,13 @@ class FreeDims {
     [[nodiscard]] bool is_guessed() const noexcept { return kind == Kind::sequence || kind == Kind::spatial || kind == Kind::chosen; }
   };
 
-  void add_input(const Port& port, const InputUse& use);
+  void add_input(const Port& whole, const InputUse& use);
   void fix(const std::string& key, int64_t value, const std::string& input, std::size_t axis);
-  void fix_shape(const Port& port, const Dims& dims);
+  void fix_shape(const Port& whole, const Dims& dims);
   void check_names(const std::vector<Port>& ports, const InputOptions& options, const Graph* graph) const;
-  using SizesByKey = std::map<std::string, int64_t>;
   /// Sizes for dims of kind `unknown` with which the graph's operators fit together; leaves them as they are where none are found.
   void choose(const Graph& graph);
   [[nodiscard]] bool choose(const Graph& graph, bool with_guesses);
-  /// Brings the sizes of `open` dims from node to node to what fits. Whether that succeeds.
-  [[nodiscard]] bool fit(const Graph& graph, const std::vector<std::string>& open, SizesByKey& sizes) const;
-  [[nodiscard]] std::map<std::string, Dims> shapes_of(const SizesByKey& sizes) const;
   void count_attempts();
   [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, const Place& place, int depth) const;
   [[nodiscard]] int64_t evaluate_sum(const std::string& key, const Place& place, int depth) const;
@@ -80,9 +96,8 @@ class FreeDims {
   /// "--dim N=SIZE", or "--shape INPUT=1,SIZE" of a dim without a name.
   [[nodiscard]] std::string option_for(const std::string& key, const Free& free) const;
 
-  std::vector<Port> ports_;
-  std::map<std::string, Dims> given_;  ///< shapes of inputs without a declared rank
-  std::map<std::string, Free> free_;   ///< by symbol, or "input[axis]"
+  InputShapes shapes_;
+  std::map<std::string, Free> free_;  ///< by symbol, or "input[axis]"
   int attempts_ = 1, size_attempts_ = 1;
 };
 
