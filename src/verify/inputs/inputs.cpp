@@ -56,6 +56,21 @@ void prefer_differing_rows(const Value& there, InputUse& here) {
   }
 }
 
+/// Error where nothing can be made up for an input that no file gives.
+void check_guessable(const InputPorts& ports, const GivenInputs& given) {
+  for (std::size_t i = 0; i < ports.all().size(); ++i) {
+    const std::string& name = ports.all()[i].name;
+    if (given.contains(name)) continue;
+    if (tensor_port(ports.all()[i]).type == DataType::undefined) {
+      fail(ErrorKind::unsupported, "input " + quote(name) + " is no tensor, sequence or optional of a known type");
+    }
+    const InputUse& use = ports.uses()[i];
+    if (use.role != InputRole::shape) continue;
+    fail(ErrorKind::usage, "input " + quote(name) + " is a size or axis for " + use.consumer + ", and no guess is safe",
+         "give it from a file: --input " + shell_word(name + "=FILE") + ", .npy or .pb");
+  }
+}
+
 }  // namespace
 
 InputPorts::InputPorts(const Graph& graph, const Graph* other, const InputLimits& limits) : ports_(required_inputs(graph)) {
@@ -110,7 +125,7 @@ InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Gr
       given_(ports_.all(), options) {
   named(model_, [this] {
     dims_.push_back(dims_of_files(0));
-    check_guessable();
+    check_guessable(ports_, given_);
   });
 }
 
@@ -133,20 +148,6 @@ void InputMaker::prepare(int samples) {
       if (error.kind() == ErrorKind::usage) what.insert(0, escape(given_.paths(sample).begin()->second.string()) + ": ");
       fail(error.kind(), what, error.hint());
     }
-  }
-}
-
-void InputMaker::check_guessable() const {
-  for (std::size_t i = 0; i < ports_.all().size(); ++i) {
-    const std::string& name = ports_.all()[i].name;
-    if (given_.contains(name)) continue;
-    if (tensor_port(ports_.all()[i]).type == DataType::undefined) {
-      fail(ErrorKind::unsupported, "input " + quote(name) + " is no tensor, sequence or optional of a known type");
-    }
-    const InputUse& use = ports_.uses()[i];
-    if (use.role != InputRole::shape) continue;
-    fail(ErrorKind::usage, "input " + quote(name) + " is a size or axis for " + use.consumer + ", and no guess is safe",
-         "give it from a file: --input " + shell_word(name + "=FILE") + ", .npy or .pb");
   }
 }
 

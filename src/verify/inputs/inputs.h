@@ -87,7 +87,6 @@ class InputMaker {
  private:
   [[nodiscard]] FreeDims dims_of_files(int sample) const;
   [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const;
-  void check_guessable() const;
 
   std::string model_;               ///< as messages name it
   const Graph* fitting_ = nullptr;  ///< the graph that sizes are chosen for, where they are
