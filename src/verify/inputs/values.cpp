@@ -90,6 +90,22 @@ class SmoothNoise {
   uint64_t grid_;
 };
 
+/// Scales what reaches beyond a range into it: all around zero where the range has numbers of both signs.
+void scale_into(Range range, const Tensor& tensor) {
+  std::vector<double> values(as_size(tensor.element_count()));
+  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+  const auto [least, most] = std::ranges::minmax(values);
+  if (least >= range.lowest && most <= range.highest) return;
+  if (range.lowest < 0 && range.highest > 0) {
+    const double factor = std::min(most > 0 ? range.highest / most : 1, least < 0 ? range.lowest / least : 1);
+    for (double& value : values) value *= factor;
+  } else {
+    const double factor = most > least ? (range.highest - range.lowest) / (most - least) : 0;
+    for (double& value : values) value = range.lowest + (value - least) * factor;
+  }
+  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+}
+
 /// Element values of one input over one sample.
 class Values {
  public:
@@ -114,7 +130,7 @@ class Values {
       fill_mask(tensor);
     } else if (is_float(type_)) {
       fill_reals(tensor);
-      if (use_.range) hold(tensor, *use_.range);
+      if (use_.range) scale_into(*use_.range, tensor);
     } else if (type_ == DataType::boolean) {
       fill<int64_t>(tensor, [&](int64_t i) {
         return int64_t{use_.role == InputRole::condition ? sample_ % 2 == 0 : (random_.bits(index(i)) & 1U) != 0};
@@ -159,22 +175,6 @@ class Values {
       default:
         return fill_numbers(tensor);
     }
-  }
-
-  /// Scales what reaches beyond a range into it: all around zero where the range has numbers of both signs.
-  void hold(const Tensor& tensor, Range range) const {
-    std::vector<double> values(as_size(count_));
-    load(type_, tensor.bytes(), 1, count_, values.data());
-    const auto [least, most] = std::ranges::minmax(values);
-    if (least >= range.lowest && most <= range.highest) return;
-    if (range.lowest < 0 && range.highest > 0) {
-      const double factor = std::min(most > 0 ? range.highest / most : 1, least < 0 ? range.lowest / least : 1);
-      for (double& value : values) value *= factor;
-    } else {
-      const double factor = most > least ? (range.highest - range.lowest) / (most - least) : 0;
-      for (double& value : values) value = range.lowest + (value - least) * factor;
-    }
-    store(type_, tensor.bytes(), 1, count_, values.data());
   }
 
   /// Second corners lie beyond first ones.
