@@ -148,6 +148,25 @@ Answer constant_of(const Model& model, const onnx::SparseTensorProto& sparse, in
   return constant_of(dense_of(model, sparse));
 }
 
+/// Why no initializer stands for the value whatever a caller does, or nothing.
+std::optional<Reason> why_no_source(const Value& value, TrainedNames& trained) {
+  if (value.initializer() == nullptr) return Reason::not_constant;
+  if (value.is_overridable()) return Reason::overridable;
+  return trained.contains(value) ? std::optional(Reason::training_info) : std::nullopt;
+}
+
+/// Of an input or initializer.
+Answer source_of(const Value& value, TrainedNames& trained, int64_t budget) {
+  if (const auto reason = why_no_source(value, trained)) return *reason;
+  const Initializer* const initializer = value.initializer();
+  const Model& model = value.graph().model();
+  if (initializer->sparse != nullptr) return constant_of(model, *initializer->sparse, budget);
+  if (!initializer->data) return constant_of(load_tensor(model, *initializer->message));
+  Constant out = constant_of(*initializer->data);
+  out.initializer = value.initializer();
+  return out;
+}
+
 /// The value of a Constant, in every attribute form.
 Answer constant_node(const Node& node, int64_t budget) {
   if (has_attribute_reference(node)) return Reason::not_constant;
@@ -211,14 +230,14 @@ std::optional<Tensor> Constants::value(const Value& value) {
 }
 
 std::variant<Constant, Reason> Constants::find(const Value& value) {
-  if (is_told_again(value)) return of_source(value);
+  if (is_told_again(value)) return source_of(value, trained_, options_.budget);
   const Known& answer = look_up(value);
   if (const auto* const none = std::get_if<NotConstant>(&answer)) return none->reason;
   return *std::get<0>(answer);
 }
 
 bool Constants::is_constant(const Value& value) {
-  return is_told_again(value) ? !why_no_source(value) : std::holds_alternative<std::shared_ptr<const Constant>>(look_up(value));
+  return is_told_again(value) ? !why_no_source(value, trained_) : std::holds_alternative<std::shared_ptr<const Constant>>(look_up(value));
 }
 
 const Constants::Known& Constants::look_up(const Value& value) {
@@ -238,7 +257,7 @@ const Constants::Known& Constants::look_up(const Value& value) {
         answer(*producer);
       }
     } else {
-      Known source = known(of_source(*top.value));
+      Known source = known(source_of(*top.value, trained_, options_.budget));
       // A stored value is a constant; nothing about an input of the graph is certain.
       if (auto* const none = std::get_if<NotConstant>(&source)) none->may_be_certain = false;
       known_.emplace(top.value, std::move(source));
@@ -322,23 +341,6 @@ bool TrainedNames::contains(const Value& value) {
     }
   }
   return !names_->empty() && value.graph().outer() == nullptr && names_->contains(value.name());
-}
-
-std::optional<Reason> Constants::why_no_source(const Value& value) {
-  if (value.initializer() == nullptr) return Reason::not_constant;
-  if (value.is_overridable()) return Reason::overridable;
-  return trained_.contains(value) ? std::optional(Reason::training_info) : std::nullopt;
-}
-
-Constants::Answer Constants::of_source(const Value& value) {
-  if (const auto reason = why_no_source(value)) return *reason;
-  const Initializer* const initializer = value.initializer();
-  const Model& model = value.graph().model();
-  if (initializer->sparse != nullptr) return constant_of(model, *initializer->sparse, options_.budget);
-  if (!initializer->data) return constant_of(load_tensor(model, *initializer->message));
-  Constant out = constant_of(*initializer->data);
-  out.initializer = value.initializer();
-  return out;
 }
 
 Constants::Answer Constants::seen_through(const Node& node) {

@@ -86,9 +86,6 @@ class Constants {
   [[nodiscard]] const Known& look_up(const Value& value);
   /// The constant of an operand that is known to be one.
   [[nodiscard]] const Constant& constant(const Value& value) const { return *std::get<0>(known_.at(&value)); }
-  [[nodiscard]] Answer of_source(const Value& value);
-  /// Why the value is no initializer or may change, or nothing.
-  [[nodiscard]] std::optional<Reason> why_no_source(const Value& value);
   /// The next operand, from number `next` on, whose answer `node` waits for; nullptr when the node can be answered.
   [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
   void answer(const Node& node);
