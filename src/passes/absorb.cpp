@@ -125,8 +125,9 @@ Shift composed_shift(const std::vector<AffineNode>& affines, std::size_t channel
 
 /// Whether the weight is a stack of matrices: Σ W·t is over one matrix, and each of several would need a bias of its own.
 bool is_stack(const LinearOperator& target) {
+  const LinearWeight& weight = target.weight;
   int64_t matrices = 1;
-  for (std::size_t i = 0; i < std::min(target.row_axis, target.column_axis); ++i) matrices *= target.weight.dims[i];
+  for (std::size_t i = 0; i < std::min(weight.row_axis, weight.column_axis); ++i) matrices *= weight.stored.dims[i];
   return target.node->is("MatMul") && matrices != 1;
 }
 
@@ -144,12 +145,13 @@ std::optional<Skip> set_bias(Absorption& out, std::vector<double> bias) {
   Obstacles obstacles;
   for (std::size_t i = 0; i < bias.size(); ++i) {
     if (!std::isfinite(bias[i])) obstacles.note(Reason::non_finite, channel_text("channel ", i, target));
-    if (std::isinf(rounded(target.weight.type, bias[i]))) obstacles.note(Reason::overflow, channel_text("bias of channel ", i, target));
+    if (std::isinf(rounded(target.weight.stored.type, bias[i])))
+      obstacles.note(Reason::overflow, channel_text("bias of channel ", i, target));
   }
   if (obstacles.any()) return obstacles.first();
   const bool is_needed = target.bias.stored || std::ranges::any_of(bias, [](double b) { return b != 0; });
   if (!is_needed || bias == target.bias.values) return std::nullopt;
-  out.bias = from_doubles(target.weight.type, target.bias_dims(), bias);
+  out.bias = from_doubles(target.weight.stored.type, target.bias_dims(), bias);
   out.exact = std::move(bias);
   return std::nullopt;
 }
@@ -163,7 +165,8 @@ std::optional<Skip> non_finite_factor(const std::vector<double>& factors) {
 
 /// Whether the range check of the scaled weight is left to the code that reads the weight anyway, so that the weight is read only once.
 bool is_assumed(const LinearOperator& target, const Scale& scale, const PassContext& context) {
-  return context.assume_ranges && target.outputs_in_rows && target.row_axis == 0 && target.weight.data.can_assume(scale);
+  return context.assume_ranges && target.weight.outputs_in_rows && target.weight.row_axis == 0 &&
+         target.weight.stored.data.can_assume(scale);
 }
 
 /// Puts the scale into `out`; returns Σ W·t when there are shifts.
@@ -185,7 +188,7 @@ std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> af
   const LinearOperator& target = out.target;
   if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return skip;
 
-  if (auto skip = rounding_shift(affines, target.weight.type)) return skip;
+  if (auto skip = rounding_shift(affines, target.weight.stored.type)) return skip;
   const std::vector<double> factors = composed_scale(affines, target.outputs);
   std::vector<double> bias = target.bias.values;
   for (const AffineNode& affine : affines) {
@@ -193,7 +196,7 @@ std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> af
   }
   if (auto skip = non_finite_factor(factors)) return skip;
   if (auto skip = set_bias(out, std::move(bias))) return skip;
-  auto scanned = set_scale(out, target.over_outputs(factors), {}, context);
+  auto scanned = set_scale(out, target.weight.over_outputs(factors), {}, context);
   if (auto* const skip = std::get_if<Skip>(&scanned)) return std::move(*skip);
   return std::nullopt;
 }
@@ -206,7 +209,7 @@ std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> 
     if (affine.axis && !affine.is_sized) obstacles.note(Reason::broadcast_grows, affine.node->label());
   }
   if (auto skip = fit_all(affines, {target.input_axis, target.inputs, target.data_rank}, target)) obstacles.note(std::move(*skip));
-  if (auto skip = rounding_shift(affines, target.weight.type)) obstacles.note(std::move(*skip));
+  if (auto skip = rounding_shift(affines, target.weight.stored.type)) obstacles.note(std::move(*skip));
   if (obstacles.any()) return obstacles.first();
 
   const std::vector<double> factors = composed_scale(affines, target.inputs);
@@ -216,14 +219,14 @@ std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> 
   bool is_shifted = false;
   for (std::size_t c = 0; c < (varies ? as_size(target.inputs) : 1); ++c) {
     const Shift shift = composed_shift(affines, c);
-    const bool is_noise = !target.takes_shift && shift.is_nothing(target.weight.type);
+    const bool is_noise = !target.takes_shift && shift.is_nothing(target.weight.stored.type);
     shifts.push_back(is_noise ? 0 : shift.value);
     is_shifted = is_shifted || shifts.back() != 0;
   }
   if (is_shifted && !target.takes_shift) return Skip{Reason::pads_with_shift, target.node->label()};
   if (is_shifted && is_stack(target)) return Skip{Reason::not_per_channel, target.node->label() + " has a stack of weights"};
   if (!is_shifted) shifts.clear();
-  auto sums = set_scale(out, target.over_inputs(factors), shifts, context);
+  auto sums = set_scale(out, target.weight.over_inputs(factors), shifts, context);
   if (auto* const skip = std::get_if<Skip>(&sums)) return std::move(*skip);
   if (!is_shifted) return std::nullopt;
   std::vector<double> bias = target.bias.values;

@@ -203,7 +203,7 @@ void set_beta(Node& gemm) {
 void apply_part(Absorption& part, PassContext& context) {
   LinearOperator& target = part.target;
   // The old bias is replaced first: it may be computed from the weight's dims.
-  const std::string name = target.node->input(target.weight_input)->name() + ".bias";
+  const std::string name = target.node->input(target.weight.input)->name() + ".bias";
   if (part.adds_node()) {
     add_bias_node(part, name, context);
   } else if (part.bias) {
@@ -211,7 +211,7 @@ void apply_part(Absorption& part, PassContext& context) {
     context.folds.exact_biases[target.node] = {target.bias.node->input(target.bias.input), std::move(part.exact)};
     if (target.node->is("Gemm") && target.beta != 1) set_beta(writable(*target.node));
   }
-  if (part.scale) scale_constant_input(writable(*target.node), target.weight_input, target.weight.data, *part.scale, context);
+  if (part.scale) scale_constant_input(writable(*target.node), target.weight.input, target.weight.stored.data, *part.scale, context);
 }
 
 /// Removes a node: its operand takes the name of its result (downstream of an operator) or the readers (upstream of one).

@@ -96,27 +96,29 @@ bool sums_all_taps(const Node& node, const Attributes& attributes, const Dims& w
 }
 
 void read_convolution(LinearOperator& out, const Attributes& attributes, PassContext& context) {
-  const Dims& dims = out.weight.dims;
+  LinearWeight& weight = out.weight;
+  const Dims& dims = weight.stored.dims;
   if (dims.size() < 3) invalid("weight " + label_of(*out.node, 1) + " has dims " + to_string(dims));
-  out.groups = attributes.integer("group", 1);
-  if (out.groups < 1 || dims[0] % out.groups != 0)
-    invalid(out.node->label() + " has " + std::to_string(out.groups) + " groups for a weight of dims " + to_string(dims));
-  const auto across = checked_mul(dims[1], out.groups);
+  weight.groups = attributes.integer("group", 1);
+  if (weight.groups < 1 || dims[0] % weight.groups != 0)
+    invalid(out.node->label() + " has " + std::to_string(weight.groups) + " groups for a weight of dims " + to_string(dims));
+  const auto across = checked_mul(dims[1], weight.groups);
   if (!across) invalid(out.node->label() + " has too many groups");
-  out.outputs_in_rows = out.node->is("Conv");
-  out.outputs = out.outputs_in_rows ? dims[0] : *across;
-  out.inputs = out.outputs_in_rows ? *across : dims[0];
+  weight.outputs_in_rows = out.node->is("Conv");
+  out.outputs = weight.outputs_in_rows ? dims[0] : *across;
+  out.inputs = weight.outputs_in_rows ? *across : dims[0];
   out.rank = out.data_rank = static_cast<int64_t>(dims.size());
   out.output_axis = out.input_axis = {1, false};
   out.takes_shift = sums_all_taps(*out.node, attributes, dims, context);
 }
 
 void read_gemm(LinearOperator& out, const Attributes& attributes) {
-  const Dims& dims = out.weight.dims;
+  LinearWeight& weight = out.weight;
+  const Dims& dims = weight.stored.dims;
   if (dims.size() != 2) invalid("weight " + label_of(*out.node, 1) + " has dims " + to_string(dims));
-  out.outputs_in_rows = attributes.integer("transB", 0) != 0;
-  out.outputs = dims[out.outputs_in_rows ? 0 : 1];
-  out.inputs = dims[out.outputs_in_rows ? 1 : 0];
+  weight.outputs_in_rows = attributes.integer("transB", 0) != 0;
+  out.outputs = dims[weight.outputs_in_rows ? 0 : 1];
+  out.inputs = dims[weight.outputs_in_rows ? 1 : 0];
   out.rank = out.data_rank = 2;
   out.output_axis = {1, false};
   out.input_axis = {attributes.integer("transA", 0) != 0 ? 0 : 1, false};
@@ -126,18 +128,19 @@ void read_gemm(LinearOperator& out, const Attributes& attributes) {
 
 /// As in numpy.matmul: the output channels are the last dim of a weight on the right, the last but one of a weight on the left.
 std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
-  const Dims& dims = out.weight.dims;
-  const bool is_right = out.weight_input == 1;
-  if (dims.size() < 2) return Skip{Reason::channel_axis_moved, "weight " + label_of(*out.node, out.weight_input) + " is a vector"};
+  LinearWeight& weight = out.weight;
+  const Dims& dims = weight.stored.dims;
+  const bool is_right = weight.input == 1;
+  if (dims.size() < 2) return Skip{Reason::channel_axis_moved, "weight " + label_of(*out.node, weight.input) + " is a vector"};
   const auto data = context.constants.dims(*out.node->input(out.data_input));
   if (!is_right && !data) return Skip{Reason::rank_unknown, quote(out.node->input(out.data_input)->name())};
   if (!is_right && data->size() < 2)
     return Skip{Reason::channel_axis_moved, quote(out.node->input(out.data_input)->name()) + " is a vector"};
-  out.row_axis = dims.size() - 2;
-  out.column_axis = dims.size() - 1;
-  out.outputs_in_rows = !is_right;
-  out.outputs = dims[is_right ? out.column_axis : out.row_axis];
-  out.inputs = dims[is_right ? out.row_axis : out.column_axis];
+  weight.row_axis = dims.size() - 2;
+  weight.column_axis = dims.size() - 1;
+  weight.outputs_in_rows = !is_right;
+  out.outputs = dims[is_right ? weight.column_axis : weight.row_axis];
+  out.inputs = dims[is_right ? weight.row_axis : weight.column_axis];
   out.output_axis = out.input_axis = {is_right ? 0 : 1, true};
   if (data) {
     out.data_rank = static_cast<int64_t>(data->size());
@@ -212,7 +215,7 @@ void load_bias(LinearOperator& out, PassContext& context) {
 
 }  // namespace
 
-Scale LinearOperator::over(bool along_rows, std::span<const double> factors) const {
+Scale LinearWeight::over(bool along_rows, std::span<const double> factors) const {
   Scale out{1, 1, {factors.begin(), factors.end()}, row_axis, column_axis};
   if (factors.size() == 1) return out;
   if (along_rows) {
@@ -230,11 +233,11 @@ Scale LinearOperator::over(bool along_rows, std::span<const double> factors) con
   return out;
 }
 
-Scale LinearOperator::over_outputs(std::span<const double> factors) const {
+Scale LinearWeight::over_outputs(std::span<const double> factors) const {
   return over(outputs_in_rows, factors);
 }
 
-Scale LinearOperator::over_inputs(std::span<const double> factors) const {
+Scale LinearWeight::over_inputs(std::span<const double> factors) const {
   return over(!outputs_in_rows, factors);
 }
 
@@ -242,7 +245,7 @@ Dims LinearOperator::bias_dims() const {
   if (node->is("MatMul")) {
     if (bias.stored && std::ranges::count(bias.stored->dims, outputs) == 1 && element_count(bias.stored->dims) == outputs)
       return bias.stored->dims;
-    return outputs_in_rows && node->opset() >= 7 ? Dims{outputs, 1} : Dims{outputs};
+    return weight.outputs_in_rows && node->opset() >= 7 ? Dims{outputs, 1} : Dims{outputs};
   }
   return bias.stored && bias.stored->dims.size() == 2 ? Dims{bias.rows, outputs} : Dims{outputs};
 }
@@ -260,17 +263,17 @@ std::variant<LinearOperator, Skip> linear_operator(const Node& node, PassContext
   LinearOperator out;
   out.node = &node;
   if (node.is("MatMul") && !context.constants.is_constant(*node.input(1))) {
-    if (context.constants.is_constant(*node.input(0))) std::swap(out.weight_input, out.data_input);
+    if (context.constants.is_constant(*node.input(0))) std::swap(out.weight.input, out.data_input);
   } else if (!node.is("MatMul")) {
     out.bias.node = &node;
   }
-  auto weight = constant_operand(node, out.weight_input, "weight", context, obstacles);
+  auto weight = constant_operand(node, out.weight.input, "weight", context, obstacles);
   if (!node.is("MatMul") && node.input(2) != nullptr) out.bias.stored = constant_operand(node, 2, "bias", context, obstacles);
   if (weight && !is_scalable(weight->type))
     obstacles.note(Reason::quantized,
-                   "weight " + quote(node.input(out.weight_input)->name()) + " is of type " + std::string(name_of(weight->type)));
+                   "weight " + quote(node.input(out.weight.input)->name()) + " is of type " + std::string(name_of(weight->type)));
   if (obstacles.any()) return obstacles.first();
-  out.weight = std::move(*weight);
+  out.weight.stored = std::move(*weight);
   if (node.is("Gemm")) {
     read_gemm(out, attributes);
   } else if (node.is("MatMul")) {

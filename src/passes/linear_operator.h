@@ -22,25 +22,42 @@ struct LinearBias {
   std::vector<double> values;      ///< row-major over [rows, outputs], in full precision; with β applied
 };
 
-/// Conv, ConvTranspose, Gemm or MatMul with a constant weight: the interface between the operators and the common arithmetic of folds. An
-/// Add of one constant per channel right after a MatMul is its bias.
-///
-/// Each element of the weight has one row and one column (two of its dims). It connects one input channel to one output channel, which
-/// follow from row and column alone:
+/// The weight of a linear operator. Each element stands in one row and one column (two of its dims) and leads from one input channel to
+/// one output channel, which follow from row and column alone:
 ///
 ///                     weight         rows → columns               per group
 ///     Conv            [O, I/g, k…]   outputs → inputs of a group   yes
 ///     ConvTranspose   [I, O/g, k…]   inputs → outputs of a group   yes
 ///     Gemm            [K, N] or [N, K] (transB)
 ///     MatMul          […, K, O] on the right, […, O, K] on the left
-struct LinearOperator {
-  const Node* node = nullptr;
-  std::size_t weight_input = 1;
-  std::size_t data_input = 0;
-  Constant weight;
-  std::size_t row_axis = 0, column_axis = 1;  ///< of the weight
+struct LinearWeight {
+  std::size_t input = 1;  ///< of the node
+  Constant stored;
+  std::size_t row_axis = 0, column_axis = 1;
   bool outputs_in_rows = true;
   int64_t groups = 1;
+
+  [[nodiscard]] int64_t rows() const { return stored.dims[row_axis]; }
+  [[nodiscard]] int64_t columns() const { return stored.dims[column_axis]; }
+  [[nodiscard]] int64_t output_channel(int64_t row, int64_t column) const { return outputs_in_rows ? row : across(row, column); }
+  [[nodiscard]] int64_t input_channel(int64_t row, int64_t column) const { return outputs_in_rows ? across(row, column) : row; }
+  /// One factor per output or input channel, or one for all, as factors of the weight.
+  [[nodiscard]] Scale over_outputs(std::span<const double> factors) const;
+  [[nodiscard]] Scale over_inputs(std::span<const double> factors) const;
+
+ private:
+  [[nodiscard]] int64_t across(int64_t row, int64_t column) const {
+    return groups == 1 ? column : row / (rows() / groups) * columns() + column;
+  }
+  [[nodiscard]] Scale over(bool along_rows, std::span<const double> factors) const;
+};
+
+/// Conv, ConvTranspose, Gemm or MatMul with a constant weight: the seam between operators and the one arithmetic of a fold. An Add of
+/// one constant per channel right behind a MatMul is its bias.
+struct LinearOperator {
+  const Node* node = nullptr;
+  std::size_t data_input = 0;
+  LinearWeight weight;
   int64_t outputs = 0, inputs = 0;  ///< channels
   Axis output_axis, input_axis;     ///< axes of the channels in result and data
   int64_t rank = -1;                ///< of the result, and of the data but for broadcasting; −1: not known
@@ -49,21 +66,8 @@ struct LinearOperator {
   bool takes_shift = true;          ///< every output element sums all taps: a shift of the data is a shift of the result
   LinearBias bias;
 
-  [[nodiscard]] int64_t rows() const { return weight.dims[row_axis]; }
-  [[nodiscard]] int64_t columns() const { return weight.dims[column_axis]; }
-  [[nodiscard]] int64_t output_channel(int64_t row, int64_t column) const { return outputs_in_rows ? row : across(row, column); }
-  [[nodiscard]] int64_t input_channel(int64_t row, int64_t column) const { return outputs_in_rows ? across(row, column) : row; }
-  /// One factor per output or input channel, or one for all, as factors of the weight.
-  [[nodiscard]] Scale over_outputs(std::span<const double> factors) const;
-  [[nodiscard]] Scale over_inputs(std::span<const double> factors) const;
   /// Dims of a bias with one number per output channel, in the form of the existing one.
   [[nodiscard]] Dims bias_dims() const;
-
- private:
-  [[nodiscard]] int64_t across(int64_t row, int64_t column) const {
-    return groups == 1 ? column : row / (rows() / groups) * columns() + column;
-  }
-  [[nodiscard]] Scale over(bool along_rows, std::span<const double> factors) const;
 };
 
 /// Whether the node is one of the four, whatever its operands are.

@@ -73,11 +73,11 @@ class Factors {
 class Scanner {
  public:
   Scanner(const LinearOperator& target, const Scale& scale, std::span<const double> shifts)
-      : target_(target),
-        data_(target.weight.data),
+      : weight_(target.weight),
+        data_(target.weight.stored.data),
         shifts_(shifts),
-        row_axis_(stored_axis(target.row_axis)),
-        column_axis_(stored_axis(target.column_axis)),
+        row_axis_(stored_axis(target.weight.row_axis)),
+        column_axis_(stored_axis(target.weight.column_axis)),
         scale_(scale),
         before_(row_axis_, column_axis_),
         after_(row_axis_, column_axis_) {
@@ -146,8 +146,8 @@ class Scanner {
     row_step_ = step(row_axis_);
     column_step_ = step(column_axis_);
     const bool sums = !shifts_.empty();
-    const bool rows_matter = target_.outputs_in_rows || target_.groups > 1 || sums || after_.vary_by_row();
-    const bool columns_matter = !target_.outputs_in_rows || sums || after_.vary_by_column();
+    const bool rows_matter = weight_.outputs_in_rows || weight_.groups > 1 || sums || after_.vary_by_row();
+    const bool columns_matter = !weight_.outputs_in_rows || sums || after_.vary_by_column();
     run_ = element_count(dims);
     if (rows_matter) run_ = std::min(run_, row_step_);
     if (columns_matter) run_ = std::min(run_, column_step_);
@@ -159,10 +159,10 @@ class Scanner {
     for (int64_t done = 0; done < count;) {
       const int64_t at = first + done;
       const int64_t length = std::min(count - done, run_ - at % run_);
-      const int64_t row = at / row_step_ % target_.rows();
-      const int64_t column = at / column_step_ % target_.columns();
+      const int64_t row = at / row_step_ % weight_.rows();
+      const int64_t column = at / column_step_ % weight_.columns();
       const auto run = bytes.subspan(as_size(done) * size, as_size(length) * size);
-      const auto output = as_size(target_.output_channel(row, column));
+      const auto output = as_size(weight_.output_channel(row, column));
       found[output].note(largest_magnitude(data_.type(), run), after_.at(row, column));
       if (!sums_.empty()) {
         const double shift = shift_of(row, column);
@@ -177,14 +177,14 @@ class Scanner {
     std::vector<double> values(as_size(count));
     widen(data_.type(), bytes, values);
     const bool by_column = column_step_ == 1;
-    const int64_t inner = by_column ? target_.columns() : target_.rows();
+    const int64_t inner = by_column ? weight_.columns() : weight_.rows();
     for (int64_t done = 0; done < count;) {
       const int64_t at = first + done;
       const int64_t length = std::min(count - done, inner - at % inner);
-      int64_t row = at / row_step_ % target_.rows();
-      int64_t column = at / column_step_ % target_.columns();
+      int64_t row = at / row_step_ % weight_.rows();
+      int64_t column = at / column_step_ % weight_.columns();
       for (int64_t i = done; i < done + length; ++i) {
-        const auto output = as_size(target_.output_channel(row, column));
+        const auto output = as_size(weight_.output_channel(row, column));
         const double value = values[as_size(i)];
         if (std::isfinite(value)) found[output].note(std::fabs(value), after_.at(row, column));
         if (!sums_.empty()) {
@@ -198,10 +198,10 @@ class Scanner {
   }
 
   [[nodiscard]] double shift_of(int64_t row, int64_t column) const {
-    return shifts_[shifts_.size() == 1 ? 0 : as_size(target_.input_channel(row, column))];
+    return shifts_[shifts_.size() == 1 ? 0 : as_size(weight_.input_channel(row, column))];
   }
 
-  const LinearOperator& target_;
+  const LinearWeight& weight_;
   const TensorData& data_;
   std::span<const double> shifts_;
   std::size_t row_axis_, column_axis_;  ///< of the stored tensor
