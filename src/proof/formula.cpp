@@ -67,6 +67,29 @@ std::string axes_text(Shapes& shapes, std::vector<int64_t> axes, Ref of) {
   return out;
 }
 
+/// "ReduceMean" and its axes; empty when those are not certain.
+std::string mean_name(Side& side, Shapes& shapes, Ref ref, const AttributeReader& attributes) {
+  std::vector<int64_t> axes = attributes.integers("axes");
+  if (const Ref given = side.operand(ref, 1)) axes = integers_of(side, given).value_or(std::vector<int64_t>());
+  const std::string text = axes_text(shapes, std::move(axes), side.operand(ref, 0));
+  return text.empty() || attributes.integer("keepdims", 1) != 1 ? std::string() : "ReduceMean" + text;
+}
+
+/// The name of a function of the first operand, with all that it depends on besides; empty where the node is none.
+std::string function_name(Side& side, Shapes& shapes, Ref ref) {
+  const Node& node = *ref.value->producer();
+  const AttributeReader attributes(node, ref.call);
+  std::string name;
+  if (std::ranges::find(kFunctions, std::string_view(node.op_type())) != kFunctions.end()) {
+    name = node.op_type();
+  } else if (node.is("HardSigmoid")) {
+    name = "HardSigmoid " + number_text(attributes.real("alpha", 0.2F)) + " " + number_text(attributes.real("beta", 0.5F));
+  } else if (node.is("ReduceMean")) {
+    name = mean_name(side, shapes, ref, attributes);
+  }
+  return attributes.is_open() ? std::string() : name;
+}
+
 /// Whether a constant of these dims does not enlarge the other operand.
 bool fits_into(Shapes& shapes, const Dims& constant, Ref other) {
   if (constant.empty()) return true;
@@ -125,7 +148,7 @@ Sum FormulaReader::value_of_node(Ref ref) {
   if (Terms found = matrix_product(ref)) return std::move(*found);
   if (is_arithmetic(node) && ref.value->output_index() == 0) {
     for (const auto read : {&FormulaReader::arithmetic, &FormulaReader::power_of, &FormulaReader::function_of, &FormulaReader::composition,
-                            &FormulaReader::normalization, &FormulaReader::mean_of}) {
+                            &FormulaReader::normalization}) {
       if (Terms found = (this->*read)(ref)) return std::move(*found);
     }
   }
@@ -168,15 +191,8 @@ FormulaReader::Terms FormulaReader::power_of(Ref ref) {
 }
 
 FormulaReader::Terms FormulaReader::function_of(Ref ref) {
-  const Node& node = *ref.value->producer();
-  const AttributeReader attributes(node, ref.call);
-  std::string name;
-  if (std::ranges::find(kFunctions, std::string_view(node.op_type())) != kFunctions.end()) {
-    name = node.op_type();
-  } else if (node.is("HardSigmoid")) {
-    name = "HardSigmoid " + number_text(attributes.real("alpha", 0.2F)) + " " + number_text(attributes.real("beta", 0.5F));
-  }
-  if (name.empty() || attributes.is_open()) return std::nullopt;
+  std::string name = function_name(side_, shapes_, ref);
+  if (name.empty()) return std::nullopt;
   return sums_.function(std::move(name), {value_of(side_.operand(ref, 0))});
 }
 
@@ -218,17 +234,6 @@ FormulaReader::Terms FormulaReader::normalization(Ref ref) {
   if (is_centered) x = sums_.plus(x, sums_.function("ReduceMean" + axes, {x}), -1);
   Sum out = sums_.times(sums_.times(x, sums_.inverse_root_mean_square(x, axes, attributes.real("epsilon", 1e-5F))), operand(ref, 1));
   return side_.operand(ref, 2) ? sums_.plus(std::move(out), operand(ref, 2)) : out;
-}
-
-FormulaReader::Terms FormulaReader::mean_of(Ref ref) {
-  const Node& node = *ref.value->producer();
-  if (!node.is("ReduceMean")) return std::nullopt;
-  const AttributeReader attributes(node, ref.call);
-  std::vector<int64_t> axes = attributes.integers("axes");
-  if (const Ref given = side_.operand(ref, 1)) axes = integers_of(side_, given).value_or(std::vector<int64_t>());
-  const std::string text = axes_text(shapes_, std::move(axes), side_.operand(ref, 0));
-  if (text.empty() || attributes.integer("keepdims", 1) != 1 || attributes.is_open()) return std::nullopt;
-  return sums_.function("ReduceMean" + text, {value_of(side_.operand(ref, 0))});
 }
 
 /// Reads products of two computed matrices. Transpositions and factors upstream of either are parts of the product.

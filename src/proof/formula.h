@@ -39,7 +39,6 @@ class FormulaReader {
   [[nodiscard]] Terms function_of(Ref ref);
   [[nodiscard]] Terms composition(Ref ref);
   [[nodiscard]] Terms normalization(Ref ref);
-  [[nodiscard]] Terms mean_of(Ref ref);
   [[nodiscard]] Terms matrix_product(Ref ref);
 
   /// Operand `index`; as a number if it does not enlarge operand `other`.
