@@ -161,6 +161,49 @@ class Closeness {
   Difference difference_;
 };
 
+/// Factors of a over those of b, channel by channel.
+std::vector<long double> ratios(const Composed& a, const Composed& b, int64_t channels) {
+  std::vector<long double> out(as_size(channels), 1.0L);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (a.steps > 0) out[i] = a.lanes[i].factor;
+    if (b.steps > 0) out[i] /= b.lanes[i].factor;
+  }
+  return out;
+}
+
+/// What the weights of `a` are to be multiplied by for b's.
+class WeightFactors {
+ public:
+  WeightFactors(const Linear& a, const Around& around_a, const Around& around_b)
+      : a_(a),
+        of_outputs_(ratios(around_a.behind, around_b.behind, a.outputs)),
+        of_inputs_(ratios(around_a.in_front, around_b.in_front, a.inputs)),
+        vanish_(std::ranges::find(of_inputs_, 0) != of_inputs_.end()) {}
+  /// Of a weight between two channels.
+  [[nodiscard]] long double between(int64_t output, int64_t input) const {
+    return of_outputs_[as_size(output)] * of_inputs_[as_size(input)];
+  }
+  /// Of each weight of a row, until the next call.
+  std::span<const double> of_row(int64_t row);
+  /// Whether those of an input channel are 0.
+  [[nodiscard]] bool vanish() const { return vanish_; }
+
+ private:
+  const Linear& a_;
+  std::vector<long double> of_outputs_, of_inputs_;
+  bool vanish_;
+  std::vector<double> row_;
+};
+
+std::span<const double> WeightFactors::of_row(int64_t row) {
+  const Channels outputs = a_.output_channels(row), inputs = a_.input_channels(row);
+  row_.resize(as_size(a_.columns * a_.inner));
+  for (int64_t column = 0; column < a_.columns; ++column) {
+    std::fill_n(row_.begin() + column * a_.inner, a_.inner, static_cast<double>(between(outputs.of(column), inputs.of(column))));
+  }
+  return row_;
+}
+
 /// Compares the weights of both sides, row by row.
 class WeightCheck {
  public:
@@ -169,9 +212,7 @@ class WeightCheck {
         b_(b),
         front_a_(around_a.in_front),
         front_b_(around_b.in_front),
-        of_outputs_(ratios(around_a.behind, around_b.behind, a.outputs)),
-        of_inputs_(ratios(front_a_, front_b_, a.inputs)),
-        inputs_vanish_(std::ranges::find(of_inputs_, 0) != of_inputs_.end()),
+        factors_(a, around_a, around_b),
         closeness_(a, around_a, around_b),
         largest_a_(a.outputs),
         largest_b_(a.outputs) {}
@@ -206,18 +247,6 @@ class WeightCheck {
  private:
   /// Whether all weights of a row have the same factor.
   [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
-  /// Factor from a weight of `a` between two channels to that of `b`.
-  [[nodiscard]] long double ratio(int64_t output, int64_t input) const { return of_outputs_[as_size(output)] * of_inputs_[as_size(input)]; }
-  /// Factors of a over those of b, channel by channel.
-  static std::vector<long double> ratios(const Composed& a, const Composed& b, int64_t channels) {
-    std::vector<long double> out(as_size(channels), 1.0L);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      if (a.steps > 0) out[i] = a.lanes[i].factor;
-      if (b.steps > 0) out[i] /= b.lanes[i].factor;
-    }
-    return out;
-  }
-  std::span<const double> factors_of_row(int64_t row);
 
   template <class Format>
   void run_as(bool thorough);
@@ -228,9 +257,7 @@ class WeightCheck {
 
   const Linear &a_, &b_;
   const Composed &front_a_, &front_b_;
-  std::vector<long double> of_outputs_, of_inputs_;
-  bool inputs_vanish_;           ///< some have a factor of 0
-  std::vector<double> factors_;  ///< of one row's weights
+  WeightFactors factors_;
   Closeness closeness_;
   TapSums sums_a_, sums_b_;
   ChannelMagnitudes largest_a_, largest_b_;  ///< `largest_a_`: without the weights that a factor of 0 removes
@@ -282,22 +309,13 @@ void WeightCheck::run_as(bool thorough) {
 template <class Format>
 void WeightCheck::compare_row(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
   const Channels outputs = a_.output_channels(row), inputs = a_.input_channels(row);
-  if (has_one_factor()) return closeness_.compare<Format>(a, b, a_.columns * a_.inner, ratio(outputs.first, 0));
+  if (has_one_factor()) return closeness_.compare<Format>(a, b, a_.columns * a_.inner, factors_.between(outputs.first, 0));
   if constexpr (std::is_same_v<Format, Single>) {
-    if (closeness_.are_clear(a, b, factors_of_row(row))) return;
+    if (closeness_.are_clear(a, b, factors_.of_row(row))) return;
   }
   for (int64_t column = 0; column < a_.columns; ++column, a += a_.inner, b += a_.inner) {
-    closeness_.compare<Format>(a, b, a_.inner, ratio(outputs.of(column), inputs.of(column)));
+    closeness_.compare<Format>(a, b, a_.inner, factors_.between(outputs.of(column), inputs.of(column)));
   }
-}
-
-std::span<const double> WeightCheck::factors_of_row(int64_t row) {
-  const Channels outputs = a_.output_channels(row), inputs = a_.input_channels(row);
-  factors_.resize(as_size(a_.columns * a_.inner));
-  for (int64_t column = 0; column < a_.columns; ++column) {
-    std::fill_n(factors_.begin() + column * a_.inner, a_.inner, static_cast<double>(ratio(outputs.of(column), inputs.of(column))));
-  }
-  return factors_;
 }
 
 template <class Format>
@@ -331,12 +349,12 @@ void Closeness::compare(const typename Format::Element* a, const typename Format
 template <class Format>
 void WeightCheck::note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b) {
   const Channels outputs = a_.output_channels(row), inputs = a_.input_channels(row);
-  const bool is_whole = a_.output_by_row() && !inputs_vanish_;
+  const bool is_whole = a_.output_by_row() && !factors_.vanish();
   const int64_t columns = is_whole ? 1 : a_.columns;
   const int64_t count = a_.columns * a_.inner / columns;
   for (int64_t column = 0; column < columns; ++column) {
     const auto channel = as_size(outputs.of(column));
-    const bool is_meant_to_vanish = ratio(outputs.of(column), inputs.of(column)) == 0;
+    const bool is_meant_to_vanish = factors_.between(outputs.of(column), inputs.of(column)) == 0;
     if (!is_meant_to_vanish) largest_a_.note<Format>(channel, a + column * count, count);
     largest_b_.note<Format>(channel, b + column * count, count);
   }
