@@ -51,7 +51,7 @@ void add_common(OptionSet& options, CommonValues& values) {
   options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints");
   options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress");
   options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set");
-  options.excludes({"--verbose"}, {"--quiet"});
+  options.rules().excludes({"--verbose"}, {"--quiet"});
   std::vector<std::string> commands;
   for (const Command* command : kCommands) commands.emplace_back(command->name);
   options.finish(std::move(commands));

@@ -21,6 +21,7 @@
 #include "cli/freed_pages.h"
 #include "cli/help.h"
 #include "cli/layout_report.h"
+#include "cli/option_rules.h"
 #include "cli/options.h"
 #include "cli/program_facts.h"
 #include "cli/report_destinations.h"
@@ -214,50 +215,50 @@ void declare_report(OptionSet& options, ConvertRequest& request) {
 }
 
 /// Rules against options that have no effect or contradict each other.
-void declare_convert_rules(OptionSet& options) {
-  options.excludes({"--output"}, {"--out-dir", "--in-place"});
-  options.excludes({"--in-place"}, {"--out-dir"});
-  options.excludes({"--cache"}, {"--in-place", "--share-data"}, "a later run must find models and results as they were");
-  options.excludes({"--cache"}, {"--dry-run", "--list", "--list-passes"}, "nothing is converted");
-  options.needs({"--suite"}, {"--out-dir", "--list"});
-  options.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
-  options.needs({"--null"}, {"--list"});
-  options.excludes({"--suite"}, {"--output", "--in-place", "--list-passes"});
-  options.needs({"--io-precision"}, {"--precision"});
-  options.needs({"--dim", "--shape"}, {"--verify", "--emit"});
-  options.needs({"--when"}, {"--emit"});
-  options.excludes({"--pass"}, {"--simplify", "--fold", "--skip"}, "named passes are all that runs");
-  options.excludes({"--list-passes"}, {"--out-dir"});
-  options.excludes({"--list-passes", "--list"},
-                   {"--output",
-                    "--in-place",
-                    "--verify",
-                    "--dry-run",
-                    "--pass",
-                    "--skip",
-                    "--simplify",
-                    "--fold",
-                    "--layout",
-                    "--io",
-                    "--emit",
-                    "--when",
-                    "--precision",
-                    "--io-precision",
-                    "--include-1d",
-                    "--only",
-                    "--exclude",
-                    "--freeze",
-                    "--require-all-folded",
-                    "--dim",
-                    "--shape",
-                    "--format",
-                    "--output-format",
-                    "--external-data",
-                    "--share-data",
-                    "--allow-newer-opset",
-                    "--sync",
-                    "--stamp"},
-                   "lists convert nothing");
+void declare_convert_rules(OptionRules& rules) {
+  rules.excludes({"--output"}, {"--out-dir", "--in-place"});
+  rules.excludes({"--in-place"}, {"--out-dir"});
+  rules.excludes({"--cache"}, {"--in-place", "--share-data"}, "a later run must find models and results as they were");
+  rules.excludes({"--cache"}, {"--dry-run", "--list", "--list-passes"}, "nothing is converted");
+  rules.needs({"--suite"}, {"--out-dir", "--list"});
+  rules.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
+  rules.needs({"--null"}, {"--list"});
+  rules.excludes({"--suite"}, {"--output", "--in-place", "--list-passes"});
+  rules.needs({"--io-precision"}, {"--precision"});
+  rules.needs({"--dim", "--shape"}, {"--verify", "--emit"});
+  rules.needs({"--when"}, {"--emit"});
+  rules.excludes({"--pass"}, {"--simplify", "--fold", "--skip"}, "named passes are all that runs");
+  rules.excludes({"--list-passes"}, {"--out-dir"});
+  rules.excludes({"--list-passes", "--list"},
+                 {"--output",
+                  "--in-place",
+                  "--verify",
+                  "--dry-run",
+                  "--pass",
+                  "--skip",
+                  "--simplify",
+                  "--fold",
+                  "--layout",
+                  "--io",
+                  "--emit",
+                  "--when",
+                  "--precision",
+                  "--io-precision",
+                  "--include-1d",
+                  "--only",
+                  "--exclude",
+                  "--freeze",
+                  "--require-all-folded",
+                  "--dim",
+                  "--shape",
+                  "--format",
+                  "--output-format",
+                  "--external-data",
+                  "--share-data",
+                  "--allow-newer-opset",
+                  "--sync",
+                  "--stamp"},
+                 "lists convert nothing");
 }
 
 std::function<int()> prepare_convert(OptionSet& options, const Common& common) {
@@ -266,7 +267,7 @@ std::function<int()> prepare_convert(OptionSet& options, const Common& common) {
   declare_passes(options, *request);
   declare_files(options, *request);
   declare_report(options, *request);
-  declare_convert_rules(options);
+  declare_convert_rules(options.rules());
   return [request, &options, &common] {
     check_passes(options, *request);
     request->facts = program_facts();

@@ -258,10 +258,10 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
   options.text("--csv", "FILE", request->csv, "a line per change or operation, for spreadsheets");
   options.text("--markdown", "FILE", request->markdown, "the changes as step summaries and merge requests show them");
   options.text("--html", "FILE", request->html, "a page: the changes of models, TraceDiff's charts of counts and durations");
-  options.excludes({"--exit-code"}, {"--fail-on"});
-  options.needs({"--allow-different-machine"}, {"--fail-on"});
-  options.needs({"--strict"}, {"--fail-on"});
-  options.needs({"--junit"}, {"--fail-on", "--exit-code"});
+  options.rules().excludes({"--exit-code"}, {"--fail-on"});
+  options.rules().needs({"--allow-different-machine"}, {"--fail-on"});
+  options.rules().needs({"--strict"}, {"--fail-on"});
+  options.rules().needs({"--junit"}, {"--fail-on", "--exit-code"});
   return [request, &common, &options] { return run(*request, common, options); };
 }
 

@@ -26,7 +26,7 @@ void declare_input_options(OptionSet& options, InputWords& words) {
   options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)");
   options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
   options.list("--std", "X,…", words.deviation, "with an image: divides the values after --mean", ',');
-  options.needs({"--resize", "--mean", "--std"}, {"--input"});
+  options.rules().needs({"--resize", "--mean", "--std"}, {"--input"});
 }
 
 std::map<std::string, std::filesystem::path> input_files(const InputWords& words) {

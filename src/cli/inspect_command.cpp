@@ -105,7 +105,7 @@ std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
   options.flag("--compare", request->compare, "compare with PyTorch's propagation");
   options.text("--dot", "FILE", request->dot, "the plan as a graph for Graphviz");
   options.text("--html", "FILE", request->html, "the plan as a page of one file");
-  options.needs({"--when"}, {"--layout", "--measure", "--compare", "--dot", "--html"});
+  options.rules().needs({"--when"}, {"--layout", "--measure", "--compare", "--dot", "--html"});
   return [request, &common] { return run(*request, common); };
 }
 

@@ -29,6 +29,7 @@
 #include "base/text_file.h"
 #include "cli/config_file.h"
 #include "cli/help.h"
+#include "cli/option_rules.h"
 #include "relayout/error.h"
 
 namespace relayout::cli {
@@ -143,17 +144,10 @@ struct OptionSet::Impl {
   std::vector<std::string> sections;  ///< of configuration files
   Declared *positional = nullptr, *config = nullptr, *help_flag = nullptr;
   std::size_t minimum = 0, maximum = 0;
-  /// Names on the left need or exclude those on the right.
-  struct Rule {
-    std::vector<std::string> names, others;
-    bool excludes = false;
-    std::string unless = {};  ///< an option that lifts the rule
-    std::string reason = {};
-  };
-  std::vector<Rule> rules;
+  OptionRules rules;
 
   [[nodiscard]] const Declared& find(std::string_view name) const;
-  void check_rules() const;
+  Declared& declare(std::string_view names, std::string_view placeholder, std::string_view text);
   Declared& add_valued(Declared& entry);
   Declared& add_flag(Declared& entry, const std::string& names);
   [[nodiscard]] std::vector<std::string> option_names() const;
@@ -175,6 +169,13 @@ OptionSet::OptionSet(std::string_view command, std::string_view summary, std::st
 
 OptionSet::~OptionSet() = default;
 
+OptionSet::Declared& OptionSet::Impl::declare(std::string_view names, std::string_view placeholder, std::string_view text) {
+  help.add(names, placeholder, text);
+  declared.push_back(std::make_unique<Declared>());
+  declared.back()->names = split_names(names);
+  return *declared.back();
+}
+
 OptionSet::Declared& OptionSet::Impl::add_valued(Declared& entry) {
   // One value per occurrence; how often it may occur is ours to check.
   std::string joined;
@@ -193,16 +194,9 @@ void OptionSet::group(std::string_view title) {
   impl_->help.begin_group(title);
 }
 
-OptionSet::Declared& OptionSet::declare(std::string_view names, std::string_view placeholder, std::string_view help) {
-  impl_->help.add(names, placeholder, help);
-  impl_->declared.push_back(std::make_unique<Declared>());
-  impl_->declared.back()->names = split_names(names);
-  return *impl_->declared.back();
-}
-
 void OptionSet::positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
                            std::string_view help) {
-  Declared& entry = declare(placeholder, "", help);
+  Declared& entry = impl_->declare(placeholder, "", help);
   impl_->positional = &entry;
   impl_->minimum = minimum;
   impl_->maximum = maximum;
@@ -210,24 +204,24 @@ void OptionSet::positional(std::string_view placeholder, std::vector<std::string
 }
 
 void OptionSet::flag(std::string_view names, bool& target, std::string_view help) {
-  impl_->add_flag(declare(names, "", help), std::string(names)).assign = [&target](const auto& values) {
+  impl_->add_flag(impl_->declare(names, "", help), std::string(names)).assign = [&target](const auto& values) {
     target = values.back() == "true";
   };
 }
 
 void OptionSet::toggle(std::string_view name, bool& target, std::string_view help) {
   const std::string positive = "--" + std::string(name), negative = "--no-" + std::string(name);
-  impl_->add_flag(declare(positive + ", " + negative, "", help), positive + ",!" + negative).assign = [&target, positive,
-                                                                                                       negative](const auto& values) {
-    if (std::ranges::find(values, values.back() == "true" ? "false" : "true") != values.end()) {
-      usage(positive + " and " + negative + " exclude each other");
-    }
-    target = values.back() == "true";
-  };
+  impl_->add_flag(impl_->declare(positive + ", " + negative, "", help), positive + ",!" + negative).assign =
+      [&target, positive, negative](const auto& values) {
+        if (std::ranges::find(values, values.back() == "true" ? "false" : "true") != values.end()) {
+          usage(positive + " and " + negative + " exclude each other");
+        }
+        target = values.back() == "true";
+      };
 }
 
 void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
-  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry](const auto& values) {
     // Without the option `target` stays empty: an empty value would be taken for that.
     if (values.front().empty()) usage(entry.label() + " needs a value, not an empty one");
@@ -238,7 +232,7 @@ void OptionSet::text(std::string_view names, std::string_view placeholder, std::
 void OptionSet::choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help) {
   std::string joined;
   for (const std::string_view choice : choices) joined += (joined.empty() ? "" : "|") + std::string(choice);
-  Declared& entry = impl_->add_valued(declare(names, joined, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, joined, help));
   entry.assign = [&target, &entry, choices = std::move(choices)](const auto& values) {
     if (std::ranges::find(choices, values.front()) == choices.end()) {
       std::string list;
@@ -250,12 +244,12 @@ void OptionSet::choice(std::string_view names, std::vector<std::string_view> cho
 }
 
 void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help) {
-  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry, minimum](const auto& values) { target = parse_integer(entry.label(), values.front(), minimum); };
 }
 
 void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help) {
-  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry, minimum](const auto& values) {
     const int64_t value = parse_integer(entry.label(), values.front(), minimum);
     if (value > std::numeric_limits<int>::max()) usage(entry.label() + ": " + quote(values.front()) + " is too large");
@@ -264,7 +258,7 @@ void OptionSet::integer(std::string_view names, std::string_view placeholder, in
 }
 
 void OptionSet::real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help) {
-  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry](const auto& values) {
     const std::string& given = values.front();
     double value = 0;
@@ -278,7 +272,7 @@ void OptionSet::real(std::string_view names, std::string_view placeholder, std::
 
 void OptionSet::list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
                      char separator) {
-  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.repeatable = true;
   entry.assign = [&target, separator](const auto& values) {
     target.clear();
@@ -294,7 +288,7 @@ void OptionSet::list(std::string_view names, std::string_view placeholder, std::
 }
 
 void OptionSet::assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help) {
-  Declared& entry = impl_->add_valued(declare(names, placeholder, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.repeatable = true;
   entry.assign = [&target, &entry, form = std::string(placeholder)](const auto& values) {
     target.clear();
@@ -312,12 +306,12 @@ void OptionSet::hide_last() {
 
 void OptionSet::finish(std::vector<std::string> commands) {
   impl_->sections = std::move(commands);
-  Declared& config = declare(
+  Declared& config = impl_->declare(
       "--config", "FILE",
       "read options from a TOML file: below [convert] those of one command (layout = \"keep\"), above all sections those of every command; "
       "the command line overrides it");
   impl_->config = &impl_->add_valued(config);
-  Declared& help = declare("-h, --help", "", "print this");
+  Declared& help = impl_->declare("-h, --help", "", "print this");
   impl_->help_flag = &impl_->add_flag(help, "-h,--help");
 }
 
@@ -438,38 +432,8 @@ const OptionSet::Declared& OptionSet::Impl::find(std::string_view name) const {
   fail(ErrorKind::defect, "no option " + quote(name) + " of " + command);
 }
 
-void OptionSet::Impl::check_rules() const {
-  for (const Rule& rule : rules) {
-    const auto given = [&](const std::string& name) { return find(name).is_given; };
-    if (!rule.unless.empty() && given(rule.unless)) continue;
-    for (const std::string& name : rule.names) {
-      if (!given(name)) continue;
-      const auto other = std::ranges::find_if(rule.others, given);
-      if (rule.excludes && other != rule.others.end() && *other != name) {
-        usage(name + " and " + *other + " exclude each other" + (rule.unless.empty() ? "" : " without " + rule.unless) +
-              (rule.reason.empty() ? "" : ": " + rule.reason));
-      }
-      if (rule.excludes || other != rule.others.end()) continue;
-      std::string list;
-      for (const std::string& needed : rule.others) {
-        list.append(list.empty() ? "" : needed == rule.others.back() ? " or " : ", ").append(needed);
-      }
-      usage(std::string(name).append(" has no effect without ").append(list));
-    }
-  }
-}
-
-void OptionSet::needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others) {
-  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, false, {}});
-}
-
-void OptionSet::excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others,
-                         std::string_view reason) {
-  impl_->rules.push_back({{names.begin(), names.end()}, {others.begin(), others.end()}, true, {}, std::string(reason)});
-}
-
-void OptionSet::excludes_unless(std::initializer_list<std::string_view> names, std::string_view other, std::string_view unless) {
-  impl_->rules.push_back({{names.begin(), names.end()}, {std::string(other)}, true, std::string(unless)});
+OptionRules& OptionSet::rules() {
+  return impl_->rules;
 }
 
 bool OptionSet::is_given(std::string_view name) const {
@@ -496,7 +460,7 @@ bool OptionSet::parse(std::span<const std::string> arguments) {
     if (word == "-h" || word == "--help") return false;
   }
   impl_->tokenize(arguments);
-  impl_->check_rules();
+  impl_->rules.check([this](const std::string& name) { return is_given(name); });
   if (!impl_->config->values.empty()) impl_->read_config(impl_->config->values.back());
   impl_->check_and_assign();
   return true;

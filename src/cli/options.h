@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/option_rules.h"
+
 namespace relayout::cli {
 
 /// Standard input or output, in the place of a file.
@@ -55,14 +57,8 @@ class OptionSet {
   /// The option declared last does not appear in the help.
   void hide_last();
 
-  // An option without effect is refused: rules over the given options. A configuration file may hold options for other calls.
-  /// Each of `names` does something only together with one of `others`.
-  void needs(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others);
-  /// None of `names` goes with any of `others`; the message ends with `reason`, where the names alone do not tell it.
-  void excludes(std::initializer_list<std::string_view> names, std::initializer_list<std::string_view> others,
-                std::string_view reason = {});
-  /// The same, but not where the command line gives `unless`.
-  void excludes_unless(std::initializer_list<std::string_view> names, std::string_view other, std::string_view unless);
+  /// Which of the options go together.
+  [[nodiscard]] OptionRules& rules();
   /// Whether the command line gives the option, by any of its names.
   [[nodiscard]] bool is_given(std::string_view name) const;
   /// Names and values of all options that the command line or the configuration file gives, but `others`: what results depend on.
@@ -74,14 +70,13 @@ class OptionSet {
   /// commands, those of section [COMMAND] for this one. False when --help was asked for; nothing is checked then.
   [[nodiscard]] bool parse(std::span<const std::string> arguments);
   /// The help in lines of at most `width` columns.
-  [[nodiscard]] std::string help(std::size_t width = 80) const;
+  [[nodiscard]] std::string help(std::size_t width) const;
   /// Declares -h, --help and --config, in whose files sections are named after `commands`; call it last.
-  void finish(std::vector<std::string> commands = {});
+  void finish(std::vector<std::string> commands);
 
  private:
   struct Declared;
   struct Impl;
-  Declared& declare(std::string_view names, std::string_view placeholder, std::string_view help);
   std::unique_ptr<Impl> impl_;
 };
 

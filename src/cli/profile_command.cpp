@@ -266,7 +266,7 @@ void declare_comparison(OptionSet& options, ProfileRequest& request) {
   options.flag("--strict", request.strict, "exit 1 also when the interval holds that limit");
   options.choice("--clock", {"wall", "cpu"}, request.clock,
                  "time that counts (default: cpu at one thread, which other processes do not disturb)");
-  options.needs({"--strict"}, {"--fail-on-slowdown"});
+  options.rules().needs({"--strict"}, {"--fail-on-slowdown"});
 }
 
 void declare_table(OptionSet& options, ProfileRequest& request) {
@@ -291,7 +291,7 @@ void declare_table(OptionSet& options, ProfileRequest& request) {
   options.text("--stacks", "FILE", request.stacks,
                "collapsed stacks for flame graphs: frames are parts of nodes' paths, numbers nanoseconds");
   options.text("--annotate", "FILE", request.annotated, "the model with time, share, layout and implementation in its nodes' metadata");
-  options.needs({"--trace-names"}, {"--trace"});
+  options.rules().needs({"--trace-names"}, {"--trace"});
 }
 
 std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
@@ -303,9 +303,9 @@ std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
   options.group("Inputs");
   declare_input_options(options, request->inputs);
   declare_table(options, *request);
-  options.excludes({"--repeat"}, {"--until"});
-  options.excludes({"--repeat"}, {"--max-time"});
-  options.excludes({"--reference-columns"}, {"--by", "--json"});
+  options.rules().excludes({"--repeat"}, {"--until"});
+  options.rules().excludes({"--repeat"}, {"--max-time"});
+  options.rules().excludes({"--reference-columns"}, {"--by", "--json"});
   return [request, &common, &options] { return run(*request, common, options); };
 }
 

@@ -16,6 +16,7 @@
 #include "cli/failure.h"
 #include "cli/freed_pages.h"
 #include "cli/input_options.h"
+#include "cli/option_rules.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -271,69 +272,68 @@ int run(VerifyRequest& request, const Common& common) {
 }
 
 /// Rules against options that have no effect or contradict each other.
-void declare_verify_rules(OptionSet& options) {
-  options.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from",
-                 "--durations", "--resume", "--cache"},
-                {"--suite"});
-  options.needs({"--pair"}, {"--against"});
-  options.needs({"--null"}, {"--list"});
-  options.needs({"--mode", "--reference"}, {"--data", "--suite"});
-  options.excludes({"--mode"}, {"--reference"});
-  options.excludes({"--suite"}, {"--data", "--original"});
-  options.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
-  options.excludes({"--against"}, {"--mode", "--reference"});
+void declare_verify_rules(OptionRules& rules) {
+  rules.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from",
+               "--durations", "--resume", "--cache"},
+              {"--suite"});
+  rules.needs({"--pair"}, {"--against"});
+  rules.needs({"--null"}, {"--list"});
+  rules.needs({"--mode", "--reference"}, {"--data", "--suite"});
+  rules.excludes({"--mode"}, {"--reference"});
+  rules.excludes({"--suite"}, {"--data", "--original"});
+  rules.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
+  rules.excludes({"--against"}, {"--mode", "--reference"});
   // For two models only.
-  options.excludes(
-      {"--io", "--rename", "--match", "--allow-interface"}, {"--data"},
-      "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B");
-  options.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--allow-inconclusive",
-                    "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only", "--accept"},
-                   {"--data"}, "--data holds one model against stored outputs");
+  rules.excludes({"--io", "--rename", "--match", "--allow-interface"}, {"--data"},
+                 "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B");
+  rules.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--allow-inconclusive",
+                  "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only", "--accept"},
+                 {"--data"}, "--data holds one model against stored outputs");
   // For one pair of models only.
-  options.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
+  rules.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
   // For one pair or many.
-  options.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
-                           "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"},
-                          "--suite", "--against");
+  rules.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
+                         "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"},
+                        "--suite", "--against");
   // For a run only; --list runs nothing.
-  options.excludes({"--list"}, {"--resume",
-                                "--cache",
-                                "--jobs",
-                                "--timeout",
-                                "--allow-empty",
-                                "--expected",
-                                "--html",
-                                "--junit",
-                                "--markdown",
-                                "--github",
-                                "--mode",
-                                "--reference",
-                                "--seed",
-                                "--rtol",
-                                "--atol",
-                                "--samples",
-                                "--shape",
-                                "--dim",
-                                "--io",
-                                "--allow-inconclusive",
-                                "--run-identical",
-                                "--strict",
-                                "--proof",
-                                "--precision",
-                                "--outputs-only",
-                                "--accept",
-                                "--rename",
-                                "--match",
-                                "--allow-interface",
-                                "--allow-newer-opset"});
+  rules.excludes({"--list"}, {"--resume",
+                              "--cache",
+                              "--jobs",
+                              "--timeout",
+                              "--allow-empty",
+                              "--expected",
+                              "--html",
+                              "--junit",
+                              "--markdown",
+                              "--github",
+                              "--mode",
+                              "--reference",
+                              "--seed",
+                              "--rtol",
+                              "--atol",
+                              "--samples",
+                              "--shape",
+                              "--dim",
+                              "--io",
+                              "--allow-inconclusive",
+                              "--run-identical",
+                              "--strict",
+                              "--proof",
+                              "--precision",
+                              "--outputs-only",
+                              "--accept",
+                              "--rename",
+                              "--match",
+                              "--allow-interface",
+                              "--allow-newer-opset"});
   // For a run only; --proof runs nothing.
-  options.excludes({"--proof"},
-                   {"--samples",   "--seed",         "--input",  "--shape",  "--dim",           "--resize",         "--mean", "--std",
-                    "--save-data", "--rtol",         "--atol",   "--io",     "--run-identical", "--layers",         "--mode", "--reference",
-                    "--precision", "--outputs-only", "--accept", "--rename", "--match",         "--allow-interface"});
-  options.excludes({"--outputs-only"}, {"--strict"});
-  options.excludes({"--accept"}, {"--strict"});
-  options.excludes({"--rename"}, {"--match"});
+  rules.excludes({"--proof"},
+                 {"--samples",   "--seed",         "--input",  "--shape",  "--dim",           "--resize",         "--mean", "--std",
+                  "--save-data", "--rtol",         "--atol",   "--io",     "--run-identical", "--layers",         "--mode", "--reference",
+                  "--precision", "--outputs-only", "--accept", "--rename", "--match",         "--allow-interface"});
+  rules.excludes({"--outputs-only"}, {"--strict"});
+  rules.excludes({"--accept"}, {"--strict"});
+  rules.excludes({"--rename"}, {"--match"});
 }
 
 std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
@@ -377,7 +377,7 @@ std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
   declare_report_files(options, request->files,
                        "a page with all figures, the error histogram and errors by depth; of a suite with all cases");
   declare_suite_options(options, request->suite);
-  declare_verify_rules(options);
+  declare_verify_rules(options.rules());
   return [request, &common] { return run(*request, common); };
 }
 

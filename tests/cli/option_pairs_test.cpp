@@ -47,7 +47,7 @@ bool is_refused(const Table& table, const Words& words) {
   const auto run = table.command->prepare(options, common);
   bool json = false;  // of all commands
   options.flag("--json", json, "");
-  options.finish();
+  options.finish({});
   try {
     (void)options.parse(words);
   } catch (const Error& error) {

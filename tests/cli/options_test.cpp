@@ -160,17 +160,17 @@ TEST_F(OptionsTest, RefusesWrongCounts) {
 }
 
 TEST_F(OptionsTest, RulesHoldForWhatTheCommandLineGives) {
-  options_.needs({"--seed", "--rtol"}, {"--samples", "--only"});
-  options_.excludes({"--json"}, {"--output", "--layout"});
+  options_.rules().needs({"--seed", "--rtol"}, {"--samples", "--only"});
+  options_.rules().excludes({"--json"}, {"--output", "--layout"});
   EXPECT_EQ(complaint({"--rtol", "1"}), "--rtol has no effect without --samples or --only");
   EXPECT_EQ(complaint({"-j", "--layout", "keep"}), "--json and --layout exclude each other");
-  options_.excludes({"--seed"}, {"--only"}, "names have no seed");
+  options_.rules().excludes({"--seed"}, {"--only"}, "names have no seed");
   EXPECT_EQ(complaint({"--samples", "1", "--seed", "1", "--only", "a"}), "--seed and --only exclude each other: names have no seed");
 }
 
 TEST_F(OptionsTest, RulesLetPassWhatGoesTogether) {
-  options_.needs({"--seed", "--rtol"}, {"--samples", "--only"});
-  options_.excludes({"--json"}, {"--output", "--layout"});
+  options_.rules().needs({"--seed", "--rtol"}, {"--samples", "--only"});
+  options_.rules().excludes({"--json"}, {"--output", "--layout"});
   EXPECT_TRUE(parse({"--seed", "1", "--only", "a", "--json", "--config", config("layout = \"keep\"\n")}));
   EXPECT_TRUE(options_.is_given("--json"));
   EXPECT_FALSE(options_.is_given("--layout"));
@@ -232,7 +232,7 @@ TEST_F(OptionsTest, ConfigurationThatCannotBeReadIsAnInputError) {
 }
 
 TEST_F(OptionsTest, HelpShowsEveryOptionOnce) {
-  const std::string help = options_.help();
+  const std::string help = options_.help(80);
   for (const char* part : {"relayout convert: summary", "MODEL...", "-j, --json", "--fold, --no-fold", "-o, --output FILE",
                            "--layout keep|contiguous", "--dim N=2", "--config FILE", "-h, --help", "Examples:"}) {
     EXPECT_THAT(help, HasSubstr(part));
