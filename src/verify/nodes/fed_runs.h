@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -15,13 +15,8 @@
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/session.h"
-#include "verify/spill.h"
-#include "verify/ties.h"
 
 namespace relayout {
-
-/// Operands of quantizers: what they round, by how much rounding alone may move that, and their scales.
-using Rounded = std::unordered_map<const Node*, std::vector<DeciderOperand>>;
 
 /// Runs of the two models in which nodes are fed the values that a has in their place. a's values lie in a temporary file; of a model
 /// never more than a value at a time is held besides the running Session, and Sessions live one after the other.
@@ -43,13 +38,12 @@ class FedRuns {
   /// Widens the floors of layers that differ by how far b's own values move when those without a partner do: b's rounding is as honest as
   /// a's.
   void widen_by_candidate(int draw);
-  /// What a relation says of a's value of a layer and b's fed one that differs; both in the wider of their types.
-  [[nodiscard]] bool differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const;
-  /// Acquits integers of quantizers that fall to the neighbouring step where what is rounded lies as near the boundary between the two as
-  /// rounding upstream of it, within the same node, may move it. Counts them; any other difference stays.
-  void explain_steps();
   /// Runs b on its own values: how they go together with a's. `by_depth`: also how far a's values lie apart when its constants move.
   void run_unfed(bool by_depth);
+  using Observer = std::function<void(const Value& value, const Datum& datum)>;
+  /// Runs a side, each node fed a's values; `observer` is told of all that nodes make, before others are fed in its place. `draw`: with
+  /// moved constants, and what is not fed is moved as well.
+  void run_fed(const Side& side, const Observer& observer, std::optional<int> draw) const;
   /// Runs a side and hands over what its nodes make of values that are paired and compared by distance, beside a's; each in its own type.
   /// What the visitor leaves in `datum` is what readers get.
   using Visitor = std::function<void(const Layer& layer, const Datum& reference, const Datum& datum)>;
@@ -58,32 +52,25 @@ class FedRuns {
   std::unordered_map<const Value*, DataType> visit(const Side& side, const Visitor& visitor, Edit edit = {});
   /// Whether the readers of a value got another structure than a's, as the node that makes it was left out.
   [[nodiscard]] bool has_misfed() const noexcept { return misfed_; }
+  /// What the runs have made of layers.
+  [[nodiscard]] const LayerValues& kept() const noexcept { return kept_; }
   /// Same or different, by the metrics and the floor at hand.
   void decide(Layer& layer) const;
-  /// The coarser of a value's own type and what b computes in.
-  [[nodiscard]] DataType type_of_floor(DataType type) const;
 
  private:
-  using Observer = std::function<void(const Value& value, const Datum& datum)>;
   /// `observer` is told of nodes that run, the values of others are filled in.
-  void execute(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written,
-               const std::function<bool(const Node&)>& leave_out = {}) const;
-  void execute_parts(const Side& side, const Observer& observer, Edit edit = {}, Mode mode = Mode::as_written);
+  void execute_parts(const Side& side, const Observer& observer, Edit edit, Mode mode);
   /// a's value in the place of one whose node was left out.
   void fill(const Side& side, const Value& value, const Datum& datum);
   void compare(Layer& layer, const Datum& datum);
   /// Whether b's value is a's in the same order under other dims: tools that fuse flatten in front of products and keep the name.
   [[nodiscard]] bool is_flat(const Layer& layer, const Datum& datum) const;
-  /// a's value of a layer, as b holds it; `made`: what b makes.
-  [[nodiscard]] Datum reference_of(const Layer& layer, const Datum& made) const;
-  /// What quantizers of one side round, each fed a's values; and once more in draws, that far may rounding move it.
-  [[nodiscard]] Rounded capture_rounded(const Side& side, const std::vector<const Node*>& quantizers) const;
 
   const LayerTask* task_;
   Layers* layers_;
   const Excerpt* excerpt_;
   bool misfed_ = false;
-  Spill spill_;
+  LayerValues kept_;
   FedValues values_;
 };
 

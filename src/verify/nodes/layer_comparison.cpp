@@ -27,6 +27,7 @@
 #include "verify/nodes/layers.h"
 #include "verify/nodes/masks.h"
 #include "verify/nodes/pairing.h"
+#include "verify/nodes/quantizer_steps.h"
 #include "verify/nodes/suspects.h"
 #include "verify/rules.h"
 
@@ -56,7 +57,7 @@ void compare_behind_masks(FedRuns& runs, Layers& layers) {
     const auto is_behind = [&](std::size_t upstream) { return layers.all()[upstream].mask; };
     const bool behind = found_any && std::ranges::any_of(layers.upstream(layer), is_behind);
     if ((!behind && !layer.candidate) || !ends_in_softmax(*layer.a) || !ends_in_softmax(*layer.b)) continue;
-    layer.mask = behind || runs.differs_in(layer, differs_by_masks);
+    layer.mask = behind || runs.kept().differs_in(layer, differs_by_masks);
     found_any = found_any || layer.mask;
   }
   if (!found_any) return;
@@ -109,17 +110,17 @@ void look_closer(FedRuns& runs, Layers& layers) {
 }
 
 /// Whether the first draws leave it open that a layer is rounding.
-bool wants_all_draws(const FedRuns& runs, const Layer& layer) {
+bool wants_all_draws(const LayerTask& task, const Layer& layer) {
   if (!layer.compared || layer.other_structure || !is_measured(layer.type)) return false;
-  const bool is_healthy = layer.floor.max <= rules::kHealthyFloor * dtype_minimum(runs.type_of_floor(layer.type));
+  const bool is_healthy = layer.floor.max <= rules::kHealthyFloor * dtype_minimum(task.type_of_floor(layer.type));
   return layer.differs() || !(layer.metrics.ratio <= rules::kNearFloors) || !is_healthy;
 }
 
 /// Compares b's nodes over the first draws, and over all where those leave one open.
-void compare_fed(FedRuns& runs, Layers& layers) {
+void compare_fed(const LayerTask& task, FedRuns& runs, Layers& layers) {
   runs.measure_floors(0, rules::kFirstDraws);
   runs.feed_candidate();
-  if (std::ranges::none_of(layers.all(), [&](const Layer& layer) { return wants_all_draws(runs, layer); })) return;
+  if (std::ranges::none_of(layers.all(), [&](const Layer& layer) { return wants_all_draws(task, layer); })) return;
   runs.measure_floors(rules::kFirstDraws, rules::kNoiseDraws - rules::kFirstDraws);
   for (Layer& layer : layers.all()) {
     if (!(layer.metrics.bound.max > 0)) continue;
@@ -318,12 +319,12 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   for (Layer& layer : layers.all()) layer.before_jump = layer.apart = layer.before_jump && !is_edge(task.feeding);
   FedRuns runs(task, layers);
   runs.capture();
-  compare_fed(runs, layers);
+  compare_fed(task, runs, layers);
   const auto has_other_structure = [](const Layer& layer) { return layer.other_structure; };
   if (std::ranges::any_of(layers.all(), has_other_structure)) compare_behind_other_structures(runs, layers);
   compare_behind_masks(runs, layers);
   if (feed_before_flips(layers)) compare_before_jumps(runs, layers);
-  runs.explain_steps();
+  explain_steps(task, runs, layers);
   look_closer(runs, layers);
   confirm(runs, layers);
   const auto differs = [](const Layer& layer) { return layer.differs(); };
@@ -355,7 +356,7 @@ std::optional<std::vector<LayerResult>> compare_open_layers(const LayerTask& tas
   if (!excerpt) return std::nullopt;
   FedRuns runs(task, layers, &*excerpt);
   runs.capture();
-  compare_fed(runs, layers);
+  compare_fed(task, runs, layers);
   if (runs.has_misfed()) return std::nullopt;
   std::vector<LayerResult> results;
   for (const std::size_t i : excerpt->asked()) {

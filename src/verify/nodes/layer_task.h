@@ -10,6 +10,7 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/feeding.h"
+#include "verify/measured_types.h"
 #include "verify/session.h"
 
 namespace relayout {
@@ -29,6 +30,11 @@ struct LayerTask {
   std::function<void(const Value& value, const Datum& datum)> watch;
   int sample = 0;
   Feeding feeding = Feeding::exact;
+
+  /// The coarser of a value's own type and what b computes in.
+  [[nodiscard]] DataType type_of_floor(DataType type) const {
+    return is_measured(type) && unit_roundoff(grain) > unit_roundoff(type) ? grain : type;
+  }
 };
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Pairs the values of two models that are compared node by node, and says which pairs stand upstream of which.
+// Pairs the values of two models that are compared node by node, tells which stand upstream of which, and keeps what runs make of them.
 #include "verify/nodes/layers.h"
 
 #include <algorithm>
@@ -8,9 +8,11 @@
 
 #include "ops/element_types.h"
 #include "ops/op_signature.h"
+#include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "verify/measured_types.h"
+#include "verify/nodes/datum_pair.h"
 #include "verify/nodes/pairing.h"
 
 namespace relayout {
@@ -127,6 +129,18 @@ std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_va
     const Layer& layer = layers_[found->second];
     return !layer.before_jump && !layer.told_by_readers() && !layer.unseen;
   });
+}
+
+Datum LayerValues::reference_for(const Layer& layer, const Datum& made) const {
+  const Datum as_made = reference(layer);
+  if (layer.channels_last) return channels_last(as_made);
+  return layer.flat ? in_dims_of(as_made, made) : as_made;
+}
+
+bool LayerValues::differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const {
+  const Datum made = candidate(layer), right = reference_for(layer, made);
+  const bool narrower = unit_roundoff(type_of(right)) > unit_roundoff(type_of(made));
+  return narrower ? relation(like(right, made), made) : relation(right, like(made, right));
 }
 
 }  // namespace relayout

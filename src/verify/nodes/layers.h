@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -47,6 +48,24 @@ struct Layer {
   /// Whether nodes that read it go on from b's own value, and tell by what they make of it.
   [[nodiscard]] bool told_by_readers() const { return other_structure || mask; }
   [[nodiscard]] bool differs() const { return metrics.outcome == Outcome::different; }
+};
+
+/// What runs have made of layers, in a temporary file: of a all values, of b those that differ.
+class LayerValues {
+ public:
+  void keep_reference(Layer& layer, const Datum& datum) { layer.reference = spill_.write(datum); }
+  void keep_candidate(Layer& layer, const Datum& datum) { layer.candidate = spill_.write(datum); }
+  /// a's value of a layer, as a makes it.
+  [[nodiscard]] Datum reference(const Layer& layer) const { return spill_.read(*layer.reference); }
+  /// And as b holds it; `made`: what b makes.
+  [[nodiscard]] Datum reference_for(const Layer& layer, const Datum& made) const;
+  /// b's value of a layer that differs.
+  [[nodiscard]] Datum candidate(const Layer& layer) const { return spill_.read(*layer.candidate); }
+  /// What a relation says of a's value of a layer and b's that differs; both in the wider of their types.
+  [[nodiscard]] bool differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const;
+
+ private:
+  Spill spill_;
 };
 
 /// The layers of two models, in the order of b's nodes; values without a partner have none.
