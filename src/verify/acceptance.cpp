@@ -1,4 +1,4 @@
-// Decides by the losses that a user takes: signal to noise, best rows, errors over the range.
+// Decides by the losses that a user accepts: signal to noise, cosine, best entries of rows, errors over the range, share of equal elements.
 #include "verify/acceptance.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string decibels(double value) {
 }
 
 std::string percent(double share) {
-  // Never 100 % of what is not all.
+  // 100 % only for a complete share.
   return number("%.4g", share < 1 ? std::min(100 * share, 99.99) : 100.0) + " %";
 }
 
@@ -38,8 +38,8 @@ double share(int64_t part, int64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// Differences that no bound of a loss covers: values that contradict the file, elements without a counterpart, or without a number to
-/// compare.
+/// Reason of the first difference that no bound of a loss covers: values that contradict their declaration, other dims, or NaN and
+/// infinities on one side alone. Empty: none.
 std::string inexcusable(const OutputComparison& output) {
   const auto differs = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
   if (output.outcome == Outcome::different && std::ranges::none_of(output.samples, differs)) return output.reason;
@@ -51,10 +51,10 @@ std::string inexcusable(const OutputComparison& output) {
   return {};
 }
 
-/// The first bound that an output misses, as text; empty when it holds all.
+/// The first bound that an output misses, as text; empty if it meets all.
 std::string missed(const Acceptance& accept, const OutputComparison& output) {
   const Loss& loss = *output.loss;
-  // Not below, so that a figure that is no number misses its bound.
+  // Negated, so that NaN misses its bound.
   const auto is_below = [](double value, double bound) { return !(value >= bound); };
   if (!is_measured(output.type)) {
     if (output.outcome == Outcome::same || (accept.match && !is_below(loss.match, *accept.match))) return {};
@@ -77,7 +77,7 @@ std::string missed(const Acceptance& accept, const OutputComparison& output) {
   return {};
 }
 
-/// A bound that no output can show is not held.
+/// Reason why a bound is not met because it applies to no output; empty: none.
 std::string unanswered(const Acceptance& accept, const VerifyResult& result) {
   const auto none = [&](auto&& shows) { return std::ranges::none_of(result.outputs, shows); };
   if ((accept.top1 || accept.top5) && none([](const OutputComparison& output) { return output.loss && output.loss->top1; })) {
@@ -90,7 +90,7 @@ std::string unanswered(const Acceptance& accept, const VerifyResult& result) {
   return {};
 }
 
-/// The first output that misses a bound, and what b does in coarser numbers.
+/// The first output that misses a bound, and its reason; preceded by b's work in coarser numbers, if any.
 std::string missed_in(const VerifyResult& result) {
   const auto output = std::ranges::find(result.outputs, Outcome::different, &OutputComparison::outcome);
   return (result.lossy.empty() ? "" : result.lossy + ": ") + "output " + quote(output->name) + ": " + output->reason;

@@ -7,14 +7,14 @@
 
 namespace relayout {
 
-/// Loss of an output over its samples; nothing where none was compared element by element.
+/// Loss of an output over its samples; nullopt if no sample was compared element by element.
 [[nodiscard]] std::optional<Loss> loss_of(const OutputComparison& output);
 
-/// "29.6 dB, top-1 100 %": of the output that lost most.
+/// "29.6 dB, top-1 100 %": loss of the output with the lowest signal to noise; empty without one.
 [[nodiscard]] std::string describe_loss(const VerifyResult& result);
 
-/// Lets the bounds that were asked for decide what rounding does not explain: an output within them is accepted, one beyond them is
-/// different, whatever its floor. What no number can excuse stays: other interfaces, dims, NaN and infinities in one of both alone.
+/// Decides differences beyond rounding by the requested bounds: an output within them is accepted, an output beyond them is different,
+/// whatever its floor. No bound excuses other interfaces, other dims, or NaN and infinities on one side alone.
 void apply_acceptance(const Acceptance& accept, VerifyResult& result);
 
 }  // namespace relayout

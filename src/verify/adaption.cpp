@@ -1,5 +1,5 @@
-// Brings the inputs and outputs of the model that is judged to the form of the original, where they differ in form alone: names, a
-// floating-point type, a size that was free. Both can then be run on the same inputs; each change is said.
+// Adapts the inputs and outputs of the candidate to the original's where they differ in form alone: names, a floating-point type, a size
+// that was free. Both models can then run on the same inputs; each change is reported.
 #include "verify/adaption.h"
 
 #include <onnx/onnx_pb.h>
@@ -35,7 +35,7 @@ namespace {
 /// The first opset in which Cast takes its type as a number.
 constexpr int64_t kCastByNumber = 6;
 
-/// One port of b and the name that a has for it.
+/// One port of b and a's name for it.
 struct NewName {
   std::string side, from, to;
 };
@@ -50,7 +50,7 @@ bool holds(const std::vector<Port>& ports, const std::string& name) {
   fail(ErrorKind::usage, "--rename " + words + ": " + model + " has no such input or output: " + quote(name), did_you_mean(name, known));
 }
 
-/// Names asked for one by one.
+/// The requested names of single ports.
 std::vector<NewName> named(const Graph& a, const Graph& b, const std::map<std::string, std::string>& renames) {
   const std::vector<Port> inputs_a = required_inputs(a), outputs_a = output_ports(a), inputs_b = required_inputs(b),
                           outputs_b = output_ports(b);
@@ -68,7 +68,7 @@ std::vector<NewName> named(const Graph& a, const Graph& b, const std::map<std::s
   return names;
 }
 
-/// Names by position, as far as both models have inputs and outputs.
+/// Names by position, up to the shorter list of inputs and of outputs.
 std::vector<NewName> by_position(const Graph& a, const Graph& b) {
   std::vector<NewName> names;
   const auto add = [&](const char* side, const std::vector<Port>& ports_a, const std::vector<Port>& ports_b) {
@@ -82,7 +82,7 @@ std::vector<NewName> by_position(const Graph& a, const Graph& b) {
   return names;
 }
 
-/// Frees a name that something else in the model has.
+/// Frees a name: renames the values of the model that have it.
 void make_way(Model& model, const std::string& name) {
   const auto free_in = [&](Graph& graph) {
     Value* const value = graph.find(name);
@@ -113,7 +113,7 @@ std::string name_in_type(Graph& graph, const std::string& name, DataType type) {
   return graph.model().unique_name(name + "." + std::string(name_of(type)));
 }
 
-/// b takes this input in a's type.
+/// Makes b accept this input in a's type.
 void cast_input(Graph& graph, Value& input, DataType from, DataType to) {
   Node& cast = insert_cast(graph, graph.nodes().begin(), input.name(), name_in_type(graph, input.name(), to), to);
   graph.replace_uses(input, *cast.output(0));
@@ -121,7 +121,7 @@ void cast_input(Graph& graph, Value& input, DataType from, DataType to) {
   graph.declare_types({{input.name(), from}});
 }
 
-/// b gives this output in a's type.
+/// Makes b return this output in a's type.
 void cast_output(Graph& graph, Value& output, DataType from, DataType to) {
   Value& inner = graph.detach(output, name_in_type(graph, output.name(), from));
   (void)insert_cast(graph, graph.nodes().end(), inner.name(), output.name(), to);
@@ -129,7 +129,8 @@ void cast_output(Graph& graph, Value& output, DataType from, DataType to) {
   graph.declare_types({{output.name(), to}});
 }
 
-/// Casts a port of b where that is possible: an input that is handed on as an output, or one that a nested graph names, stays.
+/// Casts a port of b where that is possible. False, for example, for an input that is also an output, or an output that a nested graph
+/// captures.
 bool cast_port(Model& b, const std::string& side, const Port& of_a, const Port& of_b) {
   Graph& graph = b.graph();
   Value* const value = graph.find(of_b.name);
@@ -174,13 +175,13 @@ std::map<std::string, int64_t> bound_dims(const Graph& a, const Graph& b, const 
 
 namespace {
 
-/// Which free dim a difference is about; npos for one that is not about dims.
+/// Axis of a difference in dims; npos for other differences.
 std::size_t axis_of(const InterfaceDifference& difference) {
   constexpr std::string_view kDim = "dim ";
   return difference.field.starts_with(kDim) ? as_size(std::stoul(difference.field.substr(kDim.size()))) : std::string::npos;
 }
 
-/// Whether the options want a port of this type.
+/// Whether the options allow a port of this type.
 bool is_allowed(DataType type, const VerifyOptions& options) {
   return options.allow_interface || (unit_roundoff(options.precision) > 0 && unit_roundoff(options.precision) >= unit_roundoff(type));
 }
@@ -191,7 +192,7 @@ std::vector<InterfaceDifference> take_names(const Graph& a, Model& b, const Veri
   std::vector<NewName> names = options.match_position ? by_position(a, b.graph()) : named(a, b.graph(), options.renames);
   std::erase_if(names, [](const NewName& name) { return name.from == name.to; });
   std::vector<InterfaceDifference> remarks;
-  std::map<std::string, std::string> passing;  // names may be exchanged: all get one in between first
+  std::map<std::string, std::string> passing;  // names may be exchanged: each gets a temporary name first
   Graph& graph = b.graph();
   for (const NewName& name : names) {
     if (passing.contains(name.from)) continue;
@@ -200,7 +201,7 @@ std::vector<InterfaceDifference> take_names(const Graph& a, Model& b, const Veri
   }
   for (const NewName& name : names) {
     Value* const value = graph.find(passing.at(name.from));
-    if (value == nullptr) continue;  // an input that is an output too has been renamed as such
+    if (value == nullptr) continue;  // an input that is also an output is already renamed
     make_way(b, name.to);
     graph.rename(*value, name.to);
     remarks.push_back({name.side, name.to, "renamed", name.to, name.from, /*remark=*/true, /*adapted=*/true});

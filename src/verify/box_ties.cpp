@@ -1,4 +1,4 @@
-// NonMaxSuppression: tells boxes that only one of two results keeps because their scores or overlaps are nearly equal.
+// Finds ties in NonMaxSuppression: boxes that only one of two results keeps because scores or overlaps are nearly equal.
 #include "verify/box_ties.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class BoxTies {
   }
 
  private:
-  /// Boxes that only one side keeps: at a threshold, or overlapping one that is.
+  /// A box that only one side keeps has to be at a threshold, tied with another box, or overlap a box that is a tie.
   void compare() {
     const auto corners_of_all = operands_.numbers(0), scores = operands_.numbers(1);
     if (!corners_of_all || !scores || reference_.type() != DataType::int64 || candidate_.type() != DataType::int64) return;
@@ -91,11 +91,11 @@ class BoxTies {
       tally_.unexplained("box " + std::to_string(box[2]) + " of score " + exact_number(score(box)) +
                          (a.contains(box) ? " is not kept" : " is kept"));
     }
-    // The same boxes in another order: each pair of neighbours that changed places has scores as near as that.
+    // The same boxes in another order: where two rows differ, their scores have to be nearly equal.
     if (apart.empty()) order(score);
   }
 
-  /// Corners of a box, smaller first.
+  /// Corners of a box, smaller coordinates first.
   [[nodiscard]] std::array<double, 4> corners(const std::vector<double>& all, const Box& box) const {
     const Dims& dims = operands_[0].value.dims();
     const auto at = as_size((box[0] * dims[1] + box[2]) * 4);
@@ -121,13 +121,13 @@ class BoxTies {
       ++kept;
       const double iou = overlap(mine, corners(corners_of_all, other));
       if (std::fabs(iou - threshold) <= near_overlap) return competitors("overlap and threshold", iou, threshold, near_overlap);
-      // Which of two overlapping ones came first, or one that was itself a tie.
+      // Overlapping boxes: a tie decides which of them comes first, or the other box is itself a tie.
       const bool flipped = apart.contains(other);
       if (flipped && iou > threshold && std::fabs(score(box) - score(other)) <= 2 * near) {
         return competitors("scores", score(box), score(other), 2 * near);
       }
       if (flipped && iou > threshold && !pending.contains(other)) return "box " + std::to_string(box[2]) + " overlaps one that is a tie";
-      // The last of those that there is room for.
+      // Boxes that compete for the last place of max_output_boxes_per_class.
       if (flipped && std::fabs(score(box) - score(other)) <= 2 * near && kept >= static_cast<int64_t>(operands_.scalar(2, 0))) {
         return competitors("scores at the last place", score(box), score(other), 2 * near);
       }

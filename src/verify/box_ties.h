@@ -8,7 +8,7 @@
 
 namespace relayout {
 
-/// The boxes of two results of a NonMaxSuppression.
+/// Explains boxes that only one of two results of a NonMaxSuppression keeps.
 [[nodiscard]] TieVerdict explain_boxes(const Node& node, const std::vector<DeciderOperand>& operands, const Tensor& reference,
                                        const Tensor& candidate);
 

@@ -1,5 +1,5 @@
-// Runs the model that is judged, in one mode, and measures its outputs against the reference: errors over the range of each sample, the
-// bounds that the floors allow, and for exact outputs whether a choice between nearly equal numbers explains the difference.
+// Runs the candidate in one mode and compares its outputs with the reference: errors over the range of each sample, bounds from the floors,
+// and for exact outputs whether a choice between nearly equal numbers explains the difference.
 #include "verify/candidate.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@
 namespace relayout {
 namespace {
 
-/// Whether a value contradicts what the file declares of it.
+/// Whether a value contradicts its declaration in the file.
 bool contradicts(const Port& port, const Datum& value) {
   if (port.kind != Datum::Kind::tensor || value.kind != Datum::Kind::tensor || !value.tensor) return port.kind != value.kind;
   if (port.type != DataType::undefined && port.type != value.tensor.type()) return true;
@@ -105,8 +105,8 @@ SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, cons
     return metrics;
   }
   metrics.reference_run = floors_->has_reference(sample);
-  // A fused Relu or Clip may turn a NaN that arises inside the node into 0 (documented; as written is the authority), and what
-  // overflows between two nodes need not when they are one.
+  // A fused Relu or Clip may turn a NaN computed inside the node into 0 (documented; as-written execution is authoritative). A value that
+  // overflows between two nodes may not overflow inside a fused one.
   if (mode_ == Mode::optimized) {
     metrics.non_finite.nan_a = 0;
     metrics.non_finite.infinite -= metrics.non_finite.infinite_a;
@@ -157,7 +157,7 @@ void Candidate::check_declared(std::size_t output, const Datum& reference, const
   if (contradicts(port, candidate)) outputs_[output].contradiction = "declared " + type_text(port) + ", yields " + describe(candidate);
 }
 
-/// Names that were changed or exchanged: said, never matched silently. Looked for in the first sample, among few.
+/// Looks for changed or exchanged names in the first sample, if outputs are few: reported, never matched silently.
 void Candidate::look_for_renames(const Outputs& outputs) {
   constexpr std::size_t kMost = 16;
   if (outputs_.size() > kMost || outputs.size() > kMost) return;
@@ -187,7 +187,7 @@ bool differs(const SampleMetrics& metrics) {
   return metrics.outcome == Outcome::different;
 }
 
-/// Second looks at a candidate's figures.
+/// Decides a candidate's figures again where they are in doubt.
 class Settlement {
  public:
   Settlement(const Pair& pair, const Reference& reference, Floors& floors, Candidate& candidate)
@@ -223,8 +223,8 @@ class Settlement {
     }
   }
 
-  /// Where the files are proved to compute the same, and the candidate in double precision agrees, a figure near its bound is the
-  /// candidate's own rounding: its sums may be taken in another order than the original's.
+  /// If the files are proved to compute the same and the candidate in double precision agrees, a figure near its bound is the candidate's
+  /// own rounding: it may sum in another order than the original.
   void acquit_own_rounding() {
     const auto is_near = [](const SampleMetrics& metrics) {
       return metrics.non_finite.unequal() == 0 && metrics.bound.max > 0 && metrics.ratio <= rules::kReferenceFactor &&
@@ -272,7 +272,7 @@ class Settlement {
     return metrics.max_error < near * metrics.bound.max && metrics.rms_error < near * metrics.bound.rms;
   }
 
-  /// Elements of the smallest output that lies near its bound; 0 where none does.
+  /// Elements of the smallest output slightly above its bound; 0: none.
   int64_t fewest_near_bound() const {
     int64_t fewest = 0;
     for (std::size_t i = 0; i < candidate_.outputs().size(); ++i) {
@@ -284,7 +284,7 @@ class Settlement {
     return fewest;
   }
 
-  /// Holds the figures against the floors as they are now.
+  /// Compares the figures with the current floors.
   void decide_again() {
     for (std::size_t i = 0; i < candidate_.outputs().size(); ++i) {
       CandidateOutput& output = candidate_.outputs()[i];

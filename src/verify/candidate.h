@@ -19,13 +19,13 @@
 
 namespace relayout {
 
-/// Values of an exact type that differ from the reference's, put aside until a choice between nearly equal numbers is looked for.
+/// Values of an exact type that differ from the reference's, kept until settle() looks for choices between nearly equal numbers.
 class Flipped {
  public:
   using BySample = std::map<std::size_t, Spill::Stored>;
   explicit Flipped(std::size_t outputs) : outputs_(outputs) {}
   void keep_if_flipped(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate);
-  /// Those of an output, which are forgotten.
+  /// Removes and returns the values of an output.
   [[nodiscard]] BySample take(std::size_t output) { return std::exchange(outputs_[output], {}); }
   [[nodiscard]] Tensor read(const Spill::Stored& stored) const { return spill_.read(stored).tensor; }
 
@@ -34,23 +34,23 @@ class Flipped {
   Spill spill_;
 };
 
-/// One output of the other model, held against the original's.
+/// One output of the candidate, compared with the original's.
 struct CandidateOutput {
-  std::optional<std::size_t> place;    ///< among b's; nothing where b has none of that name
+  std::optional<std::size_t> place;    ///< index among b's; nullopt: b has no output of that name
   std::vector<SampleMetrics> figures;  ///< by sample
-  std::string hint;                    ///< of one that differs: what would make it agree, or where it differs
-  std::string contradiction;           ///< of one whose values contradict what the file declares: both
+  std::string hint;                    ///< of a differing output: a change that would make it agree, or where it differs
+  std::string contradiction;           ///< declared and actual type, where the values contradict the file's declaration
 };
 
-/// The other model in one mode: run over the reference's samples, its outputs measured and held against the floors.
+/// The candidate in one mode: runs over the reference's samples, measures its outputs and compares them with the floors.
 class Candidate {
  public:
   Candidate(const Pair& pair, const Reference& reference, const Floors& floors, Mode mode);
 
-  /// Runs those of the first `count` samples that have not run. Stops where the model refuses its inputs.
+  /// Runs the first `count` samples, except those that already ran. Stops where the model refuses its inputs.
   void run(std::size_t count);
 
-  /// Whether all outputs agree, with finite elements alone: then one mode tells of both, where the files are proved to compute the same.
+  /// Whether all outputs agree and have only finite elements: one mode then answers for both, if the files are proved to compute the same.
   [[nodiscard]] bool agrees_wholly() const;
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
 
@@ -60,9 +60,9 @@ class Candidate {
   [[nodiscard]] Flipped& flipped() noexcept { return flipped_; }
   /// Samples that ran.
   [[nodiscard]] std::size_t samples() const noexcept { return samples_; }
-  /// The first sample, by its place in the reference, in which an output differs.
+  /// The first sample, by its index in the reference, in which an output differs.
   [[nodiscard]] std::optional<std::size_t> first_different() const;
-  /// Message of the model that refused a sample which the original takes; empty when it took all.
+  /// Error message for a sample that this model refuses and the original accepts; empty if it accepted all.
   [[nodiscard]] const std::string& rejection() const noexcept { return rejection_; }
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
 
@@ -83,8 +83,8 @@ class Candidate {
   double seconds_ = 0;
 };
 
-/// Settles figures of a candidate that its first run leaves in doubt: ones that lie barely above their bound get firmer floors, and exact
-/// outputs that differ by a choice between nearly equal numbers are explained. No Session may be open.
+/// Settles figures that the first run leaves in doubt. Figures slightly above their bound get firmer floors; exact outputs that differ by a
+/// choice between nearly equal numbers are explained; in a proved pair, b's own rounding is excused. No Session may be open.
 void settle(const Pair& pair, const Reference& reference, Floors& floors, Candidate& candidate);
 
 }  // namespace relayout

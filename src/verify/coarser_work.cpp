@@ -1,4 +1,4 @@
-// Whether the second model computes in coarser numbers than the first, whether that is meant, and what the verdict makes of it.
+// Tells whether the second model computes in coarser numbers than the first and whether that is intended, and adapts the verdict.
 #include "verify/coarser_work.h"
 
 #include <string>
@@ -17,7 +17,7 @@
 namespace relayout {
 namespace {
 
-/// Whether b may compute in this floating-point type, or quantize to so many bits, as the user means it.
+/// Whether the user intends b to compute in this floating-point type, or to quantize to this number of bits.
 bool is_meant(DataType type, const VerifyOptions& options) {
   return options.precision != DataType::undefined &&
          (!is_measured(options.precision) || unit_roundoff(options.precision) >= unit_roundoff(type));
@@ -79,7 +79,7 @@ void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& 
 
 namespace {
 
-/// The bounds of --accept that have figures here: "snr=…,top1=…".
+/// The bounds of --accept that apply to the outputs: "snr=…,top1=…".
 std::string bounds_of(const VerifyResult& result) {
   bool has_real = false, has_scores = false, has_other_integers = false;
   for (const OutputComparison& output : result.outputs) {

@@ -5,7 +5,7 @@
 
 namespace relayout {
 
-/// verify() of two models that are loaded; `open` makes the Sessions that run them.
+/// verify() of two loaded models; `open` creates the Sessions that run them.
 [[nodiscard]] VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSession open = open_session);
 
 }  // namespace relayout

@@ -1,5 +1,5 @@
-// Tells in which floating-point types a model computes, from the element types of its values: whether one model rounds to 16 bits where
-// another does not is part of what a comparison has to say, however small the effect on the outputs.
+// Finds the floating-point types in which a model computes, from the element types of its values. Rounding to 16 bits in one model alone is
+// reported by a comparison, however small the effect on the outputs.
 #include "verify/computing_types.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Structure of data: kinds, types and dims, before any value counts.
+// Structure of data: kinds, types and dims, which are compared before any values.
 #include "verify/data_structure.h"
 
 #include <algorithm>

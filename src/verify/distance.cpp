@@ -18,10 +18,10 @@
 namespace relayout {
 namespace {
 
-/// Lanes that loops over a chunk are widened to.
+/// Lanes of the vectorized loops over a chunk.
 constexpr int kLanes = 8;
 
-/// Of the differences of a chunk; squares are not finite where one of them is not.
+/// Largest difference of a chunk, and the sum of squares; it is not finite if a difference is not.
 struct ChunkDistance {
   double largest = 0, squares = 0;
 };

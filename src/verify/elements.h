@@ -10,10 +10,10 @@
 
 namespace relayout {
 
-/// Elements of at most this many at a time are widened to double.
+/// Maximum number of elements that are widened to double at a time.
 inline constexpr int64_t kElementChunk = 2048;
 
-/// A complex tensor as one of its parts, with one more dim of size 2; any other tensor as it is. Contiguous.
+/// A complex tensor as its real and imaginary parts, with one more dim of size 2; any other tensor unchanged. Contiguous.
 [[nodiscard]] inline Tensor real_parts(const Tensor& tensor) {
   Tensor dense = contiguous(tensor);
   if (tensor.type() != DataType::complex64 && tensor.type() != DataType::complex128) return dense;
@@ -24,7 +24,7 @@ inline constexpr int64_t kElementChunk = 2048;
   return {TensorDesc{part, std::move(dims), std::move(strides)}, dense.bytes(), dense.owner()};
 }
 
-/// Calls f(first, values) for the elements of a contiguous tensor, a chunk after the other.
+/// Calls f(first, values) for the elements of a contiguous tensor, chunk by chunk.
 template <class F>
 void for_each_chunk(const Tensor& tensor, F&& f) {
   std::array<double, kElementChunk> buffer;

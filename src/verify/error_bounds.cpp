@@ -1,4 +1,4 @@
-// Bounds of errors, and the judgement of a sample by them.
+// Floors and bounds of errors, and the outcome of a sample by its bounds.
 #include "verify/error_bounds.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace relayout {
 namespace {
 
-/// The difference that non-finite elements make; empty where they make none.
+/// Reason for a difference by elements that are not finite; empty: none.
 std::string non_finite_reason(const SampleMetrics& metrics) {
   const auto counted = [](int64_t count, const char* what) {
     return std::to_string(count) + (count == 1 ? " element is " : " elements are ") + what;

@@ -1,4 +1,4 @@
-// Outcomes of verify as words, and what its results mean as exit codes.
+// Names of the outcomes of verify, and the exit codes of its results.
 
 #include <algorithm>
 #include <array>

@@ -4,32 +4,32 @@
 
 namespace relayout {
 
-/// Operands of the nodes of two models while they are compared one by one; the same for both models.
+/// Values fed to the nodes of two models while they are compared one by one; the same for both models.
 enum class Feeding : uint8_t {
   exact,     ///< the original's values
-  by_depth,  ///< the same, and once more b's own values, for errors by depth
-  shaken,    ///< values a little beside the original's: constants that values of zero keep from being felt are felt then
-  /// In the place of inputs and of what linear operators make, numbers of either sign near one (rules::kNearPowers) and zeros, up to a
-  /// thousand (rules::kMiddlePowers), or of all magnitudes (rules::kFarPowers), and the same in every type; everywhere else what the
-  /// original makes of those. Branches that the samples do not reach are taken then.
+  by_depth,  ///< as `exact`, and another run with b's own values, for errors by depth
+  shaken,    ///< values slightly off the original's: constants that zeros hide then have an effect
+  /// Inputs (unless given by the user) and results of linear operators are replaced by numbers of either sign: near one
+  /// (rules::kNearPowers) and zeros, up to 2000 (rules::kMiddlePowers), or of all magnitudes (rules::kFarPowers); the same in every type.
+  /// All other values are computed by the original from those. This reaches branches that the samples do not reach.
   near,
   middle,
   far,
-  /// The original's values with what operators treat apart: each value made of a few of its own numbers, so that many are equal; or some
-  /// elements and whole rows NaN, infinity or minus infinity, where inputs could make them so. Masks are then all 0 (NaN, minus infinity)
-  /// or all 1 (infinity).
+  /// The original's values with numbers that some operators treat apart. `tied`: a value's elements are replaced by a few of its own
+  /// numbers, so that many are equal. The others: some elements and whole rows are NaN, infinity or minus infinity, where inputs could lead
+  /// to them. Masks are then all 0 (NaN, minus infinity) or all 1 (infinity).
   tied,
   not_a_number,
   infinite,
   minus_infinite,
 };
 
-/// Whether the original's values give way to others that do not follow from the inputs.
+/// Whether the original's values are replaced by numbers that do not follow from the inputs.
 [[nodiscard]] constexpr bool is_free(Feeding feeding) noexcept {
   return feeding >= Feeding::near && feeding <= Feeding::far;
 }
 
-/// Whether the original's values are fed with equal numbers, NaN or infinities among them.
+/// Whether equal numbers, NaN or infinities are placed among the original's values.
 [[nodiscard]] constexpr bool is_edge(Feeding feeding) noexcept {
   return feeding >= Feeding::tied;
 }

@@ -1,5 +1,5 @@
-// Measures noise floors: runs of the original with every weight moved by one ULP, and in double precision. A floor belongs to one sample
-// and one output; no other sample widens it.
+// Measures noise floors by runs of the original with every weight moved by one ULP, and in double precision. A floor belongs to one output
+// of one sample; no other sample widens it.
 #include "verify/floors.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ void Floors::widen_by(Session& session, const Inputs& inputs, std::size_t sample
   if (is_reference) joined_[sample] = true;
   for (std::size_t i = 0; i < floors_.size(); ++i) {
     const Datum reference = reference_->outputs().value(i, sample);
-    // Another number of boxes or so: this run says nothing of the distance.
+    // Other dims (another number of boxes, for example): this run has no distance.
     if (!structural_difference(reference, run.outputs[i]).empty()) continue;
     const Floor apart = relative(distance(reference, run.outputs[i]), reference_->outputs().yardstick(i, sample));
     if (is_reference) suspect(i, sample, apart);

@@ -13,10 +13,10 @@
 
 namespace relayout {
 
-/// How far correct evaluations of the original may lie apart, per output and sample, relative to the range of that sample alone.
+/// Distance between correct evaluations of the original, per output and sample, relative to the range of that sample alone.
 class Floors {
  public:
-  /// An output of the original that lies far from its double-precision value.
+  /// An output of the original that is far from its double-precision value.
   struct Suspicion {
     std::size_t output, sample;
     double error;  ///< over the range
@@ -24,21 +24,21 @@ class Floors {
 
   Floors(const Pair& pair, const Reference& reference);
 
-  /// For the samples that have no floor yet: one rounding, and the first runs with moved weights; where the files do not prove that both
-  /// compute the same, all that belong to a floor if it is not that of a healthy network.
+  /// Measures the samples that have no floor yet: one rounding, and the first draws. If the pair is not proved and a floor is not that of a
+  /// healthy network, also the other draws of a full floor.
   void measure();
-  /// The draws that belong to every floor, where measure() ended with fewer. Whether there were any to make.
+  /// Makes the draws of a full floor that measure() left out. Returns whether there were any.
   bool complete();
-  /// More draws, for all samples: some by all means, and as many as an output of so few elements needs for a firm floor.
+  /// Makes more draws for all samples: rules::kMoreDraws in any case, and as many as an output of this size needs for a firm floor.
   void firm_up(int64_t fewest_elements);
-  /// Joins the distance of the double-precision reference into the floors of the samples [first, last), where it is affordable.
+  /// Widens the floors of the samples [first, last) by the distance of the double-precision reference, where that is affordable.
   void join_reference(std::size_t first, std::size_t last);
 
   [[nodiscard]] const Floor& of(std::size_t output, std::size_t sample) const { return floors_[output][sample]; }
   [[nodiscard]] bool is_ill_conditioned(std::size_t output, std::size_t sample) const;
-  /// Whether every floor is one of a healthy network.
+  /// Whether every floor is that of a healthy network.
   [[nodiscard]] bool are_healthy() const;
-  /// Well-conditioned samples of the output that has fewest; outputs that are compared exactly do not count.
+  /// Number of well-conditioned samples of the output with the fewest; outputs that are compared exactly are always well-conditioned.
   [[nodiscard]] int well_conditioned() const;
   [[nodiscard]] bool has_reference(std::size_t sample) const { return joined_[sample]; }
   [[nodiscard]] const std::vector<Suspicion>& suspicions() const noexcept { return suspicions_; }
@@ -55,7 +55,7 @@ class Floors {
   WeightNoise noise_;
   std::vector<std::vector<Floor>> floors_;  ///< by output and sample
   std::vector<bool> joined_;                ///< by sample: the double-precision reference is part of the floor
-  std::vector<Suspicion> suspicions_;       ///< at most one a sample
+  std::vector<Suspicion> suspicions_;       ///< at most one per sample
   int draws_ = 0;                           ///< of every sample
   double seconds_ = 0;
 };

@@ -1,4 +1,4 @@
-// Says what would make two different outputs agree: an order of axes, a factor, a shift, an exchange of outputs.
+// Finds a change that would make two different outputs agree (an order of axes, exchanged slices, a factor, a shift), or where they differ.
 #include "verify/hints.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class ValuePair {
     return true;
   }
 
-  /// Elements of slice `index` along an axis: outer × inner, at first(outer) + inner.
+  /// Extents before, along and after an axis: element (o, index, i) is at (o · length + index) · inner + i.
   struct Axis {
     int64_t outer, length, inner;
   };
@@ -116,7 +116,7 @@ class ValuePair {
     return out;
   }
 
-  /// Slices of one axis that stand at each other's place.
+  /// Slices of one axis are exchanged.
   [[nodiscard]] std::string exchanged() const {
     constexpr std::size_t kMost = 64;
     for (std::size_t number = 0; number < dims_.size(); ++number) {
@@ -160,7 +160,7 @@ class ValuePair {
     return text.data();
   }
 
-  /// Whether `f` of a comes a hundred times nearer to b than a itself and 0 do, everywhere.
+  /// Whether `f` of a is everywhere within the tolerance of b, or a hundred times nearer to it than both a and 0.
   template <class F>
   [[nodiscard]] bool explains(const F& f) const {
     double worst = 0, largest = 0;
@@ -176,7 +176,7 @@ class ValuePair {
     return true;
   }
 
-  /// b holds nothing that 16 bits could not hold.
+  /// All values of b are representable in 16 bits.
   [[nodiscard]] std::string narrowed() const {
     if (type_ != DataType::float32 || a_.size() < 4) return {};
     const auto half = [](double x) { return static_cast<double>(half_to_float(double_to_half(x))) == x; };
@@ -215,7 +215,7 @@ class ValuePair {
     for (std::size_t number = 0; number < dims_.size(); ++number) {
       const std::vector<int64_t> differing = differing_slices(number);
       const double share = static_cast<double>(differing.size()) / static_cast<double>(dims_[number]);
-      // All of a batch but its first element: a shortcut for batches of one.
+      // All of a batch but its first element: a model that is right for batches of one.
       const bool beyond_first =
           number == 0 && dims_[0] > 1 && static_cast<int64_t>(differing.size()) == dims_[0] - 1 && differing.front() == 1;
       if (differing.empty() || (share > best_share && !beyond_first)) continue;

@@ -35,7 +35,7 @@ bool same_bytes(const File& a, const File& b) {
 bool are_identical(const Model& a, const Model& b) {
   const ModelOrigin &left = origin_of(a), &right = origin_of(b);
   if (!left.file || !right.file || !same_bytes(*left.file, *right.file)) return false;
-  // Equal model files name the same locations, each beside its own model.
+  // Equal model files name the same locations, each relative to its own model.
   const auto files_a = left.external_files(), files_b = right.external_files();
   return files_a.size() == files_b.size() && std::ranges::all_of(files_a, [&](const auto& entry) {
            const auto other = files_b.find(entry.first);

@@ -1,4 +1,4 @@
-// Compares what two graphs declare of their inputs and outputs.
+// Compares the declared inputs and outputs of two graphs.
 #include "verify/interface.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string_view kind_text(Datum::Kind kind) {
   return "tensor";
 }
 
-/// Whether two ports of different names may be one: their types and dims do not contradict each other.
+/// Whether two ports of different names may be the same: their types and dims do not contradict each other.
 bool may_be_renamed(const Port& a, const Port& b) {
   if (a.kind != b.kind) return false;
   if (a.kind != Datum::Kind::tensor) return may_be_renamed(a.element.front(), b.element.front());
@@ -80,7 +80,7 @@ class SideComparison {
     out_->push_back({side_, name, std::move(field), std::move(a), std::move(b), remark});
   }
 
-  /// Order of the names that both have.
+  /// Compares the order of the names that both have.
   void compare_order(const std::vector<Port>& a, const std::vector<Port>& b) {
     const auto common = [](const std::vector<Port>& from, const std::vector<Port>& with) {
       std::unordered_set<std::string_view> names;

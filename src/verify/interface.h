@@ -7,11 +7,11 @@
 
 namespace relayout {
 
-/// Differences between what two graphs declare of their inputs and outputs, inputs first. A free dim of an input that became fixed is
-/// a difference; one of an output is a remark, and so is everything that makes a declaration only less exact.
+/// Differences between the declared inputs and outputs of two graphs, inputs first. A free dim that became fixed is a difference of an
+/// input, but a remark of an output. A declaration that is only less exact is also a remark.
 [[nodiscard]] std::vector<InterfaceDifference> compare_interfaces(const Graph& a, const Graph& b);
 
-/// Whether b can be given a's inputs: no difference among the inputs but their order, and such as were adapted.
+/// Whether b accepts a's inputs: apart from their order, all differences are remarks or adapted.
 [[nodiscard]] bool inputs_fit(const std::vector<InterfaceDifference>& differences);
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// The outcome of one output over all its samples, with the sample that says most.
+// Outcome of one output over all its samples, and the sample that says most against it.
 #include "verify/judge.h"
 
 #include <algorithm>
@@ -38,14 +38,14 @@ void ReferenceOutput::add(const Datum& datum) {
     first_slices_ = slices;
     return;
   }
-  // Batches of different size: as many slices as both have.
+  // Batches may differ in size: only slices that both have are compared.
   const std::size_t common = std::min(slices.size(), first_slices_.size());
   compared_ = compared_ || common > 0;
   independent_ = independent_ && std::equal(slices.begin(), slices.begin() + static_cast<std::ptrdiff_t>(common), first_slices_.begin());
 }
 
 std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
-  // An output that is declared to have no elements has shown all that it will ever show.
+  // Of an output that is declared to have no elements, other inputs would not show more.
   if (elements_ == 0)
     return declared_.is_empty ? std::nullopt : std::optional<std::string>("no elements in any sample: nothing was compared");
   if (!is_measured(type_)) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
 
 namespace {
 
-/// The sample that says most against the output: of those that differ, else of the well-conditioned ones, the one of the largest ratio.
+/// The sample that says most against the output: differing ones first, then well-conditioned ones, then by the largest ratio.
 const SampleMetrics* telling_sample(const std::vector<SampleMetrics>& samples) {
   const auto rank = [](const SampleMetrics& metrics) {
     return std::tuple(metrics.outcome == Outcome::different, !metrics.ill_conditioned, metrics.ratio, metrics.floor.max);
@@ -77,7 +77,7 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
   output.type = reference.type();
   output.dims = reference.dims();
   output.rms_error = 0;
-  if (output.outcome == Outcome::inconclusive) {  // more samples may have settled that
+  if (output.outcome == Outcome::inconclusive) {  // more samples may have settled it
     output.outcome = Outcome::same;
     output.reason.clear();
   }

@@ -15,23 +15,23 @@ namespace relayout {
 /// Facts about one output of the reference over all samples that it ran.
 class ReferenceOutput {
  public:
-  /// The file's statement on it.
+  /// Facts from the file.
   struct Declared {
     bool may_saturate = false;  ///< false for outputs that have two values by nature
-    bool is_empty = false;      ///< it never has elements
-    bool is_fixed = false;      ///< the model has no inputs: one sample shows all that there is
+    bool is_empty = false;      ///< never has elements
+    bool is_fixed = false;      ///< the model has no inputs: one sample shows every value
   };
   ReferenceOutput() = default;
   ReferenceOutput(std::string name, Declared declared) : name_(std::move(name)), declared_(declared) {}
 
-  /// The values of the next sample.
+  /// Adds the values of the next sample.
   void add(const Datum& datum);
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] DataType type() const noexcept { return type_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
-  /// Whether there was an element to compare at all.
+  /// Whether any element was finite and of a type that is compared by distance.
   [[nodiscard]] bool holds_values() const noexcept { return elements_ > 0 && yardstick_.count() > 0; }
-  /// Why equal values would prove nothing; nothing when they prove something. `varied`: inputs differed between samples.
+  /// Reason why equal values would prove nothing; nullopt: they prove something. `varied`: inputs differed between samples.
   [[nodiscard]] std::optional<std::string> inconclusive(bool varied) const;
 
  private:
@@ -44,11 +44,11 @@ class ReferenceOutput {
   double least_saturated_share_ = 1;
   std::vector<uint64_t> first_slices_;
   bool compared_ = false;    ///< two samples had slices to compare
-  bool independent_ = true;  ///< and all so far agree
+  bool independent_ = true;  ///< all slices compared so far agree
 };
 
-/// Sums up the samples of an output: outcome, reason and the worst figures, those of well-conditioned samples where there are any. Where
-/// the files were proved to compute the same, an output that shows nothing is the same all the same.
+/// Sums up the samples of an output: outcome, reason, and the figures of the sample that says most against it. If the files are proved to
+/// compute the same, an output that shows nothing is also the same.
 void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied, bool proved);
 
 /// Whether the verdict so far, or that of an output, is "different".

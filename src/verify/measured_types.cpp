@@ -6,7 +6,7 @@
 namespace relayout {
 namespace {
 
-/// The type whose precision counts: of a complex number, its parts'.
+/// The type whose precision counts: for a complex type, that of its parts.
 DataType precision_type(DataType type) {
   if (type == DataType::complex64) return DataType::float32;
   if (type == DataType::complex128) return DataType::float64;

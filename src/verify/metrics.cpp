@@ -1,4 +1,4 @@
-// Figures of one output over one sample: errors, correlation, distances in units in the last place, scores.
+// Metrics of one output over one sample: errors, cosine, distances in units in the last place, scores, mismatches.
 #include "verify/metrics.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace {
 
 constexpr int64_t kScoreClasses = 5;
 
-/// Position on the line of all values of a type: neighbours differ by one.
+/// Position of a value among all values of its type: neighbours differ by one.
 uint64_t ordinal(DataType type, double value) {
   const auto order = [](uint64_t bits, unsigned width) {
     const uint64_t sign = uint64_t{1} << (width - 1);
@@ -66,13 +66,13 @@ Dims index_of(const Dims& dims, int64_t flat) {
   return index;
 }
 
-/// Metrics under construction.
+/// State of a measurement that is not part of the metrics.
 struct Sums {
   int64_t finite = 0;
-  bool first_non_finite = true;  ///< none was noted yet
+  bool first_non_finite = true;  ///< none noted yet
 };
 
-/// Notes one element of which at least one side is not finite; returns false when both are finite.
+/// Notes an element that is not finite on at least one side; returns false if both are finite.
 bool note_non_finite(double a, double b, SampleMetrics& metrics, Sums& sums, const Tensor& tensor, int64_t flat) {
   if (std::isfinite(a) && std::isfinite(b)) return false;
   if (std::isnan(a) && std::isnan(b)) {
@@ -119,7 +119,7 @@ void measure_tensor(const Tensor& left, const Tensor& right, SampleMetrics& metr
   });
 }
 
-/// Indices of the `count` largest values, largest first; the first of equals wins.
+/// Indices of the `count` largest values, largest first; of equal values, the lowest index first.
 std::vector<std::size_t> top_indices(std::span<const double> row, std::size_t count) {
   std::vector<std::size_t> order(row.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -129,10 +129,10 @@ std::vector<std::size_t> top_indices(std::span<const double> row, std::size_t co
   return order;
 }
 
-/// How often the entry that a finds best is b's best, or among b's five best, where the output looks like rows of scores.
+/// Counts rows whose best entry of a is b's best, or among b's five best, if the output looks like rows of scores.
 void measure_scores(const Datum& left, const Datum& right, SampleMetrics& metrics) {
   const Dims dims = left.kind == Datum::Kind::tensor ? left.tensor.dims() : Dims{};
-  // Of a picture, or for each token of a text.
+  // Scores of a picture, or of each token of a text.
   if ((dims.size() != 2 && dims.size() != 3) || dims.back() < kScoreClasses) return;
   if (!traits(left.tensor.type()).is_float || metrics.non_finite.nan_a + metrics.non_finite.nan_b + metrics.non_finite.nan_both > 0) return;
   const Tensor a = contiguous(left.tensor), b = contiguous(right.tensor);
@@ -174,7 +174,7 @@ bool elements_equal(const Tensor& a, const Tensor& b, int64_t flat) {
   return std::memcmp(a.bytes() + flat * size, b.bytes() + flat * size, as_size(size)) == 0;
 }
 
-/// Integers, bools, strings: every element the same.
+/// Compares integers, bools and strings: every element has to be equal.
 void compare_exactly(const Tensor& left, const Tensor& right, SampleMetrics& metrics) {
   const Tensor a = contiguous(left), b = contiguous(right);
   const int64_t count = a.element_count();

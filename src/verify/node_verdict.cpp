@@ -1,5 +1,5 @@
-// Verdict of the nodes, each fed the reference's values, on a difference: the node that makes it, whether one that the outputs hide is one
-// all the same, and whether outputs that show nothing are vouched for.
+// Verdict of the nodes, each fed the reference's values: the node that causes a difference of the outputs, whether a difference that the
+// outputs hide is real, and whether nodes vouch for outputs that show nothing.
 #include "verify/node_verdict.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::vector<std::string> output_names(const Pair& pair) {
   return names;
 }
 
-/// Whether an output alone shows nothing, so that all nodes upstream of it have to vouch for it.
+/// Whether an output shows nothing by itself, so that all nodes upstream have to vouch for it.
 bool needs_nodes(const OutputComparison& output) {
   const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
   return output.outcome == Outcome::inconclusive || std::ranges::all_of(output.samples, is_ill);
@@ -56,7 +56,7 @@ void convict(VerifyResult& result, const LayerResult& layer) {
       "), which the outputs hide (--outputs-only judges them alone)";
 }
 
-/// Elements that fall to the neighbouring step because rounding puts them on the other side of a boundary: counted, with the node of most.
+/// Reports how many elements rounding moves across a boundary to the neighbouring step, and the node with most of them.
 void note_flips(const Reference& reference, std::size_t sample, const std::vector<LayerResult>& layers, VerifyResult& result) {
   int64_t flips = 0;
   const LayerResult* most = nullptr;
@@ -70,13 +70,13 @@ void note_flips(const Reference& reference, std::size_t sample, const std::vecto
                            quote(most->node) + " (" + escape(most->op_type) + ")");
 }
 
-/// Whether a constant of b is one of sizes, counts or indices: none of them is ever rounded.
+/// Whether a constant of b holds sizes, counts or indices, which are never rounded.
 bool is_never_rounded(const Unexplained& entry, const Graph& b) {
   const Value* const value = b.find(entry.name);
   return value != nullptr && Constants().type_of(*value) == DataType::int64;
 }
 
-/// A constant alone that differs by more than rounding, and whose nodes stay within their floors over all samples.
+/// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples.
 bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof, const Graph& b) {
   const Unexplained& entry = proof.unexplained[check.entry];
   return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
@@ -91,31 +91,31 @@ std::string unreached(const UnexplainedCheck& check, const ProofResult& proof) {
   return "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + unreached(proof.unexplained[check.entry]);
 }
 
-/// A constant further off than rounding to the narrow numbers of b takes it, and whose nodes stay within their floors: there every node
-/// differs by rounding, which says nothing of whether the constant was felt. Weights and biases may hold folded factors, which a proof
-/// does not see through where types change.
+/// Whether a constant differs by more than rounding to b's narrow type, and its nodes stay within their floors. Every node differs by
+/// rounding there, so that `felt` says nothing about the constant. Weights and biases may hold folded factors, which the proof does not
+/// recognize where types change.
 bool exceeds_rounding(const UnexplainedCheck& check, const ProofResult& proof, DataType grain) {
   const Unexplained& entry = proof.unexplained[check.entry];
   return check.outcome == Outcome::same && !check.acquitted && entry.kind == Unexplained::Kind::tensor && entry.values > 0 &&
          entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
 }
 
-/// A constant further off than rounding to the narrow type of one of both models, for which nodes vouch only together with other products:
-/// the rounding of those may hide it. One that no node shows at all, as it lies too far in front of every value that both models have.
+/// Whether a constant differs by more than rounding to the narrow type of either model, and its nodes vouch for it only together with other
+/// products, whose rounding may hide it; or no node shows it, as it is too far upstream of every value that both models have.
 bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check, DataType narrow) {
   const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > rules::kGainRoundings * unit_roundoff(narrow);
   return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && !check->acquitted));
 }
 
-/// An operator (an added, a removed or another one) whose nodes make the same bits over all samples.
+/// Whether an operator (added, removed or changed) has nodes that compute the same bits over all samples.
 bool is_unreached(const UnexplainedCheck& check, const ProofResult& proof) {
   const Unexplained& entry = proof.unexplained[check.entry];
   return check.outcome == Outcome::same && !check.felt && !check.acquitted && !(check.alone && is_constant(entry)) &&
          entry.largest <= rules::kRoundedConstant;
 }
 
-/// Whether in samples that differ every node alone makes what the original makes, the outputs among them. What such a sample tells nothing
-/// of, another one has to.
+/// Whether every node alone, the outputs' included, computes the original's result in samples that differ. Where these say nothing about a
+/// node, another sample has to.
 bool are_right_alone(const Pair& pair, const Reference& reference, std::vector<std::size_t> samples, const VerifyResult& result) {
   const std::size_t differing = samples.size();
   for (std::size_t s = 0; s < reference.samples().size() && samples.size() < differing + rules::kLayerSamples; ++s) {
@@ -171,7 +171,7 @@ void name_wrong_nodes(const Pair& pair, const Reference& reference, const Candid
   if (!sample) return;
   const Feeding feeding = pair.options->layers ? Feeding::by_depth : Feeding::exact;
   auto layers = compare_nodes(pair, reference, *sample, result.proof ? &*result.proof : nullptr, feeding);
-  // If something unexplained accounts for the difference, the nodes that differ without it are other values under an old name.
+  // If an unexplained change accounts for the difference, nodes that differ without it compute other values under an old name.
   const auto is_touched = [](const LayerResult& layer) { return layer_differs(layer) && is_open(layer); };
   if (std::ranges::any_of(layers, is_touched)) {
     for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;

@@ -1,4 +1,4 @@
-// Moves weights by one unit in the last place, to see by how much correct evaluations may differ.
+// Moves weights by one ULP, to measure by how much correct evaluations may differ.
 #include "verify/noise.h"
 
 #include <onnx/onnx_pb.h>
@@ -31,14 +31,14 @@
 namespace relayout {
 namespace {
 
-/// Whether no correct evaluation rounds an operand; what a Cast makes integers of is none to round either.
+/// Whether no correct evaluation rounds an operand; that includes the operand of a Cast to integers.
 bool is_exact_operand(const Node& node, std::size_t index) {
   if (!node.is("Cast")) return traits_of(node).is_taken_exactly(index);
   const DataTypeTraits* const to = find_traits(Attributes(node).integer("to", 0));
   return to == nullptr || !to->is_float;
 }
 
-/// Marks the constants whose elements `value` holds, moved or cast.
+/// Marks the constants whose elements `value` holds, rearranged or cast.
 void mark_exact(const Value* value, std::unordered_set<std::string>& exact, std::unordered_set<const Value*>& seen) {
   std::vector<const Value*> pending{value};
   while (!pending.empty()) {
@@ -63,7 +63,7 @@ bool is_structural(double value) {
   return value == std::trunc(value) || std::fabs(std::frexp(value, &exponent)) == 0.5;
 }
 
-/// The value of a ConstantOfShape is a mask or a starting state then, and no weight.
+/// Whether the value of a ConstantOfShape is a mask or an initial state, not a weight.
 bool fills_with_structure(const Node& node) {
   const onnx::TensorProto* const value = Attributes(node).tensor("value");
   if (value == nullptr) return true;
@@ -88,12 +88,12 @@ template <class Bits>
   }
 }
 
-/// Most weights are float32.
+/// Vectorized, as most weights are float32.
 RELAYOUT_VECTORIZE void move_singles(uint32_t* bits, int64_t count, const RandomStream& random) {
   move_bits<uint32_t>(bits, count, 0x7F800000U, random);
 }
 
-/// Moves elements by one ULP of a coarser type; what that does not hold stays.
+/// Moves elements by one ULP of a coarser type; zeros and elements that are not finite stay.
 template <class T>
 void move_in_grain(T* values, int64_t count, DataType grain, const RandomStream& random) {
   const int mantissa = grain == DataType::float16 ? 10 : 7, lowest = grain == DataType::float16 ? -14 : -126;

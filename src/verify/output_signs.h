@@ -7,10 +7,10 @@
 
 namespace relayout {
 
-/// Share of elements that lie at the smallest or largest value; 0 for fewer than three elements.
+/// Share of finite elements that equal the smallest or largest value; 0 for fewer than three.
 [[nodiscard]] double saturated_share(const Datum& datum);
-/// A hash per slice along axis 0 (at most 64), of every tensor: equal hashes in two samples mean that the output does not depend on
-/// the difference between them.
+/// A hash for each slice along axis 0 (at most 64) of every tensor. Equal hashes in two samples mean that the output does not depend on the
+/// difference between them.
 [[nodiscard]] std::vector<uint64_t> slice_hashes(const Datum& datum);
 
 }  // namespace relayout

@@ -18,7 +18,7 @@ namespace relayout {
 class Steps {
  public:
   explicit Steps(std::function<void(std::string_view what, int64_t done, int64_t total)> report) : report_(std::move(report)) {}
-  /// So many runs more will come.
+  /// Announces this number of further runs.
   void expect(int64_t runs) { total_ += runs; }
   void next(std::string_view what) {
     total_ = std::max(total_, done_ + 1);
@@ -31,14 +31,14 @@ class Steps {
   int64_t done_ = 0, total_ = 0;
 };
 
-/// Two models and the question about them: what all stages of a comparison read.
+/// Two models and the options of their comparison, which all its stages read.
 struct Pair {
   Side a, b;
   const VerifyOptions* options = nullptr;
   OpenSession open;
   Steps* steps = nullptr;
   bool proved = false;                    ///< the files alone show that both compute the same
-  bool quantized = false;                 ///< b quantizes what a does not, or to fewer bits
+  bool quantized = false;                 ///< b quantizes and a does not, or b to fewer bits
   DataType narrow = DataType::undefined;  ///< the coarsest type of 16 bits or fewer that one of the two computes in; undefined: none
   DataType grain = DataType::undefined;   ///< the narrow type that b computes in where a does not; undefined: none
 

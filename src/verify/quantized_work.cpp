@@ -1,4 +1,4 @@
-// Counts what a model quantizes, from the operators that read quantized weights and those that make quantized results.
+// Counts the quantized tensors of a model, from the operators that read quantized weights and those that compute quantized results.
 #include "verify/quantized_work.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace relayout {
 namespace {
 
-/// Integers of more bits stand for sums, as the bias of a quantized convolution does.
+/// Integers of more bits represent sums, as in the bias of a quantized convolution.
 constexpr int kMostBits = 16;
 
 /// Inputs that hold quantized numbers; the other integers are zero points.
@@ -36,7 +36,7 @@ std::vector<std::size_t> quantized_inputs(const Node& node) {
   return out;
 }
 
-/// Bits of a number that the tensor's type does not tell, because several are packed into a byte.
+/// Bits of numbers that are packed into bytes, so that the tensor's type does not give them.
 std::optional<int> packed_bits(const Node& node) {
   const QuantizedForm* const form = quantized_form(node);
   if (form == nullptr || form->packing == QuantizedForm::Packing::none) return std::nullopt;
@@ -55,7 +55,7 @@ class Count {
   [[nodiscard]] const QuantizedWork& work() const noexcept { return work_; }
 
  private:
-  /// Bits of a type that may stand for real numbers by a scale; 0 of any other.
+  /// Bits of a value's type if it may represent real numbers by a scale, otherwise 0.
   [[nodiscard]] int bits_of(const Value& value) const {
     const DataType type = types_.of(value);
     if (type == DataType::undefined || type == DataType::boolean || type == DataType::string) return 0;
@@ -77,12 +77,12 @@ class Count {
     bool rounds = false;
     for (const Value* const output : node.outputs()) {
       const int bits = output == nullptr ? 0 : bits_of(*output);
-      // Of DynamicQuantizeLinear the first result is the tensor, the last its zero point.
+      // The first result of DynamicQuantizeLinear is the tensor, the last its zero point.
       if (rounds || bits == 0) continue;
       rounds = true;
       note(bits, work_.activations);
     }
-    // Operators that round their operand inside and give back real numbers.
+    // Operators that round their operand internally and return real numbers.
     constexpr int kDynamic = 8;
     const QuantizedForm* const form = quantized_form(node);
     if (!rounds && form != nullptr && form->is_dynamic) note(kDynamic, work_.activations);

@@ -1,5 +1,5 @@
-// Rounds real numbers to the grid of a quantizer of the model, without running it: what integers of that scale must lose, and what they
-// lose at their ends.
+// Rounds real numbers to the grid of a model's quantizer without running the model: the loss that integers of that scale cannot avoid, and
+// the loss at their ends.
 #include "verify/quantizer.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<double> numbers(const Tensor& tensor) {
   return out;
 }
 
-/// Type of the integers: that of the zero point, of what is dequantized, or the one that `output_dtype` names.
+/// Type of the integers: that of the zero point, of a DequantizeLinear's operand, or `output_dtype`.
 DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Constants& constants) {
   if (zero) return zero->type();
   if (node.is("DequantizeLinear")) return constants.type_of(*node.input(0));
@@ -48,8 +48,9 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
   return named == 0 ? DataType::uint8 : static_cast<DataType>(named);
 }
 
-/// Of the sums of products that a node makes: the constant scale of an operand, by which they are multiplied behind a Cast, together with
-/// that of the other one; where both are constant, in the order of the operands. nullptr where they are not, or the operand's varies.
+/// Constant scale of an operand of a node that computes sums of products, if the sums are cast and then multiplied by the product of both
+/// operands' scales. If both scales are constant, they are in the order of the operands. nullptr without such nodes, or if the operand's
+/// scale varies.
 const Value* scale_behind(const Node& node, std::size_t operand) {
   const auto is_product = [](const Node& reader) { return arithmetic_of(reader) == Arithmetic::multiply; };
   const auto sole_reader = [](const Value* value, const auto& is_wanted) -> const Node* {
@@ -70,7 +71,7 @@ const Value* scale_behind(const Node& node, std::size_t operand) {
   return constant.size() == 1 && operand == 1 ? constant.front() : nullptr;
 }
 
-/// Scale and zero point of an operand; nullptr where there is none.
+/// Scale and zero point of an operand; nullptr: none.
 std::pair<const Value*, const Value*> parameters_of(const Node& node, const QuantizedForm& form, std::size_t operand) {
   const std::vector<QuantizedForm::Operand> operands = form.operands(node);
   const auto found = std::ranges::find(operands, operand, &QuantizedForm::Operand::numbers);
@@ -78,7 +79,7 @@ std::pair<const Value*, const Value*> parameters_of(const Node& node, const Quan
   return {found->scale == QuantizedForm::kNoInput ? scale_behind(node, operand) : node.input(found->scale), node.input(found->zero)};
 }
 
-/// Numbers of `bits` bits out of bytes, the low bits first; each row of `columns` begins with a byte of its own.
+/// Unpacks numbers of `bits` bits from bytes, low bits first; each row of `columns` begins with a new byte.
 std::vector<double> unpacked(const std::vector<double>& bytes, int64_t bits, int64_t columns) {
   const int64_t in_byte = 8 / bits, row = (columns + in_byte - 1) / in_byte;
   std::vector<double> out;
@@ -242,7 +243,7 @@ Quantizer Quantizer::dynamic() {
   return out;
 }
 
-/// As ONNX defines DynamicQuantizeLinear: 0 lies on the grid.
+/// As ONNX defines DynamicQuantizeLinear: 0 is on the grid.
 Quantizer Quantizer::spanning(const std::vector<double>& values) {
   double least = 0, largest = 0;
   for (const double value : values) {

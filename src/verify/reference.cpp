@@ -1,5 +1,5 @@
-// Runs the original as written, each node one step, and keeps its outputs on disk: the candidate, the noise floors and the explanations
-// are all measured against them, and no two models need to be in memory at once.
+// Runs the original as written, one step per node, and keeps its outputs on disk. The candidate, the noise floors and the explanations are
+// measured against them, and two models need not be in memory at once.
 #include "verify/reference.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 namespace relayout {
 namespace {
 
-/// Two values are the nature of what is cast from bool or one-hot, not a sign of saturation.
+/// Whether an output of two values is a sign of saturation: not downstream of a cast (perhaps from bool), OneHot, EyeLike or Sign.
 bool may_saturate(const Value& output) {
   constexpr int kMaxSteps = 32;
   const Node* node = output.producer();
@@ -38,7 +38,7 @@ bool may_saturate(const Value& output) {
   return true;
 }
 
-/// Samples of sizes that differ.
+/// Number of samples with different sizes.
 int all_samples(const Pair& pair, const InputMaker& inputs) {
   if (inputs.is_always_the_same()) return 1;
   return pair.options->samples > 0 ? pair.options->samples : rules::kSamples;

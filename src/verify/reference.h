@@ -28,12 +28,12 @@ struct Sample {
   int64_t macs = 0;
 };
 
-/// The original's outputs over the samples that it ran, put aside in a temporary file, and the facts about them.
+/// The original's outputs over the samples that it ran, stored in a temporary file, and facts about them.
 class ReferenceOutputs {
  public:
   explicit ReferenceOutputs(const Side& original);
 
-  /// The outputs of the next sample.
+  /// Adds the outputs of the next sample.
   void add(const Outputs& outputs);
   [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
   [[nodiscard]] const ReferenceOutput& summary(std::size_t output) const { return all_[output].summary; }
@@ -50,15 +50,15 @@ class ReferenceOutputs {
   Spill spill_;
 };
 
-/// Sizes for the free dims of each sample, found by trial: the attempt that the first runnable sample takes counts for all that follow.
+/// Finds sizes for the free dims of each sample by trial: the attempt that the first runnable sample takes is used for all later ones.
 class SizeSearch {
  public:
   /// Whether the model runs with these sizes.
   using Trial = std::function<bool(const FreeDims::Assignment& sizes)>;
 
-  /// `samples`: how many sizes are to be told apart, see FreeDims::Place.
+  /// `samples`: number of different sizes, see FreeDims::Place.
   explicit SizeSearch(int samples) : samples_(samples) {}
-  /// The sizes that were tried last for a sample with these dims: the ones that the model takes, if there are any.
+  /// The sizes that were tried last for a sample with these dims: sizes that the model accepts, if any were found.
   [[nodiscard]] FreeDims::Assignment find(const FreeDims& dims, int sample, const Trial& runs);
 
  private:
@@ -68,37 +68,37 @@ class SizeSearch {
   bool takes_uneven_ = true;  ///< spatial sizes that halve unevenly; false once they were refused
 };
 
-/// The original run as written over samples: everything is measured against it.
+/// The original, run as written over samples: everything is measured against it.
 class Reference {
  public:
   Reference(const Pair& pair, const InputMaker& inputs);
 
-  /// Runs `count` further samples. The first sample of all finds sizes that the model takes, and is run twice where nodes draw random
-  /// numbers: elsewhere a candidate that agrees, over a healthy floor, shows that runs do.
+  /// Runs `count` further samples. The very first one finds sizes that the model accepts. It runs twice if nodes draw random numbers; for
+  /// other models, a candidate that agrees, over a healthy floor, already shows that runs are repeatable.
   void run(int count, double deviation = 0);
-  /// Runs the first sample the second time, where that has not been done.
+  /// Runs the first sample a second time, unless that was done.
   void repeat();
 
   [[nodiscard]] const std::vector<Sample>& samples() const noexcept { return samples_; }
-  /// Valid until those of another sample are asked for: the last ones that were made are kept.
+  /// Valid until the inputs of another sample are requested: only the latest are kept.
   [[nodiscard]] const Inputs& inputs_of(std::size_t sample) const;
   [[nodiscard]] const InputMaker& inputs() const noexcept { return *inputs_; }
   [[nodiscard]] const ReferenceOutputs& outputs() const noexcept { return outputs_; }
 
-  /// The sizes that were tried, one entry a sample, those included that the model refused.
+  /// The sizes that were tried, one entry per sample, including those that the model refused.
   [[nodiscard]] const std::vector<SampleInputs>& tried() const noexcept { return tried_; }
-  /// Name of an output that differed between the two runs of the first sample; empty when none did.
+  /// Name of an output that differed between the two runs of the first sample; empty: none.
   [[nodiscard]] const std::string& unrepeatable() const noexcept { return unrepeatable_; }
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
 
  private:
   void run_next(Session& session, double deviation);
-  /// Notes the first output that another run of the first sample makes otherwise.
+  /// Runs the first sample again and notes the first output that differs.
   void compare_again(Session& session, const Outputs& first);
 
   const Pair* pair_;
   const InputMaker* inputs_;
-  bool waits_to_repeat_;  ///< the second run of the first sample
+  bool waits_to_repeat_;  ///< the first sample has not run a second time
   SizeSearch sizes_;
   ReferenceOutputs outputs_;
   std::vector<Sample> samples_;

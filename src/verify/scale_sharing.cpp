@@ -1,4 +1,4 @@
-// Which scale each element of a quantized tensor has: one for all, one for each place along an axis, for each block, row or column.
+// Finds the scale of each element of a quantized tensor: one for all, or one for each place along an axis, each block, row or column.
 #include "verify/scale_sharing.h"
 
 #include <cstddef>

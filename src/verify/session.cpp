@@ -1,4 +1,4 @@
-// Runs one model in one mode, and records the values of its nodes where they are asked for.
+// Runs one model in one mode, adds its name to errors, and returns its memory to the system.
 #include "verify/session.h"
 
 #include <memory>

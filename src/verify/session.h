@@ -12,29 +12,29 @@
 
 namespace relayout {
 
-/// One of the two models, loaded without its weights. Weights and plans come with a Session and go with it: two Sessions of two
-/// models must not live at once.
+/// One of the two models, loaded without its weights. Weights and plans exist as long as a Session: Sessions of two models must not exist
+/// at once.
 struct Side {
   std::string name;  ///< as the user gave it
   std::unique_ptr<Model> model;
   std::vector<Port> outputs;
 };
 
-/// Runs one model in one mode. Tests derive executors from it that err.
+/// Runs one model in one mode. Tests derive faulty executors from it.
 class Session {
  public:
-  /// Error{unsupported} and others say the model's name.
+  /// Errors, such as Error{unsupported}, include the model's name.
   Session(const Side& side, ExecuteOptions options);
-  /// Gives the memory back to the system, so that the next Session's peak does not come on top.
+  /// Returns the memory to the system, so that the next Session's peak does not add to it.
   virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   struct Run {
     Outputs outputs;
-    std::string rejected;  ///< message of the model that could not take the inputs; empty when it ran
+    std::string rejected;  ///< error of a model that refuses the inputs; empty if it ran
   };
-  /// Nodes that refuse their operands are data, everything else is Error.
+  /// Operands that a node refuses are reported as data (Run::rejected), everything else as Error.
   [[nodiscard]] virtual Run run(const Inputs& inputs);
   [[nodiscard]] int64_t macs() const { return executor_->plan_info().macs; }
 
@@ -46,7 +46,7 @@ class Session {
 using OpenSession = std::function<std::unique_ptr<Session>(const Side& side, ExecuteOptions options)>;
 [[nodiscard]] std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options);
 
-/// Random* nodes and training Dropouts, by label.
+/// Labels of nodes that draw random numbers, training Dropouts included.
 [[nodiscard]] std::vector<std::string> random_nodes(const Graph& graph);
 
 }  // namespace relayout

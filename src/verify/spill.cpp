@@ -1,4 +1,4 @@
-// Puts values aside in a temporary file, so that two models' values need not be in memory at once.
+// Stores values in a temporary file, so that two models' values need not be in memory at once.
 #include "verify/spill.h"
 
 #include <unistd.h>

@@ -8,8 +8,8 @@
 
 namespace relayout {
 
-/// Values put aside in an unnamed temporary file, so that two models' values need not be in memory at once. The file lies in TMPDIR or
-/// /tmp and is gone when the process ends, however it ends. Errors: io (no space left …).
+/// Values stored in an unnamed temporary file, so that two models' values need not be in memory at once. The file is in TMPDIR or /tmp and
+/// is gone when the process ends, however it ends. Errors: io (no space left …).
 class Spill {
  public:
   /// A value in the file: everything but the bytes.

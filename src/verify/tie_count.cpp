@@ -1,4 +1,4 @@
-// Counts the elements that rounding may have decided, and reads the operands that a node decided by.
+// Counts the elements that rounding may have decided, and reads the operands by which a node decided.
 #include "verify/tie_count.h"
 
 #include <cmath>

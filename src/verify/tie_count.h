@@ -11,7 +11,7 @@
 
 namespace relayout {
 
-/// Counts elements that differ as rounding may have decided them, and remembers what to say of the first.
+/// Counts differing elements that rounding may have decided, and keeps the text about the first.
 class TieCount {
  public:
   void tie(const std::string& text) {
@@ -20,7 +20,7 @@ class TieCount {
   void unexplained(const std::string& text) {
     if (unexplained_.empty()) unexplained_ = text;
   }
-  /// A tie of two numbers that are no further apart than this, which rounding may be; else an element that no tie explains.
+  /// A tie if two numbers are at most `tolerance` apart, as rounding may be; otherwise an element that no tie explains.
   void weigh(double x, double y, double tolerance, const char* what);
   [[nodiscard]] TieVerdict verdict() const {
     return {unexplained_.empty() && ties_ > 0, ties_, unexplained_.empty() ? first_tie_ : unexplained_};
@@ -36,13 +36,13 @@ class TieCount {
 
 [[nodiscard]] std::vector<double> doubles_of(const Tensor& tensor);
 
-/// Scores that a decider decided by.
+/// Operands by which a decider decided.
 class DeciderOperands {
  public:
   explicit DeciderOperands(const std::vector<DeciderOperand>& all) : all_(&all) {}
-  /// One without a value where it is absent.
+  /// Has no value if it is absent.
   [[nodiscard]] const DeciderOperand& operator[](std::size_t i) const;
-  /// Nothing where it is absent or not of real numbers.
+  /// nullopt if it is absent or not of real numbers.
   [[nodiscard]] std::optional<std::vector<double>> numbers(std::size_t i) const;
   [[nodiscard]] double scalar(std::size_t i, double otherwise) const;
 

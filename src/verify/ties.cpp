@@ -36,12 +36,12 @@
 namespace relayout {
 namespace {
 
-/// To steps of a scale that is an operand.
+/// Whether a node rounds to steps of a scale that is an operand.
 bool is_quantizer(const Node& node) {
   return has_trait(node, Trait::quantizes) && has_trait(node, Trait::jumps) && node.input(1) != nullptr;
 }
 
-/// Element `flat` of a tensor of dims `dims` in one of dims `of` that is broadcast to it.
+/// Index, in a tensor of dims `of` that is broadcast to `dims`, of element `flat`.
 std::size_t broadcast_index(const Dims& dims, const Dims& of, int64_t flat) {
   int64_t index = 0, stride = 1;
   for (std::size_t k = 0; k < dims.size(); ++k) {
@@ -56,7 +56,7 @@ std::size_t broadcast_index(const Dims& dims, const Dims& of, int64_t flat) {
   return as_size(index);
 }
 
-/// One result of a decider against the other.
+/// Compares two results of a decider.
 class Explanation {
  public:
   Explanation(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference, const Tensor& candidate)
@@ -81,7 +81,7 @@ class Explanation {
   }
 
  private:
-  /// The index of the largest or smallest along an axis.
+  /// The index of the largest or smallest element along an axis.
   void chosen_indices() {
     const auto scores = operands_.numbers(0);
     if (!scores) return;
@@ -148,7 +148,7 @@ class Explanation {
     }
   }
 
-  /// Towards zero: ties lie at whole numbers. To bool: at zero.
+  /// Towards zero: ties are at whole numbers. To bool: at zero.
   void cast() {
     const auto x = operands_.numbers(0);
     if (!x || x->size() != a_.size()) return;
@@ -163,7 +163,7 @@ class Explanation {
     }
   }
 
-  /// To the nearest: ties lie at halves of the scale.
+  /// To nearest: ties are at halves of the scale.
   void quantized() {
     const auto x = operands_.numbers(0), scale = operands_.numbers(1);
     if (!x || !scale || scale->empty() || x->size() != a_.size()) return;
@@ -180,7 +180,7 @@ class Explanation {
       if (std::fabs(a_[i] - b_[i]) > 1) {
         tally_.unexplained(exact_number(b_[i]) + ", was " + exact_number(a_[i]));
       } else {
-        // A score that falls by a share of itself crosses the boundary below, however near the one above is.
+        // A number reduced by a share of itself crosses the boundary below, however near the one above is.
         const double tolerance = operands_[0].tolerance / std::fabs(step), below = b_[i] < a_[i] ? operands_[0].share_below : 0;
         const double edge = std::floor(at) + (below > 0 && at < std::floor(at) + 0.5 - tolerance ? -0.5 : 0.5);
         tally_.weigh(at, edge, tolerance + below * std::fabs(at), "value and edge (in steps)");
@@ -208,7 +208,7 @@ bool may_be_float(const Value* value) {
   return !declared || declared->type == DataType::undefined || traits(declared->type).is_float;
 }
 
-/// Collects the operands that nodes make, in one run.
+/// Collects, in one run, the operands that nodes compute.
 std::unordered_map<const Value*, Tensor> run_for(const Side& a, const Decider& decider, const Inputs& inputs, ExecuteOptions options) {
   std::unordered_map<const Value*, Tensor> made;
   const auto wanted = decider.node->inputs();
@@ -238,7 +238,7 @@ std::optional<Decider> decider_of(const Value& output) {
     const Node& node = *at->producer();
     if (is_decider(node)) return Decider{&node, at->output_index()};
     if (has_trait(node, Trait::casts)) {
-      // From a float it decides itself; from an exact type it only carries on.
+      // From a float it decides itself; from an exact type it only passes on a decision.
       const Value* const from = node.input(0);
       const bool carries =
           from != nullptr && from->producer() != nullptr &&

@@ -15,17 +15,17 @@ struct Decider {
   const Node* node = nullptr;
   int output = 0;
 };
-/// Looked for behind operators that keep elements in order; nothing when the output shows no such choice.
+/// Searched for upstream through operators that keep elements in order; nullopt if the output shows no such choice.
 [[nodiscard]] std::optional<Decider> decider_of(const Value& output);
 
-/// Scores of a decider in one sample of the reference.
+/// Operand of a decider in one sample of the reference.
 struct DeciderOperand {
-  Tensor value;            ///< nothing where absent
-  double tolerance = 0;    ///< how far two correct evaluations of it may lie apart; 0 for what is given
-  double share_below = 0;  ///< of a quantizer: the candidate rounds each element less so much of itself
+  Tensor value;            ///< empty: absent
+  double tolerance = 0;    ///< largest distance between two correct evaluations of it; 0 for inputs and constants
+  double share_below = 0;  ///< of a quantizer: the candidate rounds each element minus this share of itself
 };
 
-/// Whether each element in which two results of the decider differ was as good as decided the other way.
+/// Whether each element in which two results of the decider differ could as well have been decided the other way.
 struct TieVerdict {
   bool explained = false;
   int64_t ties = 0;  ///< elements (NonMaxSuppression: boxes) that differ
@@ -34,8 +34,8 @@ struct TieVerdict {
 [[nodiscard]] TieVerdict explain_ties(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference,
                                       const Tensor& candidate);
 
-/// The operands of a decider in a run of `a` over one sample, with their tolerances from `draws` runs with moved weights:
-/// by ULPs of `grain` where the other model computes in that coarser type.
+/// The operands of a decider in a run of `a` over one sample, with their tolerances from `draws` runs with moved weights: by ULPs of
+/// `grain` if the other model computes in that coarser type.
 [[nodiscard]] std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decider, const std::function<Inputs()>& inputs,
                                                            const ExecuteOptions& execute, int draws, DataType grain = DataType::undefined);
 

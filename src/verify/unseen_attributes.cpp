@@ -1,4 +1,4 @@
-// Attributes that some numbers or sizes alone feel: samples that agree do not show that others would.
+// Attributes that affect only some numbers or sizes: samples that agree do not show that others would.
 #include "verify/unseen_attributes.h"
 
 #include <onnx/onnx_pb.h>
@@ -24,17 +24,17 @@
 namespace relayout {
 namespace {
 
-/// Attributes that matter for some numbers alone: of recurrent operators, large states; of losses, labels that are left out.
+/// Attributes that matter only for some numbers: large states of recurrent operators, ignored labels of losses.
 constexpr auto kDataAttributes = std::to_array<std::string_view>({"clip", "ignore_index"});
 
-/// Whether two nodes have another attribute of a name.
+/// Whether an attribute of two nodes differs.
 bool is_other(const Node& a, const Node& b, std::string_view name) {
   const onnx::AttributeProto *const of_a = a.attribute(name), *const of_b = b.attribute(name);
   if (of_a == nullptr || of_b == nullptr) return of_a != of_b;
   return of_a->i() != of_b->i() || of_a->f() != of_b->f() || of_a->s() != of_b->s();
 }
 
-/// Whether heights, widths or lengths of the images that a model takes are free.
+/// Whether heights, widths or lengths of images among a model's inputs are free.
 bool has_free_sides(const Graph& graph) {
   return std::ranges::any_of(graph.inputs(), [](const Value* input) {
     const auto declared = input->declared();
@@ -43,7 +43,7 @@ bool has_free_sides(const Graph& graph) {
   });
 }
 
-/// Scales of a Resize that no run changes, without those of 1; nothing where they are not known.
+/// Constant scales of a Resize, without those of 1; nullopt if they are not known.
 std::optional<std::vector<double>> scales_of(const Node& resize, Constants& constants) {
   const Value* const operand = resize.input(2);
   const auto known = operand == nullptr ? std::nullopt : constants.value(*operand);
@@ -55,8 +55,8 @@ std::optional<std::vector<double>> scales_of(const Node& resize, Constants& cons
   return out;
 }
 
-/// Whether two Resizes place pixels apart at some sides alone: pytorch_half_pixel where a side becomes 1, half_pixel_symmetric where a
-/// scaled side is no whole number.
+/// Whether two Resizes place pixels differently only at some sides: pytorch_half_pixel where a side becomes 1, half_pixel_symmetric where a
+/// scaled side is not a whole number.
 bool may_part_by_sides(const Node& a, const Node& b) {
   constexpr std::string_view kName = "coordinate_transformation_mode";
   const auto has = [&](std::string_view mode) {

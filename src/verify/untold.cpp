@@ -1,5 +1,5 @@
-// Finds nodes that one model has alone and that decide something which no sample decides otherwise: by its sizes, by equal numbers, or by
-// numbers that an attribute names.
+// Finds nodes of one model alone whose decision is the same in all samples but may differ elsewhere: at other sizes, for equal numbers, or
+// for numbers that an attribute concerns.
 #include "verify/untold.h"
 
 #include <algorithm>
@@ -41,13 +41,13 @@
 namespace relayout {
 namespace {
 
-/// Sizes of a model's inputs, and what they are but those of a sample.
+/// Sizes of a model's inputs, and the difference from a sample's.
 struct SizeChoice {
   ShapeOptions options;
-  std::string text;  ///< "sequence = 1024"; of a sample's, empty
+  std::string text;  ///< "sequence = 1024"; empty for a sample's
 };
 
-/// Sizes at which Slices of two models may part: their constant ends, and one more; the fewest first.
+/// Sizes at which Slices of two models may differ: their constant ends, and one more; the smallest first.
 std::vector<int64_t> sizes_by_slices(const Pair& pair) {
   constexpr std::size_t kMost = 8;
   constexpr int64_t kLargest = 1 << 16;
@@ -71,7 +71,7 @@ std::vector<int64_t> sizes_by_slices(const Pair& pair) {
   return out;
 }
 
-/// The sizes of the samples first, then those with one of the dims that are free for the caller of both models at another size.
+/// The sizes of the samples, then those with a different size of one dim that callers of both models may choose.
 std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) {
   std::vector<SizeChoice> out;
   for (const Sample& sample : reference.samples()) {
@@ -105,7 +105,7 @@ std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) 
   return out;
 }
 
-/// Those which the original takes, as far as its file tells.
+/// The sizes that the original accepts, according to its file.
 std::vector<SizeChoice> sizes_that_fit(const Pair& pair, const Reference& reference) {
   std::vector<SizeChoice> out = all_sizes(pair, reference);
   std::erase_if(out, [&](const SizeChoice& sizes) {
@@ -114,10 +114,10 @@ std::vector<SizeChoice> sizes_that_fit(const Pair& pair, const Reference& refere
   return out;
 }
 
-/// The decision of a node at some sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
+/// Decision of a node at given sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
 enum class Decision : uint8_t { unknown, no, yes };
 
-/// Whether the limit of known integers, which follow from sizes, is another one than the first operand that is no constant.
+/// Whether a limit of known integers, which follow from sizes, differs from its first operand that is not constant.
 Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
   const auto contents_of = [&](const Value* value) -> std::optional<std::vector<int64_t>> {
     const auto known = value == nullptr ? std::nullopt : shapes.known(*value);
@@ -137,7 +137,7 @@ Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
 }
 
 Decision decision_of(const Node& node, layout::Shapes& shapes) {
-  // A limit may be the reason why what follows does not fit.
+  // A limit may be why nodes downstream do not fit.
   if (limits(node)) return decision_of_limit(node, shapes);
   if (!shapes.misfit().empty()) return Decision::unknown;
   if (node.is("If")) {
@@ -150,13 +150,13 @@ Decision decision_of(const Node& node, layout::Shapes& shapes) {
   return *from != *to ? Decision::yes : Decision::no;
 }
 
-/// A node that decides at some sizes, or by data, what it decides for no sample.
+/// A node that decides differently from all samples at some sizes, or by data.
 struct Decider {
   const Node* node = nullptr;
-  std::optional<std::size_t> sizes;  ///< by number; none: data
+  std::optional<std::size_t> sizes;  ///< index; nullopt: data
 };
 
-/// Whether a limit is read by Slices alone, as their starts and ends, which have limits of their own.
+/// Whether only Slices read a limit, as starts and ends, which Slices limit themselves.
 bool is_read_by_slices(const Value& limit) {
   return !limit.is_output() && std::ranges::all_of(limit.uses(), [](const Use& use) {
     if (use.node->is("Slice")) return use.index > 0;
@@ -184,12 +184,12 @@ class Deciding {
     return out;
   }
 
-  /// Known facts at some sizes, by number.
+  /// Known shapes at the sizes of this index.
   [[nodiscard]] layout::Shapes& at(std::size_t i) { return shapes_.try_emplace(i, graph_, sizes_[i].options).first->second; }
   [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
 
  private:
-  /// At which other sizes a node decides what it decides for no sample, if anywhere; whether sizes tell at all.
+  /// Other sizes at which a node decides differently from all samples, if any; and whether its decision follows from sizes.
   struct Told {
     bool by_sizes = true;
     std::optional<std::size_t> at;
@@ -201,7 +201,7 @@ class Deciding {
       const Decision decision = decision_of(node, at(i));
       if (i == 0) usual = decision;
       if (is_sample && decision == Decision::unknown) return {false, {}};
-      // A Slice or a limit that cuts what samples have is felt by them.
+      // A Slice or a limit that cuts values of the samples shows in them.
       const bool is_told = (is_sample && decision != usual) || (!node.is("If") && usual == Decision::yes);
       if (is_told) return {};
       if (decision != Decision::unknown && decision != usual) return {true, i};
@@ -217,13 +217,13 @@ class Deciding {
   std::map<std::size_t, layout::Shapes> shapes_;
 };
 
-/// The decisions of two models side by side.
+/// Compares the decisions of two models.
 class Decisions {
  public:
   Decisions(const Pair& pair, const Reference& reference)
       : pair_(pair), sizes_(sizes_that_fit(pair, reference)), a_(pair, pair.a, reference, sizes_), b_(pair, pair.b, reference, sizes_) {}
 
-  /// One line about the first decider that one of them has alone; empty where there is none.
+  /// One line about the first decider of one model alone; empty: none.
   [[nodiscard]] std::string find() {
     const std::vector<Decider> of_a = a_.find(), of_b = b_.find();
     if (const Decider* const found = first_alone(of_a, of_b)) return told_of(*found, pair_.a.name);
@@ -232,7 +232,7 @@ class Decisions {
   }
 
  private:
-  /// The first decider to which none of the others corresponds: of the same operator, or a limit too, at the same sizes.
+  /// The first decider without a counterpart among the others: of the same operator, or both limits, at the same sizes.
   [[nodiscard]] const Decider* first_alone(const std::vector<Decider>& deciders, std::vector<Decider> others) {
     for (const Decider& decider : deciders) {
       const auto is_it = [&](const Decider& other) {
@@ -246,8 +246,8 @@ class Decisions {
     return nullptr;
   }
 
-  /// Whether a limit changes nothing at its sizes that the Slices which read it do not do alone: every value that both models have then has
-  /// the same dims in both.
+  /// Whether the Slices that read a limit have the same effect without it at its sizes: every value that both models have then has the same
+  /// dims in both.
   [[nodiscard]] bool is_done_by_slices(const Decider& decider) {
     if (!limits(*decider.node) || !decider.sizes || !is_read_by_slices(*decider.node->output(0))) return false;
     layout::Shapes &a = a_.at(*decider.sizes), &b = b_.at(*decider.sizes);
@@ -279,7 +279,7 @@ const Node* node_called(const Graph& graph, const std::string& name) {
   return found == graph.nodes().end() ? nullptr : &*found;
 }
 
-/// Another comparison, or another one of conditions, under the name of the first model's.
+/// Whether an entry changes a comparison, or an operator on conditions, of the same name.
 bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
   if (entry.kind != Unexplained::Kind::node_changed) return false;
   const Node *const a = node_called(pair.a.model->graph(), entry.name), *const b = node_called(pair.b.model->graph(), entry.name);
@@ -287,7 +287,7 @@ bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
          has_trait(*b, Trait::makes_boolean);
 }
 
-/// Comparisons that would part at numbers that no sample compares.
+/// A changed comparison that no sample shows, as text; empty: none.
 std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
   const ProofResult& proof = *result.proof;
   for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
@@ -299,7 +299,7 @@ std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
   return {};
 }
 
-/// An attribute that matters for some numbers or sizes alone: samples that agree do not show that others would.
+/// A changed attribute that matters only for some numbers or sizes, as text: samples that agree do not show that others would. Empty: none.
 std::string untold_attribute(const Pair& pair, const VerifyResult& result) {
   const ProofResult& proof = *result.proof;
   for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
@@ -314,13 +314,13 @@ std::string untold_attribute(const Pair& pair, const VerifyResult& result) {
   return {};
 }
 
-/// Whether nodes that an output needs read an input.
+/// Whether an output depends on an input.
 bool is_read(const Graph& graph, const Value& input) {
   const auto needed = needed_nodes(graph);
   return input.is_output() || std::ranges::any_of(input.uses(), [&](const Use& use) { return needed.contains(use.node); });
 }
 
-/// An input with contents in the file that callers may replace, and that one model alone reads: samples have the contents of the file.
+/// An input with contents in the file that only one model reads, as text; empty: none. Callers may replace the contents, samples do not.
 std::string untold_input(const Pair& pair) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   for (const Value* const input : a.inputs()) {

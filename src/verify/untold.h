@@ -8,10 +8,10 @@
 
 namespace relayout {
 
-/// Why nodes that one model has alone may show elsewhere what they show over no sample: a Slice that takes everything at the sizes of the
-/// samples and a part at others, a limit of sizes that other ones reach, a condition that holds at other sizes or that data decides,
-/// another comparison of numbers that are never equal, an attribute that some numbers alone feel. One printable line about the first
-/// of them; empty where there is none.
+/// A reason why a node of one model alone, or a changed one, may have an effect that no sample shows, in one printable line; empty: none.
+/// The reasons: a Slice that takes a part only at other sizes than the samples'; a limit of sizes that only others reach; a condition that
+/// depends on other sizes or on data; a changed comparison of numbers that are never equal; an attribute that affects only some numbers; an
+/// input with contents in the file that one model alone reads.
 [[nodiscard]] std::string find_untold(const Pair& pair, const Reference& reference, const VerifyResult& result);
 
 }  // namespace relayout

@@ -1,5 +1,5 @@
-// Compares two files: reads both, lets the proof decide what it can, and runs what is left, stage by stage: the reference, its noise
-// floors, the candidate as written, the nodes that nothing explains, the candidate optimized.
+// Compares two files: reads both, proves as much as the files show, and runs them stage by stage: the reference, its noise floors, the
+// candidate as written, nodes with unexplained differences, the candidate optimized.
 #include "relayout/verify.h"
 
 #include <algorithm>
@@ -61,8 +61,8 @@
 namespace relayout {
 namespace {
 
-/// Takes out what `convert --io nhwc` put behind inputs and in front of outputs (exact pairs of dims and a Transpose, see
-/// passes/export_io.cpp): both models get images in the order that they had before.
+/// Removes the nodes that `convert --io nhwc` added after inputs and before outputs (exact pairs of dims and a Transpose, see
+/// passes/export_io.cpp), so that both models take images in the original order.
 void take_images_contiguous(Model& model) {
   passes::PassContext context;
   context.options.layout = WeightsLayout::contiguous;
@@ -91,7 +91,8 @@ VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& opt
   return result;
 }
 
-/// Initializers that callers of a may replace, as they are inputs too, and those of b may not. Before IR version 4 all of them are inputs.
+/// Remarks on initializers that callers of a may replace, as they are also inputs, and callers of b may not. Before IR version 4, all are
+/// inputs.
 void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
   if (a.ir_version() < 4) return;
   std::vector<std::string> lost;
@@ -107,7 +108,7 @@ void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
                            " with a default cannot be given to B: " + names + (lost.size() > kShown ? " …" : ""));
 }
 
-/// What follows from the files alone. From here on both are known to be valid.
+/// Compares the interfaces and runs the proof. From here on both models are known to be valid.
 void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
   const Graph& graph = a.model->graph();
   result.interface = take_names(graph, *b.model, options);
@@ -123,14 +124,14 @@ void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResu
   if (!result.identical) result.proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
 }
 
-/// Names, sizes and files that the caller gave are refused where they do not fit, whether or not anything runs.
+/// Refuses names, sizes and files given by the caller that do not fit, even if nothing runs.
 void check_inputs(const Side& a, const VerifyOptions& options) {
   if (options.inputs.empty() && options.dims.empty() && options.shapes.empty()) return;
   InputMaker inputs(a.model->graph(), options, nullptr, {false, {}, true});
   inputs.prepare(std::max(inputs.given().in_folders(), 1));
 }
 
-/// " ('image': rank is 3 [3, 8, 8], was 4 [1, 3, 8, 8])": the first input that keeps b from running.
+/// " ('image': rank is 3 [3, 8, 8], was 4 [1, 3, 8, 8])": the first input that prevents b from running.
 std::string misfits_of(const std::vector<InterfaceDifference>& differences) {
   for (const InterfaceDifference& one : differences) {
     if (inputs_fit({one})) continue;
@@ -141,11 +142,11 @@ std::string misfits_of(const std::vector<InterfaceDifference>& differences) {
   return {};
 }
 
-/// Whether nothing has to run, with the reason.
+/// Whether nothing has to run; sets outcome and reason.
 bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& result) {
   const bool cannot_run = !result.unsupported_a.empty() || !result.unsupported_b.empty();
   if (result.identical && (cannot_run || !options.run_identical)) {
-    check_declared_types(*a.model);  // what runs is checked as it is planned
+    check_declared_types(*a.model);  // models that run are checked when they are planned
     result.reason = "identical files (sha256 " + sha256_of(*origin_of(*a.model).file) + ")";
   } else if (a.model->graph().outputs().empty()) {
     result.outcome = Outcome::inconclusive;
@@ -176,7 +177,7 @@ void note_random_nodes(const Pair& pair, VerifyResult& result) {
   note(random_b, pair.b.name, pair.b.name + " is not deterministic; " + kPinned);
 }
 
-/// Inputs and a's outputs, as --data reads them.
+/// Saves inputs and a's outputs in the form that --data reads.
 void save_samples(const Pair& pair, const Reference& reference) {
   std::vector<std::string> input_names, output_names;
   for (const Port& port : required_inputs(pair.a.model->graph())) input_names.push_back(port.name);
@@ -190,12 +191,12 @@ void save_samples(const Pair& pair, const Reference& reference) {
   }
 }
 
-/// The reference ran nothing: the meaning depends on where the inputs come from.
+/// Reports that the reference ran no sample: the meaning depends on the source of the inputs.
 void report_rejection(const Pair& pair, const Reference& reference, VerifyResult& result) {
   const std::string why = escape(pair.a.name) + ": " + reference.tried().front().rejected;
   if (reference.inputs().any_from_files()) fail(ErrorKind::invalid, why);
   reference.inputs().refuse_guesses(reference.tried().front().rejected);
-  // No input can be right for dims that do not fit as the file declares them.
+  // No input can be right for dims that contradict each other as declared.
   const layout::Shapes shapes(pair.a.model->graph());
   if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().ports().empty_input());
   const layout::Shapes asked(pair.a.model->graph(), {pair.options->dims, pair.options->shapes});
@@ -216,14 +217,14 @@ void report_repeatability(const Pair& pair, const Reference& reference, VerifyRe
   }
 }
 
-/// Takes the place of ill-conditioned samples by ones of smaller inputs, as far as the model has well-conditioned ones.
+/// Adds samples of smaller inputs in place of ill-conditioned ones, as long as these are well-conditioned.
 void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, VerifyResult& result) {
   if (pair.proved || !reference.inputs().can_be_milder()) return;
   const int wanted = static_cast<int>(reference.samples().size());
   for (const double deviation : rules::kMildDeviations) {
     const int before = floors.well_conditioned();
     if (before >= wanted) return;
-    // One tells whether more of this kind would help.
+    // One sample shows whether more of this kind would help.
     reference.run(1, deviation);
     floors.measure();
     if (floors.well_conditioned() == before) continue;
@@ -236,7 +237,7 @@ void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, 
   }
 }
 
-/// The reference in double precision is far from the one as written: a defect only where a node alone errs, fed the values as written.
+/// Explains runs in double precision far from the reference as written: a defect only if a node alone errs, fed the values as written.
 void explain_suspicions(const Pair& pair, const Reference& reference, const Floors& floors, VerifyResult& result) {
   for (const Floors::Suspicion& suspicion : floors.suspicions()) {
     if (!result.defect.empty()) return;
@@ -254,7 +255,7 @@ void explain_suspicions(const Pair& pair, const Reference& reference, const Floo
   }
 }
 
-/// Fused attentions take masks to be as tokenizers make them. That they give other results for masks with holes is worth a remark.
+/// Fused attentions expect masks as tokenizers write them. Different results for masks with holes are worth a remark.
 void note_masks_with_holes(const Pair& pair, const InputMaker& inputs, const Reference& reference, const Floors& floors,
                            const Candidate& candidate, VerifyResult& result) {
   const Inputs holes = inputs.make_with_holes(reference.samples().front().assignment);
@@ -277,7 +278,7 @@ void note_masks_with_holes(const Pair& pair, const InputMaker& inputs, const Ref
   }
 }
 
-/// Outputs over which every sample is ill-conditioned show nothing unless their nodes, or the proof, vouch for them.
+/// Makes outputs inconclusive that are ill-conditioned in every sample, unless their nodes or the proof vouch for them.
 void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
   for (OutputComparison& output : result.outputs) {
     const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
@@ -287,14 +288,13 @@ void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
   }
 }
 
-/// Whether an optimized run is within the bound of what the file gives as written: how far that is from the reference is not the
-/// executor's doing.
+/// Whether an optimized run is within its bound of the run as written, whose distance from the reference is not the executor's error.
 bool is_error_of_the_file(const SampleMetrics& optimized, const SampleMetrics& written) {
   if (optimized.non_finite.nan_b > 0 || optimized.non_finite.infinite > 0 || !(optimized.bound.max > 0)) return false;
   return optimized.max_error <= optimized.bound.max + written.max_error && optimized.rms_error <= optimized.bound.rms + written.rms_error;
 }
 
-/// The candidate's figures into the result.
+/// Copies the candidate's figures into the result.
 void take_figures(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& result) {
   const bool varied = !reference.inputs().all_from_files() && !pair.a.model->graph().inputs().empty() && reference.samples().size() > 1;
   for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
@@ -312,14 +312,14 @@ void take_figures(const Pair& pair, const Reference& reference, const Candidate&
   result.reason = "the reference runs, the candidate does not: " + escape(pair.b.name) + ": " + candidate.rejection();
 }
 
-/// Samples over which optimized execution is looked at: of inputs of one size, the first tells of the plan.
+/// Number of samples for optimized execution: if all have the same sizes, the first suffices, as it shows the plan.
 std::size_t samples_of_optimized(const Reference& reference) {
   const std::vector<Sample>& samples = reference.samples();
   const auto has_first_size = [&](const Sample& sample) { return sample.assignment.shapes == samples.front().assignment.shapes; };
   return std::ranges::all_of(samples, has_first_size) ? 1 : samples.size();
 }
 
-/// Right as written, but not optimized: a defect only against a node that errs alone.
+/// Checks optimized execution of a model that is right as written: a difference is a defect only if a node errs alone.
 void check_optimized(const Pair& pair, const Reference& reference, Floors& floors, const Candidate& written, VerifyResult& result) {
   Candidate optimized(pair, reference, floors, Mode::optimized);
   optimized.run(samples_of_optimized(reference));
@@ -347,7 +347,7 @@ void check_optimized(const Pair& pair, const Reference& reference, Floors& floor
   }
 }
 
-/// Elements that are NaN in both are equal and tell nothing of what b computes.
+/// Remarks on elements that are NaN in both: they are equal and show nothing of b's computation.
 void note_nan_in_both(VerifyResult& result) {
   for (const OutputComparison& output : result.outputs) {
     int64_t both = 0, elements = 0;
@@ -368,7 +368,7 @@ void mark_missing(const Pair& pair, const InterfaceDifference& difference, Verif
   }
 }
 
-/// The verdict over everything.
+/// Sets the verdict from interface and outputs.
 void conclude(const Pair& pair, VerifyResult& result) {
   for (const InterfaceDifference& difference : result.interface) {
     if (!difference.remark) result.outcome = Outcome::different;
@@ -393,7 +393,7 @@ void list_outputs(const Pair& pair, VerifyResult& result) {
   }
 }
 
-/// Samples within the ranges of b's quantizers cannot show that such a range is too small.
+/// Remarks on inputs within the ranges of b's quantizers: such samples cannot show that a range is too small.
 void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& ranges, VerifyResult& result) {
   const auto bound = [](double value) { return exact_number(static_cast<double>(static_cast<float>(value))); };
   for (const auto& [name, range] : ranges) {
@@ -403,7 +403,7 @@ void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& rang
   }
 }
 
-/// Whether the proof leaves nothing open but elements of real constants, each of which differs by at most `largest`.
+/// Whether the proof leaves only elements of floating-point constants open, each of which differs by at most `largest`, relatively.
 bool is_proved_but_for_constants(const Pair& pair, const ProofResult& proof, double largest) {
   using Kind = Unexplained::Kind;
   const Graph& b = pair.b.model->graph();
@@ -414,8 +414,8 @@ bool is_proved_but_for_constants(const Pair& pair, const ProofResult& proof, dou
   });
 }
 
-/// Samples where the proof leaves a part open. Of constants that nearly agree, samples whose nodes are compared one by one tell all: more
-/// would take the same steps again. Where constants lie far apart, the loss over all samples is asked for.
+/// Number of samples if the proof leaves something open. For constants that nearly agree, the samples whose nodes are compared one by one
+/// suffice: more would repeat the same steps. If constants differ more, the loss over all samples is of interest.
 int samples_for(const Pair& pair, const ProofResult& proof) {
   if (is_proved_but_for_constants(pair, proof, rules::kRoundedConstant)) return rules::kSamplesOfProved;
   const bool is_f32 = pair.narrow == DataType::undefined && !pair.quantized;
@@ -423,7 +423,7 @@ int samples_for(const Pair& pair, const ProofResult& proof) {
   return has_nodes && is_proved_but_for_constants(pair, proof, rules::kNearConstant) ? rules::kLayerSamples : rules::kSamples;
 }
 
-/// Samples to begin with: all files of a folder, where one is given.
+/// Number of samples to begin with: without --samples, all files of a folder, if one is given.
 int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResult& result) {
   if (inputs.is_always_the_same()) return 1;
   const int files = inputs.given().in_folders(), wanted = pair.options->samples;
@@ -437,7 +437,7 @@ int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResu
   return result.proof ? samples_for(pair, *result.proof) : rules::kSamples;
 }
 
-/// Runs b as written, which is the authority. Of a proved pair, the optimized run alone is enough where it agrees.
+/// Runs b as written, which is authoritative. For a proved pair, the optimized run alone is enough if it agrees.
 std::unique_ptr<Candidate> run_candidate(const Pair& pair, const Reference& reference, Floors& floors, VerifyResult& result) {
   const auto run = [&](Mode mode) {
     auto candidate = std::make_unique<Candidate>(pair, reference, floors, mode);
@@ -552,7 +552,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
 }
 
 VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
-  // Without their payloads: weights are read by one Session at a time.
+  // Without payloads: one Session at a time reads weights.
   Side side_a = load_side(a, options.load, options.images_last);
   Side side_b = load_side(b, options.load, options.images_last);
   return compare_models(std::move(side_a), std::move(side_b), options);

@@ -17,10 +17,10 @@
 namespace relayout {
 namespace {
 
-/// Lanes that loops over a chunk are widened to.
+/// Lanes of the vectorized loops over a chunk.
 constexpr int kLanes = 8;
 
-/// Of the values of a chunk, sums of what they are beyond `shift`; squares are not finite where one of them is not.
+/// Smallest and largest value of a chunk, and sums of value − `shift` and its square; the latter is not finite if a value is not.
 struct ChunkSpread {
   double minimum = 0, maximum = 0, sum = 0, squares = 0;
 };

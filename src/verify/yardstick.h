@@ -12,7 +12,7 @@ class Yardstick {
  public:
   void add(const Datum& reference);
   [[nodiscard]] int64_t count() const noexcept { return count_; }  ///< finite elements
-  /// All elements are one finite number.
+  /// All elements but NaN are one finite number.
   [[nodiscard]] bool is_constant() const noexcept { return count_ > 0 && minimum_ == maximum_ && !has_infinite_; }
   /// max − min; for a constant the magnitude of its value (1 when that is 0).
   [[nodiscard]] double range() const noexcept;
@@ -25,7 +25,7 @@ class Yardstick {
  private:
   double minimum_ = std::numeric_limits<double>::infinity(), maximum_ = -std::numeric_limits<double>::infinity();
   double largest_ = 0;
-  double shift_ = 0, sum_ = 0, squares_ = 0;  ///< of value − shift_, the first value seen
+  double shift_ = 0, sum_ = 0, squares_ = 0;  ///< sums over value − shift_; shift_: the first value
   int64_t count_ = 0;
   bool has_infinite_ = false;
 };

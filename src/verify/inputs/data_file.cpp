@@ -1,4 +1,4 @@
-// Reads values from protobuf files of ONNX's data messages.
+// Reads values from .npy files and from protobuf files of ONNX's data messages, and checks them against a declaration.
 #include "verify/inputs/data_file.h"
 
 #include <onnx/onnx-data_pb.h>
@@ -35,7 +35,7 @@ class DataReader {
   explicit DataReader(const std::filesystem::path& path) { origin_.directory = path.parent_path(); }
 
   Datum tensor(onnx::TensorProto& message) const {
-    // A tensor of a model carries marks of its loader among the unknown fields; one of a data file must not.
+    // The loader marks tensors of a model in their unknown fields; a tensor of a data file must not have such marks.
     message.DiscardUnknownFields();
     return load_tensor(origin_, message);
   }
@@ -120,7 +120,7 @@ Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind) {
 
 namespace {
 
-/// The fit of dims that are those of the port with the channels at the other end.
+/// Hint for a tensor that fits the port once its channels are moved to the other end; empty: it does not.
 std::string hint_at_order(const Datum& datum, const Port& port) {
   const std::size_t rank = port.dims.size();
   if (datum.kind != Datum::Kind::tensor || rank < 3 || datum.tensor.dims().size() != rank) return {};

@@ -9,14 +9,15 @@
 
 namespace relayout {
 
-/// Reads a value from a file: .npy, else protobuf as in the ONNX backend tests (TensorProto; SequenceProto or OptionalProto as `kind`
-/// says). Error{invalid} when the contents are not that, Error{io}. Messages name the file.
+/// Reads a value from a file: .npy, otherwise protobuf as in the ONNX backend tests (by `kind`: TensorProto, SequenceProto or
+/// OptionalProto). Error{invalid} for other contents; Error{unsupported} for maps, sparse tensors and 2 GiB or more; Error{io}. Messages
+/// name the file.
 [[nodiscard]] Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind = Datum::Kind::tensor);
 
 /// A NumPy array file (format 1 to 3): bool, integers, floats, complex numbers of either byte order, fixed-size texts; C or Fortran order.
 [[nodiscard]] Tensor parse_npy(std::span<const std::byte> bytes);
 
-/// Error{invalid} saying `name` when a datum contradicts what the port declares.
+/// Error{invalid}, with `name`, if a datum contradicts the port's declaration.
 void check_fits(const Datum& datum, const Port& port, const std::string& name);
 
 }  // namespace relayout

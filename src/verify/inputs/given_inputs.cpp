@@ -1,4 +1,4 @@
-// Contents of inputs that a user gives: single files, and folders with a file for each sample.
+// Reads the inputs that a user gives: single files, and folders with a file for each sample.
 #include "verify/inputs/given_inputs.h"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ std::vector<fs::path> files_of(const fs::path& folder) {
   return out;
 }
 
-/// "input 'image': pictures are resized to 224 x 224, bilinear (cat.png is 640 x 480)"; empty where the first ones fit. What cannot be read
-/// is refused when its turn comes.
+/// "input 'image': pictures are resized to 224 x 224, bilinear (cat.png is 640 x 480)"; empty if the first ones fit. Files that cannot be
+/// read are refused when they are used.
 std::string resizing_of(const Port& port, const std::vector<fs::path>& pictures, const ImageOptions& options) {
   constexpr std::size_t kLookedAt = 16;
   const auto size = [](int64_t width, int64_t height) { return std::to_string(width) + " x " + std::to_string(height); };

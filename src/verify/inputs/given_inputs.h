@@ -12,8 +12,8 @@
 
 namespace relayout {
 
-/// The inputs that come from files: one file, which every sample gets, or a folder, of which sample i gets the i-th file in name order.
-/// Files that are hidden (.name) and folders inside are passed over. What lies in a folder is read when it is asked for.
+/// Inputs from files: one file for all samples, or a folder, of which sample i gets the i-th file in name order. Hidden files (.name) and
+/// folders inside are skipped. Files of a folder are read when they are requested.
 class GivenInputs {
  public:
   /// Error{usage} for folders that are empty or of unequal counts, Error{invalid} or Error{io} for single files.
@@ -22,11 +22,11 @@ class GivenInputs {
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return files_.size() + folders_.size(); }
   [[nodiscard]] bool contains(const std::string& name) const { return files_.contains(name) || folders_.contains(name); }
-  /// Files in each folder; 0 where there is none.
+  /// Files in each folder; 0: no folders.
   [[nodiscard]] int in_folders() const noexcept { return count_; }
-  /// Samples behind the last file begin with the first again. Errors name the file.
+  /// nullopt if the input has no file. After a folder's last file, samples begin with the first again. Errors name the file.
   [[nodiscard]] std::optional<Datum> find(const Port& port, int sample) const;
-  /// Of each input whose pictures are resized, a sentence.
+  /// A sentence for each input whose pictures are resized.
   [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
   /// The file of each input that comes from a folder.
   [[nodiscard]] std::map<std::string, std::filesystem::path> paths(int sample) const;

@@ -1,4 +1,4 @@
-// Decodes images and resizes, orders and normalises them as an input wants it.
+// Decodes images, and resizes, orders and normalises them for an input.
 #include "verify/inputs/image.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct Pixels {
   [[nodiscard]] double at(int64_t y, int64_t x, int64_t c) const { return values[as_size((y * width + x) * channels + c)]; }
 };
 
-/// Which axis of the input is what; -1: there is none.
+/// Axes of an input by their meaning; -1: none.
 struct Axes {
   int64_t batch = -1, channel = -1, height = -1, width = -1;
 };
@@ -71,10 +71,10 @@ Axes axes_of(const Port& port) {
   fail(ErrorKind::invalid, "an image has 1, 3 or 4 channels, this input is " + type_text(port));
 }
 
-/// Values that one byte of a file can stand for at most: LZW (GIF) writes strings of up to 4,096 in 12 bits, deflate (PNG) 258 in 2 bits.
+/// Most values that one byte of a file can represent: LZW (GIF) writes strings of up to 4,096 in 12 bits, deflate (PNG) 258 in 2 bits.
 constexpr int64_t kDensest = 4096;
 
-/// Bytes of a file as the decoders of stb take them. They read zeros behind its end and go on; the source remembers that they did.
+/// Bytes of a file for the decoders of stb. They continue with zeros after the end of the file; the source records that they did.
 class ByteSource {
  public:
   explicit ByteSource(std::span<const std::byte> file) : rest_(file) {}
@@ -104,7 +104,7 @@ constexpr stbi_io_callbacks kCallbacks = {
   fail(ErrorKind::invalid, "not an image that can be read: " + why);
 }
 
-/// Height and width, as its header has them.
+/// Height and width from the header.
 std::pair<int, int> read_size(std::span<const std::byte> file) {
   if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "images of 2 GiB and more are not read");
   const auto size = static_cast<int>(file.size());
@@ -112,7 +112,7 @@ std::pair<int, int> read_size(std::span<const std::byte> file) {
   if (stbi_info_from_memory(reinterpret_cast<const stbi_uc*>(file.data()), size, &width, &height, &held) == 0) {
     refuse_image(stbi_failure_reason());
   }
-  // A header alone must not cost memory: some decoders fill up what the file lacks.
+  // A header alone must not cost memory: some decoders fill in missing data.
   if (int64_t{width} * height / kDensest > size) {
     refuse_image(std::to_string(size) + " bytes cannot hold " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
   }
@@ -132,7 +132,7 @@ Pixels decode(std::span<const std::byte> file, int64_t channels) {
   return pixels;
 }
 
-/// Bilinear; when it shrinks, every pixel of the source counts (a triangle as wide as a step).
+/// Bilinear; if it shrinks, every pixel of the source counts (a triangle that reaches one step to each side).
 Pixels resized(const Pixels& from, int64_t height, int64_t width) {
   if (from.height == height && from.width == width) return from;
   struct Weight {
@@ -181,7 +181,7 @@ Pixels resized(const Pixels& from, int64_t height, int64_t width) {
   return out;
 }
 
-/// Height and width that an image of these gets.
+/// Height and width to which an image is resized: the input's, or else those of --resize, or its own.
 std::pair<int64_t, int64_t> target_size(const Axes& axes, const Port& port, const ImageOptions& options, std::pair<int, int> held) {
   const auto side = [&](int64_t axis, std::size_t of_resize, int of_image) -> int64_t {
     if (port.dims[as_size(axis)] > 0) return port.dims[as_size(axis)];
@@ -256,7 +256,7 @@ Tensor image_tensor(std::span<const std::byte> file, const Port& port, const Ima
   const bool real = traits(port.type).is_float;
   std::vector<double> values;
   values.reserve(as_size(tensor.element_count()));
-  // Row-major over the dims whatever their meaning.
+  // Row-major over the dims, whatever their meaning.
   Dims index(dims.size(), 0);
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
     const auto at = [&](int64_t axis) { return index[as_size(axis)]; };

@@ -1,4 +1,4 @@
-// Reads the contents of one input from a file, by the format that its name or its bytes tell.
+// Reads the contents of one input from a file, in the format that its name or its bytes indicate.
 #include "verify/inputs/input_file.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ Tensor from_npz(const File& file, const Port& port) {
   return parse_npy(std::as_bytes(std::span(bytes)));
 }
 
-/// Sizes of a raw file's dims: what is declared or said, and at most one that follows from the number of elements.
+/// Dims of a raw file: as declared or given by options; at most one follows from the number of elements.
 Dims raw_dims(const Port& port, const InputOptions& options, int64_t elements) {
   Dims dims = port.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) {

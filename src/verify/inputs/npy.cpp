@@ -143,7 +143,7 @@ Header parse_header(std::span<const std::byte> bytes) {
 struct ElementType {
   DataType type = DataType::undefined;
   std::size_t size = 0;  ///< bytes of one element in the file
-  std::size_t swap = 1;  ///< bytes to reverse as one, 1: none
+  std::size_t swap = 1;  ///< bytes of each group to reverse; 1: none
 };
 
 std::optional<ElementType> numeric_type(char kind, std::size_t size) {
@@ -226,7 +226,7 @@ std::string parse_text(std::span<const std::byte> bytes, bool is_unicode, bool s
   return out;
 }
 
-/// Elements of row-major `dims`; the caller turns Fortran order round.
+/// Elements of row-major `dims`; the caller reverses Fortran order.
 Tensor read_elements(std::span<const std::byte> data, const ElementType& element, bool is_unicode, Dims dims) {
   Tensor tensor(element.type, std::move(dims));
   const auto count = as_size(tensor.element_count());
@@ -257,7 +257,7 @@ Tensor parse_npy(std::span<const std::byte> bytes) {
     fail(ErrorKind::invalid, std::to_string(count) + " elements of " + std::to_string(element.size) + " bytes in a file with " +
                                  std::to_string(data.size()) + " bytes of data");
   }
-  // An element of no bytes could claim any number of texts.
+  // A file could claim any number of elements of no bytes.
   if (element.size == 0 && count > 0) fail(ErrorKind::invalid, "elements of no size");
   const bool is_unicode = header.descr.size() > 1 && header.descr[1] == 'U';
   Tensor tensor = read_elements(data, element, is_unicode, header.dims);

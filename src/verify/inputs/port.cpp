@@ -15,7 +15,7 @@
 namespace relayout {
 namespace {
 
-/// Types nest in themselves; a model's own depth limit bounds the message, this one the recursion.
+/// Types may nest: a model's depth limit bounds the message, this one the recursion.
 constexpr int kMaxTypeLevels = 16;
 
 void add_dim(Port& port, const onnx::TensorShapeProto::Dimension& dim) {

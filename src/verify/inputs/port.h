@@ -16,7 +16,7 @@ namespace relayout {
 struct Port {
   std::string name;
   Datum::Kind kind = Datum::Kind::tensor;
-  DataType type = DataType::undefined;  ///< element type of a tensor; undefined where the file does not say
+  DataType type = DataType::undefined;  ///< element type of a tensor; undefined: not declared
   bool has_shape = false;
   Dims dims;                         ///< -1 where free
   std::vector<std::string> symbols;  ///< one per dim, "" where fixed or nameless

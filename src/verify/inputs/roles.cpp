@@ -1,4 +1,4 @@
-// Finds out what an input is for by the operators that read it.
+// Finds the purpose of an input from the operators that read it.
 #include "verify/inputs/roles.h"
 
 #include <onnx/onnx_pb.h>
@@ -31,8 +31,8 @@
 namespace relayout {
 namespace {
 
-/// "Input `first` of `op`, or any from `first` to `last`, has this role." Without axes, indices and the images of pools and convolutions,
-/// which the op table tells.
+/// Inputs `first` to `last` of `op` have this role. The table of operators has the roles of axes, indices, and images of pools and
+/// convolutions.
 struct Rule {
   std::string_view op;
   int first, last;
@@ -113,14 +113,14 @@ constexpr auto kRules = std::to_array<Rule>({
     {"RoiAlign", 0, 0, InputRole::image},
 });
 
-/// Arithmetic behind which an integer is still an id or a size, and a float still an image.
+/// Arithmetic after which an integer is still an id or a size, and a float still an image.
 constexpr auto kArithmetic =
     std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Abs", "Neg", "Clip", "Sum", "Floor", "Ceil"});
 
-/// Readers that tell a mask from a number, when an integer was cast before.
+/// Readers that show a mask rather than a number, if an integer was cast before.
 constexpr auto kMaskReaders = std::to_array<std::string_view>({"Mul", "Where", "Sub", "And", "Or", "Not", "Xor"});
 
-/// By what the operator is, else by the rules; nothing for an input that any number will do for.
+/// Role by the operator's traits, else by the rules; nullopt if the input takes any number.
 std::optional<InputRole> role_of(const Node& node, int index) {
   const Traits traits = traits_of(node);
   if (index == 1 && traits.along() == Along::axes) return InputRole::shape;
@@ -132,7 +132,7 @@ std::optional<InputRole> role_of(const Node& node, int index) {
   return found == kRules.end() ? std::nullopt : std::optional(found->role);
 }
 
-/// The numbers that a value stands for in the same dims: of quantized ones, or of another type.
+/// The value from which only DequantizeLinears and Casts compute a value: the same dims, perhaps quantized or of a different type.
 const Value* stored_form(const Value* value) {
   while (value != nullptr && value->producer() != nullptr && (value->producer()->is("DequantizeLinear") || value->producer()->is("Cast"))) {
     value = value->producer()->input(0);
@@ -140,7 +140,7 @@ const Value* stored_form(const Value* value) {
   return value;
 }
 
-/// Constant operands, defaults of inputs included: verification runs with them.
+/// Constant operands, including the defaults of inputs, with which verification runs.
 class Operands {
  public:
   [[nodiscard]] std::optional<Dims> dims(const Value* value) {
@@ -183,7 +183,7 @@ Extent operand_extent(Operands& operands, const Value* value, int64_t axis) {
   return {};
 }
 
-/// The dim that ids of this reader index.
+/// The dim that is indexed by this reader's ids.
 Extent id_limit(Operands& operands, const Node& node) {
   const Attributes attributes(node);
   if (node.is("OneHot")) {
@@ -194,7 +194,7 @@ Extent id_limit(Operands& operands, const Node& node) {
   if (node.is("RoiAlign")) return operand_extent(operands, node.input(0), 0);
   if (node.is("NegativeLogLikelihoodLoss") || node.is("SoftmaxCrossEntropyLoss")) return operand_extent(operands, node.input(0), 1);
   if (node.is("GatherND") || node.is("ScatterND")) {
-    // One id may stand for any of the leading dims: the smallest that is known.
+    // One id may index any of the dims: the smallest, or the first that is not known.
     Extent least;
     const auto dims = operands.dims(node.input(0));
     const std::size_t rank = dims                                                    ? dims->size()
@@ -216,7 +216,7 @@ Extent length_limit(Operands& operands, const Node& node) {
   return operand_extent(operands, node.input(0), attributes.integer("layout", 0) == 1 ? 1 : 0);
 }
 
-/// Sizes of dims that a reader's weights demand of its data.
+/// Sizes of the data's dims that a reader's weights require.
 std::map<int64_t, int64_t> demanded_dims(Operands& operands, const Node& node, int index, std::size_t rank) {
   if (index != 0) return {};
   const auto weight = operands.dims(node.input(1));
@@ -235,7 +235,7 @@ std::map<int64_t, int64_t> demanded_dims(Operands& operands, const Node& node, i
   return {};
 }
 
-/// The search from one input through movers, subgraphs and functions.
+/// Searches from one input through movers, subgraphs and functions.
 class Search {
  public:
   explicit Search(const Value& input) : functions_(input.graph().model()), input_(&input) {
@@ -258,7 +258,7 @@ class Search {
  private:
   /// The nodes between the input and a value.
   struct Path {
-    bool moved = false;  ///< dims are not the input's any more
+    bool moved = false;  ///< dims are no longer the input's
     bool cast = false;
     bool arithmetic = false;
   };
@@ -280,7 +280,7 @@ class Search {
     if (use_.consumer.empty()) use_.consumer = node.label();
   }
 
-  /// Goes on behind a mover or simple arithmetic.
+  /// Continues downstream of a mover, a cast or simple arithmetic.
   void follow(const Node& node, int index, Path path) {
     const Traits traits = traits_of(node);
     const bool casts = traits.has(Trait::casts) && index == 0;
@@ -297,20 +297,20 @@ class Search {
     }
   }
 
-  /// Whether the node uses the value as a mask m: 1 − m, m · −10000, or a product with, or a choice between, other values. Bytes of an
-  /// image are scaled and shifted by constants.
+  /// Whether the node uses the value as a mask m: 1 − m, m · −10000, a product with other values, or a choice between them. In contrast,
+  /// bytes of an image are scaled and shifted by constants.
   bool reads_as_mask(const Node& node, int index, const Path& path) {
     if (std::ranges::find(kMaskReaders, node.op_type()) == kMaskReaders.end()) return false;
     const bool is_product = node.is("Mul");
     if (!is_product && !node.is("Sub")) return true;
     if (node.input(0) == node.input(1)) return false;
     if (!reads_constant(node, index)) return true;
-    constexpr double kHides = 1000;  // so much at least, with either sign, is added to scores that are not to count
+    constexpr double kHides = 1000;  // magnitude from which on an addend excludes scores
     const auto number = operands_.number(node.input(index == 0 ? 1 : 0));
     return number && (is_product ? std::fabs(*number) >= kHides : *number == 1 && !path.arithmetic);
   }
 
-  /// x² and the like take negative numbers.
+  /// Whether a node computes x² or another whole power, which takes negative numbers.
   bool is_whole_power(const Node& node) {
     if (!node.is("Pow")) return false;
     const auto exponent = operands_.number(node.input(1));
@@ -322,7 +322,7 @@ class Search {
     return other == nullptr || operands_.dims(other).has_value();
   }
 
-  /// Goes on inside a subgraph or function that takes the value as input; false when `node` is neither.
+  /// Continues inside a subgraph or function that takes the value as input; false if `node` has neither.
   bool enter(const Node& node, int index, const Path& path) {
     if (node.is("Loop") || node.is("Scan")) {
       const bool loop = node.is("Loop");
@@ -353,7 +353,7 @@ class Search {
       use_.negative_ids = true;
     }
     use_.direct = use_.direct && !path.arithmetic;
-    constexpr int kNegativeIds = 11;  // Gather, GatherND, Scatter…: negative indices since opset 11
+    constexpr int kNegativeIds = 11;  // Gather, GatherElements, GatherND: negative indices since opset 11
     use_.negative_ids =
         use_.negative_ids && use_.direct && !path.cast && node.opset() >= kNegativeIds && node.op_type().find("Gather") == 0;
     if (role == InputRole::ids) {
@@ -379,7 +379,7 @@ class Search {
     for (const auto& [axis, dim] : demanded_dims(operands_, node, index, rank_)) use_.dims.emplace(axis, dim);
   }
 
-  /// A division by 255 or so, or a multiplication by its inverse, tells that the input holds bytes.
+  /// A division by about 255, or a multiplication by its inverse, shows that the input holds bytes.
   void note_bytes(const Node& node, int index) {
     constexpr double kLeast = 100, kMost = 300;
     if (index != 0 || (!node.is("Div") && !node.is("Mul"))) return;
@@ -389,10 +389,10 @@ class Search {
     if (divisor > kLeast && divisor < kMost) note(node, InputRole::bytes, {});
   }
 
-  /// Names and types settle what no reader did.
+  /// Names and types decide where no reader did.
   void settle_by_name() {
     const bool named_mask = input_->name().find("mask") != std::string::npos;
-    // Positions counted along a mask are no ids that one gives.
+    // Positions counted along a mask are not ids that a caller gives.
     if (named_mask && is_integer() && use_.role == InputRole::ids && !use_.direct) use_.role = InputRole::mask;
     if (use_.role < InputRole::mask) return;
     const bool is_number = is_integer() || use_.role == InputRole::number;

@@ -10,11 +10,11 @@
 
 namespace relayout {
 
-/// Purpose of an input, as its first readers that compute with it show (looked for through ops that only move or cast elements).
-/// Of several, the first in this order counts.
+/// Purpose of an input, from the first readers that compute with it (found through operators that only move or cast elements). Of several,
+/// the first in this order counts.
 enum class InputRole {
   shape,      ///< sizes, axes, counts of elements: no value can be guessed
-  zero,       ///< an axis or position for which 0 always does
+  zero,       ///< an axis or position for which 0 is always valid
   count,      ///< a small positive number: trip count, boxes to keep
   condition,  ///< of If and Loop
   ids,        ///< indices into a dim of `limit` elements
@@ -33,10 +33,10 @@ enum class InputRole {
   number,     ///< anything else
 };
 
-/// How large a dim is that other values must respect: known, or the dim of a graph input.
+/// Size of a dim that bounds other values: known, or the dim of a graph input.
 struct Extent {
   std::optional<int64_t> size;
-  std::string input;  ///< when size is not known: dim `axis` of this input, empty when nothing is known
+  std::string input;  ///< if size is not known: dim `axis` of this input; empty: nothing is known
   int64_t axis = 0;
 };
 
@@ -44,17 +44,17 @@ struct InputUse {
   InputRole role = InputRole::number;
   Extent limit;
   bool direct = true;                ///< no arithmetic between the input and the reader
-  bool padding = false;              ///< a mask as tokenizers make it: in every row ones, then zeros where the text has ended
-  bool narrow = false;               ///< a model computes with it in 16 bits or fewer: nothing that overflows those
-  std::optional<Range> range;        ///< all that a model takes of it: a quantizer makes its ends of what lies beyond
+  bool padding = false;              ///< a mask as tokenizers write it: in every row ones, then zeros after the end of the text
+  bool narrow = false;               ///< a model computes with it in 16 bits or fewer, which its values must not overflow
+  std::optional<Range> range;        ///< the numbers that a model's quantizer of it represents: others become its ends
   bool negative_ids = false;         ///< the reader counts negative ids from the end
   std::string consumer;              ///< label of the reader, for messages
-  std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights ask for: axis → size
-  std::vector<const Value*> tables;  ///< constants whose rows the ids choose
-  std::vector<int64_t> preferred;    ///< ids that must come, as far as samples reach
+  std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights require: axis → size
+  std::vector<const Value*> tables;  ///< constants from which the ids choose rows
+  std::vector<int64_t> preferred;    ///< ids that have to occur, as many as samples can hold
 };
 
-/// How the graph uses its input `input`. Linear in the nodes that it reaches without computing.
+/// Use of `input` by its graph. Linear in the nodes that it reaches without computation.
 [[nodiscard]] InputUse use_of(const Value& input);
 
 }  // namespace relayout

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Elements as files have them: 4 bits and fewer packed, the first element in the low bits.
+/// Elements as stored in files: 4 bits and fewer packed, the first element in the low bits.
 std::string packed(const Tensor& dense) {
   const auto count = as_size(dense.element_count());
   const auto bits = static_cast<unsigned>(traits(dense.type()).bits);
@@ -104,7 +104,7 @@ std::string file_bytes(const Datum& datum, const std::string& name) {
   return tensor_message(datum.tensor, name).SerializeAsString();
 }
 
-/// A folder under a temporary name, gone with its contents unless it was given its own.
+/// A folder with a temporary name, removed with its contents unless it is published under its final name.
 class Draft {
  public:
   explicit Draft(const fs::path& directory) {
@@ -132,7 +132,7 @@ class Draft {
   fs::path path_;
 };
 
-/// Errors name the file that users will find there, not the draft.
+/// Errors name the final file, not the draft.
 void write_in_draft(const fs::path& path, const fs::path& final_path, const std::string& bytes) {
   try {
     write_text_file(path, bytes);

@@ -1,4 +1,4 @@
-// Finds the rows in which two tables differ, so that ids can be drawn that read them.
+// Finds the rows in which two tables differ, so that ids can be drawn that choose them.
 #include "verify/inputs/table_rows.h"
 
 #include <algorithm>

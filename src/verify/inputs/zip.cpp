@@ -1,4 +1,4 @@
-// Reads single files of a ZIP archive, as .npz has them.
+// Reads single files of ZIP archives such as .npz.
 #include "verify/inputs/zip.h"
 
 #include <zlib.h>
@@ -21,14 +21,14 @@ namespace {
 
 constexpr int64_t kEndSize = 22, kCentralSize = 46, kLocalSize = 30, kMostComment = 65535;
 constexpr uint32_t kEndMark = 0x06054B50, kCentralMark = 0x02014B50, kLocalMark = 0x04034B50;
-/// Deflate makes at most 1032 bytes out of one.
+/// Deflate expands one byte to at most 1032.
 constexpr int64_t kMostExpansion = 1032;
 
 [[noreturn]] void refuse_archive(const std::string& what) {
   fail(ErrorKind::invalid, "not a ZIP archive: " + what);
 }
 
-/// Little-endian numbers out of bytes; the caller has checked the size.
+/// A little-endian number from bytes; the caller has checked the size.
 uint64_t number(std::span<const std::byte> bytes, std::size_t offset, std::size_t size) {
   uint64_t value = 0;
   for (std::size_t i = size; i-- > 0;) value = value << 8U | std::to_integer<uint64_t>(bytes[offset + i]);
@@ -46,7 +46,7 @@ struct Directory {
   int64_t offset = 0, size = 0, entries = 0;
 };
 
-/// The last record, which says where the directory is.
+/// Reads the last record of the archive, which locates the directory.
 Directory find_directory(const File& file) {
   const int64_t tail = std::min(file.size(), kEndSize + kMostComment);
   const auto bytes = read_bytes(file, file.size() - tail, tail);

@@ -7,7 +7,7 @@
 
 namespace relayout {
 
-/// A file in a ZIP archive (PKWARE APPNOTE 6.3), as .npz has them.
+/// A file in a ZIP archive (PKWARE APPNOTE 6.3) such as .npz.
 struct ZipEntry {
   std::string name;
   int64_t offset = 0;                ///< of its local header
@@ -16,7 +16,7 @@ struct ZipEntry {
   uint32_t crc = 0;
 };
 
-/// The archive's directory. Error{invalid} where it is none, Error{unsupported} for archives of several disks and encrypted files.
+/// The archive's directory. Error{invalid} for other files; Error{unsupported} for several disks, 4 GiB or more, and encrypted files.
 [[nodiscard]] std::vector<ZipEntry> zip_directory(const File& file);
 /// The contents of a file, checked against their checksum.
 [[nodiscard]] std::string zip_read(const File& file, const ZipEntry& entry);

@@ -1,4 +1,4 @@
-// Verdicts that need not be found again: files named by the digest of what a verdict depends on.
+// Keeps verdicts, so that unchanged cases need not run again: files named by the digest of all dependencies of a verdict.
 #include "verify/suite/cache.h"
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files that a case of stored outputs may read beside its model: tensors and tolerances of its folder and of the sets in it.
+/// Files that a case of stored outputs may read besides its model: tensors and tolerances of its folder and of the sets in it.
 std::set<fs::path> stored_files(const fs::path& folder) {
   std::set<fs::path> out{folder.parent_path() / "data.json"};
   std::vector<fs::path> folders{folder};

@@ -1,4 +1,4 @@
-// Status and message of the cases of a suite, by the exit codes and documents of their children.
+// Derives the status and message of a suite's cases from the exit codes and documents of their children.
 #include "verify/suite/case_status.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ namespace {
 /// Exit codes of a child.
 constexpr int kNo = 1, kUnsupported = 4;
 
-/// The first line of what went wrong.
+/// The first line of an error message, without the program's name.
 std::string first_line(std::string_view text) {
   constexpr std::string_view kProgram = "relayout: ";
   std::string_view line = text.substr(0, text.find('\n'));
@@ -33,7 +33,7 @@ std::string text_of(const Json& document, std::string_view key) {
   return document.find(key).value_or(Json()).text().value_or("");
 }
 
-/// The worst of what the document of `verify MODEL --data` says of its sets and modes.
+/// Takes the worst status of the sets and modes in the document of `verify MODEL --data`.
 void read_stored(const Json& document, SuiteCase& out) {
   constexpr std::string_view kWorstFirst[] = {"unsupported", "failed", "pass-loose", "passed"};
   const Json cases = document.find("cases").value_or(Json::array());
@@ -50,7 +50,7 @@ void read_stored(const Json& document, SuiteCase& out) {
   out.message = "a report without cases";
 }
 
-/// Contents of the document of `verify A B`.
+/// Reads the document of `verify A B`.
 void read_pair(const Json& document, SuiteCase& out) {
   const std::string verdict = text_of(document, "verdict");
   const Json unsupported = document.find("unsupported").value_or(Json::array());
@@ -69,7 +69,7 @@ void read_pair(const Json& document, SuiteCase& out) {
   }
 }
 
-/// Output of a case: a document of `verify --json`, or the reason why it is none.
+/// Output of a case: a document of `verify --json`, or the reason why it is not one.
 struct Printed {
   Json document;
   std::string fault;

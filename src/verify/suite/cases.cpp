@@ -1,4 +1,4 @@
-// The cases of a suite: what of a tree is one, under which name, and with which files.
+// Finds the cases of a suite in a folder tree, with their names and files.
 #include "verify/suite/cases.h"
 
 #include <algorithm>
@@ -25,11 +25,11 @@ using Entries = std::vector<SuiteEntry>;
 
 constexpr std::string_view kModel = "model.onnx", kExtension = ".onnx", kOutput = "_output_0.pb";
 
-/// One folder of a tree: the names in it, told apart.
+/// One folder of a tree, with its entries by kind.
 struct Folder {
   fs::path path, relative;
   std::vector<std::string> files, folders;
-  std::vector<std::string> linked;  ///< folders that are links
+  std::vector<std::string> linked;  ///< links to folders
 };
 
 void check_folder(const fs::path& tree) {
@@ -58,7 +58,7 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::binary_search(names, name);
 }
 
-/// Calls visit(folder) for every folder of a tree but `except` and what lies below it. Links are not followed.
+/// Calls visit(folder) for every folder of a tree except `except` and the folders below it. Links are not followed.
 template <class Visit>
 void walk(const fs::path& path, const fs::path& relative, const fs::path& except, const Visit& visit) {
   std::error_code ignored;
@@ -81,7 +81,7 @@ SuiteEntry light_case(const std::string& name, const fs::path& model) {
   return {name, model, model.parent_path(), {}, ""};
 }
 
-/// light_vgg19 of light_vgg19.onnx and light_vgg19_output_0.pb.
+/// A case light_vgg19 for light_vgg19.onnx with light_vgg19_output_0.pb.
 void add_light_cases(const Folder& folder, Entries& out) {
   for (const std::string& file : folder.files) {
     if (!file.ends_with(kExtension)) continue;
@@ -122,7 +122,7 @@ Entries find_pairs(const SuiteTrees& trees) {
   return out;
 }
 
-/// The case of stored outputs that a name leads to.
+/// The case of stored outputs with this name; nullopt: none.
 std::optional<SuiteEntry> stored_case(const fs::path& tree, const std::string& name) {
   const fs::path relative(name);
   if (name == name_of_tree(tree) && fs::is_regular_file(tree / kModel)) return folder_case(name, tree);

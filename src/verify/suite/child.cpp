@@ -1,4 +1,4 @@
-// A program run to its end with a deadline: its exit, its output, its time.
+// Runs a program to its end, with a deadline: its exit, output and time.
 #include "verify/suite/child.h"
 
 #include <fcntl.h>
@@ -68,7 +68,7 @@ struct Pipe {
   Descriptor read, write;
 };
 
-/// The child between fork and exec: only what is safe after a fork of one thread of several.
+/// The child between fork and exec: only calls that are safe after a fork of one thread of several.
 [[noreturn]] void become(char* const* arguments, int nothing, int out, int err, pid_t parent) {
   dup2(nothing, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
@@ -105,9 +105,9 @@ class Child {
 
   /// Seconds since its start.
   [[nodiscard]] double seconds() const { return watch_.seconds(); }
-  /// Reads what it prints until it has closed both streams or `timeout` seconds are over; false in the latter case.
+  /// Reads its output until it has closed both streams or `timeout` seconds are over; false in the latter case.
   bool read_all(double timeout, std::string& out, std::string& err) {
-    constexpr int kLookAround = 100;  // milliseconds between looks at signals
+    constexpr int kLookAround = 100;  // milliseconds between checks for signals
     std::array<pollfd, 2> streams{pollfd{out_.read.number(), POLLIN, 0}, pollfd{err_.read.number(), POLLIN, 0}};
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
       check_interrupt();
@@ -123,7 +123,7 @@ class Child {
 
   void end() { kill(id_, SIGKILL); }
 
-  /// Its status, once it has ended.
+  /// Its status once it has ended; it is killed `timeout` seconds after its start.
   int wait(double timeout) {
     int status = 0;
     // It has closed its streams and is about to end; most do within the first pauses.

@@ -1,4 +1,4 @@
-// Which model of one tree belongs to which of another: names made of names by patterns.
+// Pairs the models of one tree with those of another by patterns that turn a model's name into its counterpart's.
 #include "verify/suite/counterparts.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class Pairs {
   Pairs(const Names& judged, const std::string& pattern, bool is_one_tree)
       : judged_(judged), pattern_(pattern), is_one_tree_(is_one_tree), form_(filled(pattern, [](const std::string&) { return "*"; })) {}
 
-  /// Counterparts that an original may have, those that are there.
+  /// The existing counterparts of an original.
   [[nodiscard]] Names counterparts(const std::string& original) const {
     Names out;
     for (const std::string& name : wanted(original)) {
@@ -73,14 +73,14 @@ class Pairs {
     return out;
   }
 
-  /// Names that the counterpart of an original may have, the likelier first.
+  /// Possible names of an original's counterpart, the likelier first.
   [[nodiscard]] Names wanted(const std::string& original) const {
     Names out{normal(model_name_of(pattern_.empty() ? kDefault : pattern_, original))};
     if (pattern_.empty() && !is_one_tree_) out.push_back(original);
     return out;
   }
 
-  /// Whether a model is one of those that the pattern makes.
+  /// Whether a model's name has the form of the pattern.
   [[nodiscard]] bool is_meant(const std::string& name) const {
     if (pattern_.empty()) return true;
     const bool has_folder = pattern_.find('/') != std::string::npos;
@@ -122,8 +122,8 @@ std::vector<ModelPairing> pair_models(const Names& originals, const Names& judge
   const auto is_led_to = [&](const std::string& name) { return led_to.contains(name); };
   std::vector<ModelPairing> out;
   if (is_one_tree) {
-    // A model that no other leads to is an original, and what an original leads to is none. What else leads to a third is both to some
-    // pattern: no case may be lost, so it is an original too.
+    // A model that is no counterpart of another is an original; its counterparts are not. All others are counterparts only of counterparts:
+    // they count as originals, so that no case is lost.
     Names roots;
     std::ranges::remove_copy_if(originals, std::back_inserter(roots), is_led_to);
     const std::set<std::string> taken = counterparts_of(roots, pairs);

@@ -1,5 +1,5 @@
-// Which part of a suite runs which case. Whole microseconds and the order of names alone decide, so that machines that never talk to each
-// other agree.
+// Assigns the cases of a suite to its parts. Only whole microseconds and the order of names decide, so that machines agree without
+// communication.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-/// Longest first; of equal ones by name.
+/// Indices, longest time first; of equal times by name.
 Indices longest_first(const std::vector<int64_t>& times) {
   Indices order(times.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -34,7 +34,7 @@ Indices deal(const std::vector<std::string>& names, const Shard& shard, const Ca
     return out;
   }
   const std::vector<int64_t> times = TimeLeft::times(names, durations);
-  // More parts than cases: those that get none need no place.
+  // If there are more parts than cases, those without cases need no place.
   std::vector<int64_t> loads(std::min(parts, names.size()), 0);
   for (const std::size_t i : longest_first(times)) {
     const auto lightest = std::ranges::min_element(loads);

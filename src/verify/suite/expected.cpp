@@ -1,4 +1,4 @@
-// The list of cases that are known not to pass: one line each, with the status and the reason.
+// Reads the list of cases that are known not to pass: one line each, with the status and the reason.
 #include "verify/suite/expected.h"
 
 #include <algorithm>

@@ -12,16 +12,16 @@
 
 namespace relayout {
 
-/// Elements of a model's quantized tensors that lie at a boundary between two steps: runs with moved values put them on another step than
-/// the run as it stands.
+/// Counts elements of a model's quantized tensors at a boundary between two steps: runs with moved values put them on a different step than
+/// the unmoved run.
 class Flips {
  public:
-  /// Makes `options` keep the quantized tensors of the run as it stands. `this` must outlive the run.
+  /// Makes `options` keep the quantized tensors of the unmoved run. `this` must outlive the run.
   void keep(ExecuteOptions& options);
-  /// Makes `options` compare a run with moved values with the one kept.
+  /// Makes `options` compare a run with moved values with the kept one.
   void count(ExecuteOptions& options);
 
-  /// Elements on another step in the run that has most of them, and the first node of that run to make one.
+  /// Elements on a different step in the run that has most of them, and the first node of that run that computes one.
   [[nodiscard]] int64_t most() const noexcept { return most_; }
   [[nodiscard]] const std::string& node() const noexcept { return node_; }
 
@@ -30,9 +30,9 @@ class Flips {
 
   Spill spill_;
   std::unordered_map<const Node*, std::vector<Spill::Stored>> kept_;  ///< first outputs; a node of a loop runs several times
-  std::unordered_map<const Node*, std::size_t> times_;                ///< in the run at hand
-  int64_t elements_ = 0;                                              ///< of the run at hand
-  std::string first_;                                                 ///< node of the run at hand
+  std::unordered_map<const Node*, std::size_t> times_;                ///< in the current run
+  int64_t elements_ = 0;                                              ///< of the current run
+  std::string first_;                                                 ///< node of the current run
   int64_t most_ = 0;
   std::string node_;
 };

@@ -1,4 +1,4 @@
-// Reports of parts of a suite as the report of the whole: nothing is lost, nothing counted twice, nothing mixed.
+// Merges reports of parts of a suite into the report of the whole: nothing is lost, counted twice, or mixed.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ using Names = std::vector<std::string>;
   fail(ErrorKind::invalid, why);
 }
 
-/// Both as they are told apart in a message.
+/// Refuses two parts, with both values of the field in which they differ.
 [[noreturn]] void refuse_mixture(const SuitePart& a, const SuitePart& b, std::string_view what, const std::string& of_a,
                                  const std::string& of_b) {
   refuse(escape(a.name) + " and " + escape(b.name) + " differ in " + std::string(what) + ": " + quote(of_a) + " and " + quote(of_b));
@@ -47,7 +47,7 @@ std::string some(const Names& names) {
   return out + (names.size() > kMost ? " and " + format_count(static_cast<int64_t>(names.size() - kMost)) + " more" : "");
 }
 
-/// Fields that all parts must agree on.
+/// Refuses parts that differ in a field on which all must agree.
 void check_same(const std::vector<SuitePart>& parts) {
   const SuitePart& first = parts.front();
   for (const SuitePart& part : parts) {
@@ -60,7 +60,7 @@ void check_same(const std::vector<SuitePart>& parts) {
   }
 }
 
-/// Findings of the parts that looked through the whole suite; a run of named cases has none.
+/// Merges the findings of parts that searched the whole suite; a run of named cases has none.
 void merge_whole(const std::vector<SuitePart>& parts, SuiteResult& out) {
   const SuitePart* first = nullptr;
   for (const SuitePart& part : parts) {
@@ -92,7 +92,7 @@ void merge_cases(std::vector<SuitePart>& parts, SuiteResult& out) {
   for (auto& [one, part] : all) out.cases.push_back(std::move(one));
 }
 
-/// ": no shard 2/4, 3/4", as far as the parts tell.
+/// ": no shard 2/4, 3/4; part.json was interrupted", where the parts show that.
 std::string missing_shards(const std::vector<SuitePart>& parts) {
   std::set<std::pair<int64_t, int64_t>> there;
   std::set<int64_t> totals;
@@ -120,7 +120,7 @@ Names case_names(const std::vector<SuiteCase>& cases) {
   return out;
 }
 
-/// Holds the cases against the list of those that there should be.
+/// Compares the cases with the list of expected names.
 void check_list(const Names& there, const Names& wanted, bool allow_missing) {
   Names missing, surplus;
   std::ranges::set_difference(wanted, there, std::back_inserter(missing));
@@ -175,7 +175,7 @@ SuiteResult merge_suites(std::vector<SuitePart> parts, const MergeOptions& optio
   if (options.expected.empty()) return out;
   const ExpectedCases expected = read_expected_cases(options.expected);
   apply_expected(expected, out.cases);
-  // Of a part, what is not there tells nothing.
+  // Names that a part does not have may be in other parts.
   if (out.planned == out.whole.cases) out.stale = stale_cases(expected, case_names(out.cases));
   return out;
 }

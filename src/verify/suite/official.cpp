@@ -1,4 +1,4 @@
-// The rule of the ONNX backend test runner for stored outputs.
+// Rules for stored outputs: that of the ONNX backend test runner, and relayout's.
 #include "verify/suite/official.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool is_numeric(DataType type) {
   return type != DataType::boolean && type != DataType::string && type != DataType::undefined;
 }
 
-/// numpy's tolist() of both, compared: 1 equals True.
+/// Compares numpy's tolist() of both: 1 equals True.
 bool lists_equal(const Tensor& result, const Tensor& reference) {
   if (result.dims() != reference.dims()) return false;
   const Tensor a = contiguous(result), b = contiguous(reference);
@@ -64,7 +64,7 @@ bool all_close(const Tensor& result, const Tensor& reference, const Tolerance& t
   return true;
 }
 
-/// Whether integers as quantization makes them (of 16 bits or fewer) differ by one at most.
+/// Whether integers as in quantized tensors (of 16 bits or fewer) differ by at most one.
 bool is_neighbour(const Tensor& result, const Tensor& reference) {
   const DataTypeTraits& type = traits(reference.type());
   if (!is_numeric(reference.type()) || type.is_float || type.bits > 16) return false;
@@ -106,7 +106,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
                 exact_number(metrics.worst.b) + ", stored " + exact_number(metrics.worst.a);
 }
 
-/// The error/range that passes by itself. 8-bit floats come from casts, which are exact.
+/// The error/range that passes whatever the tolerance is. 8-bit floats come from casts, which are exact.
 double least_bound(DataType type) {
   if (type == DataType::float32 || type == DataType::complex64) return rules::kStoredMinimum;
   return traits(type).bits < 16 ? 0 : dtype_minimum(type);

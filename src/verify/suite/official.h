@@ -11,23 +11,24 @@ namespace relayout {
 /// |d| ≤ atol + rtol · |reference|.
 struct Tolerance {
   double rtol = 1e-3, atol = 1e-7;
-  bool alone = false;  ///< the user gave it: no other bound lets a difference pass
+  bool alone = false;  ///< given by the user: no other bound lets a difference pass
 };
 
 /// The rule of the ONNX backend test runner (onnx 1.17, onnx/backend/test/runner): looser than it looks. Bool and string references are
-/// compared by value only, scalars broadcast, integers have a tolerance, sequences are as long as the result.
+/// compared by value only, scalars broadcast, integers have a tolerance, and a sequence may be shorter than its reference.
 [[nodiscard]] bool official_rule_passes(const Datum& result, const Datum& reference, const Tolerance& tolerance);
 
-/// Our rule for one stored output without its floor: type, shape and everything not floating exact, floats within the tolerance.
+/// relayout's rule for one stored output without its floor: floating-point elements within the tolerance; type, shape and all other
+/// elements exact.
 struct StoredComparison {
   bool same_structure = true;
   bool exact_part = true;        ///< structure, exact types and non-finite elements agree
-  int64_t neighbours = 0;        ///< when nothing but integers of at most 16 bits disagree, each by one: how many
-  bool within_tolerance = true;  ///< every float element is
-  bool tolerance_alone = false;  ///< and must be
+  int64_t neighbours = 0;        ///< if only integers of at most 16 bits differ, each by one: their number
+  bool within_tolerance = true;  ///< all floating-point elements are within the tolerance
+  bool tolerance_alone = false;  ///< only the tolerance counts, not `bound`
   double error = 0, range = 1;   ///< largest error over the range of the reference, and that range
-  double bound = 0;              ///< error that passes whatever the tolerance says: 1e-5 in f32, else the type's minimum
-  std::string message;           ///< the fault; empty when there is none
+  double bound = 0;              ///< error that passes whatever the tolerance is: 1e-5 in f32, 0 in 8-bit floats, else the type's minimum
+  std::string message;           ///< the fault; empty: none
   [[nodiscard]] bool passed() const { return exact_part && (within_tolerance || (!tolerance_alone && error <= bound)); }
 };
 [[nodiscard]] StoredComparison compare_stored(const Datum& result, const Datum& reference, const Tolerance& tolerance);

@@ -1,4 +1,4 @@
-// Many cases of a tree, each in a process of its own: what crashes or hangs ends alone.
+// Runs the cases of a tree, each in its own process: one that crashes or hangs affects no other.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -38,7 +38,7 @@ std::vector<std::string> command_of(const SuiteEntry& entry, const SuiteOptions&
   return command;
 }
 
-/// Runs a case, or finds what it came to.
+/// Runs a case, or finds its verdict in the cache.
 SuiteCase verdict_of(const SuiteEntry& entry, const SuiteOptions& options, CaseCache* cache) {
   if (!entry.fault.empty()) return {entry.name, "failed", 0, entry.fault, {}, ""};
   const std::optional<std::string> key = cache == nullptr ? std::nullopt : cache->key_of(entry);
@@ -46,19 +46,19 @@ SuiteCase verdict_of(const SuiteEntry& entry, const SuiteOptions& options, CaseC
   if (known) return std::move(*known);
   const ChildResult child = run_child(command_of(entry, options), options.timeout);
   SuiteCase one = case_of(entry, child, options.timeout);
-  // A verdict belongs to the files that were read, not to those that took their place meanwhile.
+  // A verdict belongs to the files that were read, not to files that replaced them meanwhile.
   if (key && is_verdict(one, child) && cache->key_of(entry) == key) cache->store(*key, one);
   return one;
 }
 
-/// A case with the file that it judges.
+/// Result of a case, with the file that it judges.
 SuiteCase run_case(const SuiteEntry& entry, const SuiteOptions& options, CaseCache* cache) {
   SuiteCase one = verdict_of(entry, options, cache);
   one.file = (entry.data.empty() ? entry.other : entry.model).string();
   return one;
 }
 
-/// Results of an earlier run of the same part; takes their entries out.
+/// Results of an earlier run of the same part; removes their entries.
 std::vector<SuiteCase> resumed(const SuiteResult& earlier, const SuiteResult& now, std::vector<SuiteEntry>& entries) {
   const auto check = [](bool is_same, const char* what) {
     if (!is_same) fail(ErrorKind::invalid, std::string("the report to go on from is of another run: it differs in ") + what);
@@ -81,7 +81,7 @@ std::vector<SuiteCase> resumed(const SuiteResult& earlier, const SuiteResult& no
   return out;
 }
 
-/// Puts the list of exceptions beside what the cases came to.
+/// Adds the status and reason of the list of exceptions to the cases.
 void expect(std::vector<SuiteCase>& cases, const ExpectedCases& expected, bool allow_inconclusive) {
   for (SuiteCase& one : cases) {
     const auto entry = expected.find(one.name);
@@ -104,7 +104,7 @@ std::vector<std::string> names_of(const std::vector<SuiteEntry>& entries) {
 /// The cases of one part: workers take them in order, each has one child at a time.
 class Run {
  public:
-  /// `done` are cases that need not run.
+  /// `done`: cases that need not run.
   Run(const std::vector<SuiteEntry>& entries, std::vector<SuiteCase> done, const SuiteOptions& options)
       : entries_(entries),
         options_(options),
@@ -118,7 +118,7 @@ class Run {
     }
   }
 
-  /// Results by name: of all, or of those that were done when a signal came.
+  /// Results by name: of all cases, or of those that were done when a signal arrived.
   std::vector<SuiteCase> all() {
     const auto workers = std::min<std::size_t>(as_size(std::max(options_.jobs, 1)), entries_.size());
     {

@@ -1,4 +1,4 @@
-// Verifies a model against the inputs and outputs that are stored beside it.
+// Verifies a model against inputs and outputs that are stored as files.
 
 #include <algorithm>
 #include <charconv>
@@ -43,7 +43,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files prefix_0.pb, prefix_1.pb … of a folder, as far as they are numbered without gaps.
+/// The files prefix_0.pb, prefix_1.pb … (or .npy) of a folder, up to the first missing number.
 std::vector<fs::path> numbered_files(const fs::path& directory, const std::string& prefix) {
   std::vector<fs::path> files;
   for (;;) {
@@ -63,12 +63,12 @@ bool holds_data(const fs::path& directory) {
   return !numbered_files(directory, "output").empty() || !numbered_files(directory, "input").empty();
 }
 
-/// The outputs of a "light" model lie beside it, X_output_0.pb for X.onnx. Its inputs are not stored: they are ramps.
+/// The outputs of a "light" model are next to it, X_output_0.pb for X.onnx. Its inputs are not stored: they are ramps.
 bool has_light_outputs(const fs::path& directory, const fs::path& model) {
   return !numbered_files(directory, model.stem().string() + "_output").empty();
 }
 
-/// Elements i / n, as the runner of the ONNX backend test fills the inputs of light models.
+/// Elements i / n: with these the runner of the ONNX backend test fills the inputs of light models.
 Datum ramp(const Port& port) {
   Tensor out(DataType::float32, port.dims);
   const int64_t count = out.element_count();
@@ -83,7 +83,7 @@ Datum as_declared(Datum datum, DataType type) {
   return Tensor({type, bits.dims(), bits.strides()}, bits.bytes(), bits.owner());
 }
 
-/// test_data_set_N of a folder by N, or the folder itself.
+/// The folders test_data_set_N of a folder by N, or the folder itself.
 std::vector<fs::path> find_data_sets(const fs::path& directory) {
   constexpr std::string_view kPrefix = "test_data_set_";
   std::error_code error;
@@ -105,7 +105,7 @@ std::vector<fs::path> find_data_sets(const fs::path& directory) {
   return sets;
 }
 
-/// A case's own tolerance, which the test format keeps beside the data or the model.
+/// The user's tolerance, or a case's own, which the test format stores next to the data or the model.
 Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const VerifyOptions& options) {
   constexpr int64_t kMaxSize = int64_t{1} << 20;
   Tolerance tolerance;
@@ -124,7 +124,7 @@ Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const
     break;
   }
   if (!options.rtol && !options.atol) return tolerance;
-  // The user's tolerances decide alone; of the two, one that is not given is none.
+  // The user's tolerances decide alone; one of the two that is not given is 0.
   return {options.rtol.value_or(0), options.atol.value_or(0), true};
 }
 
@@ -136,7 +136,7 @@ struct DataSet {
   bool is_light = false;
 };
 
-/// How one run of one set went.
+/// One run of one set.
 struct Attempt {
   std::size_t set = 0;
   Mode mode = Mode::as_written;
@@ -234,8 +234,8 @@ class StoredVerification {
     return options;
   }
 
-  /// Files are positional: over the inputs without initializer when there are as many, else over all (IR 3 lists initializers too,
-  /// which have their values already).
+  /// Files belong to inputs by position: to inputs without initializer if there are equally many, otherwise to all (IR 3 also lists
+  /// initializers, which already have values).
   Inputs read_inputs(const DataSet& set) const {
     const std::vector<Port> ports = required_inputs(side_.model->graph());
     if (set.is_light) return light_inputs(ports);
@@ -292,10 +292,10 @@ class StoredVerification {
     }
   }
 
-  /// How far honest evaluations of this model on one set lie apart.
+  /// Distance between correct evaluations of this model on one set.
   struct Spread {
-    std::vector<double> floors;  ///< by output, over the range of what is stored
-    std::vector<int64_t> flips;  ///< by output: elements of a quantized one on another step
+    std::vector<double> floors;  ///< by output, over the range of the stored values
+    std::vector<int64_t> flips;  ///< by output: elements of a quantized output on a different step
     Flips inside;                ///< of all quantized tensors
   };
 
@@ -332,7 +332,8 @@ class StoredVerification {
     spread.flips[output] = std::max(spread.flips[output], count_mismatches(unmoved, moved));
   }
 
-  /// Lets an output pass by its floor, and one that holds steps by elements on the neighbouring step that lie at a boundary.
+  /// Accepts an output within its floor, and a quantized output if its elements on the neighbouring step are few enough to be at a
+  /// boundary.
   void allow_rounding(Attempt& attempt, std::size_t i) {
     StoredComparison& output = attempt.outputs[i];
     if (output.exact_part) {

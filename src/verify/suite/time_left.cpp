@@ -1,4 +1,4 @@
-// How long cases are expected to take, one by one and in sum.
+// Expected times of cases: each, and the sum of the open ones.
 #include "verify/suite/time_left.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace relayout {
 
 std::vector<int64_t> TimeLeft::times(const std::vector<std::string>& names, const CaseDurations& durations) {
   constexpr double kMost = 1e9;  // seconds: sums over thousands of cases stay within 64 bits
-  constexpr int64_t kLeast = 1;  // cases of no time at all are dealt out too, instead of all into one part
+  constexpr int64_t kLeast = 1;  // cases without any time are distributed too, instead of all into one part
   std::vector<int64_t> times(names.size(), 0), known;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto found = durations.find(names[i]);
@@ -53,7 +53,7 @@ void TimeLeft::drop(const std::string& name) {
 }
 
 std::optional<double> TimeLeft::seconds() const {
-  constexpr double kEnough = 0.02;  // share of the work that makes a pace
+  constexpr double kEnough = 0.02;  // share of the work that is enough for a pace
   if (done_ <= 0 || done_ < kEnough * (done_ + left_)) return std::nullopt;
   return watch_.seconds() * left_ / done_;
 }

@@ -11,25 +11,25 @@
 
 namespace relayout {
 
-/// How long the rest of a suite will take: what is left of the time expected of all cases, at the pace so far.
+/// Estimates the remaining time of a suite: the expected time of the open cases, at the pace so far.
 class TimeLeft {
  public:
-  /// Microseconds that each case is expected to take; of one that `durations` does not know, the median of the known.
+  /// Expected microseconds of each case; the median of the known for cases that `durations` does not know.
   [[nodiscard]] static std::vector<int64_t> times(const std::vector<std::string>& names, const CaseDurations& durations);
 
   TimeLeft(const std::vector<std::string>& names, const CaseDurations& durations);
-  /// A case has ended.
+  /// Notes that a case has ended.
   void add(const std::string& name);
-  /// A case is done without having run, which says nothing about the pace.
+  /// Notes a case that is done without having run, which says nothing about the pace.
   void drop(const std::string& name);
-  /// Nothing before there is a pace to speak of.
+  /// nullopt until enough is done for a pace.
   [[nodiscard]] std::optional<double> seconds() const;
 
  private:
   int64_t take(const std::string& name);
 
   Stopwatch watch_;
-  std::map<std::string, int64_t> times_;  ///< of those that are not done
+  std::map<std::string, int64_t> times_;  ///< of cases that are not done
   double done_ = 0, left_ = 0;
 };
 
