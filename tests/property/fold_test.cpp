@@ -1,5 +1,5 @@
-// Random networks before and after the passes: the same function, a valid model, nothing left to do the second time, a proof that
-// explains every change. What fails is shrunk and printed as text.
+// Random networks before and after the passes: the same function, a valid model, nothing left to do the second time, a proof that explains
+// every change. Failing networks are shrunk and printed as text.
 
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
@@ -38,9 +38,9 @@ namespace relayout::test {
 namespace {
 
 constexpr uint64_t kSeeds = kMany * 6 / 100;  ///< networks in all: 6,000
-constexpr uint64_t kParts = 8;                ///< tests that share them, for those who run several at a time
+constexpr uint64_t kParts = 8;                ///< tests that share them, to run several at a time
 
-/// Which passes run on the network of a seed: the folds with and without what follows them, everything that simplifies.
+/// Passes that run on the network of a seed: all; those on by default; or these without conv-weights-layout.
 std::vector<const passes::Pass*> passes_of(uint64_t seed) {
   std::vector<const passes::Pass*> out;
   for (const passes::Pass& pass : passes::pass_table()) {
@@ -87,7 +87,7 @@ Inputs random_inputs(const Model& model, uint64_t sample) {
     if (input->initializer() != nullptr && (sample == 0 || !input->is_overridable() || !is_scalable(input->declared()->type))) continue;
     out[input->name()] = Datum(random_tensor(*input, sample));
     if (input->initializer() == nullptr) continue;
-    // Whatever it is, a variance stays positive.
+    // A variance stays positive, whichever initializer it is.
     std::vector<double> values = passes::to_doubles(out[input->name()].tensor);
     for (double& value : values) value = std::fabs(value) + 0.5;
     out[input->name()] = Datum(passes::from_doubles(input->declared()->type, input->declared()->dims, values).load());
@@ -95,7 +95,7 @@ Inputs random_inputs(const Model& model, uint64_t sample) {
   return out;
 }
 
-/// By the executor's reference mode; what that does not know (control flow, functions) node by node.
+/// Runs a model in the executor's reference mode, or node by node where it has nodes that the executor does not support.
 Outputs run(const Model& model, const Inputs& inputs) {
   if (!Executor::unsupported(model.graph()).empty()) return compute(model, inputs);
   ExecuteOptions options;
@@ -105,7 +105,7 @@ Outputs run(const Model& model, const Inputs& inputs) {
   return executor.run(inputs);
 }
 
-/// How far right evaluations may differ, relative to the largest value that the network makes.
+/// Largest difference of correct evaluations, relative to the largest value of the outputs.
 double tolerance(DataType type) {
   return type == DataType::float64 ? 1e-10 : type == DataType::float32 ? 1e-4 : 0.1;
 }
@@ -161,7 +161,7 @@ std::string interface_of(const Model& model) {
   return out;
 }
 
-/// Those that run: of a function once per call.
+/// Number of linear operators that run: those of a function once per call.
 int64_t count_linear(const Graph& graph) {
   int64_t out = 0;
   for (const Node& node : graph.nodes()) {
@@ -174,7 +174,7 @@ int64_t count_linear(const Graph& graph) {
   return out;
 }
 
-/// What is wrong with the conversion of a model, or nothing. Throws what loading and running the original throw.
+/// The fault of the conversion of a model, or nothing. Throws the errors of loading and running the original.
 std::string complaint(const std::string& bytes, uint64_t seed) {
   const auto before = Model::from_bytes(bytes);
   for (uint64_t sample = 0; sample < 2; ++sample) (void)run(*before, random_inputs(*before, sample));
@@ -195,7 +195,7 @@ std::string complaint(const std::string& bytes, uint64_t seed) {
   return {};
 }
 
-/// The kind of a complaint: shrinking must not run from one defect to another.
+/// The kind of a complaint: shrinking must not drift from one defect to a different one.
 std::string kind_of(const std::string& complaint) {
   return complaint.substr(0, complaint.find_first_of(" :"));
 }
@@ -206,7 +206,7 @@ std::string shrunk(const onnx::ModelProto& model, const std::string& what, uint6
       const std::string bytes = candidate.SerializeAsString();
       return kind_of(complaint(bytes, seed)) == kind_of(what);
     } catch (const std::exception&) {
-      return false;  // no valid model any more
+      return false;  // no longer a valid model
     }
   };
   const onnx::ModelProto small = shrink(model, fails);
@@ -258,7 +258,7 @@ TEST(RandomNetworks, AgreeInAnIndependentEvaluator) {
 
 INSTANTIATE_TEST_SUITE_P(Fold, AnyNetwork, testing::Range<uint64_t>(0, kParts));
 
-// The tests above would notice, and say it in few words.
+// Tests of the tests above: valid networks, and faults that are noticed.
 
 TEST(RandomNetworks, AreValidByTheChecker) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
@@ -302,7 +302,7 @@ TEST(Shrink, LeavesWhatMatters) {
     const onnx::ModelProto model = RandomNetwork(seed).model();
     if (!has_norm(model)) continue;
     const onnx::ModelProto small = shrink(model, has_norm);
-    // Parameters may be made by nodes, and one may have to bring the right number of channels.
+    // Nodes may compute parameters, and one may have to produce the right number of channels.
     EXPECT_LE(small.graph().node_size(), 6) << described(small);
     EXPECT_EQ(small.graph().output_size(), 1);
     EXPECT_NE(described(small).find("BatchNormalization"), std::string::npos);

@@ -1,4 +1,4 @@
-// Graphs made of random bytes, as the fuzz target of the same name makes them, through passes, planner and executor.
+// Graphs built from random bytes, as the fuzz target of the same name builds them, through passes, planner and executor.
 #include <gtest/gtest.h>
 
 #include <cstdint>

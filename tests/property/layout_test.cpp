@@ -1,6 +1,6 @@
-// Random graphs in which all dims are different (primes), or many are 1: whatever order each operator runs in, results are those of plain
-// loops, bit for bit, because all values are small integers. Costs are drawn from the seed, so that operators run in both orders and the
-// borders lie anywhere.
+// Random graphs in which all dims are different (primes), or many are 1: in whatever order each operator runs, results are bit for bit
+// those of plain loops, because all values are small integers. Costs are drawn from the seed, so that operators run in both orders and the
+// borders between orders are anywhere.
 #include "relayout/layout.h"
 
 #include <gtest/gtest.h>
@@ -68,14 +68,14 @@ TEST_P(AnyLayout, GivesTheSameBits) {
         ASSERT_EQ(outputs[i].tensor.dims(), reference.outputs[i].dims()) << what << to_text(*model);
         ASSERT_EQ(values_of(outputs[i].tensor), values_of(reference.outputs[i])) << what << "output " << i << "\n" << to_text(*model);
       }
-      // Fewer where a value that is repeated lies in every order at once.
+      // Fewer where a repeated value is in every order at once.
       ASSERT_LE(executor.plan_info().reorders, executor.plan_info().planned_reorders) << what << to_text(*model);
     }
   }
 }
 INSTANTIATE_TEST_SUITE_P(Layout, AnyLayout, testing::Range<uint64_t>(0, kParts));
 
-/// The graphs above would be worth little if operators did not run in both orders.
+/// The graphs above test little unless operators run in both orders.
 TEST(RandomLayouts, ReachBothOrdersOfEveryOperator) {
   std::map<std::string, int> ordered, contiguous;
   for (uint64_t seed = 0; seed < 600; ++seed) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares pairs NAME.before.onnx, NAME.after.onnx in a folder by an evaluator that is not relayout's: ONNX Runtime without
-optimizations, or ONNX's reference evaluator where that is right.
+optimizations, or ONNX's reference evaluator where that is correct.
 
 usage: reference.py FOLDER
 
-Prints one line per difference and a summary. Exit 0: all the same, 1: differences, 77: neither evaluator is there."""
+Prints one line per difference and a summary. Exit 0: all the same, 1: differences, 77: neither evaluator is installed."""
 import glob
 import os
 import sys
@@ -90,7 +90,7 @@ def difference(a, b, scale):
 
 
 def compare(before, after):
-    """Number of evaluators that could run both, and what they found."""
+    """Number of evaluators that could run both models, and the differences that they found."""
     model = onnx.load(before)
     ran, found = 0, []
     for name, evaluate in evaluators_of(model):
@@ -99,7 +99,7 @@ def compare(before, after):
             try:
                 expected = evaluate(before, feeds)
             except Exception:
-                break  # what it cannot run as it was says nothing
+                break  # an original that it cannot run is no evidence
             try:
                 results = evaluate(after, feeds)
             except Exception as error:

@@ -1,5 +1,5 @@
-// Random networks whose samples differ in scale by up to twelve orders of magnitude: a right fold is the same, and one percent on any
-// linear layer is different, whichever sample and layer it is.
+// Random networks whose samples differ in scale by up to twelve orders of magnitude: a correct fold is the same, and one percent on any
+// linear layer is different, in every sample and layer.
 
 #include <gtest/gtest.h>
 
@@ -20,15 +20,15 @@ namespace relayout::test {
 namespace {
 
 constexpr uint64_t kSeeds = 1000;
-constexpr uint64_t kParts = 8;  ///< tests that share them, for those who run several at a time
+constexpr uint64_t kParts = 8;  ///< tests that share them, to run several at a time
 
 struct Subject {
   Network network;
   std::vector<std::string> weights;  ///< of its linear layers
-  std::string normalized;            ///< what its last BatchNormalization makes
+  std::string normalized;            ///< output of its last BatchNormalization
 };
 
-/// Convolutions with normalizations, activations, powers and residuals behind a factor of 1e-6 … 1e6, and a head of 1 to 40 classes.
+/// Convolutions with normalizations, activations, powers and residuals downstream of a factor of 1e-6 … 1e6, and a head of 1 to 40 classes.
 Subject subject(uint64_t seed) {
   Dice dice(seed, "verdict");
   Subject out{Network(seed), {}, {}};

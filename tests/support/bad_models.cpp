@@ -37,7 +37,7 @@ std::function<void(const Folder&)> bytes(std::string content) {
   return [content = std::move(content)](const Folder& folder) { write_file(folder / "model.onnx", content); };
 }
 
-/// conv_batch_norm() with bytes put behind its last field.
+/// conv_batch_norm() followed by bytes after its last field.
 std::function<void(const Folder&)> followed_by(const WireWriter& wire) {
   return bytes(conv_batch_norm().SerializeAsString() + wire.str());
 }
@@ -105,7 +105,7 @@ void add_tensors(std::vector<BadModel>& out) {
   add("B18HugeDims", [=](TensorProto& t) { dims(t, {int64_t{1} << 62, 4, 3, 3}); });
   add("B18NegativeDim", [=](TensorProto& t) { dims(t, {-4, 3, 3, 3}); });
   add("B18NegativeDims", [=](TensorProto& t) { dims(t, {-4, -3, 3, 3}); });
-  // 2^32 · 2^32 · … is 0 in 64 bits; with 108 added by another factor it would look right.
+  // 2^62 · 8 · 3 · 3 wraps around to 0 in 64 bits.
   add("B18ProductThatWraps", [=](TensorProto& t) { dims(t, {int64_t{1} << 62, 8, 3, 3}); });
 }
 
@@ -254,8 +254,8 @@ void add_graphs(std::vector<BadModel>& out) {
       "function");
 }
 
-/// `levels` graphs in each other: graph { node { If attribute { graph … } } }. From the inside out: each level needs the length of what
-/// is in it, and nothing follows it.
+/// `levels` graphs nested in each other: graph { node { If attribute { graph … } } }. Built from the inside out: each level needs the
+/// length of its contents, and nothing follows those.
 std::string nested_graphs(int levels) {
   std::vector<std::string> heads;
   std::size_t length = 0;

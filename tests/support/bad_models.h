@@ -7,7 +7,7 @@
 
 namespace relayout::test {
 
-/// One bad file: how to make `model.onnx` in an empty folder, and what the program says to it.
+/// One bad file: a function that writes `model.onnx` into an empty folder, and the program's reply to it.
 struct BadModel {
   std::string name;  ///< number and case, as in test names: "B13L54RawDataShorter"
   std::function<void(const std::filesystem::path& folder)> make;
@@ -16,7 +16,7 @@ struct BadModel {
   std::string says;     ///< part of the line on standard error
 };
 
-/// Everything that can be said of one file: B7 to B48.
+/// All cases that are a single file: B7 to B48.
 [[nodiscard]] const std::vector<BadModel>& bad_models();
 
 }  // namespace relayout::test

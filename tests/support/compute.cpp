@@ -21,7 +21,7 @@ namespace {
 
 using Values = std::unordered_map<const Value*, Datum>;
 
-/// Node by node with the own kernels; If, Loop (without scan outputs) and calls of model-local functions by what they mean.
+/// Runs a model node by node with relayout's kernels; interprets If, Loop (without scan outputs) and calls of model-local functions.
 class Interpreter {
  public:
   explicit Interpreter(const Model& model) : model_(model) {}
@@ -30,7 +30,7 @@ class Interpreter {
     Values values = outer;
     for (const Initializer& initializer : graph.initializers()) {
       const Tensor own = initializer.data ? initializer.data->load() : *constants_.value(*initializer.value);
-      values.try_emplace(initializer.value, Datum(own));  // unless the caller gave another
+      values.try_emplace(initializer.value, Datum(own));  // unless the caller gave another value
     }
     std::size_t next = 0;
     for (const Value* input : graph.inputs()) {

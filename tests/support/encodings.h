@@ -6,12 +6,12 @@
 
 namespace relayout::test {
 
-/// A legal encoding of one and the same model: y = Conv(x, W), x f32[1,4,8,8], W f32[8,4,3,3] with element i = i, ir_version 8, opset 17.
+/// A legal encoding of one model: y = Conv(x, W), x f32[1,4,8,8], W f32[8,4,3,3] with element i = i, ir_version 8, opset 17.
 struct Encoding {
   std::string name;
   std::string bytes;
-  bool canonical = false;  ///< what protobuf's own writer makes
-  bool comes_back = true;  ///< a change taken back after saving gives the same bytes again
+  bool canonical = false;  ///< the output of protobuf's own writer
+  bool comes_back = true;  ///< a change that is reverted after saving gives the same bytes again
 };
 
 inline void PrintTo(const Encoding& encoding, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest's name

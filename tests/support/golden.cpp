@@ -11,7 +11,7 @@
 namespace relayout::test {
 namespace {
 
-/// GoogleTest leaves arguments that it does not know alone and drops them.
+/// Reads the arguments from /proc: GoogleTest ignores those that it does not know, and drops them.
 bool is_rebasing() {
   const std::string words = read_file("/proc/self/cmdline");
   return words.find(std::string("\0--rebase\0", 10)) != std::string::npos;

@@ -2,8 +2,8 @@
 
 namespace relayout::test {
 
-/// How many nodes show that a cost is linear and a recursion bounded: at 100,000, what is quadratic or deep does not end well. Under the
-/// sanitizers, which make each some tens of times slower, fewer.
+/// Number of nodes that shows whether a cost is linear and a recursion bounded: at 100,000, quadratic cost takes too long and deep
+/// recursion overflows the stack. Fewer under the sanitizers, which slow each node down some tens of times.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr int kMany = 5'000;
 #else

@@ -189,7 +189,7 @@ onnx::NodeProto& Network::insert_behind(const std::string& value, const std::str
   const std::string other = value + "/inserted";
   std::string from = value, to = other;
   if (is_graph_output(value)) {
-    // The old producer makes the new name; the new node makes the visible one.
+    // The old producer gets the new name, the new node the visible one.
     std::ranges::replace(*producer(value).mutable_output(), value, other);
     std::swap(from, to);
   } else {

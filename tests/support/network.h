@@ -11,7 +11,7 @@
 
 namespace relayout::test {
 
-/// A small network under construction or about to be changed: a ModelProto with short words for what tests say often.
+/// A small network under construction or about to be changed: a ModelProto with short names for frequent operations.
 class Network {
  public:
   explicit Network(uint64_t seed, int64_t opset = 17);
@@ -27,7 +27,7 @@ class Network {
                         const std::vector<std::string>& attributes = {});
   /// Values N(0, 1) · scale + shift from the seed and the name.
   Network& normal(const std::string& name, const std::vector<int64_t>& dims, double scale = 1, double shift = 0);
-  /// Values between least and most.
+  /// Values between `least` and `most`.
   Network& uniform(const std::string& name, const std::vector<int64_t>& dims, double least, double most);
   Network& floats(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values);
   Network& integers(const std::string& name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values);
@@ -37,22 +37,23 @@ class Network {
   /// BatchNormalization named `name` with parameters name.scale, name.bias, name.mean, name.var.
   Network& batch_norm(const std::string& name, const std::string& x, const std::string& y, int64_t channels);
 
-  // Changing. What is asked for must be there.
+  // Changing. The named value, node or initializer must exist.
   [[nodiscard]] onnx::NodeProto& producer(const std::string& value);
   [[nodiscard]] onnx::TensorProto& tensor(const std::string& name);
   [[nodiscard]] std::vector<float> values(const std::string& name);
   void set_values(const std::string& name, const std::vector<float>& values);
   void edit(const std::string& name, const std::function<void(std::vector<float>&)>& change);
-  /// Every reader and graph output of `from` reads `to`; graph outputs are names and stay.
+  /// Makes every consumer of `from` read `to`. Graph outputs keep their names.
   void replace_uses(const std::string& from, const std::string& to);
-  /// A node behind the one that makes `value`: everybody who read `value` reads the new node's output; a graph output keeps its name.
+  /// Inserts a node downstream of the producer of `value`: all consumers of `value` read the output of the new node. A graph output keeps
+  /// its name.
   onnx::NodeProto& insert_behind(const std::string& value, const std::string& op_type, const std::vector<std::string>& more_inputs = {},
                                  const std::vector<std::string>& attributes = {});
   void remove_node(const std::string& output);
   void remove_initializer(const std::string& name);
   /// Sets an attribute, in the notation of node().
   static void set_attribute(onnx::NodeProto& node, const std::string& attribute);
-  /// Puts the nodes into an order in which they can run.
+  /// Sorts the nodes into an order in which they can run.
   void sort();
 
   [[nodiscard]] std::vector<std::string> outputs_of(const std::string& op_type);
@@ -64,13 +65,13 @@ class Network {
   onnx::ModelProto model_;
 };
 
-/// Folds the BatchNormalization that makes `value` into the convolution before it, in double with one rounding, by the textbook's
-/// formula. `epsilon_factor` and `scale_bias` are for doing it wrong.
+/// Folds the BatchNormalization that produces `value` into the convolution upstream, in double with one rounding, by the textbook formula.
+/// All options but `in_float` are for wrong folds.
 struct FoldOptions {
   double epsilon_factor = 1;
   bool scale_bias = true;        ///< the convolution's own bias is multiplied too
-  bool in_float = false;         ///< arithmetic in f32
-  bool epsilon_outside = false;  ///< added to the root instead of under it
+  bool in_float = false;         ///< the factor is computed in f32
+  bool epsilon_outside = false;  ///< its root is added to the root of the variance, instead of epsilon to the variance
 };
 void fold_batch_norm(Network& network, const std::string& value, const FoldOptions& options = {});
 

@@ -11,7 +11,7 @@ namespace {
 
 using enum DataType;
 
-/// Collects cases; names say where a shape is from.
+/// Collects cases; names state the origin of a shape.
 class Cases {
  public:
   void add(std::string name, std::string op, std::string attributes, std::vector<OperandCase> inputs, int outputs = 1, int64_t opset = 21) {

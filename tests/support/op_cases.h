@@ -12,7 +12,7 @@
 
 namespace relayout::test {
 
-/// What an operand of an op case is filled with.
+/// Data of an operand of an op case.
 enum class Fill {
   normal,    ///< N(0, 2²): beyond the bounds of HardSigmoid and friends
   unit,      ///< uniform in (−1, 1)
@@ -32,7 +32,7 @@ struct OperandCase {
   bool constant = false;       ///< an initializer of the model
 };
 
-/// One operator in one form: what tests of correctness, of other executions, and of speed run.
+/// One operator in one form, for tests of correctness, of other executions and of speed.
 struct OpCase {
   std::string name;  ///< unique
   std::string op;
@@ -46,31 +46,31 @@ inline void PrintTo(const OpCase& op_case, std::ostream* out) {  // NOLINT(reada
   *out << op_case.name;
 }
 
-/// All cases; every operator of the op table but those without operands or with random results has one at least.
+/// All cases: at least one for every operator of the op table, except those without operands or with random results.
 [[nodiscard]] const std::vector<OpCase>& op_cases();
 
-/// Operators at shapes that well-known networks have them in, weights constant: what executing costs in practice.
+/// Operators at shapes from well-known networks, with constant weights: the cost of execution in practice.
 [[nodiscard]] const std::vector<OpCase>& network_cases();
 
 /// The case as a model: inputs and constants x0, x1 …, outputs y0, y1 …, one node.
 [[nodiscard]] std::unique_ptr<Model> model_of(const OpCase& op_case);
-/// The same as a file.
+/// The case as a message.
 [[nodiscard]] onnx::ModelProto message_of(const OpCase& op_case);
 /// Data for each operand (an empty tensor for an absent one), from a seed.
 [[nodiscard]] std::vector<Tensor> data_of(const OpCase& op_case, uint64_t seed = 1);
 
-/// Those of it that the model's caller gives, by name.
+/// The data that the model's caller passes, by name.
 [[nodiscard]] Inputs inputs_of(const OpCase& op_case, const std::vector<Tensor>& data);
 
-/// A tensor with these values, rounded to its type; without any, of zeros.
+/// A tensor with these values, rounded to its type; zeros where there are none.
 [[nodiscard]] Tensor tensor_of_values(DataType type, const Dims& dims, const std::vector<double>& values);
-/// Its elements in row-major order.
+/// The elements of a tensor in row-major order.
 [[nodiscard]] std::vector<double> numbers_of(const Tensor& tensor);
 
-/// Runs one operator on data by its own kernel: `op` may carry attributes, as in "Softmax <axis = 1>".
-/// An empty tensor stands for an absent operand.
+/// Runs one operator on data with relayout's kernel. `op` may have attributes, as in "Softmax <axis = 1>". An empty tensor is an absent
+/// operand.
 [[nodiscard]] std::vector<Datum> run_op(const std::string& op, const std::vector<Datum>& inputs, int64_t opset = 22, int outputs = 1);
-/// Its first output.
+/// The first output of run_op().
 [[nodiscard]] Tensor run_one(const std::string& op, const std::vector<Datum>& inputs, int64_t opset = 22);
 
 }  // namespace relayout::test

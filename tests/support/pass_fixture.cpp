@@ -64,7 +64,7 @@ bool may_change_operand(const Node& node) {
   return is_linear(node) || (node.is("Add") && std::ranges::any_of(node.inputs(), is_product));
 }
 
-/// Linear operators that run: those of a function once per call. `level` guards against what calls itself.
+/// Linear operators that run: those of a function once per call. `level` guards against recursive calls.
 int64_t count_linear(const Model& model, const Graph& graph, int level = 0) {
   int64_t count = 0;
   for (const Node& node : graph.nodes()) {
@@ -95,7 +95,7 @@ std::string interface_of(const Model& model) {
   return out;
 }
 
-/// Initializers and Constants that have no reader and no caller sees.
+/// Initializers and Constants that no node reads and no caller sees.
 std::set<std::string> leftovers(const Model& model) {
   std::set<std::string> out;
   const auto look = [&](const Graph& graph) {
@@ -114,7 +114,7 @@ std::set<std::string> leftovers(const Model& model) {
   return out;
 }
 
-/// Every name that something has, each once.
+/// Names of initializers that contain a dot, each once.
 void expect_unique_names(const Model& model) {
   std::map<std::string, int> made;
   for_each_graph(model.graph(), [&](const Graph& graph) {
@@ -125,7 +125,7 @@ void expect_unique_names(const Model& model) {
   for (const auto& [name, count] : made) EXPECT_EQ(count, 1) << "initializer " << name;
 }
 
-/// Initializers that others than linear operators read, or that a caller sees, have the bytes that they had.
+/// Initializers that nodes other than linear operators read, or that a caller sees, have the same bytes as before.
 void expect_shared_operands_untouched(const Model& before, const Model& after) {
   for (const Initializer& old : before.graph().initializers()) {
     if (!old.data) continue;
@@ -141,7 +141,7 @@ void expect_shared_operands_untouched(const Model& before, const Model& after) {
   }
 }
 
-/// A node that is still there (by name) has its own name, doc_string and metadata, and no attribute has changed.
+/// A linear operator that still exists (by name) has its own name, doc_string and metadata, and the same attributes; except Gemm.
 void expect_operators_kept(const Model& before, const Model& after) {
   std::map<std::string, const onnx::NodeProto*> old;
   for_each_node(before, [&](const Node& node) {
@@ -189,7 +189,7 @@ Tensor random_input(const Value& input, uint64_t sample) {
   return tensor;
 }
 
-/// How far two right evaluations of these small graphs may differ, relative to the range.
+/// Largest difference of two correct evaluations of these small graphs, relative to the range.
 double tolerance(DataType type) {
   switch (type) {
     case DataType::float64:

@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A file in memory that holds `text`, at its beginning.
+/// A file in memory with the contents `text`, at its beginning.
 int memory_file(std::string_view text) {
   const int descriptor = memfd_create("test", MFD_CLOEXEC);
   if (descriptor < 0) throw std::runtime_error("memfd_create");
@@ -49,7 +49,7 @@ std::string contents(int descriptor) {
   return out;
 }
 
-/// What a child needs, made before fork.
+/// The data that a child needs, prepared before fork.
 struct Prepared {
   std::vector<std::string> words, environment;
   std::vector<char*> argv, envp;
@@ -111,7 +111,7 @@ void open_streams(Prepared& child, const ProcessOptions& options) {
   _exit(127);
 }
 
-/// Takes what the terminal shows; false when its other end is closed.
+/// Reads the output of the terminal; false when its other end is closed.
 bool drain(int terminal, std::string& out) {
   char buffer[4096];
   pollfd waiting{terminal, POLLIN, 0};
@@ -123,7 +123,7 @@ bool drain(int terminal, std::string& out) {
   return true;
 }
 
-/// Waits for the child, sends what is to be sent.
+/// Waits for the child, and sends the signal of the options.
 int watch(pid_t pid, const Prepared& child, const ProcessOptions& options, ProcessResult& result, rusage& usage) {
   const auto start = Clock::now();
   bool sent = false;

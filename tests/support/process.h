@@ -13,10 +13,10 @@
 namespace relayout::test {
 
 struct ProcessOptions {
-  std::filesystem::path directory = {};                               ///< empty: this process's
-  std::string input = {};                                             ///< of standard input
+  std::filesystem::path directory = {};                               ///< empty: that of this process
+  std::string input = {};                                             ///< contents of standard input
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< in addition; an empty value removes the variable
-  std::optional<std::filesystem::path> output = {};                   ///< standard output goes there instead of into the result
+  std::optional<std::filesystem::path> output = {};                   ///< file for standard output, instead of the result
   bool output_closed_pipe = false;                                    ///< standard output is a pipe without a reader
   bool terminal = false;                                              ///< standard output and error are one terminal
   int64_t file_size_limit = -1;                                       ///< RLIMIT_FSIZE

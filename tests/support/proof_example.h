@@ -14,7 +14,7 @@
 
 namespace relayout::test {
 
-/// A tensor with its values in double, for arithmetic by hand. `type` is what it is rounded to when it is stored.
+/// A tensor with its values in double, for arithmetic by hand. Stored values are rounded to `type`.
 struct Array {
   DataType type = DataType::float32;
   Dims dims;
@@ -22,21 +22,21 @@ struct Array {
   [[nodiscard]] double& operator[](std::size_t index) { return values[index]; }
   [[nodiscard]] double operator[](std::size_t index) const { return values[index]; }
   [[nodiscard]] std::size_t size() const { return values.size(); }
-  /// Elements behind one index of dim 0.
+  /// Number of elements per index of dim 0.
   [[nodiscard]] std::size_t row() const { return dims[0] == 0 ? 0 : size() / static_cast<std::size_t>(dims[0]); }
 };
 
-/// Values that their type can hold, from a stream of this name: N(0, 1), or uniform in [least, most).
+/// Values that `type` represents exactly, from a stream of this name: N(0, 1), or uniform in [least, most).
 [[nodiscard]] Array normal(std::string_view name, Dims dims, DataType type = DataType::float32);
 [[nodiscard]] Array uniform(std::string_view name, Dims dims, double least, double most, DataType type = DataType::float32);
-/// The value as its type stores it.
+/// The value rounded to its type.
 [[nodiscard]] double rounded(double value, DataType type);
-/// The neighbour of a stored value away from zero.
+/// The next value of the type away from zero.
 [[nodiscard]] double next(double value, DataType type);
-/// With dims permuted: result dim i is dim permutation[i].
+/// The array with its dims permuted: result dim i is dim permutation[i].
 [[nodiscard]] Array permuted(const Array& array, const Dims& permutation);
 
-/// Parameters of a BatchNormalization, and y = factor · x + shift by hand.
+/// Parameters of a BatchNormalization, with factor and shift of y = factor · x + shift by hand.
 struct BatchNorm {
   Array scale, bias, mean, variance;
   double epsilon = static_cast<double>(1e-5F);
@@ -52,7 +52,7 @@ class Example {
   explicit Example(std::string_view graph, int opset = 17);
   Example& add(std::string_view name, const Array& array);
   Example& add(std::string_view name, std::vector<int64_t> integers);
-  /// Its parameters under name + "_scale", "_bias", "_mean", "_var".
+  /// The parameters under name + "_scale", "_bias", "_mean", "_var".
   Example& add(std::string_view name, const BatchNorm& batch_norm);
   Example& edit(const std::function<void(onnx::ModelProto&)>& change);
   [[nodiscard]] std::unique_ptr<Model> model() const;
@@ -64,9 +64,9 @@ class Example {
 
 [[nodiscard]] ProofResult prove(const Example& a, const Example& b);
 
-/// Whether nothing is unexplained; a failure lists what is.
+/// Whether nothing is unexplained; a failure lists the unexplained differences.
 [[nodiscard]] testing::AssertionResult is_proved(const ProofResult& result);
-/// Whether there is exactly one thing unexplained: of this kind, and with `part` in its line.
+/// Whether there is exactly one unexplained difference: of this kind, and with `part` in its line.
 [[nodiscard]] testing::AssertionResult names(const ProofResult& result, Unexplained::Kind kind, std::string_view part);
 
 }  // namespace relayout::test

@@ -44,7 +44,7 @@ void RandomNetwork::batch_norm(const Entry& x) {
   made(y, x.dims);
 }
 
-/// Dims of a constant beside a value of these dims: along the channels, a scalar, and what only looks like it.
+/// Dims of a constant operand of an elementwise operator: along the channels, a scalar, and dims that only look like these.
 Dims RandomNetwork::operand_dims(const Dims& x) {
   const std::size_t rank = x.size();
   Dims along(rank, 1);

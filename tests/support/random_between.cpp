@@ -262,7 +262,7 @@ void RandomNetwork::branch(const Entry& x) {
   made(y, x.dims);
 }
 
-/// A call of a model-local function: a BatchNormalization of its parameters, or a convolution of one point in front of one.
+/// A call of a model-local function: a BatchNormalization of its parameters, perhaps downstream of a convolution of one point.
 void RandomNetwork::call(const Entry& x) {
   if (!is_image(x.dims) || model_.ir_version() < 8) return unary(x);
   const bool convolves = dice_.one_in(2);

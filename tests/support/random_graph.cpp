@@ -1,4 +1,4 @@
-// Makes random graphs, and puts them through passes, planner and executor.
+// Generates random graphs, and runs passes, planner and executor on them.
 #include "support/random_graph.h"
 
 #include <onnx/onnx_pb.h>
@@ -57,7 +57,7 @@ class Generator {
   };
   using Maker = void (Generator::*)(const Entry& x, const std::string& y);
 
-  /// The next choice: of the seed, or the next byte; the first possibility when no bytes are left.
+  /// The next choice: from the seed, or from the next byte; the first possibility when no bytes are left.
   int64_t from(int64_t low, int64_t high) {
     const auto count = static_cast<uint64_t>(high - low + 1);
     if (choices_.empty()) return low + static_cast<int64_t>(random_.below(next_++, count));
@@ -71,7 +71,7 @@ class Generator {
     return builder_.node(op, inputs, outputs);
   }
   void made(const std::string& name, const Dims& dims) { values_.push_back({name, dims}); }
-  /// The same kept small: sums of products stay exact.
+  /// Adds a value clipped to a small range: sums of products stay exact.
   void made_large(const std::string& name, const Dims& dims) {
     builder_.constant<float>(name + "lo", {}, {-5}).constant<float>(name + "hi", {}, {6});
     node("Clip", {name, name + "lo", name + "hi"}, {name + "c"});
@@ -87,13 +87,13 @@ class Generator {
     builder_.constant<int64_t>(name, {static_cast<int64_t>(values.size())}, values);
     return name;
   }
-  /// Channels for a result, unlike other dims.
+  /// Number of channels of a result, unlike other dims.
   int64_t channels() {
     constexpr int64_t kPrimes[] = {2, 3, 5, 7, 11, 13};
     return ones_ && from(0, 2) == 0 ? 1 : kPrimes[from(0, 5)];
   }
   std::size_t axis_of(const Entry& x) { return static_cast<std::size_t>(from(0, static_cast<int64_t>(x.dims.size()) - 1)); }
-  /// An axis as a model may spell it.
+  /// An axis as a model may write it: counted from the start or from the end.
   int64_t spelled(const Entry& x, std::size_t axis) {
     return static_cast<int64_t>(axis) - (from(0, 1) == 0 ? static_cast<int64_t>(x.dims.size()) : 0);
   }
@@ -425,7 +425,7 @@ Outputs run(const Model& model, const Inputs& inputs, Mode mode, LayoutChoice la
   return Executor(model.graph(), options).run(inputs);
 }
 
-/// The model as all passes leave it that these options ask for, validated after each.
+/// The model after all passes that these options select, validated after each.
 std::string converted(const RandomGraph& graph, LayoutChoice choice) {
   const auto model = graph.model();
   passes::PassContext context;
@@ -441,7 +441,7 @@ std::string converted(const RandomGraph& graph, LayoutChoice choice) {
   return to_bytes(*model);
 }
 
-/// What is wrong with a model's results in any layout.
+/// The first fault of a model's results in any mode and layout, or nothing.
 std::string fault_of_runs(const Model& model, const Inputs& inputs, const Outputs& expected) {
   for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
     for (const LayoutChoice layout : {LayoutChoice::automatic, LayoutChoice::always}) {

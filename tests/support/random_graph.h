@@ -12,8 +12,9 @@
 
 namespace relayout::test {
 
-/// A valid graph of convolutions and what surrounds them, with data for its input "x". Its choices come from a seed, or from bytes, one
-/// each. All dims are different primes, or many are 1; all values are small integers, so that every right evaluation gives the same bits.
+/// A valid graph of convolutions and the operators around them, with data for its input "x". Its choices come from a seed, or one each from
+/// bytes. All dims are different primes, or many are 1; all values are small integers, so that every correct evaluation gives the same
+/// bits.
 class RandomGraph {
  public:
   explicit RandomGraph(uint64_t seed);
@@ -27,8 +28,8 @@ class RandomGraph {
   Inputs inputs_;
 };
 
-/// Converts a graph by all passes that keep its interface, plans and runs original and result in every way, and compares with plain loops.
-/// Says what is wrong; empty when nothing is.
+/// Converts a graph by all passes that keep its interface, runs the original and the result in every mode and layout, and compares them
+/// with plain loops. Returns the fault; empty: none.
 [[nodiscard]] std::string find_fault(const RandomGraph& graph);
 
 }  // namespace relayout::test

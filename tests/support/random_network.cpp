@@ -44,7 +44,7 @@ void RandomNetwork::add_input(const std::string& name, const Dims& dims) {
   for (std::size_t d = 0; d < dims.size(); ++d) {
     auto& dim = *type.mutable_shape()->add_dim();
     dim.set_dim_value(dims[d]);
-    // The size is noted beside the name: a run of the model needs one.
+    // The symbol states the size: a run of the model needs one.
     if ((d == 0 && free_batch) || (d > 1 && free_rest)) dim.set_dim_param("d" + std::to_string(dims[d]));
     has_free_dims_ = has_free_dims_ || dim.has_dim_param();
   }
@@ -61,7 +61,7 @@ void RandomNetwork::add_outputs() {
   }
   for (const Entry& entry : values_) {
     const bool is_input = std::ranges::any_of(model_.graph().input(), [&](const auto& input) { return input.name() == entry.name; });
-    // What has no reader is an output, or dead.
+    // A value without consumer is an output, or dead.
     if (is_input || (read.contains(entry.name) && !dice_.one_in(9))) continue;
     if (!read.contains(entry.name) && &entry != &values_.back() && dice_.one_in(6)) continue;
     auto& output = *model_.mutable_graph()->add_output();
@@ -70,7 +70,7 @@ void RandomNetwork::add_outputs() {
   }
 }
 
-/// Of the network's element type; dims with their sizes or, where the inputs leave some open, without.
+/// Declares the network's element type, and the dims; their sizes are left out where the inputs leave some free.
 void RandomNetwork::declare(onnx::TypeProto& type, const Dims& dims) {
   auto& tensor = *type.mutable_tensor_type();
   tensor.set_elem_type(static_cast<int>(type_));
@@ -82,7 +82,7 @@ void RandomNetwork::declare(onnx::TypeProto& type, const Dims& dims) {
 }
 
 void RandomNetwork::finish_initializers() {
-  // IR 3 wants all of them among the inputs; later that makes one overridable.
+  // IR 3 requires all of them among the inputs; from IR 4 on that makes one overridable.
   for (const auto& tensor : model_.graph().initializer()) {
     if (model_.ir_version() >= 4 && (tensor.data_type() == onnx::TensorProto::INT64 || !dice_.one_in(40))) continue;
     auto& input = *model_.mutable_graph()->add_input();
@@ -178,7 +178,7 @@ std::string RandomNetwork::spelled(DataType type, const Dims& dims, const std::v
       node("Reshape", {initializer(type, {static_cast<int64_t>(values.size())}, values), integers(dims)}, {out});
       return out;
     case 5: {
-      // Opset 6 has no Neg of f64 in some readers' eyes; Mul and Add it has.
+      // Not by Neg: some implementations of opset 6 lack it for f64.
       std::vector<double> halves = values;
       for (double& value : halves) value /= 2;
       const std::string half = initializer(type, dims, halves);

@@ -32,8 +32,8 @@ class Dice {
   uint64_t next_ = 0;
 };
 
-/// A valid model of linear operators, affines around them in every spelling, operators between them, second readers, graph outputs in
-/// the middle, nested graphs, and what looks foldable but is not. Opset, IR version, element type and everything else follow from the
+/// A valid model of linear operators, affines around them in every form, operators between them, second consumers, graph outputs in the
+/// middle, nested graphs, and parts that look foldable but are not. Opset, IR version, element type and everything else follow from the
 /// seed. All dims are small and often equal, so that a wrong axis passes every check of sizes.
 class RandomNetwork {
  public:
@@ -58,14 +58,14 @@ class RandomNetwork {
   static void text(onnx::NodeProto& node, const std::string& name, const std::string& value);
   std::string fresh(const std::string& base = "v") { return base + std::to_string(++count_); }
   std::string initializer(DataType type, const Dims& dims, const std::vector<double>& values);
-  /// A constant in one of the ways that ONNX has to spell it; sometimes one of the same `role` and dims that is there already.
+  /// A constant in one of the forms that ONNX offers; sometimes an existing one of the same `role` and dims.
   std::string constant(const std::string& role, const Dims& dims, const std::vector<double>& values, DataType type = DataType::undefined);
   std::string spelled(DataType type, const Dims& dims, const std::vector<double>& values);
   std::string integers(const Dims& values) {
     return initializer(DataType::int64, {static_cast<int64_t>(values.size())}, {values.begin(), values.end()});
   }
   std::vector<double> normal_values(const Dims& dims, double scale);
-  /// Away from zero, of either sign.
+  /// Values away from zero, of either sign.
   std::vector<double> factors(const Dims& dims);
   [[nodiscard]] const Entry& pick();
   void made(const std::string& name, const Dims& dims) { values_.push_back({name, dims}); }

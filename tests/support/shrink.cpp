@@ -31,7 +31,7 @@ void add_reads(const GraphProto& graph, std::set<std::string>& reads) {
   }
 }
 
-/// Leaves out what has no reader.
+/// Removes nodes, initializers and inputs without consumers.
 void remove_dead(ModelProto& model) {
   GraphProto& graph = *model.mutable_graph();
   for (bool changed = true; changed;) {
@@ -67,7 +67,7 @@ class Shrinker {
   Shrinker(ModelProto model, const std::function<bool(const ModelProto&)>& fails) : model_(std::move(model)), fails_(fails) {}
 
   ModelProto run() {
-    // Shapes of outputs are declared for the whole network; without them more of it can be left out.
+    // Shapes of outputs are declared for the whole network; without them more of it can be removed.
     ModelProto undeclared = model_;
     for (auto& output : *undeclared.mutable_graph()->mutable_output()) output.mutable_type()->mutable_tensor_type()->clear_shape();
     accept(std::move(undeclared));
@@ -88,7 +88,7 @@ class Shrinker {
     return true;
   }
 
-  /// One value alone as output, or one output less.
+  /// Keeps one value alone as output, or removes one output.
   bool cut_outputs() {
     std::vector<std::string> names;
     for (const NodeProto& node : model_.graph().node()) names.push_back(node.output(0));
@@ -114,7 +114,7 @@ class Shrinker {
     return smaller;
   }
 
-  /// A node's readers read one of its operands instead.
+  /// Makes the consumers of a node read one of its operands instead.
   bool bypass_nodes() {
     bool smaller = false;
     for (int i = model_.graph().node_size(); i-- > 0;) {
@@ -133,7 +133,7 @@ class Shrinker {
     return smaller;
   }
 
-  /// Attributes, trailing inputs, names.
+  /// Removes attributes and trailing inputs.
   bool drop_details() {
     bool smaller = false;
     for (int i = 0; i < model_.graph().node_size(); ++i) {
@@ -151,7 +151,7 @@ class Shrinker {
     return smaller;
   }
 
-  /// Constants of all ones say more than random ones; the size stays, so each is tried once.
+  /// Replaces random constants by ones, which are easier to read. The size stays, so each is tried once.
   bool flatten_values() {
     for (int i = 0; i < model_.graph().initializer_size(); ++i) {
       const auto& tensor = model_.graph().initializer(i);

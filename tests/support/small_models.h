@@ -10,7 +10,7 @@
 
 namespace relayout::test {
 
-/// x f32[1, 3, 8, 8] → Conv(W f32[4, 3, 3, 3], b f32[4]) → BatchNormalization → Relu → y: what convert folds and moves, in 1 kB.
+/// x f32[1, 3, 8, 8] → Conv(W f32[4, 3, 3, 3], b f32[4]) → BatchNormalization → Relu → y: nodes that convert folds and moves, in 1 kB.
 /// Weights in raw_data, the same at every call.
 [[nodiscard]] onnx::ModelProto conv_batch_norm();
 
@@ -25,10 +25,11 @@ void set_ints(onnx::NodeProto& node, std::string_view name, std::initializer_lis
 void set_int(onnx::NodeProto& node, std::string_view name, int64_t value);
 void set_tensor_type(onnx::ValueInfoProto& info, std::string_view name, int type, std::initializer_list<int64_t> dims);
 
-/// The initializer of this name, which is there.
+/// The initializer of this name, which must exist.
 onnx::TensorProto& initializer(onnx::ModelProto& model, std::string_view name);
 
-/// Moves an initializer's raw_data out: location, offset, length as they are to be written ("" leaves an entry out).
+/// Makes an initializer external without its data: location, offset and length are written as given (an empty offset or length is left
+/// out).
 void make_external(onnx::TensorProto& tensor, std::string_view location, std::string_view offset = "", std::string_view length = "");
 
 void save_model(const onnx::ModelProto& model, const std::filesystem::path& path);

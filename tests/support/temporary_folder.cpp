@@ -43,7 +43,7 @@ std::string read_file(const std::filesystem::path& path) {
   if (descriptor < 0) return out;
   std::size_t filled = 0;
   while (true) {
-    // /proc files have no size, all others say theirs.
+    // Files in /proc state no size, all others do.
     struct stat info = {};
     fstat(descriptor, &info);
     out.resize(std::max<std::size_t>(static_cast<std::size_t>(info.st_size) + 1, filled + 4096));

@@ -7,7 +7,7 @@
 
 namespace relayout::test {
 
-/// A folder of its own for one test, removed with all its contents.
+/// A temporary folder for one test, removed with all its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -17,14 +17,14 @@ class TemporaryFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-  /// Names of what is directly inside, hidden files too, sorted; folders as "name/".
+  /// Names of the entries directly inside, hidden files too, sorted; folders as "name/".
   [[nodiscard]] std::vector<std::string> entries() const;
 
  private:
   std::filesystem::path path_;
 };
 
-/// Whole files. Reading one that is not there gives "".
+/// Whole files. A missing file is read as "".
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 

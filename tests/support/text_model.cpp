@@ -133,7 +133,7 @@ std::vector<double> filling(const onnx::TensorProto& tensor) {
   return out;
 }
 
-/// What no node makes but is listed with a shape becomes an initializer.
+/// Values with a listed shape that no node computes become initializers.
 void fill(onnx::GraphProto& graph) {
   std::set<std::string> made;
   for (const auto& node : graph.node()) made.insert(node.output().begin(), node.output().end());
@@ -182,7 +182,7 @@ class Namer {
         for (const int64_t dim : initializer->data->dims()) out += std::to_string(dim) + ",";
       }
       out += "]";
-      // Shared constants are told apart from equal ones.
+      // Distinguishes shared constants from equal ones.
       return value->uses().size() > 1 ? out + "#" + number(value) : out;
     }
     return "%" + number(value);

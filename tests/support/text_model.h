@@ -11,33 +11,33 @@
 
 namespace relayout::test {
 
-/// A model written in ONNX's textual syntax, and what that syntax cannot say.
+/// A model written in ONNX's textual syntax, with changes that the syntax cannot express.
 ///
-/// Tensors listed in `<…>` without data become initializers filled from a seed: normal values, between 0.5 and 2 where the name begins
-/// with "var". Initializers lie in raw_data, as real files have them, unless typed_data() is asked for.
+/// Tensors listed in `<…>` without data become initializers filled from a seed: normal values, between 0.5 and 2 where the name begins with
+/// "var". Initializers are stored in raw_data, as in real files, unless typed_data() is called.
 class TextModel {
  public:
-  /// `body` is the graph (and functions); `head` what stands before it. Fails the test (throws) on a syntax error.
+  /// `body` is the graph (and functions); `head` is the text before it. Fails the test (throws) on a syntax error.
   TextModel(const std::string& body,
             const std::string& head = R"(<ir_version: 8, opset_import: ["" : 17]>)");  // NOLINT(google-explicit-constructor)
   TextModel(const char* body) : TextModel(std::string(body)) {}  // NOLINT(google-explicit-constructor): a text is a model
 
-  /// A model that is there already, as it is.
+  /// An existing model, unchanged.
   [[nodiscard]] static TextModel of(const std::string& bytes);
 
-  /// Renames a value, initializer, input or output wherever it stands, nested graphs included: dots, slashes, anything.
+  /// Renames a value, initializer, input or output everywhere, nested graphs included, to any name: dots, slashes.
   TextModel& rename(const std::string& from, const std::string& to);
   /// Names each node without a name OpType_N.
   TextModel& name_nodes();
-  /// All floating-point initializers, inputs, outputs, value_infos and Constants become this type.
+  /// Casts all floating-point initializers, inputs, outputs, value_infos and Constants to this type.
   TextModel& cast(DataType type);
-  /// Only this initializer.
+  /// Casts only this initializer.
   TextModel& cast_initializer(const std::string& name, DataType type);
-  /// Keeps initializers in the typed fields.
+  /// Moves the data of initializers and Constants to the typed fields.
   TextModel& typed_data();
-  /// New values for an initializer of the main graph.
+  /// Sets the values of an initializer of the main graph.
   TextModel& set(const std::string& name, const std::vector<double>& values);
-  /// Anything else.
+  /// Any other change.
   TextModel& edit(const std::function<void(onnx::ModelProto&)>& change);
 
   [[nodiscard]] const onnx::ModelProto& message() const { return message_; }
@@ -47,14 +47,14 @@ class TextModel {
  private:
   TextModel() = default;
   onnx::ModelProto message_;
-  std::string bytes_;  ///< of a model that came as bytes
+  std::string bytes_;  ///< of a model created from bytes
 };
 
 /// Elements of a tensor message widened to double.
 [[nodiscard]] std::vector<double> values_of(const onnx::TensorProto& tensor);
 
-/// The structure of a model as text: nodes in order with attributes, constants as their type and dims where they are read, inner values
-/// numbered by first appearance. Two models are the same up to inner names when these are equal.
+/// The structure of a model as text: nodes in order with attributes, constants by type and dims at their consumers, inner values numbered
+/// by first appearance. Models with equal structures are the same up to inner names.
 [[nodiscard]] std::string structure_of(const Model& model);
 
 }  // namespace relayout::test

@@ -1,4 +1,4 @@
-// Casts of real numbers that the integer type does not hold.
+// Casts of real numbers beyond the range of their integer type.
 #include "verify/nodes/casts_beyond.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void CastsBeyond::watch(const Value& value, const Datum& datum) {
   for (auto at = first; at != last; ++at) {
     Cast& cast = casts_[at->second];
     const Bounds held = bounds_of_type(cast.to);
-    // A Cast cuts numbers between two integers off towards zero; NaN is beyond.
+    // A Cast truncates numbers between two integers towards zero. NaN is beyond.
     const auto is_held = [&](double number) { return number > held.lowest - 1 && number < held.highest + 1; };
     for (const Tensor& tensor : leaves(datum)) {
       if (!tensor || !kRealTypes.has(tensor.type())) continue;

@@ -13,17 +13,17 @@
 
 namespace relayout {
 
-/// Casts of real numbers beyond the integer type that they are to be: ONNX leaves their result to the implementation, so that a Cast of
-/// such is no limit, whatever the executor makes of it.
+/// Casts of real numbers beyond the range of their integer type. ONNX leaves the result to the implementation: such a Cast is no limit,
+/// whatever the executor returns.
 class CastsBeyond {
  public:
-  /// Of the nodes by which a change parts the models, and of those that make its values.
+  /// Adds the Casts among the nodes of a change and the producers of its values.
   void add(const Change& change, const ElementTypes& types_a, const ElementTypes& types_b);
   [[nodiscard]] bool any() const noexcept { return !casts_.empty(); }
   /// Notes numbers that a Cast reads.
   void watch(const Value& value, const Datum& datum);
 
-  /// A Cast that gets numbers beyond its type where the other model's Casts, if there are any, get none.
+  /// A Cast that gets numbers beyond its type, where no Cast to this type among the change's nodes of the other model does.
   struct Found {
     const Node* cast = nullptr;  ///< nullptr: none
     const Change* change = nullptr;

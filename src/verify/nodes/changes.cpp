@@ -1,4 +1,4 @@
-// Follows two models from values that both have upstream, to the nodes by which they part.
+// Follows two models upstream to values that both have, and finds the nodes in between in which they differ.
 #include "verify/nodes/changes.h"
 
 #include <onnx/onnx_pb.h>
@@ -33,10 +33,11 @@ namespace {
 using Nodes = std::vector<const Node*>;
 using ValueSet = std::unordered_set<const Value*>;
 
-/// More nodes than these are another network, and no change of one.
+/// Maximum number of nodes in a change: more are a different network.
 constexpr std::size_t kMostNodes = 64;
 
-/// The nodes upstream of a value, as far as elements reach it, up to values that are `known` or where `ends` holds; and those values.
+/// Nodes upstream of a value whose elements reach it. Stops at constants, at `known` values, and at inputs and values where `ends` holds,
+/// which it collects.
 struct Upstream {
   Nodes nodes;
   ValueSet ends;
@@ -66,7 +67,7 @@ Upstream upstream_of(const Value& value, const ValueSet& known, const std::funct
   return out;
 }
 
-/// Whether the same operands of two nodes are there, and the same ones of them constants.
+/// Whether two nodes have operands at the same positions, and constants at the same ones.
 bool has_like_operands(const Node& a, const Node& b) {
   const auto is_stored = [](const Value* value) { return value != nullptr && value->is_stored_constant(); };
   for (std::size_t i = 0; i < std::max(a.inputs().size(), b.inputs().size()); ++i) {
@@ -75,7 +76,7 @@ bool has_like_operands(const Node& a, const Node& b) {
   return true;
 }
 
-/// Whether two nodes are one operator with the same attributes; nested graphs aside.
+/// Whether two nodes are the same operator with the same attributes, apart from nested graphs.
 bool is_like(const Node& a, const Node& b) {
   if (a.op_type() != b.op_type() || a.domain() != b.domain() || !has_like_operands(a, b)) return false;
   const auto has_all_of = [](const Node& of, const Node& in) {
@@ -87,7 +88,7 @@ bool is_like(const Node& a, const Node& b) {
   return has_all_of(a, b) && has_all_of(b, a);
 }
 
-/// The nodes of graphs that a node holds which the graphs of another one do not have by operator and name.
+/// Nodes in the nested graphs of `holder` without a node of the same operator and result name in the nested graphs of `other`.
 Nodes nested_alone(const Node& holder, const Node& other) {
   std::set<std::pair<std::string_view, std::string_view>> there;
   const auto visit_all = [](const Node& node, const auto& visit) {
@@ -109,16 +110,16 @@ Nodes nested_alone(const Node& holder, const Node& other) {
 struct Half {
   const Graph& graph;
   const Graph& other;
-  ValueSet known;  ///< without an input's elements
+  ValueSet known;  ///< values that no element of an input reaches
 };
 
-/// Finds the nodes by which two models part upstream of a pair of values.
+/// Finds the nodes in which two models differ upstream of a pair of values.
 class Parting {
  public:
   Parting(const Graph& a, const Graph& b, Layers& layers)
       : a_{a, b, values_known_by_dims(a)}, b_{b, a, values_known_by_dims(b)}, layers_(layers) {}
 
-  /// `is_constant_changed`: whether a constant that the node of b reads is another one.
+  /// `is_constant_changed`: whether a constant operand of the node of b has changed.
   [[nodiscard]] Change find(const Layer& layer, const std::function<bool(const Node&)>& is_constant_changed) {
     Change change{layer.a, layer.b, {}, {}, {}};
     Upstream of_a = upstream_of(*layer.a, a_.known, [&](const Value& value) { return layers_.of_a(value) != nullptr; });
@@ -137,7 +138,7 @@ class Parting {
   }
 
  private:
-  /// The other model's values of the same meaning.
+  /// The corresponding values of the other model.
   [[nodiscard]] ValueSet partners_of(const ValueSet& values, bool is_of_a) {
     ValueSet out;
     for (const Value* const value : values) {
@@ -155,7 +156,7 @@ class Parting {
     for (const Value* const end : ends) {
       if (read_by_other.contains(end)) continue;
       const Upstream passed = upstream_of(*end, half.known, [&](const Value& value) { return read_by_other.contains(&value); });
-      // Another value altogether, where none that the other model reads lies upstream.
+      // Without a value upstream that the other model reads, `end` is an unrelated value.
       const bool is_way = std::ranges::any_of(passed.ends, [&](const Value* value) { return read_by_other.contains(value); });
       if (is_way) std::ranges::copy(passed.nodes, std::back_inserter(out));
     }

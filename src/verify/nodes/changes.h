@@ -11,17 +11,17 @@
 
 namespace relayout {
 
-/// A value that both models have, and that a proof leaves open, with the nodes by which they part on the way to it.
+/// A value of both models that a proof leaves open, and the nodes upstream in which the models differ.
 struct Change {
   const Value* a = nullptr;
   const Value* b = nullptr;
   std::vector<std::size_t> entries;  ///< of ProofResult::unexplained
-  std::vector<const Node*> of_a;     ///< that b does without, or has otherwise
+  std::vector<const Node*> of_a;     ///< nodes that b lacks or has in another form
   std::vector<const Node*> of_b;
 };
 
-/// Where two models part: one change for each value that a proof leaves open. Of nodes that only dims or no input at all reach there are
-/// none, nor of nodes that no output depends on.
+/// The differences between two models: one change for each value that a proof leaves open. None for nodes that depend on no input, or on
+/// dims alone, nor for nodes that no output depends on.
 class Changes {
  public:
   Changes(const Pair& pair, const ProofResult& proof);
@@ -35,7 +35,7 @@ class Changes {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-/// The first of a change's nodes that is wanted; nullptr: none.
+/// The first node of a change that `is_wanted` accepts; nullptr: none.
 [[nodiscard]] const Node* find_changed(const Change& change, bool (*is_wanted)(const Node&));
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Holds each channel of a value against what rounding must cost it.
+// Compares the loss of each channel of a value with the cost of rounding.
 #include "verify/nodes/channel_losses.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ template <class Add>
 bool ChannelLosses::for_each(const Tensor& a, const Tensor& b, const Add& add) {
   const auto rank = static_cast<int64_t>(a.dims().size());
   const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
-  // Along the first axis lie the images of a batch.
+  // The first axis is the batch.
   if (is_void_ || axis < 1 || axis >= rank || !is_measured(a.type())) return false;
   const std::size_t channels = as_size(a.dims()[as_size(axis)]);
   if (sums_.empty()) sums_.resize(channels);
@@ -62,7 +62,7 @@ std::optional<ChannelLosses::Fault> ChannelLosses::worst(double gain) const {
   if (is_void_ || sums_.empty()) return std::nullopt;
   double expected = 0, right = 0;
   for (const Sums& sums : sums_) expected += sums.expected, right += sums.right;
-  // Channels that lose less than others do may be off as far as those: few elements do not tell what rounding costs.
+  // A channel with a small expected loss may lose as much as the average channel: few elements are no estimate of the cost of rounding.
   const double least = std::max(expected, right * std::pow(10.0, -rules::kFloatLoss / 10)) / static_cast<double>(sums_.size());
   std::optional<Fault> worst;
   for (std::size_t i = 0; i < sums_.size(); ++i) {

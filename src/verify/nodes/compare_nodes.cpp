@@ -1,5 +1,5 @@
-// Judges nodes rather than outputs: which node of the candidate, fed the original's values, makes others than the original; what of the
-// unexplained differences each node shows; and whether a node of the executor errs in one of its modes.
+// Judges nodes rather than outputs: finds the node of the candidate that computes another result than the original from the original's
+// values, the evidence of each node for the unexplained differences, and nodes of the executor that err in one of its modes.
 #include "verify/nodes/compare_nodes.h"
 
 #include <algorithm>
@@ -37,20 +37,20 @@
 namespace relayout {
 namespace {
 
-/// Of the same operands, two correct evaluations may choose differently.
+/// Whether two correct evaluations of the same operands may choose differently.
 bool may_choose(const Node& node) {
   return find_kernel(node) == nullptr || has_trait(node, Trait::chooses);
 }
 
-/// A result of another mode that is farther from the one as written than rounding explains.
+/// Whether a result in another mode is farther from the result as written than rounding explains.
 bool errs_alone(const LayerResult& layer) {
-  if (layer.bound == 0) return layer.outcome == Outcome::different;  // of another structure, or of a type that has no rounding
+  if (layer.bound == 0) return layer.outcome == Outcome::different;  // a different structure, or a type without rounding
   const double least = rules::kAloneMinimum * dtype_minimum(layer.type);
   return layer.error > std::max(rules::kReferenceFactor * layer.floor.max, least) ||
          layer.rms > std::max(rules::kReferenceFactor * layer.floor.rms, least);
 }
 
-/// Of a node that holds graphs (If, Loop, Scan): what the files alone say of the inside.
+/// Notes the first unexplained difference in b's graphs within a node (If, Loop, Scan), from the files alone.
 void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
   const Value* const made = b.find(layer.tensor);
   if (made == nullptr || made->producer() == nullptr) return;
@@ -66,7 +66,7 @@ void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
   }
 }
 
-/// Losses of a copy of b by the operators and values of b itself.
+/// Names the losses of a copy of b after the operators and values of b itself.
 void name_as_written(std::vector<QuantizationLoss>& losses, const Graph& b) {
   std::unordered_map<std::string_view, const Node*> nodes;
   for (const Node& node : b.nodes()) nodes.emplace(node.name(), &node);
@@ -190,7 +190,7 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 std::set<std::string> find_vague(const std::vector<LayerResult>& layers) {
   std::set<std::string> out;
   for (const LayerResult& layer : layers) {
-    // A result that is equal to the bit where rounding would be enlarged says more than one within a small floor.
+    // A bit-exact result where rounding would be amplified is stronger evidence than a result within a small floor.
     const bool is_vague = layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, layer.floor));
     if (is_open(layer) && is_vague) out.insert(layer.tensor);
   }

@@ -16,58 +16,59 @@
 
 namespace relayout {
 
-/// Told each value of either model as its readers get it.
+/// Receives each value of either model as its consumers get it.
 using Watch = std::function<void(const Value& value, const Datum& datum)>;
 
-/// The models compared node by node over one sample.
+/// Compares the models node by node over one sample.
 [[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
                                                      const ProofResult* proof, Feeding feeding, const Watch& watch = {});
 
-/// The same about nodes that the proof leaves open. Others may be among them.
+/// Compares the nodes that the proof leaves open. Results of others may be among them.
 [[nodiscard]] std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
                                                           const ProofResult& proof, Feeding feeding);
 
-/// What the nodes of a quantized b lose over the first samples, see QuantizationLosses.
+/// Losses of the nodes of a quantized b over the first samples, see QuantizationLosses.
 [[nodiscard]] std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Reference& reference);
 
-/// The first node of a side whose result in a mode differs from the one as written by more than rounding, each fed the values as written.
+/// The first node of a side whose result in `mode` differs from the result as written by more than rounding. Each node is fed the values as
+/// written; nodes that may choose are skipped.
 [[nodiscard]] std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample,
                                                      Mode mode);
 
-/// Whether the proof leaves a node open: something unexplained changes it, or it was not reached.
+/// Whether the proof leaves a node open: an unexplained difference changes it, or the proof did not reach it.
 [[nodiscard]] bool is_open(const LayerResult& layer);
 
-/// Whether a node that differs does so because of something unexplained, and what it is compared with is the same thing in both files.
+/// Whether a node that the proof leaves open differs, and the compared values correlate enough to be the same thing (rules::kSameThing).
 [[nodiscard]] bool convicts(const LayerResult& layer);
 
-/// Joins what the nodes of one sample show of each unexplained difference.
+/// Adds the results of one sample's nodes to the check of each unexplained difference.
 void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof);
-/// Whether an entry says that a constant has other elements, or a number among the attributes of a node another value.
+/// Whether an entry reports different elements of a constant, or different numbers in an attribute of a node.
 [[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
 
-/// The first entry about a node within an If, Loop or Scan whose graph no sample enters, though other inputs may; nullptr where there is
-/// none.
+/// The first entry about a node within an If, Loop or Scan whose graph no sample enters, though other inputs may; nullptr: none.
 [[nodiscard]] const Unexplained* find_unentered(const Pair& pair, const Reference& reference, const ProofResult& proof);
 
 /// Whether a node holds a graph that no sample enters.
 [[nodiscard]] bool has_unentered_graph(const Pair& pair, const Side& side, const Reference& reference, const Node& node);
 
-/// Differences that show for equal numbers, NaN or infinities alone, none of which any sample has where they would: inconclusive. Operators
-/// that may treat them apart are fed them; the attributes that say how they do are inconclusive wherever no sample shows them.
+/// Makes the verdict inconclusive where a difference shows only for equal numbers, NaN or infinities, and no sample has those there.
+/// Operators that may treat them apart are fed them. Attributes that select the treatment need a sample that shows their effect.
 void judge_edges(const Pair& pair, const Reference& reference, VerifyResult& result);
 
-/// Nodes that one model has otherwise, or alone, and whose definition has a rule for numbers that no run had there, though its operands may
-/// be such: inconclusive. Numbers that take the place of the samples' are tried too.
+/// Makes the verdict inconclusive where a node that only one model has, or has in this form, defines a rule for numbers that no run had
+/// there, though its operands may be such. Other numbers than the samples' are tried too.
 void judge_untried(const Pair& pair, const Reference& reference, VerifyResult& result);
 
-/// Values of nodes that the proof leaves open and that a sample tells nothing of: all elements are one number, or the floor is too large.
+/// Values of nodes that the proof leaves open and for which a sample is no evidence: all elements are equal, or the floor is too large for
+/// an error above 0.
 [[nodiscard]] std::set<std::string> find_vague(const std::vector<LayerResult>& layers);
 /// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too.
 [[nodiscard]] bool has_all(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
-/// Both: all were compared, and all tell.
+/// Whether every output was compared and no value is vague.
 [[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
 
-/// Whether a result that may jump stands between the graph's inputs and a value.
+/// Whether a value depends on a node that may jump, or on one without a kernel.
 [[nodiscard]] bool depends_on_choice(const Value& output);
 
 }  // namespace relayout

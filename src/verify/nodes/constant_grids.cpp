@@ -1,4 +1,4 @@
-// Finds which constants of the original the integers of a quantized model stand for.
+// Finds the constants of the original that the integers of a quantized model represent.
 #include "verify/nodes/constant_grids.h"
 
 #include <algorithm>
@@ -27,13 +27,13 @@
 namespace relayout {
 namespace {
 
-/// Stored integers of which a node moves elements, or nullptr.
+/// The result of a node that moves elements of a stored constant; nullptr for any other node.
 const Value* moved_integers(const Node& node) {
   const bool moves = node.input(0) != nullptr && traits_of(node).moves_input(0) && node.input(0)->is_stored_constant();
   return moves ? node.output(0) : nullptr;
 }
 
-/// A constant as a node reads it: stored so, or as a matrix whose axes a Transpose exchanges.
+/// A constant operand of a node: stored as it is read, or a stored matrix whose axes a Transpose exchanges.
 struct Operand {
   const Value* stored = nullptr;
   bool is_transposed = false;
@@ -47,21 +47,21 @@ Operand operand_of(const Value* read) {
   return order.empty() || order == std::vector<int64_t>{1, 0} ? Operand{maker->input(0), true} : Operand();
 }
 
-/// Nothing where they are not known, or there are more than two axes to exchange.
+/// Nothing where the dims are unknown, or the operand of a Transpose has other than two axes.
 std::optional<Dims> dims_of(const Operand& operand, Constants& constants) {
   auto dims = constants.dims(*operand.stored);
   if (!dims || !operand.is_transposed) return dims;
   return dims->size() == 2 ? std::optional(Dims{(*dims)[1], (*dims)[0]}) : std::nullopt;
 }
 
-/// Whether a Gemm is a product of its operands as they are, and a sum.
+/// Whether a Gemm is a plain product and sum: no transposition, no factors.
 bool is_plain_gemm(const Node& node) {
   const Attributes attributes(node);
   return node.is("Gemm") && attributes.integer("transA", 0) == 0 && attributes.integer("transB", 0) == 0 &&
          attributes.real("alpha", 1) == 1 && attributes.real("beta", 1) == 1;
 }
 
-/// 0 where the dims are not known.
+/// Number of elements; 0 where the dims are unknown.
 int64_t elements_of(const Value& constant, Constants& constants) {
   const auto dims = constants.dims(constant);
   int64_t elements = dims ? 1 : 0;
@@ -102,7 +102,7 @@ void ConstantGrids::add(const Layers& layers, const Layer& layer) {
 }
 
 bool ConstantGrids::is_folded(const std::vector<const Node*>& originals, const std::vector<const Node*>& nodes) {
-  std::multiset<int64_t> others;  // elements of constants under another name
+  std::multiset<int64_t> others;  // element counts of real constants that are no scales
   std::unordered_set<std::string_view> names;
   for (const Node* const node : nodes) {
     const bool has_scales = has_trait(*node, Trait::quantizes) || has_trait(*node, Trait::quantized) ||
@@ -121,7 +121,7 @@ bool ConstantGrids::is_folded(const std::vector<const Node*>& originals, const s
       const Value* const stored = operand_of(operand).stored;
       if (!is_constant || names.contains(operand->name()) || met_.contains(operand)) continue;
       if (stored != nullptr && grids_.contains(stored->name())) continue;
-      // Scales are scalars too.
+      // A scalar is no counterpart: scales are scalars too.
       const int64_t elements = elements_of(*operand, constants_a_);
       const auto other = elements > 1 ? others.find(elements) : others.end();
       if (other == others.end()) return true;

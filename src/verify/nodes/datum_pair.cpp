@@ -1,4 +1,4 @@
-// Two values of one node of two models, side by side: in one type, in one another's place, and how they go together.
+// A pair of values, one of each model: brings both to one type, copies one over the other, measures their correlation.
 #include "verify/nodes/datum_pair.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool is_narrow(const Tensor& tensor) {
   return tensor && is_narrow(tensor.type());
 }
 
-/// The elements as another floating-point type.
+/// The elements in another floating-point type.
 Tensor in_type(const Tensor& tensor, DataType type) {
   const Tensor dense = contiguous(tensor);
   Tensor out(type, dense.dims());
@@ -40,8 +40,8 @@ Tensor in_type(const Tensor& tensor, DataType type) {
   return out;
 }
 
-/// The type of as many bits that counts from the least number instead of from 0, or the other way round: quantizers choose either, with
-/// zero points half of the range apart. Undefined for a type that has none.
+/// The integer type of the same width with the other signedness: quantizers choose either, with zero points half of the range apart.
+/// Undefined where there is none.
 DataType other_sign(DataType type) {
   constexpr auto kPairs = std::to_array<std::pair<DataType, DataType>>(
       {{DataType::int8, DataType::uint8}, {DataType::int16, DataType::uint16}, {DataType::int4, DataType::uint4}});
@@ -52,7 +52,7 @@ DataType other_sign(DataType type) {
   return DataType::undefined;
 }
 
-/// The same steps of a quantizer, counted by another type.
+/// The same steps of a quantizer in the type of the other signedness.
 Tensor with_other_sign(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
   const DataType type = other_sign(dense.type());
@@ -70,7 +70,7 @@ bool are_of_other_signs(const Datum& a, const Datum& b) {
   return tensors && other_sign(a.tensor.type()) == b.tensor.type();
 }
 
-/// Whether two values differ in that one is held in 16 bits: that is no difference by itself.
+/// Whether two values differ in that one has 16 bits or fewer: that alone is no difference.
 bool is_other_precision(const Datum& a, const Datum& b) {
   const bool tensors = a.kind == Datum::Kind::tensor && b.kind == Datum::Kind::tensor && a.tensor && b.tensor;
   return tensors && a.tensor.type() != b.tensor.type() && kRealTypes.has(a.tensor.type()) && kRealTypes.has(b.tensor.type()) &&

@@ -1,4 +1,4 @@
-// Operators on whose results equal numbers, NaN or infinities tell where all other numbers do not.
+// Finds operators whose results differ for equal numbers, NaN or infinities although they agree for all other numbers.
 #include "verify/nodes/edges.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace relayout {
 namespace {
 
-/// Whether a condition is made by a test, or by a comparison of one of the values that a Where chooses from.
+/// Whether the condition of a Where results from a test, or from a comparison of one of the values that the Where chooses from.
 bool tests_its_choice(const Node& where) {
   constexpr std::size_t kMostNodes = 16;
   std::vector<const Value*> open{where.input(0)};

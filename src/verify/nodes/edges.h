@@ -4,18 +4,18 @@
 
 namespace relayout {
 
-/// Whether a node searches for the largest or smallest of several numbers, and says which of equal ones it takes.
+/// Whether a node searches for the largest or smallest of several numbers, and defines which of equal ones it takes.
 [[nodiscard]] bool is_search(const Node& node);
 
-/// Whether a node may treat NaN or infinities apart from all other numbers: it tests for them, limits or compares numbers, or chooses
-/// by such a test or comparison of what it hands on.
+/// Whether a node may treat NaN or infinities apart from all other numbers: it tests for them, limits or compares numbers, or chooses by
+/// such a test or comparison of the values that it passes on.
 [[nodiscard]] bool may_treat_apart(const Node& node);
 
-/// Whether a node is one of those that do so on purpose: a search, a test for NaN or infinities, a choice by such a test or comparison of
-/// what it hands on.
+/// Whether a node treats equal numbers, NaN or infinities apart on purpose: a search, a test, a choice by a test or by a comparison of the
+/// values that it passes on.
 [[nodiscard]] bool treats_apart(const Node& node);
 
-/// Whether a node compares what tests for NaN or infinities found: any of a value's elements, all of them, or how many.
+/// Whether a node reads the result of a test for NaN or infinities, perhaps reduced: any of a value's elements, all, or their number.
 [[nodiscard]] bool follows_test(const Node& node);
 
 }  // namespace relayout

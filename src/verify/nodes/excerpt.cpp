@@ -1,4 +1,4 @@
-// Finds what has to run for a verdict on the nodes that a proof leaves open.
+// Finds the nodes that have to run for a verdict on those that a proof leaves open.
 #include "verify/nodes/excerpt.h"
 
 #include <algorithm>

@@ -11,23 +11,23 @@
 
 namespace relayout {
 
-/// The part of two models that decides the layers which a proof leaves open: all other nodes are fed, and need not run.
+/// The part of two models that decides the layers which a proof leaves open. All other values are fed; their nodes need not run.
 class Excerpt {
  public:
-  /// Nothing where every layer is open, or where a layer is made of more nodes than are looked at.
+  /// Nothing where every layer is open, an entry concerns every node, or a layer has kLargestRegion nodes or more.
   [[nodiscard]] static std::optional<Excerpt> of(const Layers& layers, const Suspects& suspects);
 
   /// The open layers, in order.
   [[nodiscard]] const std::vector<std::size_t>& asked() const noexcept { return asked_; }
   /// Whether a layer's value of a is compared or fed.
   [[nodiscard]] bool is_used(const Layer& layer) const { return used_.contains(&layer); }
-  /// Whether a node of a leads to such a value.
+  /// Whether such a value depends on a node of a.
   [[nodiscard]] bool leads_to_used(const Node& node) const { return upstream_.contains(&node); }
-  /// Whether a node of either model makes an open layer of values that are fed.
+  /// Whether a node of either model takes part in computing an open layer from fed values.
   [[nodiscard]] bool is_part(const Node& node) const { return parts_.contains(&node); }
 
  private:
-  /// Notes the nodes that make a layer of fed values, and those values; false when there are too many.
+  /// Notes the nodes that compute a layer from fed values, and those values; false when there are too many.
   bool add(const Layers& layers, const Layer& layer);
   void add_upstream(const Value& value);
 

@@ -1,4 +1,4 @@
-// What readers of a value are fed in its place: a's value, one rounding of it, or random numbers.
+// Computes the values that consumers are fed: a's value, one rounding of it, random numbers, or numbers on an edge.
 #include "verify/nodes/fed_values.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@
 namespace relayout {
 namespace {
 
-/// Edits the elements of a tensor of these types, in order; leaves any other datum as it is.
+/// Edits the elements of a contiguous tensor of these types, in order; leaves any other datum unchanged.
 template <typename Edit>
 void edit(const Datum& datum, TypeSet types, const Edit& edit_element) {
   if (datum.kind != Datum::Kind::tensor || !datum.tensor || !types.has(datum.tensor.type())) return;
@@ -45,7 +45,7 @@ void edit(const Datum& datum, TypeSet types, const Edit& edit_element) {
   store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
 }
 
-/// Whether a linear operator makes a value, scaled and shifted by constants at most: any number may come out of it.
+/// Whether a linear operator computes a value, scaled and shifted by constants at most: its result may be any number.
 bool is_made_by_linear(const Value& made) {
   constexpr int kMostNodes = 8;
   const Value* value = &made;
@@ -59,12 +59,12 @@ bool is_made_by_linear(const Value& made) {
   return false;
 }
 
-/// Whether what decides by the largest or smallest of several numbers reads a value: it looks at numbers of any type.
+/// Whether a search for the largest or smallest of several numbers reads a value: it compares numbers of any type.
 bool is_searched(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) { return use.index == 0 && is_search(*use.node); });
 }
 
-/// Of a normal number.
+/// 2 to the power of the exponent of a normal number.
 double power_of_two(int exponent) {
   constexpr int kBias = 1023, kMantissa = 52;
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << kMantissa);
@@ -86,7 +86,7 @@ void FedValues::move(const Value& value, const Datum& datum, int draw) const {
 
 void FedValues::feed(const Layer& layer, const Datum& datum, const Datum& reference) const {
   if (&datum != &reference) overwrite(datum, reference);
-  if (layer.leaks) return;  // other numbers would reach a part of its readers in one of both models
+  if (layer.leaks) return;  // other numbers would reach only part of its consumers in one of the models
   if (task_->feeding == Feeding::shaken) {
     const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
     const double deviation = rules::kShake * layer.yardstick.sigma();
@@ -116,7 +116,7 @@ void FedValues::feed_input(const std::string& name, const Datum& datum) const {
 
 void FedValues::tie(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "tied " + name, 0);
-  // Of few elements, all are one: several numbers might leave none of them twice in a row.
+  // All of few elements become equal: of several numbers, none might occur twice in a row of the tensor.
   constexpr uint64_t kNumbers = 3;
   constexpr int64_t kFew = 16;
   const bool is_few = datum.tensor && datum.tensor.element_count() <= kFew;
@@ -134,7 +134,7 @@ void FedValues::sprinkle(const std::string& name, const Datum& datum) const {
   const double special = task_->feeding == Feeding::not_a_number ? std::numeric_limits<double>::quiet_NaN()
                          : task_->feeding == Feeding::infinite   ? infinity
                                                                  : -infinity;
-  // Of the rows of the last axis the first has one such element, the next none, then one row is such and one in part; and so on.
+  // Rows along the last axis repeat in fours: one special element, none, the whole row, one in kOneOf elements.
   constexpr std::size_t kKinds = 4;
   constexpr uint64_t kOneOf = 8;
   const std::size_t length = datum.tensor.dims().empty() ? 1 : as_size(datum.tensor.dims().back());
@@ -152,7 +152,7 @@ void FedValues::fill(const std::string& name, const Datum& datum) const {
                                  : task_->feeding == Feeding::middle ? rules::kMiddlePowers
                                                                      : rules::kFarPowers;
   edit(datum, task_->plain_integers.contains(name) ? kNumericTypes : kRealTypes, [&](std::size_t i, double& value) {
-    // A power of two times 1, 1.25, 1.5 or 1.75: the same number in every floating-point type. Integers are cut off, at their ends too.
+    // A power of two times 1, 1.25, 1.5 or 1.75: exact in every floating-point type. For integers the number is truncated and saturates.
     const auto exponent = static_cast<int>(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));
     const double power = power_of_two(exponent);
     const uint64_t bits = random.bits(2 * i + 1);

@@ -13,29 +13,29 @@
 
 namespace relayout {
 
-/// Writes what the readers of a value are fed over it, in place.
+/// Overwrites a value, in place, with the one that its consumers are fed.
 class FedValues {
  public:
   explicit FedValues(const LayerTask& task);
 
-  /// a has values of this type.
+  /// Notes that a has values of this type.
   void note_type(DataType type) { coarsest_ = std::max(coarsest_, unit_roundoff(type)); }
-  /// One rounding of the elements of a value, where its type is no coarser than a's.
+  /// Moves the elements of a value by one rounding, unless its type is coarser than all types of a.
   void move(const Value& value, const Datum& datum, int draw) const;
-  /// Puts the value that readers of a layer are fed in the place of `datum`.
+  /// Overwrites `datum` with the value that the consumers of a layer are fed.
   void feed(const Layer& layer, const Datum& datum, const Datum& reference) const;
-  /// Puts the numbers that the feeding says in the place of a graph input's.
+  /// Overwrites a graph input with the numbers that the feeding prescribes.
   void feed_input(const std::string& name, const Datum& datum) const;
-  /// Rounds the values fed to a as b's nodes read them, where b is to compute in types as coarse as that.
+  /// Rounds a value fed to a to the type in which b's nodes read it, where b is meant to compute in types as coarse.
   void hold(const Layer& layer, const Datum& datum) const;
 
  private:
-  /// Random numbers of the magnitudes that the feeding says in the place of a floating-point tensor's elements, and of an input of plain
-  /// integers.
+  /// Replaces the elements of a floating-point tensor, and of an input that may hold any integer, by random numbers of the magnitudes of
+  /// the feeding.
   void fill(const std::string& name, const Datum& datum) const;
-  /// Elements in the place of others of the same value, so that many are equal.
+  /// Replaces elements by others of the same tensor, so that many are equal.
   void tie(const std::string& name, const Datum& datum) const;
-  /// The feeding's number (NaN, an infinity) in the place of some elements and rows.
+  /// Replaces some elements and rows by the feeding's number (NaN, an infinity).
   void sprinkle(const std::string& name, const Datum& datum) const;
 
   const LayerTask* task_;

@@ -1,4 +1,4 @@
-// Finds differences that only numbers on an edge show: equal ones in front of a search, NaN and infinities in front of a test or a limit.
+// Finds differences that only numbers on an edge show: equal ones upstream of a search, NaN and infinities upstream of a test or a limit.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace relayout {
 namespace {
 
-/// Numbers of a kind, the feedings that hold them, and the nodes that they concern.
+/// A kind of numbers, the feeding that contains them, and the nodes that they concern.
 struct Edge {
   Feeding feeding;
   bool (*concerns)(const Node&);
@@ -35,14 +35,14 @@ constexpr auto kEdges = std::to_array<Edge>({{Feeding::tied, is_search, "equal n
                                              {Feeding::infinite, may_treat_apart, "an infinity"},
                                              {Feeding::minus_infinite, may_treat_apart, "minus infinity"}});
 
-/// Attributes that say which of equal numbers counts, and which infinity.
+/// Attributes that select which of equal numbers, or which infinity, counts.
 constexpr auto kEdgeAttributes = std::to_array<std::string_view>({"select_last_index", "detect_negative", "detect_positive"});
 
 std::string not_held(const Edge& edge) {
   return std::string(", and no sample holds ") + edge.numbers + " there (--input gives your own)";
 }
 
-/// The nodes of both models by the names that the proof calls them by.
+/// The nodes of both models by the names that the proof uses.
 class NamedNodes {
  public:
   NamedNodes(const Model& a, const Model& b) {
@@ -52,7 +52,7 @@ class NamedNodes {
 
   [[nodiscard]] const Node* of_a(const std::string& name) const { return find(of_a_, name); }
   [[nodiscard]] const Node* of_b(const std::string& name) const { return find(of_b_, name); }
-  /// Whether an entry is about a node of which `is_wanted` says so, in the model that it names or under its name in the other one.
+  /// Whether an entry is about a node that `is_wanted` accepts, in the model that it names or under its name in the other one.
   [[nodiscard]] bool is_about(const Unexplained& entry, bool (*is_wanted)(const Node&)) const {
     using Kind = Unexplained::Kind;
     const auto kinds = {Kind::attribute, Kind::operand, Kind::node_added, Kind::node_removed, Kind::node_changed};
@@ -83,7 +83,7 @@ class OpenEdges {
   OpenEdges(const Pair& pair, const VerifyResult& result)
       : result_(result), proof_(*result.proof), names_(*pair.a.model, *pair.b.model), changes_(pair, *result.proof) {}
 
-  /// Whether anything open is about a node that an edge concerns.
+  /// Whether an open entry, output or change is about a node that an edge concerns.
   [[nodiscard]] bool any(const Edge& edge) const {
     for (std::size_t i = 0; i < proof_.unexplained.size(); ++i) {
       if (is_open(i, edge)) return true;
@@ -92,7 +92,7 @@ class OpenEdges {
     return std::ranges::any_of(changes_.all(), [&](const Change& change) { return find_apart(change, edge) != nullptr; });
   }
 
-  /// The open entry that a node shows by differing when it is fed an edge's numbers; empty: none.
+  /// The open entry that a node shows by differing when fed an edge's numbers; empty: none.
   [[nodiscard]] std::string told_by(const LayerResult& layer, const Edge& edge) const {
     const std::string node = "node " + quote(layer.node) + " (" + escape(layer.op_type) + ")";
     for (const std::size_t entry : layer.proof.unexplained) {
@@ -109,7 +109,7 @@ class OpenEdges {
     return node + ": fed " + edge.numbers + ", it gives a different result" + not_held(edge);
   }
 
-  /// The first node whose attributes treat an edge otherwise in b, and that no sample shows; nullptr: none.
+  /// The first entry about different treatment of an edge by attributes, the effect of which no sample shows; nullptr: none.
   [[nodiscard]] const Unexplained* find_other_attribute() const {
     for (std::size_t i = 0; i < proof_.unexplained.size(); ++i) {
       const Unexplained& entry = proof_.unexplained[i];
@@ -121,11 +121,11 @@ class OpenEdges {
   }
 
  private:
-  /// Nodes may differ by rounding too: what they show over samples does not say that they show this.
+  /// A node that differs over samples may do so by rounding: only an acquittal closes its entry.
   [[nodiscard]] bool is_open(std::size_t entry, const Edge& edge) const {
     return !is_acquitted(entry) && names_.is_about(proof_.unexplained[entry], edge.concerns);
   }
-  /// A node by which the models part, and that treats the numbers of an edge apart on purpose; nullptr: none.
+  /// A node of a change that treats the numbers of an edge apart on purpose; nullptr: none.
   [[nodiscard]] static const Node* find_apart(const Change& change, const Edge& edge) {
     const Node* const found = find_changed(change, edge.feeding == Feeding::tied ? is_search : treats_apart);
     return found != nullptr && edge.concerns(*found) ? found : nullptr;
@@ -142,7 +142,7 @@ class OpenEdges {
     const Node *const a = names_.of_a(name), *const b = names_.of_b(name);
     if (a == nullptr || b == nullptr || a->op_type() != b->op_type() || (!is_search(*a) && !may_treat_apart(*a))) return false;
     const Attributes of_a(*a), of_b(*b);
-    // Which value an absent one has does not matter: both are asked with the same.
+    // ONNX's default for an absent attribute. Where the operator has none of this name, both nodes get the same.
     return std::ranges::any_of(kEdgeAttributes, [&](std::string_view attribute) {
       const int64_t absent = attribute == "select_last_index" ? 0 : 1;
       return of_a.integer(attribute, absent) != of_b.integer(attribute, absent);

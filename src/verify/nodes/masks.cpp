@@ -1,4 +1,4 @@
-// Masks of attention scores: numbers that stand for minus infinity, which each tool writes as another one.
+// Masks of attention scores: numbers that represent minus infinity, and that differ from tool to tool.
 #include "verify/nodes/masks.h"
 
 #include <algorithm>
@@ -23,26 +23,26 @@
 namespace relayout {
 namespace {
 
-/// Whether all readers of a value are such nodes.
+/// Whether a value has uses, is no output, and `is_one` holds for all its uses.
 template <class IsOne>
 bool is_read_by(const Value* value, const IsOne& is_one) {
   return value != nullptr && !value->is_output() && !value->uses().empty() && std::ranges::all_of(value->uses(), is_one);
 }
 
-/// Whether a node computes Exp (x - ReduceMax (x)), as ONNX writes Softmax out: what is far below the largest counts as 0.
+/// Whether a Sub computes x - ReduceMax (x) for Exp alone, as ONNX expands Softmax: elements far below the largest count as 0.
 bool is_distance_to_largest(const Node& sub, const Value& value) {
   const auto is_exponential = [](const Use& use) { return use.node->is("Exp"); };
   return subtracts_largest(sub) && sub.input(0) == &value && is_read_by(sub.output(0), is_exponential);
 }
 
-/// Whether a use of a value is one of those in a Softmax that is written out.
+/// Whether a use of a value belongs to an expanded Softmax.
 bool is_of_softmax(const Use& use, const Value& value) {
   if (arithmetic_of(*use.node) == Arithmetic::subtract) return is_distance_to_largest(*use.node, value);
   const auto takes_distance = [&](const Use& reader) { return is_distance_to_largest(*reader.node, value); };
   return use.node->is("ReduceMax") && use.index == 0 && is_read_by(use.node->output(0), takes_distance);
 }
 
-/// Whether a mask, added, scaled or moved by a reader, is still one.
+/// Whether a mask is still one after a consumer has shifted, scaled or moved it.
 bool carries_masks(const Use& use) {
   const Traits traits = traits_of(*use.node);
   switch (traits.arithmetic()) {

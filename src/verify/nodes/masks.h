@@ -5,9 +5,9 @@
 
 namespace relayout {
 
-/// Whether a value goes nowhere but into Softmaxes, moved, added to and chosen from on the way.
+/// Whether all paths downstream of a value end in Softmaxes, through nodes that shift, scale, move or choose elements.
 [[nodiscard]] bool ends_in_softmax(const Value& value);
-/// Whether elements that differ much are minus infinity in both models, to a Softmax whose other elements are of common size.
+/// Whether the same elements of both values are masked, some by different numbers: minus infinity to a Softmax of scores of common size.
 [[nodiscard]] bool differs_by_masks(const Datum& a, const Datum& b);
 
 }  // namespace relayout

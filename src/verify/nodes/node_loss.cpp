@@ -1,5 +1,4 @@
-// Judges what a node of a quantized model loses: as rounding must, more than that because it computes something else, or by the ends of
-// its range.
+// Judges the loss of a node of a quantized model: the cost of rounding, a different computation, or the ends of its range.
 #include "verify/nodes/node_loss.h"
 
 #include <algorithm>
@@ -21,19 +20,19 @@ namespace {
 
 constexpr const char* kAnother = "another result than its steps give";
 
-/// A factor by which a value may be off on the whole: a constant that is rounded once multiplies all of it.
+/// Relative amount by which rounding may scale a value as a whole: a constant that is rounded once multiplies all of it.
 double gain_of_rounding(DataType type) {
   return rules::kGainRoundings * unit_roundoff(type);
 }
 
-/// Σ of squares of the part of b − a that is a times a factor: what rounds to nearest is as often above as below, and has next to none.
+/// Σ of squares of the part of b − a that is proportional to a: next to none for rounding to nearest, which errs as often up as down.
 double squares_by_gain(const LossSums& sums) {
   if (static_cast<double>(sums.elements) < rules::kElementsForGain || !(sums.squares_a > 0)) return 0;
   const double gain = sums.product / sums.squares_a - 1;
   return gain * gain * sums.squares_a;
 }
 
-/// A channel that computes something else.
+/// Judges the channel with the largest error among those that compute something else.
 Judgement judge_channels(const NodeLoss& loss, QuantizationLoss& one) {
   std::optional<ChannelLosses::Fault> worst;
   std::string axis;

@@ -13,31 +13,31 @@ namespace relayout {
 
 /// Loss of one node of a quantized model, and the cost of its rounding.
 struct NodeLoss {
-  std::optional<Quantizer> grid;    ///< that b rounds this value to
-  bool is_rounded_by_some = false;  ///< readers in b round it by its own least and largest elements, others may not
-  bool takes_rounded = false;       ///< it is made of such values as those readers have them
-  bool expected_is_known = false;   ///< everything that b rounds on the way from the values in front is known
-  const Node* missing = nullptr;    ///< of a: a function in the place of which b has products, sums and roundings alone
+  std::optional<Quantizer> grid;    ///< of this value in b
+  bool is_rounded_by_some = false;  ///< some consumers in b round it by its own least and largest elements
+  bool takes_rounded = false;       ///< computed from values as such consumers round them
+  bool expected_is_known = false;   ///< all roundings in b between the fed values upstream and this value are known
+  const Node* missing = nullptr;    ///< of a: a function that b replaces with products, sums and roundings alone
   LossSums measured;
-  LossSums rounding;                  ///< of a's node with operands, constants and result rounded, none cut off at the ends of a grid
-  LossSums expected;                  ///< the same with operands as b's grids hold them, their ends included: those are upstream's
-  LossSums other;                     ///< by which b's node is another than a's with the same operands, constants and ends
-  ChannelLosses second{1}, last{-1};  ///< the same by places along the second and along the last axis
-  DataType made = DataType::undefined, read = DataType::undefined;  ///< the coarsest types through which it goes in b
+  LossSums rounding;                  ///< of a's node with operands, constants and result rounded, not cut off at the ends of a grid
+  LossSums expected;                  ///< as `rounding`, but with operands cut off at the ends of b's grids: that loss is upstream's
+  LossSums other;                     ///< difference of b's node from a's with the same operands, constants and ends
+  ChannelLosses second{1}, last{-1};  ///< `rounding` and `other` by index along the second and along the last axis
+  DataType made = DataType::undefined, read = DataType::undefined;  ///< coarsest types in which b computes and reads it
   double squares_clipped = 0;                                       ///< Σ of squares that the ends of the grid cut off
-  int64_t beyond = 0;                                               ///< elements of a that the grid does not reach
-  std::optional<bool> was_fed;                                      ///< as was_fed() found it
+  int64_t beyond = 0;                                               ///< elements of a beyond the ends of the grid
+  std::optional<bool> was_fed;                                      ///< result of was_fed()
 };
 
 /// Remark on a loss.
 struct Judgement {
-  /// In the order of the report: another result, a range that is too small, neither.
+  /// In the order of the report: a different result, a range that is too small, neither.
   enum class Verdict : uint8_t { other, clipped, right };
   Verdict verdict = Verdict::right;
   double excess = 0;  ///< energy of the fault, relative to the value
 };
-/// Sets what is expected of a node, and its fault. `has_cut_constant`: a constant that it reads goes beyond the ends of its grid, and a
-/// single element of that may be most of what a channel loses.
+/// Sets the expected loss of a node, and its fault. `has_cut_constant`: a constant operand has elements beyond the ends of its grid, a
+/// single one of which may cause most of a channel's loss.
 [[nodiscard]] Judgement judge(const NodeLoss& loss, bool has_cut_constant, QuantizationLoss& one);
 
 }  // namespace relayout

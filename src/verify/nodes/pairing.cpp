@@ -1,4 +1,4 @@
-// Pairs values of two models: by name, and where names are gone by operators and positions.
+// Pairs values of two models: by name, and where names are gone by operator and position.
 #include "verify/nodes/pairing.h"
 
 #include <onnx/onnx_pb.h>
@@ -28,24 +28,24 @@
 namespace relayout {
 namespace {
 
-/// Whether a converter may take a node into the linear operator in front, or drop it.
+/// Whether a converter may absorb a node into the linear operator upstream, or drop it.
 bool may_be_absorbed(const Node& node) {
   return has_trait(node, Trait::affine) || has_trait(node, Trait::identity);
 }
 
-/// Whether a value is read by quantizers alone: a converter may have quantized it before, which they do not see.
+/// Whether only quantizers read a value: a converter may have quantized it already, which they do not notice.
 bool feeds_quantizers(const Value& value) {
   return !value.is_output() && !value.uses().empty() &&
          std::ranges::all_of(value.uses(), [](const Use& use) { return use.node->is("QuantizeLinear") && use.index == 0; });
 }
 
-/// A value with more readers than this shows nothing by being read.
+/// A value with more consumers is no evidence for the pairing of one of them.
 constexpr std::size_t kMostReaders = 64;
 
-/// What a value may depend on to count as a constant: on nothing, or on dims too, as a factor does that is computed from a Shape.
+/// Dependencies of a value that counts as a constant: none, or dims as well, as of a factor computed from a Shape.
 enum class Known { always, by_dims };
 
-/// Values that depend on no input, or on their dims alone.
+/// Values that depend on no input, or on dims of inputs alone.
 std::unordered_set<const Value*> constants_of(const Graph& graph, Known known) {
   std::unordered_set<const Value*> constants;
   const auto is_constant = [&](const Value* value) {
@@ -68,19 +68,19 @@ std::unordered_set<const Value*> constants_of(const Graph& graph, Known known) {
   return constants;
 }
 
-/// Whether a node gives real numbers another type: optimizers of 16-bit models add such Casts, and drop them.
+/// Whether a node casts real numbers to another type: optimizers of 16-bit models add such Casts, and drop them.
 bool makes_other_type(const Node& node) {
   return has_trait(node, Trait::casts) && node.output(0) != nullptr &&
          kRealTypes.has(static_cast<DataType>(Attributes(node).integer("to", 0)));
 }
 
-/// The value that Casts to other types begin with; itself where none makes it.
+/// The value upstream of Casts to other types; the value itself where no Cast produces it.
 const Value* before_casts(const Value* value) {
   while (value != nullptr && value->producer() != nullptr && makes_other_type(*value->producer())) value = value->producer()->input(0);
   return value;
 }
 
-/// Nodes that read a value, as it is or behind Casts to other types; such Casts too.
+/// Adds the uses of a value, directly or through Casts to other types; such Casts too.
 void add_uses(const Value& value, std::vector<Use>& uses) {
   for (const Use& use : value.uses()) {
     uses.push_back(use);
@@ -99,7 +99,7 @@ void add_readers(const Value& value, std::vector<std::string>& readers) {
   for (int i = 0; i < value.output_count(); ++i) readers.emplace_back("output");
 }
 
-/// What reads a value, behind Casts to other types too: operators with their input numbers, and the graph's outputs.
+/// Consumers of a value, also through Casts to other types: operators with their input numbers, and the graph's outputs.
 std::vector<std::string> reader_names(const Value& value) {
   std::vector<std::string> readers;
   add_readers(value, readers);
@@ -107,8 +107,8 @@ std::vector<std::string> reader_names(const Value& value) {
   return readers;
 }
 
-/// The QuantizeLinear that rounds a node's result, behind an activation perhaps that its range does the work of; nullptr where others read
-/// it.
+/// The QuantizeLinear that rounds a node's result, perhaps through an activation that its range makes redundant; nullptr where there are
+/// other consumers.
 const Node* quantizer_of_result(const Node& node) {
   const Value* made = node.output(0);
   for (int step = 0; step < 2 && made != nullptr && made->uses().size() == 1 && !made->is_output(); ++step) {
@@ -120,26 +120,26 @@ const Node* quantizer_of_result(const Node& node) {
   return nullptr;
 }
 
-/// Whether a node makes images whose channels lie behind their other axes, as operators for that order do.
+/// Whether a node produces channels-last images, as operators for that order do.
 bool is_for_channels_last(const Node& node) {
   return node.op_type().starts_with("Nhwc") || Attributes(node).integer("channels_last", 0) == 1;
 }
 
-/// Whether a Transpose brings the channels of images behind their other axes.
+/// Whether a Transpose moves the channels of images to the last axis.
 bool brings_channels_last(const Node& node) {
   if (!node.is("Transpose")) return false;
   const std::vector<int64_t> order = Attributes(node).integers("perm");
   return order.size() > 2 && order == layout::to_channels_last(order.size());
 }
 
-/// Whether a node's results have the order of axes that its operands have. Of an operator on quantized numbers, its real one tells.
+/// Whether a node's results have the order of axes of its operands. An operator on quantized numbers is judged by its real form.
 bool keeps_order_of_axes(const Node& node) {
   const QuantizedForm* const form = quantized_form(node);
   const Op* const op = form != nullptr && !form->real.empty() ? find_op(form->real) : find_op(node);
   return op != nullptr && (op->layout == LayoutRule::agnostic || op->layout == LayoutRule::axis_mapped);
 }
 
-/// Values whose channels lie behind their other axes: nodes make them that begin so, or others of such.
+/// Values with channels as the last axis: results of nodes for which `begins` holds, and of nodes that keep the order of such operands.
 std::unordered_set<const Value*> channels_last_in(const Graph& graph, bool (*begins)(const Node&)) {
   std::unordered_set<const Value*> found;
   for (const Node& node : graph.nodes()) {
@@ -159,20 +159,20 @@ bool is_same_operator(const Node& node, const Node& other) {
   return node.op_type() == other.op_type() && node.domain() == other.domain();
 }
 
-/// The node that makes an operand which varies; nullptr where none does.
+/// The producer of an operand that varies; nullptr: none.
 const Node* maker_of(const Value* operand, const ValueSet& constants) {
   return operand == nullptr || is_constant(*operand, constants) ? nullptr : operand->producer();
 }
 
-/// The one operand that is no constant; nullptr where there are none or several.
+/// The only operand that is no constant; nullptr where there are none or several.
 const Value* sole_operand(const Node& node, const ValueSet& constants) {
   const auto varies = [&](const Value* input) { return input != nullptr && !is_constant(*input, constants); };
   if (std::ranges::count_if(node.inputs(), varies) != 1) return nullptr;
   return *std::ranges::find_if(node.inputs(), varies);
 }
 
-/// How much speaks for one of several twins (branches that read one value): its name, which tools that rename values keep; the names and
-/// dims of its constants; its attributes. The first counts more than all that follow.
+/// Likeness to one of several twins (branches that read one value): its name, which tools that rename values keep; the names and dims of
+/// its constants; its attributes. Each counts more than all that follow.
 int likeness(const Node& node, const Node& other) {
   int names = 0, dims = 0;
   for (std::size_t i = 0; i < std::min(node.inputs().size(), other.inputs().size()); ++i) {
@@ -190,7 +190,7 @@ int likeness(const Node& node, const Node& other) {
   return 8 * (!node.name().empty() && node.name() == other.name() ? 1 : 0) + 4 * names + 2 * dims + attributes;
 }
 
-/// Follows a's value through what may have been folded until it is read as b's is.
+/// Follows a's value downstream through nodes that may have been folded, up to the value with the same consumers as b's.
 const Value* end_of_chain(const Value& made, const Value* value) {
   constexpr int kMost = 4;
   const std::vector<std::string> wanted = reader_names(made);
@@ -204,24 +204,24 @@ const Value* end_of_chain(const Value& made, const Value* value) {
   return nullptr;
 }
 
-/// Values of b with their partners in a, of which each has one.
+/// Values of b and their partners in a. A value of a is the partner of at most one.
 class PairedValues {
  public:
   explicit PairedValues(std::unordered_map<const Value*, Partner> partners) : partners_(std::move(partners)) {
     for (const auto& [value, partner] : partners_) taken_.insert(partner.value);
   }
 
-  /// nullptr where a value has none.
+  /// nullptr: the value has no partner.
   [[nodiscard]] const Partner* find(const Value* of_b) const {
     const auto found = partners_.find(of_b);
     return found == partners_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] bool is_taken(const Value* of_a) const { return taken_.contains(of_a); }
-  /// Pairs a value of b that has no partner by structure, if the one of a is free.
+  /// Pairs a value of b that has no partner, by structure, if the value of a is free.
   void add(const Value* of_b, const Value* of_a, bool before_jump = false) {
     if (taken_.insert(of_a).second) partners_.emplace(of_b, Partner{of_a, true, false, before_jump});
   }
-  /// Gives a value of b another partner; whether that was free.
+  /// Gives a value of b another partner; returns whether that one was free.
   bool move(const Value* of_b, const Value* of_a) {
     if (!taken_.insert(of_a).second) return false;
     partners_.insert_or_assign(of_b, Partner{of_a, true, false, false});
@@ -235,16 +235,16 @@ class PairedValues {
   ValueSet taken_;
 };
 
-/// Names that a fold left behind.
+/// Corrects pairs by name where a fold left the name at another value.
 class FoldedNames {
  public:
-  /// `known_a`: see Known::by_dims.
+  /// `known_a`: constants by Known::by_dims.
   FoldedNames(const Graph& b, PairedValues& pairs, const ValueSet& known_a, const ValueSet& constants_b)
       : b_(b), pairs_(pairs), known_a_(known_a), constants_b_(constants_b) {}
 
-  /// A converter may leave the name of a linear operator's result behind when it folds what follows: the value is then the one behind the
-  /// folded chain, which is read as it is. What was carried past other nodes on the way there (a Flatten) has no equal in a, whatever
-  /// names its operands kept.
+  /// A converter that folds the nodes downstream of a linear operator may keep the name of the operator's result. The value is then that
+  /// downstream of the folded chain, with the same consumers. Values between the operator and there (through a Flatten past which the fold
+  /// was carried) have no equal in a, whatever their names.
   void move() {
     std::vector<std::pair<const Value*, const Value*>> moved;
     std::vector<const Value*> folded;
@@ -267,15 +267,15 @@ class FoldedNames {
   }
 
  private:
-  /// Whether a node of a is one that a converter may fold: all operands but one are constants, or follow from dims that it knows.
+  /// Whether a converter may fold a node of a: all operands but one are constants, or follow from dims that it knows.
   bool is_affine_by_constants(const Node& node) const { return may_be_absorbed(node) && sole_operand(node, known_a_) != nullptr; }
 
-  /// The operand to whose maker a node of b hands a fold on, because it moves elements or is a bias; nullptr for another node.
+  /// The operand to whose producer a node of b carries a fold, because the node moves elements or is affine; nullptr for any other node.
   const Value* carried_operand(const Node& node) const {
     return traits_of(node).moves_input(0) || has_trait(node, Trait::affine) ? sole_operand(node, constants_b_) : nullptr;
   }
 
-  /// Whether a linear operator makes a value, as it is or carried.
+  /// Whether a linear operator computes a value, directly or through nodes that carry folds.
   bool takes_up_folds(const Value& made) const {
     constexpr int kMostNodes = 8;
     const Value* value = &made;
@@ -286,7 +286,8 @@ class FoldedNames {
     return false;
   }
 
-  /// Whether a linear operator reads a value, as it is or carried: then a fold may be in that one, and the value what it was.
+  /// Whether a linear operator reads a value, directly or through nodes that carry folds: it may have absorbed the fold, and the value is
+  /// unchanged.
   bool is_taken_up_behind(const Value& made) const {
     constexpr int kMostNodes = 8;
     const Value* value = &made;
@@ -299,7 +300,7 @@ class FoldedNames {
     return false;
   }
 
-  /// Takes back the pairs of what a moved value is made of, up to the linear operators that took up the fold.
+  /// Removes the pairs of the values from which a moved value is computed, up to the linear operators that absorbed the fold.
   void drop_carriers(const Value& moved) {
     constexpr std::size_t kMostNodes = 16;
     std::vector<const Value*> pending{&moved};
@@ -321,7 +322,7 @@ class FoldedNames {
   const ValueSet &known_a_, &constants_b_;
 };
 
-/// Pairs what names left over.
+/// Pairs the values that have no partner by name.
 class StructuralPairing {
  public:
   StructuralPairing(const Graph& a, const Graph& b, PairedValues& pairs, const ValueSet& constants_a, const ValueSet& constants_b)
@@ -331,8 +332,8 @@ class StructuralPairing {
     }
   }
 
-  /// Behind an operator that jumps, a rounding in front shows as a whole step: where its results are paired, so are its operands, and the
-  /// comparison can be made in front of the jump.
+  /// An operator that jumps turns rounding upstream into a whole step. Where its results are paired, its operands are paired too, so that
+  /// the comparison can be made upstream of the jump.
   void pair_operands_of_jumps() {
     std::vector<std::pair<const Value*, const Value*>> found;
     for (const Node& node : b_.nodes()) {
@@ -350,7 +351,7 @@ class StructuralPairing {
     }
   }
 
-  /// Steps that are dequantized to one value are steps of one value: a tool that counts them from another zero point gives them new names.
+  /// Steps that are dequantized to paired values are paired: a tool that counts them from another zero point gives them new names.
   void pair_dequantized() {
     for (const Node& node : b_.nodes()) {
       const Partner* const partner = node.is("DequantizeLinear") && node.output(0) != nullptr ? pairs_.find(node.output(0)) : nullptr;
@@ -359,7 +360,7 @@ class StructuralPairing {
     }
   }
 
-  /// A node that rounds its result itself may keep the name of the one that it was, whose result a QuantizeLinear rounds.
+  /// A node that rounds its own result may keep the name of the node that it replaces, whose result a QuantizeLinear rounds.
   void pair_named_nodes(const Graph& a) {
     std::unordered_map<std::string_view, const Node*> named;
     for (const Node& node : a.nodes()) {
@@ -382,8 +383,8 @@ class StructuralPairing {
     }
   }
 
-  /// From results that are paired upstream: where names are gone and operands are made in another way, as far as the same operators make
-  /// them.
+  /// Pairs the operands of paired results, from the outputs upstream: where names are gone and operands are computed in another way, as
+  /// long as the same operators compute them.
   void pair_upstream() {
     for (auto node = b_.nodes().rbegin(); node != b_.nodes().rend(); ++node) {
       const Partner* const partner = node->output(0) == nullptr ? nullptr : pairs_.find(node->output(0));
@@ -394,7 +395,7 @@ class StructuralPairing {
   }
 
  private:
-  /// Of nodes that have one operand each that varies, that one, wherever it stands.
+  /// Pairs the only varying operands of both nodes, at whatever positions; else operands by position.
   void pair_operands(const Node& node, const Node& other) {
     const Value *const mine = sole_operand(node, constants_b_), *const theirs = sole_operand(other, constants_a_);
     if (mine != nullptr && theirs != nullptr) return pair_operand(node, mine, theirs);
@@ -406,7 +407,7 @@ class StructuralPairing {
   void pair_operand(const Node& node, const Value* of_b, const Value* of_a) {
     const Node *const mine = maker_of(of_b, constants_b_), *const theirs = maker_of(of_a, constants_a_);
     if (mine == nullptr || theirs == nullptr || !is_same_operator(*mine, *theirs) || has_trait(*mine, Trait::jumps)) return;
-    // Of two operands that the same operator makes, either may stand first.
+    // Two operands that the same operator computes may be in either order.
     const auto is_alike = [&](const Value* input) {
       const Node* const maker = maker_of(input, constants_b_);
       return maker != nullptr && is_same_operator(*maker, *mine);
@@ -414,7 +415,7 @@ class StructuralPairing {
     if (std::ranges::count_if(node.inputs(), is_alike) == 1) pair_steps(of_b, of_a);
   }
 
-  /// The partner of a value of b, or of the one that Casts to other types make it of.
+  /// The partner of a value of b, or of the value upstream of its Casts to other types.
   const Value* partner_of(const Value* value) const {
     while (value != nullptr) {
       if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
@@ -425,7 +426,7 @@ class StructuralPairing {
     return nullptr;
   }
 
-  /// The node of a that does to the partners of `node`'s operands what `node` does; of several the one that is most like it.
+  /// The node of a that applies the operator of `node` to the partners of its operands; of several the one with the greatest likeness.
   const Node* find_twin(const Node& node) const {
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const Value* const partner = node.input(i) == nullptr ? nullptr : partner_of(node.input(i));
@@ -445,7 +446,7 @@ class StructuralPairing {
 
   bool is_twin(const Node& node, const Node& other) const {
     if (node.op_type() != other.op_type() || node.domain() != other.domain()) return false;
-    // A folded bias is one operand more.
+    // A folded bias is an additional operand.
     for (std::size_t i = 0; i < std::max(node.inputs().size(), other.inputs().size()); ++i) {
       const Value *const mine = node.input(i), *const theirs = other.input(i);
       const bool constant = mine == nullptr || is_constant(*mine, constants_b_);
@@ -476,12 +477,12 @@ class StructuralPairing {
   const Graph& b_;
   PairedValues& pairs_;
   const ValueSet &constants_a_, &constants_b_;
-  std::unordered_set<const Node*> twins_;  ///< of a, each of one node of b
+  std::unordered_set<const Node*> twins_;  ///< nodes of a, each paired with one node of b
   std::unordered_map<const Value*, const Value*> inputs_;
 };
 
-/// The value of a that a name of b means. ONNX Runtime computes in f32 what a processor without f16 would not run, and puts this in front
-/// of the names of all values that it does so with; the names that it leaves belong to values in f16 around them.
+/// The value of a that a name of b refers to. Where the processor has no f16, ONNX Runtime computes in f32 and adds this prefix to the
+/// names of the values that it computes so. The names without it belong to the f16 values around them.
 const Value* named_alike(const Graph& a, std::string_view name) {
   constexpr std::string_view kWidened = "InsertedPrecisionFreeCast_";
   const Value* const same = a.find(name);
@@ -513,7 +514,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   pairing.pair_operands_of_jumps();
   pairing.pair_upstream();
   partners = pairs.take();
-  // Values that no output depends on show nothing of the results.
+  // Values that no output depends on are no evidence for the results.
   std::erase_if(partners,
                 [&](const auto& pair) { return !is_needed(*pair.first, needed_in_b) || !is_needed(*pair.second.value, needed_in_a); });
   const auto last_in_a = channels_last_in(a, is_for_channels_last), last_in_b = channels_last_in(b, is_for_channels_last);

@@ -1,4 +1,4 @@
-// Pieces of which the definitions of operators are made, as far as a run shows them and the operands can reach them.
+// Pieces of the definitions of operators, where a run shows their numbers and operands can reach them.
 #include "verify/nodes/pieces.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Whether a run shows the elements of a value: a node makes it, or a caller gives it.
+/// Whether a run shows the elements of a value: a node computes it, or a caller passes it.
 bool is_shown(const Value& value) {
   return value.producer() != nullptr || (value.is_input() && value.graph().outer() == nullptr && !value.graph().is_function());
 }

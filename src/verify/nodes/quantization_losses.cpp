@@ -1,4 +1,4 @@
-// Holds what each node of a quantized model loses against what rounding to its grids must cost.
+// Compares the loss of each node of a quantized model with the cost of rounding to its grids.
 #include "verify/nodes/quantization_losses.h"
 
 #include <algorithm>
@@ -39,19 +39,19 @@
 namespace relayout {
 namespace {
 
-/// Whether a node gives its first operand other dims.
+/// Whether a node gives `operand`, its first, other dims.
 bool reshapes(const Node& node, const Value* operand) {
   return has_trait(node, Trait::keeps_order) && operand != nullptr && node.input(0) == operand && node.output(0) != nullptr;
 }
 
-/// The node that makes the elements of a node's first operand, which others may have moved.
+/// The node that computes the elements of a node's first operand, upstream of nodes that move them.
 const Node* maker_of_moved(const Node& node) {
   const Node* maker = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
   while (maker != nullptr && traits_of(*maker).moves_input(0)) maker = maker->input(0) == nullptr ? nullptr : maker->input(0)->producer();
   return maker;
 }
 
-/// The QuantizeLinear behind which a value is dequantized, or that everything reads it through, in other dims perhaps.
+/// The QuantizeLinear whose steps are dequantized to a value, or through which all consumers read it, perhaps in other dims.
 const Node* quantizer_of(const Value& value) {
   if (const Node* const reader = quantizer_behind(value); reader != nullptr) return reader;
   const Node* const sole = value.uses().size() == 1 && !value.is_output() ? value.uses().front().node : nullptr;
@@ -64,14 +64,14 @@ const Node* quantizer_of(const Value& value) {
   return before != nullptr && before->is("QuantizeLinear") ? before : nullptr;
 }
 
-/// Whether what a QuantizeLinear rounds was dequantized from its own steps.
+/// Whether the operand of a QuantizeLinear was dequantized with the same scale and zero point.
 bool is_on_grid(const Node& quantizer) {
   const Node* const maker = maker_of_moved(quantizer);
   return maker != nullptr && maker->is("DequantizeLinear") && maker->input(1) == quantizer.input(1) &&
          maker->input(2) == quantizer.input(2);
 }
 
-/// The node that computes a value, in front of the quantizer that rounds it.
+/// The node that computes a value, upstream of the quantizer that rounds it.
 const Node& maker_of(const Value& value) {
   const Node* const quantizer = quantizer_of(value);
   const bool behind = quantizer != nullptr && value.producer()->is("DequantizeLinear");
@@ -79,7 +79,7 @@ const Node& maker_of(const Value& value) {
   return before != nullptr ? *before : *value.producer();
 }
 
-/// Whether a quantizer rounds a value, perhaps before its elements are moved and rounded to the same steps once more.
+/// Whether a quantizer rounds a value, perhaps before its elements are moved and rounded to the same steps again.
 bool is_rounded_by(const Value& value, const Node& quantizer) {
   const Node* node = quantizer_of(value);
   while (node != nullptr && node != &quantizer) {
@@ -89,11 +89,12 @@ bool is_rounded_by(const Value& value, const Node& quantizer) {
   return node != nullptr;
 }
 
-/// The grid to which a value of b is rounded; nothing where none is, or another for some readers.
+/// The grid to which a value of b is rounded; nothing where no grid applies to all consumers, or its scales are along an axis of other
+/// dims.
 std::optional<Quantizer> grid_of(const Value& value_of_b, Constants& constants) {
   const Node* const node = quantizer_of(value_of_b);
   auto grid = node == nullptr ? std::nullopt : Quantizer::of(*node, constants);
-  // The axis of several scales is one of the dims that the quantizer sees.
+  // The axis of several scales is an axis of the operand of the quantizer.
   const auto is_dequantized = [&] {
     const Node& producer = *value_of_b.producer();
     return producer.is("DequantizeLinear") && producer.input(0)->producer() == node;
@@ -102,12 +103,12 @@ std::optional<Quantizer> grid_of(const Value& value_of_b, Constants& constants) 
   return suits ? std::move(grid) : std::nullopt;
 }
 
-/// Of a value of b: a layer's, or an input of both models.
+/// Whether a value of b is fed: it belongs to a layer, or is an input.
 bool is_fed(Layers& layers, const Value& value_of_b) {
   return value_of_b.is_input() || layers.of_b(value_of_b) != nullptr;
 }
 
-/// The value that is fed, or nullptr, of which another one holds all elements in their own or another order.
+/// The fed value whose elements `value` holds, all of them, in the same or another order; nullptr: none.
 const Value* fed_source(Layers& layers, const Value* value) {
   while (value != nullptr && !is_fed(layers, *value)) {
     const Node* const producer = value->producer();
@@ -117,12 +118,12 @@ const Value* fed_source(Layers& layers, const Value* value) {
   return value;
 }
 
-/// The value that a node rounds by its own elements, perhaps in other dims.
+/// The fed value that a node rounds by its own range, perhaps in other dims; nullptr: none.
 const Value* rounded_by(Layers& layers, const Node& node) {
   return is_rounded_dynamically(node, 0) ? fed_source(layers, node.input(0)) : nullptr;
 }
 
-/// Whether a node only brings all elements of a value before one that rounds them so.
+/// Whether a node only passes all elements of a value to a node that rounds them by their own range.
 bool hands_on_to_rounding(const Node& node) {
   const Value* const made = node.output(0);
   const bool one = made != nullptr && made->uses().size() == 1 && !made->is_output();
@@ -130,7 +131,7 @@ bool hands_on_to_rounding(const Node& node) {
          is_rounded_dynamically(*made->uses().front().node, as_size(made->uses().front().index));
 }
 
-/// Whether a node computes a function of its operand that no product, sum, mean or range is.
+/// Whether a node computes a function of its operand other than a product, sum, mean or range.
 bool is_function(const Node& node) {
   const Traits& traits = traits_of(node);
   const auto has_any = [&](std::initializer_list<Trait> all) {
@@ -141,7 +142,7 @@ bool is_function(const Node& node) {
                    Trait::quantizes, Trait::quantized, Trait::normalizes, Trait::jumps, Trait::multiplies});
 }
 
-/// Whether a node adds, multiplies, moves or rounds numbers.
+/// Whether a node adds, multiplies, averages, moves or rounds numbers.
 bool is_plain(const Node& node) {
   const Traits& traits = traits_of(node);
   const auto has_any = [&](std::initializer_list<Trait> all) {
@@ -152,7 +153,7 @@ bool is_plain(const Node& node) {
                   Trait::averages});
 }
 
-/// Reads two graphs for their KnownRoundings.
+/// Finds the KnownRoundings of two graphs.
 class RoundingsReader {
  public:
   explicit RoundingsReader(Layers& layers) : layers_(layers) { known_.losses.resize(layers.all().size()); }
@@ -178,7 +179,7 @@ class RoundingsReader {
   }
 
  private:
-  /// A function among a layer's nodes in a, where those in b compute none at all; nullptr where there is none.
+  /// A function among a layer's nodes in a, where all its nodes in b are plain; nullptr: none.
   const Node* missing_function(const Layer& layer) {
     const std::vector<const Node*> nodes = layers_.region_in_a(layer);
     const auto varies = [&](const Node* node) { return is_function(*node) && !constants_a_.is_constant(*node->output(0)); };
@@ -188,7 +189,7 @@ class RoundingsReader {
     return is_spelled ? nullptr : *function;
   }
 
-  /// Values that b rounds for some readers, and the layers that are made of them.
+  /// Finds the values that b rounds for some consumers, and the layers that are computed from them.
   void find_dynamic(const Graph& b) {
     for (const Node& node : b.nodes()) {
       if (const Value* const value = rounded_by(layers_, node)) known_.dynamic.insert(value);
@@ -210,7 +211,7 @@ class RoundingsReader {
       return fed != nullptr ? loss_of(*fed).grid.has_value()
                             : value != nullptr && value->is_input() && known_.inputs.contains(value->name());
     };
-    // Rounded for some readers and read as it is by others of the same layer: no run has both.
+    // Rounded for some consumers, and read unrounded by others of the same layer: no run has both.
     const auto is_read_as_is = [&](const Value* value) {
       return value != nullptr && known_.dynamic.contains(value) && !hands_on_to_rounding(node);
     };
@@ -227,7 +228,7 @@ class RoundingsReader {
     return known_.constants.is_paired(node) || (before != nullptr && before->is("QuantizeLinear"));
   }
 
-  /// Whether it is known what the integers stand for that a product takes in the place of its first operand.
+  /// Whether the real numbers that a product's first operand represents as integers are known.
   bool has_known_integers(const Node& product) const {
     const Value* const integers = product.input(0);
     if (integers == nullptr || integers->producer() == nullptr) return integers != nullptr;
@@ -241,7 +242,7 @@ class RoundingsReader {
   KnownRoundings known_;
 };
 
-/// The node that computes a value of b, in front of those that move and round its elements.
+/// The node that computes a value of b, upstream of nodes that move and round its elements.
 const Node& named_maker(Layers& layers, const Value& value_of_b) {
   const Node* node = &maker_of(value_of_b);
   while (traits_of(*node).moves_input(0) && node->input(0) != nullptr && !is_fed(layers, *node->input(0))) {
@@ -265,7 +266,7 @@ Datum rounded(const Datum& datum, const std::optional<Quantizer>& grid, Quantize
   return copy;
 }
 
-/// The elements as a floating-point type holds them that may be narrower than their own.
+/// The elements rounded to a floating-point type, where it is narrower than their own.
 Datum held_in(const Datum& datum, DataType type) {
   return unit_roundoff(type) > unit_roundoff(type_of(datum)) ? through(datum, type) : datum;
 }
@@ -305,7 +306,7 @@ void QuantizationLosses::measure_b(FedRuns& runs, const LayerTask& task) {
     loss.measured += measure(right, made, layer.yardstick).sums;
     if (loss.grid && reference.tensor) loss.beyond += loss.grid->count_beyond(contiguous(reference.tensor));
     made_by_b_.insert_or_assign(&layer, spill_.write(made));
-    // What reads dequantized numbers gets steps; where a QuantizeLinear follows, they stay as they are.
+    // Consumers of dequantized numbers get steps of the grid. A QuantizeLinear downstream does not change those.
     overwrite(datum, rounded(right, loss.grid, Quantizer::Ends::saturate));
   });
   note_types(types);
@@ -387,8 +388,8 @@ bool QuantizationLosses::was_fed(const Layer& layer) {
   return *loss.was_fed;
 }
 
-/// A constant of a is one of b too, and its own grid loses little: it is there when ranges are chosen, unlike values that follow from dims,
-/// as tables of angles do.
+/// A constant of a is a constant of b too, and its own grid loses little: it is known when ranges are chosen. Values that follow from dims,
+/// such as tables of angles, are not.
 bool QuantizationLosses::is_equal_unseen(const Layer& layer) {
   if (constants_a_.is_constant(*layer.a)) return true;
   const auto rounds = [](const Node* node) { return has_trait(*node, Trait::quantized) || has_trait(*node, Trait::quantizes); };

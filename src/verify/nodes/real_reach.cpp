@@ -1,4 +1,4 @@
-// Follows floating-point inputs of a graph through the floating-point values that are made of them.
+// Follows floating-point inputs of a graph through the floating-point values computed from them.
 #include "verify/nodes/real_reach.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace relayout {
 RealReach::RealReach(const Graph& graph) {
   OpSignatures signatures;
   const ElementTypes types(graph, signatures);
-  // A type that is not known may be real.
+  // An unknown type may be real.
   const auto is_real = [&](const Value& value) {
     const DataType type = types.of(value);
     return type == DataType::undefined || kRealTypes.has(type);

@@ -6,8 +6,8 @@
 
 namespace relayout {
 
-/// The values of a graph that floating-point inputs reach through floating-point values alone: what a caller feeds may make these NaN or
-/// infinite, and no others, as long as nothing overflows.
+/// The values of a graph that floating-point inputs reach through floating-point values alone. Inputs may make these values NaN or
+/// infinite, and no others unless something overflows.
 class RealReach {
  public:
   RealReach() = default;

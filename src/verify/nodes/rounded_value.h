@@ -8,11 +8,11 @@
 
 namespace relayout {
 
-/// The value that a QuantizeLinear really rounds. One behind a DequantizeLinear of the same scale and zero point changes nothing: the
+/// The value that a QuantizeLinear really rounds. Downstream of a DequantizeLinear of the same scale and zero point it changes nothing: the
 /// rounding is that of the QuantizeLinear upstream, perhaps with Transposes in between.
 struct RoundedValue {
   const Value* value = nullptr;
-  std::vector<Dims> orders;  ///< permutations from it to the operand of the QuantizeLinear
+  std::vector<Dims> orders;  ///< permutations from `value` to the operand of the QuantizeLinear
 
   /// The value's datum in the order of the operand.
   [[nodiscard]] Datum in_order(const Datum& datum) const;

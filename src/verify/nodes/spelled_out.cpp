@@ -1,5 +1,5 @@
-// Writes a model with its quantization spelled out, so that the real numbers between the nodes can be compared with the original's: finds
-// which values of the original they stand for.
+// Writes a model with its quantization spelled out, so that the real numbers between the nodes can be compared with the original's, and
+// finds the values of the original that they represent.
 #include "verify/nodes/spelled_out.h"
 
 #include <cstdint>
@@ -22,10 +22,10 @@
 namespace relayout {
 namespace {
 
-/// DequantizeLinear and QuantizeLinear take an axis from here on.
+/// First opset in which DequantizeLinear and QuantizeLinear have an axis.
 constexpr int64_t kLeastOpset = 13;
 
-/// The values of the original model that integers stand for.
+/// The values of the original model that integers represent.
 class Originals {
  public:
   Originals(const Graph& graph, const Graph& original) : graph_(graph), original_(original) {
@@ -33,7 +33,8 @@ class Originals {
     for (const Node& node : graph.nodes()) names_.insert(node.name().substr(0, node.name().find("_token_")));
   }
 
-  /// The one of a node's result; nullptr: not known. Where a Relu behind that is gone, as it is in their range, that of the Relu.
+  /// The original of a node's result; nullptr: unknown. Where a Relu downstream is gone, absorbed by the range of the integers, the
+  /// original is its result.
   [[nodiscard]] const Value* of(const Node& node, const Value& integers) const {
     const Value* const same = namesake_of(node, integers);
     if (same == nullptr || same->uses().size() != 1 || same->is_output()) return same;
@@ -48,8 +49,8 @@ class Originals {
   }
 
  private:
-  /// The value of the original that integers stand for, by the name that ONNX Runtime's quantizer gives them, or that of the node that
-  /// makes them: ONNX Runtime's optimizer keeps it, with a number behind it at times. nullptr: not known.
+  /// The value of the original that integers represent, by the name that ONNX Runtime's quantizer gives them, or by the name of the node
+  /// that computes them: ONNX Runtime's optimizer keeps it, sometimes with a number appended. nullptr: unknown.
   [[nodiscard]] const Value* namesake_of(const Node& node, const Value& integers) const {
     for (const std::string_view suffix : {"_quantized", "_QuantizeLinear_Output"}) {
       if (!integers.name().ends_with(suffix)) continue;
@@ -60,12 +61,12 @@ class Originals {
     return found != nodes_.end() && found->second->op_type() == node.op_type() ? found->second->output(0) : nullptr;
   }
 
-  /// Whether the model has a node of a name that there is in the original.
+  /// Whether the model has a node of the same name as one of the original.
   [[nodiscard]] bool is_node(const std::string& name) const { return !name.empty() && names_.contains(name); }
 
   const Graph &graph_, &original_;
   std::unordered_map<std::string_view, const Node*> nodes_;  ///< of the original, by name
-  std::unordered_set<std::string> names_;                    ///< of nodes
+  std::unordered_set<std::string> names_;                    ///< of the nodes of the model
 };
 
 }  // namespace

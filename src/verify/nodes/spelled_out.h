@@ -7,10 +7,10 @@
 
 namespace relayout {
 
-/// A copy of a model in which operators that compute with quantized numbers (QLinearConv, QGemm, QLinearAdd, …) are written as
-/// DequantizeLinear, the operator itself and QuantizeLinear, so that the real numbers in between can be seen. Nodes keep their names.
-/// Values get the names of those of the original that they stand for, where the integers' names tell.
-/// nullptr where the model has no such operator, was changed since it was read, or could not run so.
+/// A copy of a model in which operators on quantized numbers (QLinearConv, QGemm, QLinearAdd, …) are written as DequantizeLinear, the
+/// operator itself and QuantizeLinear, so that the real numbers in between can be observed. Nodes keep their names. Values get the names of
+/// the original's values that they represent, where names identify those. nullptr where the model has no such operator, an opset without
+/// QuantizeLinear's axis, was changed since it was read, or could not run in this form.
 [[nodiscard]] std::unique_ptr<Model> with_quantization_spelled_out(const Model& model, const Graph& original);
 
 }  // namespace relayout

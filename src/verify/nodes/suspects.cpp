@@ -1,4 +1,4 @@
-// Places what a proof leaves unexplained at nodes: a constant at the first nodes that compute with it, a node at itself, whatever lies in
+// Places the unexplained differences of a proof at nodes: a constant at the first nodes that compute with it, a node at itself, anything in
 // a nested graph at the node of the main graph that holds it.
 #include "verify/nodes/suspects.h"
 
@@ -16,14 +16,14 @@
 namespace relayout {
 namespace {
 
-/// The node of the main graph that a node belongs to; the node itself, or the one that holds its graph. A function's nodes have none.
+/// The node of the main graph that a node belongs to: the node itself, or the one that holds its graph; nullptr for a node of a function.
 const Node* in_main_graph(const Node& node) {
   const Node* at = &node;
   while (at != nullptr && at->graph().outer() != nullptr) at = at->graph().owner();
   return at == nullptr || at->graph().is_function() ? nullptr : at;
 }
 
-/// Nodes that compute with a constant, seen through nodes that compute with constants alone (a Transpose, a Cast, a DequantizeLinear).
+/// Nodes that compute with a constant, and nodes in between that read constants alone (a Transpose, a Cast, a DequantizeLinear).
 std::vector<const Node*> readers_of(const Value& constant) {
   std::vector<const Node*> readers;
   std::vector<const Value*> pending{&constant};

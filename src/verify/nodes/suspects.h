@@ -11,7 +11,7 @@
 
 namespace relayout {
 
-/// The nodes of the main graphs that the differences change which a proof leaves unexplained.
+/// The nodes of the main graphs that the unexplained differences of a proof change.
 class Suspects {
  public:
   /// Indices into ProofResult::unexplained.
@@ -19,17 +19,17 @@ class Suspects {
 
   Suspects(const ProofResult& proof, const Graph& a, const Graph& b);
 
-  /// The entries that change one of these nodes, of b or of a; each once, in order.
+  /// The entries that change one of these nodes, of b or of a, and those that concern every node; each once, in order.
   [[nodiscard]] Entries of(const std::vector<const Node*>& nodes) const;
-  /// Whether the proof shows nothing of one of these nodes of b (ProofResult::unreached).
+  /// Whether the proof did not reach one of these nodes of b (ProofResult::unreached).
   [[nodiscard]] bool are_unreached(const std::vector<const Node*>& nodes) const;
-  /// The last of these nodes that is wanted and that an entry was placed at; nullptr when none was.
+  /// The last of these nodes that `is_wanted` accepts and that an entry was placed at; nullptr: none.
   [[nodiscard]] const Node* last_of(const std::vector<const Node*>& nodes, bool (*is_wanted)(const Node&)) const;
-  /// Entries that could not be placed at any node: they concern every node.
+  /// Entries that concern every node: placed at none, in a function, or about whole graphs.
   [[nodiscard]] const Entries& everywhere() const noexcept { return everywhere_; }
 
  private:
-  /// Everything in a model that an entry may name.
+  /// The names in a model that an entry may refer to.
   struct Names {
     std::unordered_multimap<std::string_view, const Node*> nodes;    ///< by the name of the node
     std::unordered_multimap<std::string_view, const Value*> values;  ///< results of nodes, and initializers

@@ -1,4 +1,4 @@
-// Pieces of definitions by which two models part, held against the numbers that runs have shown to them.
+// Compares the pieces of definitions in which two models differ with the numbers that reached them in runs.
 #include "verify/nodes/tried_pieces.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ double deepest_of(const Tensor& tensor, const Piece& piece) {
 std::vector<Piece> all_pieces(const std::vector<const Node*>& nodes, ValueBounds& bounds, bool is_wide) {
   std::vector<Piece> out;
   for (const Node* const node : nodes) {
-    if (follows_test(*node)) continue;  // NaN and infinities are tried by themselves
+    if (follows_test(*node)) continue;  // NaN and infinities are tried separately
     for (const Piece& piece : pieces_of(*node, bounds, is_wide)) out.push_back(piece);
   }
   return out;
@@ -57,7 +57,7 @@ bool is_twin(const Piece& a, const Piece& b) {
   return before_limits(*a.watched)->name() == before_limits(*b.watched)->name();
 }
 
-/// The bound of an error over the range.
+/// The bound of an error relative to the range.
 double bound_of(DataType type, double floor) {
   return is_measured(type) ? std::max(kFloorFactor * floor, dtype_minimum(type)) : 0;
 }
@@ -79,7 +79,7 @@ Trials::Trials(const Pair& pair, const Reference& reference, const ProofResult& 
   }
 }
 
-/// Rules that both models have for the same numbers of the same value are none by which they part.
+/// Rules that both models have for the same numbers of the same value are no difference: leaves out both.
 void Trials::add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, bool is_wide) {
   std::vector<Piece> of_a = all_pieces(change.of_a, in_a, is_wide), of_b = all_pieces(change.of_b, in_b, is_wide);
   std::erase_if(of_a, [&](const Piece& piece) {

@@ -1,4 +1,4 @@
-// Finds differences within an If, Loop or Scan whose graph no sample enters: neither the outputs nor the node that holds it can show them.
+// Finds differences within an If, Loop or Scan whose graph no sample enters: neither the outputs nor the node itself can show them.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -30,14 +30,14 @@ bool has_name(const Node& node, const std::string& name) {
   return node.name() == name || (node.output(0) != nullptr && node.output(0)->name() == name);
 }
 
-/// Whether the file alone decides which graphs a node enters: the others never count.
+/// Whether the file alone decides which graphs a node enters: a graph that it does not enter never counts.
 bool is_decided(const Node& holder) {
   Constants constants;
   const auto is_fixed = [&](const Value* value) { return value == nullptr || constants.is_constant(*value); };
   return (holder.is("If") || holder.is("Loop")) && is_fixed(holder.input(0)) && (holder.is("If") || is_fixed(holder.input(1)));
 }
 
-/// The graphs that a model enters over the samples, where the proof speaks of one that is nested.
+/// The nested graphs of a model, and which of them the samples enter; runs the samples at the first question.
 class NestedGraphs {
  public:
   NestedGraphs(const Pair& pair, const Side& side, const Reference& reference) : pair_(pair), side_(side), reference_(reference) {
@@ -50,7 +50,7 @@ class NestedGraphs {
   [[nodiscard]] bool enters_all_of(const Node& holder) {
     return std::ranges::all_of(holder.subgraphs(), [this](const auto& graph) { return enters(*graph); });
   }
-  /// Whether a node of this name lies in a graph that no sample enters, and nowhere else outside of nested graphs. Of an entry about whole
+  /// Whether a node of this name is in a nested graph that no sample enters, and none is in the main graph. For an entry about whole
   /// graphs, whether the node holds such a graph.
   [[nodiscard]] bool is_unentered(const Unexplained& entry, const Graph& other) {
     Graphs graphs;

@@ -1,4 +1,4 @@
-// Finds nodes by which two models part for numbers that no run had: the rest of their definition was not tried.
+// Finds nodes in which two models differ for numbers that no run had: the rest of their definition was not tried.
 #include <cstddef>
 #include <map>
 #include <memory>

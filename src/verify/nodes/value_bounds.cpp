@@ -1,4 +1,4 @@
-// Bounds of values by the definitions of the operators that make them.
+// Bounds of values from the definitions of the operators that compute them.
 #include "verify/nodes/value_bounds.h"
 
 #include <algorithm>

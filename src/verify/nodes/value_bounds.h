@@ -12,7 +12,7 @@
 
 namespace relayout {
 
-/// Bounds of values as the definitions of operators give them: nothing behind a Sigmoid is below 0. NaN aside.
+/// Bounds of values from the definitions of operators: the result of a Sigmoid is never below 0. NaN aside.
 class ValueBounds {
  public:
   /// `masks`: inputs of zeros and ones; `kept`: inputs of integers that are sizes, counts, positions or ids.
