@@ -96,7 +96,7 @@ TEST(AtomicFile, FollowsASymlinkedTarget) {
   EXPECT_EQ(read_file(folder / "store/old"), "new");
 }
 
-TEST(AtomicFile, TwoOfOneTargetAtOnce) {
+TEST(AtomicFile, TwoWritersOfOneTarget) {
   const TemporaryFolder folder;
   AtomicFile a(folder / "out"), b(folder / "out");
   put(a, "aaa");
@@ -131,9 +131,9 @@ TEST(AtomicFile, B50NotWritable) {
   fs::permissions(folder.path(), fs::perms::owner_all);
 }
 
-TEST(AtomicFile, B52NoRoomIsSaidBeforeAnythingIsWritten) {
+TEST(AtomicFile, B52MissingSpaceIsReportedBeforeWriting) {
   const TemporaryFolder folder;
-  // A limit on file sizes answers as a full disk does, with an error of the call that would go beyond it.
+  // A file size limit fails as a full disk does: the call that would exceed it returns an error.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);

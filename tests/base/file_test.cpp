@@ -78,7 +78,7 @@ TEST(File, B3Symlinks) {
   EXPECT_EQ(read(*File::open(folder / "good"), 0, 1), "x");
 }
 
-TEST(File, B4WhatNeverEnds) {
+TEST(File, B4EndlessFile) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(refusal(folder / "pipe"), HasSubstr("not a regular file"));

@@ -46,7 +46,8 @@ TEST_P(Half, EveryValueLoadsAsDefinedAndStoresAsItself) {
   }
 }
 
-/// Between two neighbours the nearer one wins, and in the middle the even one, however little the value is off the middle.
+/// A value is rounded to the nearer of its two neighbours and, exactly in the middle, to the even one. The smallest offset from the middle
+/// decides.
 TEST_P(Half, RoundsOnceToNearestEven) {
   const Format format = GetParam();
   const int infinity = ((1 << format.exponent_bits) - 1) << format.mantissa_bits;

@@ -1,4 +1,4 @@
-// The set of hashes against std::set; 0, which marks free places inside, is taken for 1.
+// Tests the set of hashes against std::set. 0 marks free places inside and is taken for 1.
 #include "base/hash_set.h"
 
 #include <gtest/gtest.h>

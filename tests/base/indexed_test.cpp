@@ -1,4 +1,4 @@
-// Ids and containers indexed by them: what an id may index, ids in order, lists per id.
+// Tests ids and the containers indexed by them: permitted indices, ids in order, lists per id.
 #include "base/indexed.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ enum Plain : int { none = -1 };
 
 static_assert(ElementId<RowId>);
 static_assert(!ElementId<int> && !ElementId<Plain> && !ElementId<Unscaled>);
-// One kind of number does not index what another kind counts.
+// An id of one kind does not index a container of another kind.
 template <class Container, class Id>
 concept indexes = requires(Container container, Id id) { container[id]; };
 static_assert(indexes<IdVector<RowId, int>, RowId>);

@@ -10,7 +10,7 @@
 namespace relayout {
 namespace {
 
-/// In a child process: the handlers stay for the life of a process.
+/// Runs in a child process, because the handlers stay installed for the life of a process.
 void raise_and_check(int signal) {
   install_interrupt_handlers();
   check_interrupt();

@@ -27,7 +27,7 @@ TEST(Locale, TheFirstVariableThatIsSetCounts) {
   EXPECT_FALSE(has_utf8({{"LANG", "de_DE.ISO-8859-15"}}));
 }
 
-TEST(Locale, AsciiSaysTheSame) {
+TEST(Locale, AsciiReplacesCharacters) {
   EXPECT_EQ(ascii_text("46.9 → 44.7 MB · 1.5 × …"), "46.9 -> 44.7 MB | 1.5 x ...");
   EXPECT_EQ(ascii_text("103 µs, −1, a › b ▍"), "103 us, -1, a > b -");
   EXPECT_EQ(ascii_text("größe"), "gr\\xc3\\xb6\\xc3\\x9fe");

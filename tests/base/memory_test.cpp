@@ -10,7 +10,7 @@
 namespace relayout::test {
 namespace {
 
-TEST(Memory, WhatNoMachineHasIsNotAskedFor) {
+TEST(Memory, ExcessiveSizesAreNotRequested) {
   EXPECT_NO_THROW(require_memory(0));
   EXPECT_NO_THROW(require_memory(1 << 20));
   try {
@@ -21,7 +21,7 @@ TEST(Memory, WhatNoMachineHasIsNotAskedFor) {
   }
 }
 
-TEST(Memory, WholeLinesHoldWhatTheyRoundUp) {
+TEST(Memory, WholeLinesRoundUpWithoutOverflow) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(whole_lines(0), 0);
   EXPECT_EQ(whole_lines(1), kLineBytes);

@@ -1,4 +1,4 @@
-// Numbers as text: digits, zero, what is not finite.
+// Tests numbers as text: digits, zero, non-finite values.
 #include "base/numbers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Positions counted in int64_t, in containers that count in std::size_t.
+// Tests positions counted in int64_t in containers that count in std::size_t.
 #include "base/positions.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 namespace relayout {
 namespace {
 
-TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
+TEST(ShellWord, QuotesShellSyntax) {
   EXPECT_EQ(shell_word("a/b-c_1.onnx"), "a/b-c_1.onnx");
   EXPECT_EQ(shell_word("a b"), "'a b'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");

@@ -1,4 +1,4 @@
-// Medians and their intervals against tables and brute force.
+// Tests medians and their intervals against tables and brute force.
 #include "base/statistics.h"
 
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ TEST(Statistics, IntervalHasTheTabulatedRanks) {
   for (int n = 0; n < 6; ++n) EXPECT_FALSE(median_interval(one_to(n))) << n;
 }
 
-/// Where probabilities are no longer summed, the ranks go on as they were.
-TEST(Statistics, LargeCountsGoOn) {
+/// Where the normal approximation replaces the sum of probabilities, the ranks continue without a jump.
+TEST(Statistics, LargeCountsContinueTheRanks) {
   const auto exact = median_interval(one_to(1000)), normal = median_interval(one_to(1001));
   ASSERT_TRUE(exact && normal);
   EXPECT_NEAR(exact->low, normal->low, 1);
@@ -54,7 +54,7 @@ TEST(Statistics, LargeCountsGoOn) {
   EXPECT_TRUE(median_interval(one_to(100'000)));
 }
 
-/// In 95 of 100 experiments or more the interval holds the true median, of a distribution that is far from normal.
+/// In at least 95 of 100 experiments, the interval contains the true median of a distribution that is far from normal.
 TEST(Statistics, IntervalHoldsTheMedian) {
   std::mt19937_64 random(1);
   std::exponential_distribution<double> times(1);
@@ -72,7 +72,7 @@ TEST(Statistics, IntervalHoldsTheMedian) {
   }
 }
 
-/// What disturbs one pair of a round does not move the ratio.
+/// A disturbance of one pair of a round does not move the ratio.
 TEST(Statistics, RatioOfPairs) {
   std::vector<std::vector<double>> rounds;
   for (int round = 0; round < 10; ++round) rounds.push_back({1.9, 2.0, 40.0, 2.0 + 0.01 * round});
@@ -97,7 +97,7 @@ TEST(Statistics, RatiosOfTwoMeasuredApartSpanTheExtremes) {
   EXPECT_TRUE(std::isinf(ratio_of({1, Interval{0, 2}}, {1, Interval{1, 1}}).interval->high));
 }
 
-/// A difference is what the whole interval shows, and only a narrow interval shows that there is none.
+/// The whole interval shows a difference; only a narrow interval shows that there is none.
 TEST(Statistics, WideIntervalsAreNotTheSame) {
   const auto judge = [](double low, double high) { return judge_time({(low + high) / 2, Interval{low, high}}); };
   EXPECT_EQ(judge(0.5, 0.9), TimeClass::faster);

@@ -1,4 +1,4 @@
-// When a team is called and when not, by made-up times.
+// Tests when a team is called, with made-up times.
 #include "base/team_watch.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ void watch(TeamWatch& watch, milliseconds elapsed, milliseconds own, int own_par
 void help_well(TeamWatch& team) {
   watch(team, milliseconds(20), milliseconds(19), 1, milliseconds(20));
 }
-/// The caller's own part takes 10 ms, then it waits for the other as long as both together would have taken it.
+/// The caller's part takes 10 ms; then it waits for the other part as long as both parts together would have taken it.
 void help_badly(TeamWatch& team) {
   watch(team, milliseconds(20), milliseconds(10), 1, milliseconds(20));
 }
@@ -42,7 +42,7 @@ TEST(TeamWatch, ATeamThatHelpsStays) {
   }
 }
 
-TEST(TeamWatch, ATeamThatDoesNotHelpIsNotCalledAndLookedAtAgainLessAndLessOften) {
+TEST(TeamWatch, ATeamThatDoesNotHelpIsNotCalledAndTriedAgainLessAndLessOften) {
   TeamWatch team;
   int looks = 0, early_looks = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -101,7 +101,7 @@ TEST(TeamWatch, ATeamThatHelpsAgainIsCalledAgain) {
 }
 
 TEST(TeamWatch, TimeWithoutAProcessorIsNotWork) {
-  // The caller's part seems to take all the time, but it ran for half of it only.
+  // The caller's part seems to take all the time, but it had a processor for only half of it.
   TeamWatch team;
   for (int i = 0; i < 2; ++i) watch(team, milliseconds(20), milliseconds(20), 1, milliseconds(10));
   EXPECT_TRUE(team.is_alone());

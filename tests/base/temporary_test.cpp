@@ -44,7 +44,7 @@ TEST_F(Temporary, TheFileHasNoName) {
   ::close(descriptor);
 }
 
-TEST_F(Temporary, TheFolderIsPrivateAndGoesWithWhatIsInIt) {
+TEST_F(Temporary, TheFolderIsPrivateAndRemovedWithItsContents) {
   {
     const PrivateFolder folder;
     EXPECT_EQ(folder.path().parent_path(), folder_.path());

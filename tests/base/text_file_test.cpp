@@ -27,7 +27,7 @@ TEST(TextFile, WritesAndReplacesKeepingTheMode) {
   EXPECT_EQ(folder.entries(), std::vector<std::string>{"report.xml"});
 }
 
-TEST(TextFile, FollowsALinkThatIsThere) {
+TEST(TextFile, FollowsAnExistingLink) {
   const test::TemporaryFolder folder;
   test::write_file(folder / "real", "old");
   fs::create_symlink("real", folder / "link");
@@ -41,7 +41,7 @@ TEST(TextFile, DevicesAreWrittenToDirectly) {
   EXPECT_FALSE(fs::is_regular_file("/dev/null"));
 }
 
-TEST(TextFile, WhatCannotBeWrittenIsNamedAndLeavesNothing) {
+TEST(TextFile, UnwritableFilesAreNamedAndLeaveNothing) {
   const test::TemporaryFolder folder;
   try {
     write_text_file(folder / "no\nfolder" / "report.xml", "x");

@@ -1,4 +1,4 @@
-// Parts run once each, on whichever thread, also when they wait for each other, inside each other, and after a fork.
+// Tests that each part runs once, on any thread, also when parts wait for each other, are nested, or run after a fork.
 #include "base/thread_team.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(ThreadTeam, EveryPartRunsOnce) {
   }
 }
 
-TEST(ThreadTeam, WhatPartsWroteIsThereAfterwards) {
+TEST(ThreadTeam, WritesOfPartsAreVisibleAfterwards) {
   std::vector<int> out(1000);
   for (int repeat = 1; repeat <= 200; ++repeat) {
     run(2, Parts::equal, [&](int part) {
@@ -78,8 +78,9 @@ TEST(ThreadTeam, PartsMeetOnOneProcessor) {
       .join();
 }
 
-/// On one processor a team does not help: a loop behind short pieces of work leaves it asleep, and is offered to it when it turns out long.
-/// That is long before helpers look by themselves, after 100 ms. Attempts, as the team is looked at again now and then.
+/// On one processor a team does not help: a loop after short pieces of work leaves it asleep and is offered to it once the loop proves
+/// long. That is well before helpers look by themselves, after 100 ms. The test makes several attempts, because the team is tried again now
+/// and then.
 TEST(ThreadTeam, ALongLoopIsOfferedToATeamThatIsNotCalled) {
   std::thread([&] {
     cpu_set_t one;

@@ -1,8 +1,8 @@
-// Preloaded, it makes a process see a processor of the AVX2 class: cpuid traps, and its answer is without AVX-512, AMX and the newer
-// instructions for AVX registers. What a program and its libraries choose by cpuid follows, functions that are chosen while the program is
-// loaded among them. It needs no library, so that every program can load it, whichever its C library.
-// Where processor or hypervisor cannot trap cpuid, the process ends with exit code 77; with RELAYOUT_COPIES it answers the illegal
-// instructions instead that as_avx2.py put in the place of cpuid in copies of programs and libraries.
+// A preloaded library that makes a process see a processor of the AVX2 class: cpuid traps, and its result omits AVX-512, AMX and the newer
+// instructions for AVX registers. A program and its libraries choose code by this result, including the functions chosen while the program
+// is loaded. The library depends on no other, so that every program can load it, whatever its C library.
+// Where the processor or hypervisor cannot trap cpuid, the process ends with exit code 77. With RELAYOUT_COPIES, the library instead
+// handles the illegal instructions that as_avx2.py put in the place of cpuid in copies of programs and libraries.
 //   LD_PRELOAD=build/release/tests/as_avx2.so PROGRAM
 #include <asm/prctl.h>
 #include <asm/unistd.h>
@@ -79,7 +79,7 @@ void answer_cpuid(int /*signal*/, siginfo_t* /*info*/, void* context) {
   registers[REG_RIP] += 2;
 }
 
-/// The kernel's own sigaction, which names the function that ends a handler.
+/// The kernel's version of sigaction, which names the function that ends a handler.
 struct KernelAction {
   void (*handler)(int, siginfo_t*, void*);
   unsigned long flags;
@@ -103,7 +103,7 @@ void start() {
 
 void nothing() {}
 
-/// Run while this library is relocated: before the program's own functions are chosen by what cpuid says.
+/// Runs while this library is relocated, before the program's functions are chosen by cpuid.
 extern "C" void (*as_avx2_resolve())() {
   start();
   return nothing;
@@ -112,5 +112,5 @@ extern "C" void (*as_avx2_resolve())() {
 }  // namespace
 
 extern "C" void as_avx2() __attribute__((ifunc("as_avx2_resolve")));
-/// Refers to it, which makes the loader resolve it.
+/// A reference to the function, which makes the loader resolve it.
 extern "C" void (*const kAsAvx2Address)() = as_avx2;

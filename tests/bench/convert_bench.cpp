@@ -1,4 +1,4 @@
-// relayout convert against cp of the same file, in rotating rounds of one run: time as ratio, memory as peak.
+// Measures relayout convert against cp of the same file, in rotating rounds of one run: the ratio of times, and peak memory.
 //   cmake/dev bench convert [--rounds N] [MODEL…]     default: 15 rounds, resnet50 of the model set when it is there, else the demo model
 // Each child is a process of its own, as a user starts it; cp is the system's. "cold" drops the source from the page cache first.
 #include <fcntl.h>
@@ -28,7 +28,7 @@ struct Run {
   double peak_mib = 0;
 };
 
-/// Starts a program, waits for it, and tells its time and peak memory.
+/// Starts a program, waits for it, and returns its time and peak memory.
 Run run(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
@@ -59,7 +59,7 @@ void drop_from_cache(const fs::path& file) {
   close(handle);
 }
 
-/// One thing to be timed, and what comes before it untimed.
+/// An operation to time, and its untimed preparation.
 struct Contestant {
   std::string name;
   std::function<void()> prepare;
@@ -84,7 +84,7 @@ const Contestant& named(const std::vector<Contestant>& contestants, const std::s
   return *std::find_if(contestants.begin(), contestants.end(), [&](const Contestant& one) { return one.name == name; });
 }
 
-/// Times all in rotating order and prints each beside cp.
+/// Times all operations in rotating order and prints each next to cp.
 void compare(const std::string& title, std::vector<Contestant> contestants, int rounds) {
   std::vector<std::string> names;
   for (const Contestant& one : contestants) names.push_back(one.name);

@@ -1,13 +1,13 @@
-// Whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice and of other runtimes, and
-// time on the clock at two threads. Ratios are medians over rounds, each within its round, so that what else the machine does falls on all.
-// A round in which the host of a virtual machine took processors away is measured again, after a pause, and where rounds scatter there are
-// more of them.
+// Measures whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice and of other
+// runtimes, and wall-clock time at two threads. Ratios are taken within a round and are medians over rounds, so that other load on the
+// machine affects all of them. A round in which the host of a virtual machine took processors away is measured again, after a pause. Where
+// rounds scatter, more are added.
 //   cmake/dev bench network [--as-avx2] [--json FILE] [REGEX [ROUNDS [BUSY]]]
 //   ROUNDS                   at least; up to four times as many until the 95 % intervals against other runtimes are narrower than 0.1
 //   BUSY                     processes that compete for the processors
 //   --as-avx2                all runtimes see a processor without AVX-512, where this one can hide it
 //   RELAYOUT_PYTHON=PYTHON   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
-// "ratio" behind auto, always and never: automatic over the faster of the two others; 1 where their steps are the same.
+// "ratio" after auto, always and never: automatic over the faster of the other two; 1 where their steps are the same.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ namespace fs = std::filesystem;
 constexpr double kRoundSeconds = 0.05;
 /// The largest part of a round for which the host may take one processor away: one to two ticks of the clock that counts it.
 constexpr double kMostStolen = 0.03;
-/// Rounds measured again, and rounds added where they scatter, for each round asked for.
+/// Rounds measured again, and rounds added where they scatter, per requested round.
 constexpr int kMostRepeats = 3, kMostAdded = 3;
 /// The widest 95 % interval of a ratio against another runtime that needs no more rounds.
 constexpr double kWidestInterval = 0.1;
@@ -62,7 +62,7 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Seconds, summed over processors, for which the host of this virtual machine ran something else, since it started: column "steal" of
+/// Seconds since its start, summed over processors, for which the host of this virtual machine ran something else: column "steal" of
 /// /proc/stat. Zero where the system does not count them.
 double stolen_seconds() {
   std::ifstream file("/proc/stat");
@@ -83,7 +83,7 @@ struct Runner {
   std::string name;
   int threads;
   std::function<Time(int runs)> measure;
-  std::string plan = {};  ///< of an own runner: its steps
+  std::string plan = {};  ///< of relayout's runners: the steps
   std::vector<Time> times = {};
 
   [[nodiscard]] double of(const Time& time) const { return threads == 1 ? time.processor : time.clock; }
@@ -94,7 +94,7 @@ struct Runner {
   }
 };
 
-/// Processes that compute while they live.
+/// Processes that keep processors busy while they exist.
 class Competitors {
  public:
   explicit Competitors(int count) {
@@ -128,13 +128,13 @@ struct OtherRuntime {
   std::string version = {};
   std::unique_ptr<Peer> process = nullptr;
 
-  /// Where it does not start, the version is empty.
+  /// If it does not start, the version is empty.
   void start() {
     const std::string script = source_folder() + "/tests/bench/peer_time.py";
     process = std::make_unique<Peer>(std::vector<std::string>{std::getenv("RELAYOUT_PYTHON"), script, name, std::to_string(threads)});
     version = process->answer();
   }
-  /// Of a model that brings it down, it has no time; the next one finds it again.
+  /// A model that crashes the runtime gets no time; the process is started again for the next model.
   bool load(const fs::path& file) {
     const std::string answer = process->ask("load " + file.string());
     if (answer.empty()) start();
@@ -206,7 +206,7 @@ Runner other_runner(const OtherRuntime& other) {
           }};
 }
 
-/// Medians over rounds of a over b, each within its round.
+/// Median over rounds of the ratio a / b, taken within each round.
 Estimate ratio(const Runner& a, const Runner& b) {
   std::vector<double> out;
   for (std::size_t i = 0; i < a.times.size(); ++i) out.push_back(a.of(a.times[i]) / b.of(b.times[i]));
@@ -286,7 +286,7 @@ class Bench {
     }
   }
 
-  /// Of several runners the one with the largest ratio: against the fastest.
+  /// The largest ratio over several runners, which is that to the fastest.
   static std::optional<Estimate> largest(const Runner& a, const std::vector<const Runner*>& rest) {
     std::optional<Estimate> out;
     for (const Runner* const one : rest) {
@@ -385,7 +385,7 @@ int bench_all(const std::regex& pattern, int rounds, int busy, const fs::path& j
   return 0;
 }
 
-/// With a library preloaded that hides AVX-512 from this program and from those that it starts; returns where that is so.
+/// Starts the program again with a preloaded library that hides AVX-512 from it and its children; returns if the library is loaded already.
 void start_again_as_avx2(char** argv) {
 #ifdef RELAYOUT_AS_AVX2
   constexpr const char* kVariable = "LD_PRELOAD";

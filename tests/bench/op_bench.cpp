@@ -1,5 +1,5 @@
-// Operators at the shapes of well-known networks (tests/support/network_cases.cpp): processor time of one run at one thread, in turns with
-// ONNX Runtime where a Python that has it is named.
+// Measures operators at the shapes of well-known networks (tests/support/network_cases.cpp): processor time of one run at one thread, in
+// turns with ONNX Runtime if RELAYOUT_PYTHON names a Python that has it.
 //   RELAYOUT_PYTHON=PYTHON cmake/dev bench op [REGEX]
 #include <onnx/onnx_pb.h>
 
@@ -45,7 +45,7 @@ struct Row {
   std::string refusal;  ///< of the peer
 };
 
-/// Runs that take about a round.
+/// The number of runs that take about a round.
 int runs_of(double seconds) {
   return static_cast<int>(std::clamp(kRoundSeconds / std::max(seconds, 1e-9), 1.0, 1000.0));
 }
@@ -56,7 +56,7 @@ double time_of(Executor& executor, const Inputs& inputs, int runs) {
   return (processor_time() - start) / runs;
 }
 
-/// As ONNX's backend tests have models. Types of outputs are for the reader to find out.
+/// Writes a model in the form of ONNX's backend test. Types of outputs are left to inference.
 void save(const OpCase& one, const std::vector<Tensor>& data, const fs::path& folder) {
   fs::create_directories(folder);
   onnx::ModelProto message = message_of(one);

@@ -1,4 +1,4 @@
-// What it costs to note the steps of a run: profiled runs over plain ones of the same executor, in turn, by processor time and by the wall.
+// Measures the cost of noting the steps of a run: profiled over plain runs of the same executor, in turn, by processor and wall-clock time.
 //   cmake/dev bench profile [PAIRS [MODEL.onnx…]]
 // Without models: mobilenet_v2 and squeezenet1_1 of the model cache. One thread.
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kRounds = 10;
 
-/// Each round with an executor of its own, pairs in turn.
+/// Each round renews the executor; the order within pairs alternates.
 std::vector<std::vector<double>> measure(Subject& subject, int pairs, TimeKind clock) {
   std::vector<std::vector<double>> rounds(kRounds);
   for (std::vector<double>& ratios : rounds) {

@@ -1,4 +1,4 @@
-// Configuration files against the grammar of TOML 1.0: what it allows is read, what it does not is refused with file and line.
+// Tests configuration files against the grammar of TOML 1.0: valid files are read, others are refused with file and line.
 #include "cli/config_file.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST(ConfigFile, KeysSectionsAndPlaces) {
   EXPECT_EQ(entries[2].key, "no-fold");
   EXPECT_EQ(entries[2].kind, ConfigEntry::Kind::boolean);
   EXPECT_TRUE(read("").empty());
-  // What is for all commands stands before what is for one, each in the order of the file.
+  // Keys for all commands come before those for one, each in the order of the file.
   const std::vector<ConfigEntry> dotted = read("convert.layout = 'keep'\nzeta = 1\nalpha = 2");
   ASSERT_EQ(dotted.size(), 3U);
   EXPECT_EQ(dotted[0].key, "zeta");
@@ -57,7 +57,7 @@ TEST(ConfigFile, KeysSectionsAndPlaces) {
   EXPECT_EQ(dotted[2].section, "convert");
 }
 
-TEST(ConfigFile, ValuesAsTheGrammarHasThem) {
+TEST(ConfigFile, ValuesFollowTheGrammar) {
   EXPECT_THAT(values_of(R"("a\tb\"\\\u00e4\U0001F600#")"), ElementsAre("a\tb\"\\\xC3\xA4\xF0\x9F\x98\x80#"));
   EXPECT_THAT(values_of(R"('C:\n "x"')"), ElementsAre(R"(C:\n "x")"));
   EXPECT_THAT(values_of("\"\""), ElementsAre(""));
@@ -76,7 +76,7 @@ TEST(ConfigFile, ValuesAsTheGrammarHasThem) {
   EXPECT_THAT(values_of("[]"), ElementsAre());
 }
 
-TEST(ConfigFile, WhatIsNoTomlIsRefusedWithItsLine) {
+TEST(ConfigFile, InvalidTomlIsRefusedWithItsLine) {
   for (const std::string line : {"garbage",
                                  "layout keep",
                                  "= 5",
@@ -117,7 +117,7 @@ TEST(ConfigFile, WhatIsNoTomlIsRefusedWithItsLine) {
   EXPECT_THAT(complaint("only = [\n'a',\n'b'\n"), HasSubstr("c.toml:3: not TOML: Error while parsing array"));
 }
 
-TEST(ConfigFile, WhatNoOptionTakesIsRefusedToo) {
+TEST(ConfigFile, ValuesThatNoOptionTakesAreRefused) {
   EXPECT_THAT(complaint("\nx = 1979-05-27\n"), HasSubstr("c.toml:2: dates and times are no values of options"));
   EXPECT_THAT(complaint("a.b = 1\n"), HasSubstr("c.toml:1: unknown section 'a'"));
   EXPECT_THAT(complaint("[convert.more]\n"), HasSubstr("c.toml:1: tables and nested arrays are no values of options"));
@@ -125,7 +125,7 @@ TEST(ConfigFile, WhatNoOptionTakesIsRefusedToo) {
   EXPECT_THAT(complaint("x = [1, [2]]\n"), HasSubstr("c.toml:1: tables and nested arrays are no values of options"));
 }
 
-TEST(ConfigFile, WhatIsThereTwiceIsRefused) {
+TEST(ConfigFile, DuplicatesAreRefused) {
   EXPECT_THAT(complaint("x = 1\n\nx = 2\n"),
               HasSubstr("c.toml:3: not TOML: Error while parsing key-value pair: cannot redefine existing integer 'x'"));
   EXPECT_THAT(complaint("[convert]\n[verify]\n[convert]\n"),

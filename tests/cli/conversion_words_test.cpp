@@ -1,4 +1,4 @@
-// The words of convert's options against the library's types.
+// Tests the words of convert's options against the library's types.
 #include "cli/conversion_words.h"
 
 #include <gmock/gmock.h>

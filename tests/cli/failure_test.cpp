@@ -29,7 +29,7 @@ TEST(Failure, KeepsKindMessageAndHint) {
   EXPECT_EQ(failure.hint, "git lfs pull");
 }
 
-TEST(Failure, ItsLineHasTheHintBehindTheMessage) {
+TEST(Failure, ItsLineHasTheHintAfterTheMessage) {
   EXPECT_EQ((Failure{3, "m.onnx: compressed by gzip", "unpack it first: gunzip"}).line(),
             "m.onnx: compressed by gzip (unpack it first: gunzip)");
   EXPECT_EQ((Failure{3, "m.onnx: empty", ""}).line(), "m.onnx: empty");

@@ -38,7 +38,7 @@ TEST(HelpText, AlignsAndWraps) {
                 "  relayout convert m.onnx\n");
 }
 
-TEST(HelpText, NoLineIsWiderThanAsked) {
+TEST(HelpText, NoLineIsWiderThanRequested) {
   HelpText help("convert", std::string(30, 's') + " " + std::string(30, 't'), "MODEL [OPTIONS]",
                 "relayout convert a b c d e f g h i j k l m n o p");
   help.add("-o, --output", "FILE", "write here what is to be written, and say so in a sentence that is long enough to be broken");

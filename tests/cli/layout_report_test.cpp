@@ -26,7 +26,7 @@ LayoutReport report_of(const std::string& output = "y") {
   return report_layout(text.load()->graph(), {.compare = true});
 }
 
-TEST(LayoutText, SaysWhatIsReorderedAndWhoLoses) {
+TEST(LayoutText, NamesReordersAndLosses) {
   const std::string text = layout_text(report_of(), {});
   EXPECT_THAT(text, HasSubstr("layout for N = 1 (--dim, --shape)"));
   EXPECT_THAT(text, HasSubstr("region 1"));

@@ -1,4 +1,4 @@
-// Every pair of options of each subcommand against a table of what does not go together: what has no effect is refused, all else is read.
+// Tests every pair of options of each subcommand against a table of conflicts: an option without effect is refused, all others are read.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,13 +23,13 @@ struct Table {
   const Command* command;
   Words models;
   std::map<std::string, std::string> values;     ///< of options that take one
-  std::map<std::string, Words> companions;       ///< what an option needs beside it
+  std::map<std::string, Words> companions;       ///< one of which an option needs
   std::vector<std::pair<Names, Names>> refused;  ///< none of the left with any of the right
   Names never = {};                              ///< none of these with these models
   bool runs = false;                             ///< the rules are known only when the command runs; its models do not exist
 };
 
-/// The options of a command but for those of all commands.
+/// The options of a command except those common to all commands.
 Names options_of(const Command& command) {
   OptionSet options(command.name, "", "", "");
   const Common common;
@@ -45,7 +45,7 @@ bool is_refused(const Table& table, const Words& words) {
   OptionSet options(table.command->name, "", "", "");
   const Common common;
   const auto run = table.command->prepare(options, common);
-  bool json = false;  // of all commands
+  bool json = false;  // common to all commands
   options.flag("--json", json, "");
   options.finish({});
   try {
@@ -81,7 +81,7 @@ bool is_listed(const Table& table, const std::string& a, const std::string& b) {
   });
 }
 
-/// Adds what an option needs beside it, unless what is there will do; `other` may need one that serves both.
+/// Adds a companion that an option needs, unless one is present; prefers one that serves both options.
 void complete(Words& words, const Table& table, const std::string& option, const std::string& other) {
   for (const std::string& name : {option, other}) {
     const auto companions = table.companions.find(name);

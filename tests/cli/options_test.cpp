@@ -40,7 +40,7 @@ class OptionsTest : public testing::Test {
 
   bool parse(const std::vector<std::string>& arguments) { return options_.parse(arguments); }
 
-  /// The message of the usage error that the arguments end in.
+  /// The message of the usage error that the arguments cause.
   std::string complaint(const std::vector<std::string>& arguments) {
     try {
       (void)parse(arguments);
@@ -159,7 +159,7 @@ TEST_F(OptionsTest, RefusesWrongCounts) {
   EXPECT_THAT(complaint({"a", "b", "c", "d"}), HasSubstr("no further argument: 'd'"));
 }
 
-TEST_F(OptionsTest, RulesHoldForWhatTheCommandLineGives) {
+TEST_F(OptionsTest, RulesApplyToTheCommandLine) {
   options_.rules().needs({"--seed", "--rtol"}, {"--samples", "--only"});
   options_.rules().excludes({"--json"}, {"--output", "--layout"});
   EXPECT_EQ(complaint({"--rtol", "1"}), "--rtol has no effect without --samples or --only");
@@ -168,7 +168,7 @@ TEST_F(OptionsTest, RulesHoldForWhatTheCommandLineGives) {
   EXPECT_EQ(complaint({"--samples", "1", "--seed", "1", "--only", "a"}), "--seed and --only exclude each other: names have no seed");
 }
 
-TEST_F(OptionsTest, RulesLetPassWhatGoesTogether) {
+TEST_F(OptionsTest, RulesAcceptCompatibleOptions) {
   options_.rules().needs({"--seed", "--rtol"}, {"--samples", "--only"});
   options_.rules().excludes({"--json"}, {"--output", "--layout"});
   EXPECT_TRUE(parse({"--seed", "1", "--only", "a", "--json", "--config", config("layout = \"keep\"\n")}));
@@ -182,7 +182,7 @@ TEST_F(OptionsTest, HelpComesBeforeEveryComplaint) {
   EXPECT_TRUE(parse({"--", "--help"}));
 }
 
-TEST_F(OptionsTest, ConfigurationFillsWhatTheCommandLineLeavesOpen) {
+TEST_F(OptionsTest, ConfigurationSetsOptionsMissingFromTheCommandLine) {
   const std::string path = config(
       "# for all commands\nseed = 7\n\n[convert]\nfold = false\nlayout = \"contiguous\"\nsamples = 2\nonly = [\"a\", \"b*\"]\njson = true\n"
       "[verify]\nunheard-of = 3\n");
@@ -195,7 +195,7 @@ TEST_F(OptionsTest, ConfigurationFillsWhatTheCommandLineLeavesOpen) {
   EXPECT_TRUE(json_);
 }
 
-TEST_F(OptionsTest, TheSectionOfTheCommandWinsOverWhatIsForAll) {
+TEST_F(OptionsTest, TheSectionOfTheCommandWinsOverCommonKeys) {
   EXPECT_TRUE(parse({"--config", config("samples = 2\nonly = [\"a\"]\n[convert]\nsamples = 3\nonly = [\"b\"]\n")}));
   EXPECT_EQ(samples_, 3);
   EXPECT_THAT(only_, ElementsAre("b"));

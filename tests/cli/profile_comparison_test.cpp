@@ -1,4 +1,4 @@
-// What a comparison of two profiles says and with which exit code, by recorded ratios.
+// Tests the statements and exit codes of a comparison of two profiles, by recorded ratios.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,8 +65,8 @@ TEST(ProfileComparison, SlowdownFailsTheGate) {
   EXPECT_EQ(sentence_of(slower), "2.030 × slower: 99 % from nodes added, 1 % unexplained");
 }
 
-/// 8,324 µs to 7,500: the nodes that are gone took 1,010 of them, and 186 came back elsewhere.
-TEST(ProfileComparison, PartsThatGoAgainstTheDifferenceAreTimes) {
+/// 8,324 µs to 7,500: the removed nodes took 1,010 of them, and 186 came back elsewhere.
+TEST(ProfileComparison, PartsAgainstTheDifferenceAreTimes) {
   ProfileComparison faster;
   faster.a = recorded("a.onnx", 7314, 8324);
   faster.b = recorded("b.onnx", 7500, 7500);
@@ -88,7 +88,7 @@ TEST(ProfileComparison, WithinTheGate) {
   EXPECT_THAT(text_of(slower, {1.1, true}), AllOf(HasSubstr("not slower by more than 110 %"), HasSubstr("exit 0")));
 }
 
-TEST(ProfileComparison, WhatTheIntervalLeavesOpenIsInconclusive) {
+TEST(ProfileComparison, UndecidedIntervalsAreInconclusive) {
   const ProfileComparison slower = twice_the_work(Interval{1.98, 2.07});
   EXPECT_EQ(exit_code(slower, SlowdownGate{1, false}), 0);
   EXPECT_EQ(exit_code(slower, SlowdownGate{1, true}), 1);
@@ -108,7 +108,7 @@ TEST(ProfileComparison, ANarrowIntervalShowsNoDifference) {
   EXPECT_EQ(comparison_answer(twice_the_work(Interval{0.98, 1.03}), std::nullopt), "no difference shown");
 }
 
-TEST(ProfileComparison, UnrelatedModelsAreSaidToBeSo) {
+TEST(ProfileComparison, UnrelatedModelsAreReportedAsSuch) {
   ProfileComparison other = twice_the_work(Interval{1.98, 2.07});
   other.is_related = false;
   other.common = 0.083;

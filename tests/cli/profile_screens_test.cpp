@@ -1,4 +1,4 @@
-// Reports of profile at three widths of the terminal, by a recorded profile: what a run measures is another picture each time.
+// Tests reports of profile at three widths of the terminal with a recorded profile, because a measured one differs each time.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What appears on a terminal that is standard error while `work` runs.
+/// The output on a terminal that is standard error while `work` runs.
 std::string on_terminal(const std::function<void()>& work) {
   int outer = -1, inner = -1;
   if (openpty(&outer, &inner, nullptr, nullptr, nullptr) != 0) ADD_FAILURE() << "no terminal";
@@ -47,7 +47,7 @@ TEST(Progress, ShortWorkIsSilent) {
             "");
 }
 
-TEST(Progress, LongWorkShowsALineAndTakesItAway) {
+TEST(Progress, LongWorkShowsALineAndErasesIt) {
   const std::string shown = on_terminal([] {
     Progress progress(true);
     wait(550);

@@ -1,4 +1,4 @@
-// The reports, from results made by hand.
+// Tests the reports with results made by hand.
 #include "cli/report.h"
 
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ TEST(ConvertReport, NumbersNearZeroAreNoAlarm) {
   EXPECT_THAT(convert_text(result, {}), HasSubstr("bf16 rounds by up to 4.6e-41 each"));
 }
 
-TEST(ConvertReport, AModelThatGainsNothingSaysSo) {
+TEST(ConvertReport, AModelWithoutGainIsReported) {
   ConvertResult result = densenet();
   std::erase_if(result.findings, [](const Finding& one) { return one.pass == "fold-batch-norm"; });
   EXPECT_THAT(convert_text(result, {}),
@@ -89,11 +89,11 @@ TEST(ConvertReport, AModelThatGainsNothingSaysSo) {
   result.findings.clear();
   result.nodes_after = result.nodes_before;
   EXPECT_THAT(convert_text(result, {}), HasSubstr("\nNothing changes in this model.\n"));
-  // Casts of --precision are not the Transposes' doing.
+  // Casts of --precision are not counted as Transposes.
   result = densenet();
   result.nodes_after = result.nodes_before + 60;
   EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("more node")));
-  // Neither are those of --io.
+  // Nor are those of --io.
   result = densenet();
   result.findings.push_back(finding("export-io", "input", "x"));
   EXPECT_THAT(convert_text(result, {}), Not(HasSubstr("more node")));
@@ -150,7 +150,7 @@ TEST(ConvertReport, VerboseNamesEveryRefusal) {
   EXPECT_THAT(text, Not(HasSubstr("more (-v)")));
 }
 
-TEST(ConvertReport, NothingWrittenIsSaid) {
+TEST(ConvertReport, UnwrittenResultsAreMarked) {
   ConvertResult result = densenet();
   result.written = false;
   const std::string text = convert_text(result, {});
@@ -228,7 +228,7 @@ TEST(InspectReport, WeightsThatStayHaveAReason) {
   InspectResult result;
   result.findings = {finding("conv-weights-layout", "Conv", "conv1", Verdict::skipped, Reason::overridable)};
   EXPECT_THAT(inspect_text(result, {}), HasSubstr("  0 of 1 weight would move to channels-last\n      1 stays: overridable   "));
-  // Each list stands below the line that it belongs to.
+  // Each list appears below its own line.
   result.findings.push_back(finding("fold-batch-norm", "BatchNormalization", "bn1", Verdict::skipped, Reason::overridable));
   EXPECT_THAT(inspect_text(result, {}), testing::ContainsRegex("  0 of 1 BatchNormalization will fold\n      1 stays: overridable [^\n]*\n"
                                                                "        bn1\n"
@@ -248,7 +248,7 @@ TEST(InspectReport, UnknownOperatorsAreListed) {
   EXPECT_THAT(inspect_text(result, {}), HasSubstr("unknown, passed through untouched: com.example:Foo"));
 }
 
-TEST(InspectReport, WhatIsNotCountedAndWhatDoesNotFitIsSaid) {
+TEST(InspectReport, UncountedOperatorsAndMisfitsAreReported) {
   InspectResult result = mobilenet();
   result.macs = 0;
   result.ops_without_macs = {{"loc:Block", 3}};
@@ -259,7 +259,7 @@ TEST(InspectReport, WhatIsNotCountedAndWhatDoesNotFitIsSaid) {
   EXPECT_THAT(inspect_text(result, {}), HasSubstr("  dims do not fit: " + *result.misfit + " at N = 1\n"));
 }
 
-/// A least number has a sign in the table; 0 for what could not be counted would read as a model without products.
+/// The table marks a lower bound with a sign; 0 for MACs that cannot be counted would read as a model without products.
 TEST(InspectReport, TheTableMarksMacsThatAreALeast) {
   InspectResult result = mobilenet();
   result.macs = 36864;

@@ -1,4 +1,4 @@
-// The parts that schedulers name, by the variables of their own documentation.
+// Tests the parts that schedulers name, by the variables of their own documentation.
 #include "cli/shard.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::string complaint(const std::string& word, const Variables& variables = {}) 
   return "";
 }
 
-TEST(ShardOf, TakesNothingFromTheEnvironmentUnasked) {
+TEST(ShardOf, IgnoresTheEnvironmentWithoutAuto) {
   const Variables gitlab{{"CI_NODE_INDEX", "4"}, {"CI_NODE_TOTAL", "5"}};
   EXPECT_EQ(shard("", gitlab).total, 1);
   EXPECT_EQ(shard("2/3", gitlab).index, 2);
@@ -43,7 +43,7 @@ TEST(ShardOf, TakesNothingFromTheEnvironmentUnasked) {
   EXPECT_EQ(shard("2/3", gitlab).source, "");
 }
 
-TEST(ShardOf, RefusesWhatIsNoPart) {
+TEST(ShardOf, RefusesInvalidParts) {
   for (const char* const word :
        {"3/2", "0/2", "1", "1/", "/2", "a/b", "1/0", "-1/2", "1/2/3", " 1/2", "1/2 ", "+1/2", "Auto", "auto/0", "auto/"}) {
     EXPECT_THAT(complaint(word, {{"CI_NODE_INDEX", "1"}, {"CI_NODE_TOTAL", "2"}}), HasSubstr("--shard")) << word;
@@ -91,7 +91,7 @@ TEST(ShardOf, SchedulersWithoutATotalNeedOne) {
   EXPECT_THAT(complaint("auto/3", {{"JOB_COMPLETION_INDEX", "3"}}), HasSubstr("no part 4 of 3"));
 }
 
-TEST(ShardOf, RefusesWhatTheEnvironmentDoesNotSayClearly) {
+TEST(ShardOf, RefusesAmbiguousEnvironments) {
   EXPECT_THAT(complaint("auto"), HasSubstr("no variable of a known scheduler is set"));
   EXPECT_THAT(complaint("auto", {{"CI_NODE_TOTAL", "3"}}), HasSubstr("CI_NODE_INDEX is not set"));
   EXPECT_THAT(complaint("auto", {{"CI_NODE_INDEX", "3"}}), HasSubstr("CI_NODE_TOTAL is not set"));

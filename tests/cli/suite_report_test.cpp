@@ -27,7 +27,7 @@ SuiteResult example() {
   return result;
 }
 
-TEST(SuiteReport, ShowsWhatIsNotAsExpected) {
+TEST(SuiteReport, ShowsUnexpectedResults) {
   const std::string text = suite_text(example(), {});
   EXPECT_THAT(text, HasSubstr("node/b"));
   EXPECT_THAT(text, HasSubstr("far off"));

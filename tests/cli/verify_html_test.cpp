@@ -59,7 +59,7 @@ TEST(VerifyHtml, ShowsVerdictBarsHistogramAndDepth) {
   EXPECT_THAT(html, HasSubstr("relayout.verify/1"));
 }
 
-TEST(VerifyHtml, TellsLossesOfAQuantizedModelBeforeWhatTheFilesDoNotExplain) {
+TEST(VerifyHtml, ShowsLossesOfAQuantizedModelBeforeUnexplainedDifferences) {
   VerifyResult result = wrong();
   QuantizationLoss& loss = result.losses.emplace_back();
   loss.node = "conv2";
@@ -82,7 +82,7 @@ TEST(VerifyHtml, AnOutputWithoutElementsHasNoFigures) {
   EXPECT_THAT(verify_html(result, false), Not(HasSubstr("Error over range")));
 }
 
-TEST(VerifyHtml, LeavesOutWhatThereIsNot) {
+TEST(VerifyHtml, OmitsMissingParts) {
   VerifyResult result;
   result.reason = "identical files";
   const std::string html = verify_html(result, false);

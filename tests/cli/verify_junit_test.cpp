@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// One output of two samples, of which the second is what is asked for.
+/// One output of two samples, of which the second has this outcome.
 VerifyResult result_of(Outcome outcome, const std::string& reason) {
   VerifyResult result;
   result.a = "a.onnx";
@@ -75,7 +75,7 @@ TEST(VerifyJunit, InconclusiveFailsUnlessAllowed) {
   EXPECT_EQ(names(junit_suite(result, true), JunitCase::Status::skipped), all);
 }
 
-TEST(VerifyJunit, WhatCannotRunIsAnError) {
+TEST(VerifyJunit, ModelsThatCannotRunAreErrors) {
   VerifyResult result = result_of(Outcome::inconclusive, "");
   result.outputs.clear();
   result.unsupported_b = {{"roi", "MaxUnpool", "", 11, "indices"}};

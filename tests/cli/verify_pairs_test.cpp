@@ -10,7 +10,7 @@
 namespace relayout::cli {
 namespace {
 
-TEST(OriginalOf, StandsBesideTheModel) {
+TEST(OriginalOf, IsNextToTheModel) {
   EXPECT_EQ(original_of("{stem}.onnx", "models/net.cl.onnx"), "models/net.onnx");
   EXPECT_EQ(original_of("{stem}.onnx", "net.v2.cl.onnx"), "net.v2.onnx");
   EXPECT_EQ(original_of("{stem}.orig", "net.onnx"), "net.orig");
@@ -20,13 +20,13 @@ TEST(OriginalOf, StandsBesideTheModel) {
   EXPECT_EQ(original_of("reference.onnx", "a/net.onnx"), "a/reference.onnx");
 }
 
-TEST(OriginalOf, StandsWhereASlashSays) {
+TEST(OriginalOf, IsInTheFolderOfThePattern) {
   EXPECT_EQ(original_of("models/{stem}.onnx", "converted/net.cl.onnx"), "models/net.onnx");
   EXPECT_EQ(original_of("{dir}/../models/{stem}.onnx", "a/converted/net.cl.onnx"), "a/converted/../models/net.onnx");
   EXPECT_EQ(original_of("{dir}/{stem}.onnx", "net.cl.onnx"), "./net.onnx");
 }
 
-TEST(OriginalOf, RefusesWhatMakesNoSense) {
+TEST(OriginalOf, RefusesInvalidPatterns) {
   for (const char* const pattern : {"{stem}.onnx", "{dir}/{name}.onnx", "{}", "{stem", "{Stem}.onnx", "{stem%}.onnx"}) {
     EXPECT_THROW((void)original_of(pattern, "a/net.onnx"), Error) << pattern;
   }

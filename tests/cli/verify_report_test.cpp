@@ -72,7 +72,7 @@ VerifyResult different() {
   return result;
 }
 
-TEST(VerifyReport, TheErrorOfWhatIsNaNOnOneSideIsNaN) {
+TEST(VerifyReport, TheErrorOfOneSidedNaNIsNaN) {
   VerifyResult result = different();
   OutputComparison& output = result.outputs.front();
   output.max_error = 0;
@@ -81,7 +81,7 @@ TEST(VerifyReport, TheErrorOfWhatIsNaNOnOneSideIsNaN) {
   EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("error/range 0")));
 }
 
-TEST(VerifyReport, TheErrorOfWhatIsInfiniteOnOneSideIsInfinite) {
+TEST(VerifyReport, TheErrorOfOneSidedInfinityIsInfinite) {
   VerifyResult result = different();
   OutputComparison& output = result.outputs.front();
   output.max_error = 0;
@@ -117,7 +117,7 @@ TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
   EXPECT_THAT(text, testing::ContainsRegex("/c/Conv \\(Conv\\) .* not finite +1.0e-07"));
 }
 
-TEST(VerifyReport, SamplesBesideThoseThatWereAskedForAreExplained) {
+TEST(VerifyReport, SamplesBeyondTheRequestedOnesAreExplained) {
   VerifyResult result = different();
   EXPECT_EQ(verify_text(result, false, {}).find("smaller"), std::string::npos);
   SampleInputs milder;
@@ -129,7 +129,7 @@ TEST(VerifyReport, SamplesBesideThoseThatWereAskedForAreExplained) {
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("; 1 sample is of smaller inputs"));
 }
 
-TEST(VerifyReport, TheVerdictSaysWhy) {
+TEST(VerifyReport, TheVerdictHasAReason) {
   VerifyResult result = different();
   EXPECT_THAT(verify_text(result, false, {}),
               HasSubstr("different   output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1) · 4 samples"));
@@ -173,7 +173,7 @@ TEST(VerifyReport, TextAndJsonHaveOneVerdict) {
   EXPECT_EQ(verify_json(result, false).find("verdict")->text(), "defect");
 }
 
-TEST(VerifyReport, ALossThatIsAcceptedIsNotCalledRounding) {
+TEST(VerifyReport, AnAcceptedLossIsNotCalledRounding) {
   VerifyResult result = different();
   result.outcome = result.outputs.front().outcome = result.outputs.front().samples.front().outcome = Outcome::accepted;
   result.reason = "40.0 dB, top-1 100 %";
@@ -189,7 +189,7 @@ TEST(VerifyReport, ALossThatIsAcceptedIsNotCalledRounding) {
   for (const JunitCase& one : suite.cases) EXPECT_EQ(one.status, JunitCase::Status::passed) << one.name;
 }
 
-TEST(VerifyReport, LossesByNodeStandInEveryForm) {
+TEST(VerifyReport, LossesByNodeAreInEveryForm) {
   VerifyResult result = different();
   result.lossy = "B quantizes 3 tensors to int8 (1 weight, 2 activations)";
   QuantizationLoss bad{"/conv<1>/Conv", "Conv", "c", 3.84, 45.21, 0.047, "another result than its steps give"};
@@ -221,20 +221,20 @@ TEST(VerifyReport, LossesByNodeStandInEveryForm) {
   EXPECT_THAT(suite.cases.back().details, HasSubstr(sentence + "\n/gemm/Gemm (Gemm): 40.5 dB alone"));
   const std::string markdown = markdown_text({suite});
   EXPECT_THAT(markdown, HasSubstr("3.8 dB alone, 45.2 dB expected, 4.7 % clipped: another result than its steps give"));
-  // A loss that is taken is told as well.
+  // An accepted loss is reported as well.
   result.outcome = result.outputs.front().outcome = result.outputs.front().samples.front().outcome = Outcome::accepted;
   EXPECT_THAT(junit_suite(result, false).properties, testing::Contains(testing::Pair("loss by node", sentence)));
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("loss by node"));
 }
 
-TEST(VerifyReport, EachFigureOfALossSaysOfWhatItIs) {
+TEST(VerifyReport, EachFigureOfALossNamesItsSample) {
   VerifyResult result = different();
   result.lossy = "B quantizes 3 tensors to int8 (1 weight, 2 activations)";
   OutputComparison& output = result.outputs.front();
   output.loss = Loss{.snr = 29.6, .worst_snr = 24, .cosine = 0.9995, .error = 3.1e-2, .match = 1, .top1 = {}, .top5 = {}};
-  // Both lines tell of one sample.
+  // Both lines are about one sample.
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("largest error/range 3.1e-02\n"));
-  // The largest error of all is another sample's: it is named.
+  // The largest error belongs to a different sample, which is named.
   SampleMetrics larger = output.samples.front();
   larger.sample = 7;
   larger.max_error = output.loss->error = 4e-2;
@@ -245,7 +245,7 @@ TEST(VerifyReport, EachFigureOfALossSaysOfWhatItIs) {
   EXPECT_THAT(text, HasSubstr("different: error/range 3.1e-02 is above"));
 }
 
-TEST(VerifyReport, OnlyAVerdictThatSaysSoHasAWrongNode) {
+TEST(VerifyReport, OnlyADifferentVerdictHasAWrongNode) {
   for (const bool is_wrong : {true, false}) {
     VerifyResult result = is_wrong ? different() : same();
     LayerResult layer;
@@ -257,7 +257,7 @@ TEST(VerifyReport, OnlyAVerdictThatSaysSoHasAWrongNode) {
   }
 }
 
-TEST(VerifyReport, ASameThatRestsOnSamplesSaysSo) {
+TEST(VerifyReport, ASameWithUnexplainedDifferencesIsReportedAsSuch) {
   VerifyResult result = same();
   result.proof.emplace().proved = true;
   EXPECT_THAT(verify_text(result, false, {}), Not(HasSubstr("--strict")));
@@ -283,7 +283,7 @@ TEST(VerifyReport, TensorsOfAnotherTypeAreOneLine) {
   EXPECT_THAT(verify_text(result, false, {.verbose = true}), HasSubstr("unexplained   weight 'b' is f16[2], was f32[2]\n"));
 }
 
-TEST(VerifyReport, ModelsOfAnotherStructureSayThatFirst) {
+TEST(VerifyReport, DifferentStructuresAreReportedFirst) {
   VerifyResult result = different();
   ProofResult& proof = result.proof.emplace();
   const auto add = [&](Unexplained::Kind kind, const std::string& text, int64_t values = 0, const char* was = "", const char* is = "") {
@@ -311,11 +311,11 @@ TEST(VerifyReport, ModelsOfAnotherStructureSayThatFirst) {
                                         "unexplained   2 constants have no counterpart of the same type and shape (-v)\n"));
   EXPECT_THAT(text, Not(HasSubstr("was f32[16]")));
   EXPECT_THAT(text, Not(HasSubstr("were i64")));
-  // -v has everything, what tells nothing last.
+  // -v lists all entries, uninformative ones last.
   const std::string all = verify_text(result, false, {.verbose = true});
   EXPECT_LT(all.find("weight 'w' differs"), all.find("'q0' (QuantizeLinear)"));
   EXPECT_LT(all.find("'relu' (Relu)"), all.find("was f32[16]"));
-  // What b loses by design comes in front.
+  // Losses by b's design come first.
   result.lossy = "B quantizes 3 tensors to int8 (1 weight, 2 activations)";
   EXPECT_THAT(verify_text(result, false, {}), testing::StartsWith(result.lossy));
 }
@@ -329,19 +329,19 @@ TEST(VerifyReport, AFewNodesThatDifferAreNamed) {
                                                                   "unexplained   constant 'shape' is i64[3], was i64[2]\n"));
 }
 
-TEST(VerifyReport, AnOutputWithoutElementsSaysSo) {
+TEST(VerifyReport, AnOutputWithoutElementsIsReported) {
   VerifyResult result = same();
   result.outputs.front().dims = result.outputs.front().samples.front().dims = {0, 1000};
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("output   f32 [0, 1000]   no elements\n"));
 }
 
-TEST(VerifyReport, AGoodDayIsTwoLines) {
+TEST(VerifyReport, ASameIsTwoLines) {
   EXPECT_EQ(verify_text(same(), false, {}),
             "output   f32 [2, 1000]   error/range 9.9e-07   floor 8.6e-07   ratio 1.1\n"
             "same   4 samples, seed 1, floor from 3 runs with moved weights · oneDNN 3.7.2, AVX-512, 2 threads · 3.1 s   exit 0\n");
 }
 
-TEST(VerifyReport, ADifferenceSaysWhereAndHowFar) {
+TEST(VerifyReport, ADifferenceNamesItsPlaceAndSize) {
   const std::string text = verify_text(different(), false, {});
   EXPECT_THAT(text,
               HasSubstr("output   f32 [2, 1000]   error/range 3.1e-02   floor 8.6e-07   ratio 36,000   worst [1, 417]: 2.31, was 2.07\n"));
@@ -349,13 +349,13 @@ TEST(VerifyReport, ADifferenceSaysWhereAndHowFar) {
   EXPECT_THAT(text, HasSubstr("exit 1\n"));
 }
 
-TEST(VerifyReport, V43ACoarseFloorIsSaid) {
+TEST(VerifyReport, V43ACoarseFloorIsReported) {
   VerifyResult result = same();
   result.outputs.front().floor = 0.18;
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("  the floor is 18 % of the range"));
 }
 
-TEST(VerifyReport, TheBoundThatDecidedIsSaid) {
+TEST(VerifyReport, TheDecisiveBoundIsNamed) {
   VerifyResult result = same();
   OutputComparison& output = result.outputs.front();
   output.max_error = 3.4e-6;
@@ -412,7 +412,7 @@ TEST(VerifyReport, V8InterfaceDifferencesComeFirst) {
   EXPECT_THAT(verify_text(result, false, {.verbose = true}), HasSubstr("output 'y': dim 1 is 3, was free\n"));
 }
 
-TEST(VerifyReport, ColorsOnlyWhenTold) {
+TEST(VerifyReport, ColorsOnlyOnRequest) {
   EXPECT_THAT(verify_text(different(), false, {}), Not(HasSubstr("\x1b")));
   EXPECT_THAT(verify_text(different(), false, {.color = true}), HasSubstr("\x1b[31mdifferent\x1b[0m"));
 }
@@ -440,7 +440,7 @@ TEST(VerifyReport, AReasonThatKeepsNodesFromRunningIsGivenOnce) {
               HasSubstr("b.onnx: cannot run com.acme:Conv × 3, com.acme:ReorderInput, com.acme:MaxPool (blocked)\n"));
 }
 
-TEST(VerifyReport, WhatCannotRunIsGroupedByReason) {
+TEST(VerifyReport, UnsupportedNodesAreGroupedByReason) {
   VerifyResult result;
   result.a = "a.onnx";
   result.b = "b.onnx";
@@ -456,7 +456,7 @@ TEST(VerifyReport, WhatCannotRunIsGroupedByReason) {
   for (int i = 0; i < 5; ++i) EXPECT_THAT(verbose, HasSubstr("\n  'n" + std::to_string(i) + "' (com.acme:Foo)\n"));
 }
 
-TEST(VerifyReport, ADefectIsOurs) {
+TEST(VerifyReport, ADefectIsReportedAsRelayouts) {
   VerifyResult result = same();
   result.defect = "b.onnx is right as written, but not optimized";
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("defect in relayout: b.onnx is right as written"));
@@ -527,7 +527,7 @@ TEST(VerifyReport, ProofIsPrintedAboveTheOutputs) {
               testing::StartsWith("proof   1 weight is a byte permutation, 12 operators equal by formula, 2 tensors byte-equal"));
 }
 
-TEST(VerifyReport, V24WhatIsUnexplainedIsNamedWhateverTheVerdict) {
+TEST(VerifyReport, V24UnexplainedDifferencesAreNamedWithEveryVerdict) {
   VerifyResult result = same();
   result.proof.emplace();
   result.proof->unexplained.push_back({Unexplained::Kind::interface, "y", "output 'y' is missing", 0, 0, true});

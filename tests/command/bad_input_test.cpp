@@ -1,4 +1,4 @@
-// B7 to B48: files that no command takes, and those that only look as if.
+// Tests B7 to B48: files that every command refuses, and files that only look invalid.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, BadInput, testing::Range<std::size_t>(0, bad_mod
 
 class OddInput : public CommandTest {
  protected:
-  /// Convert takes it, with a warning that says something.
+  /// Convert accepts the model with a warning that contains `says`.
   void expect_converted_with_warning(const onnx::ModelProto& model, const std::string& says) {
     save_model(model, folder_ / "model.onnx");
     const ProcessResult result = run({"convert", "model.onnx"});
@@ -119,7 +119,7 @@ TEST_F(OddInput, ADomainWithoutVersionComesWithAWarning) {
 }
 
 TEST_F(OddInput, B37NamesMayHoldAnything) {
-  // Valid names all the same: converted silently, and printed without harm.
+  // The names are valid all the same: converted without a warning, and escaped when printed.
   onnx::ModelProto model = conv_batch_norm();
   const std::string name = "norm\n\x1b[2J\xff\xfe" + std::string(1000, 'n');
   model.mutable_graph()->mutable_node(1)->set_name(name);
@@ -187,8 +187,8 @@ TEST_F(OddInput, B40ANewerOpsetMayBeAllowed) {
   EXPECT_EQ(run({"inspect", "model.onnx", "--allow-newer-opset"}).code, 0);
 }
 
-/// An error about inputs that cannot be made names the model, and what to type next.
-TEST_F(OddInput, InputsThatCannotBeMadeComeWithTheOptionThatGivesThem) {
+/// An error about inputs that cannot be generated names the model and the option to add.
+TEST_F(OddInput, InputsThatCannotBeGeneratedNameTheOptionThatGivesThem) {
   const auto write = [&](const std::string& name, const std::string& graph) {
     write_file(folder_ / name, "<ir_version: 8, opset_import: [\"\" : 17]> g " + graph);
   };
@@ -202,7 +202,7 @@ TEST_F(OddInput, InputsThatCannotBeMadeComeWithTheOptionThatGivesThem) {
   struct Case {
     std::string model, says;
     std::vector<std::string> then;
-    bool any_fits = false;  ///< verify takes any size, profile asks for the one that counts
+    bool any_fits = false;  ///< verify takes any size, profile needs the one that counts
   };
   const std::vector<Case> cases = {
       {"named",
@@ -247,7 +247,7 @@ TEST_F(OddInput, InputsThatNoMemoryHoldsAreRefusedWithTheModel) {
   }
 }
 
-TEST_F(OddInput, WhatTheCommandLineOrTheFormatCannotSayIsRefusedWithTheModel) {
+TEST_F(OddInput, ErrorsOfOptionsAndFormatsNameTheModel) {
   save_model(conv_batch_norm(), folder_ / "model.onnx");
   expect_refusal(run({"inspect", "model.onnx", "--dim", "Q=2"}), 2,
                  "relayout: model.onnx: --dim Q: no input has a free dimension of this name");

@@ -1,4 +1,4 @@
-// B1 to B6 and B49 to B54: files that cannot be read, places that cannot be written.
+// Tests B1 to B6 and B49 to B54: files that cannot be read, places that cannot be written.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ class BadPlaces : public CommandTest {
  protected:
   BadPlaces() { save_model(conv_batch_norm(), folder_ / "good.onnx"); }
 
-  /// No command reads this.
+  /// No command can read this file.
   void expect_unreadable(const std::string& name) {
     const auto before = folder_.entries();
     expect_refusal(run({"convert", name, "-o", "out.onnx"}), 5, name);
@@ -34,7 +34,7 @@ class BadPlaces : public CommandTest {
     EXPECT_EQ(folder_.entries(), before);
   }
 
-  /// Nothing is written there.
+  /// No command writes to this place.
   void expect_unwritable(const std::string& name, int code, ProcessOptions options = {}) {
     const auto before = folder_.entries();
     expect_refusal(run({"convert", "good.onnx", "-o", name}, std::move(options)), code, "");
@@ -105,7 +105,7 @@ TEST_F(BadPlaces, B49FolderMissing) {
   expect_unwritable("no/such/out.onnx", 5);
 }
 
-TEST_F(BadPlaces, B49FolderMissingIsSaidBeforeTheModelIsRead) {
+TEST_F(BadPlaces, B49MissingFolderIsReportedBeforeTheModelIsRead) {
   write_file(folder_ / "broken.onnx", "not a model");
   expect_refusal(run({"convert", "broken.onnx", "-o", "no/such/out.onnx"}), 5, "no such folder");
 }
@@ -116,7 +116,7 @@ TEST_F(BadPlaces, B49OutputFolderOfSeveralIsMade) {
   EXPECT_FALSE(fs::exists(folder_ / "no"));
   EXPECT_EQ(run({"convert", "good.onnx", "two.onnx", "--out-dir", "no/where"}).code, 0);
   EXPECT_TRUE(fs::exists(folder_ / "no/where/good.cl.onnx") && fs::exists(folder_ / "no/where/two.cl.onnx"));
-  // Not for nothing, and not in the place of a file.
+  // The folder is not created without a result, nor in the place of a file.
   write_file(folder_ / "broken.onnx", "not a model");
   EXPECT_EQ(run({"convert", "broken.onnx", "--out-dir", "empty"}).code, 3);
   EXPECT_FALSE(fs::exists(folder_ / "empty"));
@@ -170,7 +170,7 @@ TEST_F(BadPlaces, B52DataFileThatWouldOverwriteTheInputsOwn) {
   save_model(model, folder_ / "in.onnx");
   const auto before = folder_.entries();
   const ProcessResult result = run({"convert", "in.onnx", "-o", "out.onnx"});
-  // Either it is refused, or what in.onnx reads is what it was.
+  // Either the command is refused, or the data of in.onnx is unchanged.
   if (result.code != 0) expect_refusal(result, 2, "out.onnx.data");
   EXPECT_EQ(read_file(folder_ / "out.onnx.data"), weight);
   if (result.code != 0) {
@@ -200,7 +200,7 @@ TEST_F(BadPlaces, B53QuotaOfFileSizes) {
   EXPECT_EQ(folder_.entries(), before);
 }
 
-TEST_F(BadPlaces, B53FullDeviceBehindAStream) {
+TEST_F(BadPlaces, B53StandardOutputToAFullDevice) {
   expect_refusal(run({"convert", "good.onnx", "-o", "-"}, {.output = "/dev/full"}), 5, "standard output");
   expect_refusal(run({"inspect", "good.onnx"}, {.output = "/dev/full"}), 5, "standard output");
   expect_refusal(run({"--help"}, {.output = "/dev/full"}), 5, "standard output");
@@ -211,7 +211,7 @@ TEST_F(BadPlaces, B54NameTooLong) {
 }
 
 TEST_F(BadPlaces, B54ClosedPipe) {
-  // As other filters end when `head` has seen enough.
+  // As other filters end when `head` has read enough.
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"convert", "good.onnx", "-o", "-"}, {"inspect", "good.onnx"}, {"inspect", "good.onnx", "--json"}}) {
     const ProcessResult result = run(arguments, {.output_closed_pipe = true});

@@ -17,7 +17,7 @@
 
 namespace relayout::test {
 
-/// Where a browser is, or nothing.
+/// Path of a browser, or nothing.
 inline std::string browser() {
   for (const char* const name : {"chromium", "chromium-browser", "google-chrome", "chrome"}) {
     const ProcessResult found = run_process({"/bin/sh", "-c", std::string("command -v ") + name});
@@ -26,7 +26,7 @@ inline std::string browser() {
   return {};
 }
 
-/// What a browser says of a page: its document after all scripts have run.
+/// The document of a page in a browser, after all scripts have run.
 inline ProcessResult browse(const std::string& chromium, const TemporaryFolder& folder, const std::string& page,
                             const std::vector<std::string>& options) {
   std::vector<std::string> command{chromium, "--headless", "--no-sandbox", "--disable-gpu",
@@ -36,7 +36,7 @@ inline ProcessResult browse(const std::string& chromium, const TemporaryFolder& 
   return run_process(command, {.timeout = 120});
 }
 
-/// A page in a frame of a width, whose document `script` sees as `page`.
+/// A page in a frame of this width; `script` sees its document as `page`.
 inline ProcessResult browse_frame(const std::string& chromium, const TemporaryFolder& folder, const std::string& page, int width,
                                   const std::string& script) {
   std::ifstream file(folder / page);
@@ -52,7 +52,7 @@ inline ProcessResult browse_frame(const std::string& chromium, const TemporaryFo
   return browse(chromium, folder, "frame.html", {"--dump-dom", "--virtual-time-budget=5000", "--window-size=2000,1000"});
 }
 
-/// What is left of the first searched table of a page when words are typed: "2 rows, said 2 of 24".
+/// The rows left in the first searched table of a page after words are typed: "2 rows, said 2 of 24".
 inline std::string rows_found(const std::string& chromium, const TemporaryFolder& folder, const std::string& page,
                               const std::string& words) {
   const ProcessResult result = browse_frame(chromium, folder, page, 1280, R"(
@@ -65,8 +65,8 @@ inline std::string rows_found(const std::string& chromium, const TemporaryFolder
   return at == std::string::npos ? result.err : result.out.substr(at + 6, end - at - 6);
 }
 
-/// How many pixels of a page of this width lie beyond it or beyond a box that would have to be scrolled sideways; nothing when it was not
-/// measured. A window cannot be as narrow as a phone, a frame can.
+/// Pixels by which content exceeds a page of this width or a box that would have to be scrolled sideways; nothing if not measured. A window
+/// cannot be as narrow as a phone, a frame can.
 inline std::optional<int> pixels_cut(const std::string& chromium, const TemporaryFolder& folder, const std::string& page, int width) {
   const ProcessResult result = browse_frame(chromium, folder, page, width, R"(
       const boxes = [page.documentElement, ...page.querySelectorAll('.wide, section')];
@@ -76,7 +76,7 @@ inline std::optional<int> pixels_cut(const std::string& chromium, const Temporar
   return std::atoi(result.out.c_str() + at + 4);
 }
 
-/// On how many sheets a page is printed; nothing where no browser is or runs.
+/// Number of sheets of a printed page; nothing where no browser is installed or runs.
 inline std::optional<int> sheets_printed(const TemporaryFolder& folder, const std::string& page) {
   const std::string chromium = browser();
   if (chromium.empty()) return std::nullopt;
@@ -90,7 +90,7 @@ inline std::optional<int> sheets_printed(const TemporaryFolder& folder, const st
   return sheets;
 }
 
-/// Draws a page of a folder, wide and narrow; skips where no browser is or runs.
+/// Draws a page of a folder, wide and narrow; skips where no browser is installed or runs.
 inline void expect_drawn(const TemporaryFolder& folder, const std::string& page) {
   const std::string chromium = browser();
   if (chromium.empty()) GTEST_SKIP() << "no Chromium on this machine: the page is not drawn";
@@ -100,7 +100,7 @@ inline void expect_drawn(const TemporaryFolder& folder, const std::string& page)
     const ProcessResult drawn = browse(chromium, folder, page, {std::string("--window-size=") + size, "--screenshot=" + picture});
     if (drawn.code != 0 || !std::filesystem::exists(picture))
       GTEST_SKIP() << "this Chromium does not run here: " << drawn.err.substr(0, 400);
-    // A page that shows nothing compresses to a few kilobytes.
+    // A blank page compresses to a few kilobytes.
     EXPECT_GT(std::filesystem::file_size(picture), 20'000U) << size;
     EXPECT_THAT(drawn.err, testing::Not(testing::HasSubstr("Refused to"))) << "the page's own policy allows all that it needs";
   }

@@ -1,4 +1,4 @@
-// README's sections "In CI" and "Many machines": what they propose is run as it stands there (tests/package tries what CI services read,
+// Tests README's sections "In CI" and "Many machines" by running their commands as they are (tests/package tests the files for CI services,
 // and Dask).
 #include <cstddef>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// The first fenced block of a language behind a marker of README.md.
+/// The first fenced block of a language after a marker of README.md.
 std::string block_behind(const std::string& marker, const std::string& language) {
   const std::string markdown = read_file(source_folder() + "/README.md");
   const std::size_t at = markdown.find(marker);
@@ -41,7 +41,7 @@ class InCi : public CommandTest {
     save_model(model, folder_ / "wrong.onnx");
   }
 
-  /// As a runner does: every line of the script in one shell that stops at the first failure.
+  /// Runs all lines of the script in one shell that stops at the first failure, as a CI runner does.
   ProcessResult shell(const std::string& script) {
     const std::string path = fs::path(program()).parent_path().string() + ":/usr/local/bin:/usr/bin:/bin";
     return run_process({"/bin/sh", "-e", "-c", script},
@@ -76,7 +76,7 @@ TEST_F(InCi, PreCommitHook) {
   const ProcessResult bad = shell("cp wrong.onnx models/net.cl.onnx && git add models && git commit -q -m wrong");
   EXPECT_NE(bad.code, 0) << bad.out << bad.err;
   EXPECT_THAT(bad.out + bad.err, HasSubstr("different"));
-  // The index counts: a good file in the work tree hides nothing. A changed original is held against its conversion.
+  // The index counts: a good file in the work tree hides nothing. A changed original is compared with its conversion.
   EXPECT_NE(shell("git show HEAD:models/net.cl.onnx > models/net.cl.onnx && git commit -q -m hidden").code, 0);
   EXPECT_NE(shell("git add models && cp wrong.onnx models/net.onnx && git add models && git commit -q -m original").code, 0);
   EXPECT_EQ(shell("git reset -q --hard && mv models/net.onnx 'models/größe 1.onnx' && mv models/net.cl.onnx 'models/größe 1.cl.onnx' && "
@@ -85,7 +85,7 @@ TEST_F(InCi, PreCommitHook) {
             0);
 }
 
-/// A suite of six cases, two of which do not pass, with what a run of this machine alone says of it.
+/// A suite of six cases, two of which do not pass, with the report of a run on this machine alone.
 class ManyMachines : public InCi {
  protected:
   void SetUp() override {
@@ -109,7 +109,7 @@ class ManyMachines : public InCi {
 
 TEST_F(ManyMachines, GnuParallelLosesNoCaseWithAHost) {
   if (!has("parallel")) GTEST_SKIP() << "no GNU parallel on this machine";
-  // Stands for ssh: hosts are this machine, and the first two jobs of the second are killed together with their connection.
+  // Replaces ssh: hosts are this machine, and the first two jobs of the second host are killed together with their connection.
   write_file(folder_ / "ssh", R"sh(#!/bin/sh
 host=$1; shift; [ "$1" = -- ] && shift
 if [ "$host" = host2 ] && [ "$(ls killed 2>/dev/null | wc -l)" -lt 2 ]; then
@@ -124,7 +124,7 @@ exec sh -c "$*"
   std::string recipe = block_behind("**GNU parallel**", "sh");
   recipe.pop_back();
   ASSERT_THAT(recipe, HasSubstr("host1,host2"));
-  // Numbers in front of hosts are jobs at a time: parallel would ask the hosts for their processors.
+  // Numbers before hosts are jobs at a time: without them, parallel would query the hosts for their processors.
   const std::string here = std::regex_replace(recipe, std::regex("host1,host2"), "1/host1,1/host2 --ssh ./ssh");
   const ProcessResult result = shell(here + " || [ $? = 1 ]");
   EXPECT_EQ(result.code, 0) << result.out << result.err;
@@ -135,7 +135,7 @@ exec sh -c "$*"
 
 TEST_F(ManyMachines, SlurmArraysMergeToTheSingleRun) {
   write_file(folder_ / "array.sh", block_behind("**Slurm**", "sh"));
-  // As Slurm sets them for --array=1-4; the second task is killed, and put into the queue again.
+  // Set as Slurm does for --array=1-4; the second task is killed and queued again.
   const std::string task =
       "SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=4 SLURM_ARRAY_TASK_STEP=1 "
       "SLURM_ARRAY_TASK_ID=";

@@ -28,8 +28,8 @@ class CommandTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-/// The contract of a refusal: its exit code, nothing on standard output, one line on standard error that begins "relayout: " behind
-/// any warnings and holds no control character.
+/// The contract of a refusal: its exit code, nothing on standard output, and one line on standard error, after any warnings, that begins
+/// with "relayout: " and contains no control character.
 inline void expect_refusal(const ProcessResult& result, int code, const std::string& says) {
   EXPECT_EQ(result.signal, 0);
   EXPECT_FALSE(result.timed_out);

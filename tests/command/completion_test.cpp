@@ -1,4 +1,4 @@
-// Completions in the shells themselves: each is asked what it would offer behind a command line.
+// Tests completions in the shells themselves: each is queried for its completions of a command line.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ std::vector<std::string> words_of(const std::string& text) {
       word += c;
       continue;
     }
-    if (const std::size_t tab = word.find('\t'); tab != std::string::npos) word.resize(tab);  // fish explains behind a tab
+    if (const std::size_t tab = word.find('\t'); tab != std::string::npos) word.resize(tab);  // fish appends a description after a tab
     while (word.ends_with(' ')) word.pop_back();
     if (!word.empty()) out.push_back(word);
     word.clear();
@@ -49,7 +49,7 @@ class Completion : public CommandTest {
     return words_of(result.out);
   }
 
-  /// What bash offers behind `line`, taken apart as readline does.
+  /// The completions of bash for `line`, split as by readline.
   std::vector<std::string> bash(const std::string& line) {
     const std::string script = R"(source "$1"; compopt() { :; }
       COMP_WORDS=($(sed 's/=/ = /g' <<<"$2")); [[ $2 == *' ' || $2 == *= ]] && [[ $2 != *= ]] && COMP_WORDS+=('')
@@ -61,7 +61,7 @@ class Completion : public CommandTest {
     return ask({"fish", "--no-config", "-c", "source " + source_folder() + "/cmake/completions/relayout.fish; complete -C '" + line + "'"});
   }
 
-  /// zsh completes in a terminal only: one inside it is asked by keys, and what it would insert or list is caught.
+  /// zsh completes in a terminal only: a zsh inside one receives keys, and the completions that it inserts or lists are captured.
   std::vector<std::string> zsh(const std::string& line) {
     const std::string script = R"(
       zmodload zsh/zpty

@@ -1,4 +1,4 @@
-// What every command promises: streams, exit codes, help, version, configuration, colors, progress.
+// Tests the contract of every command: streams, exit codes, help, version, configuration, colors, progress.
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
@@ -92,7 +92,7 @@ TEST_F(Contract, AConvertedModelKeepsItsName) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "net.cl.cl.onnx"));
 }
 
-TEST_F(Contract, AFileThatIsCutShortSaysSo) {
+TEST_F(Contract, TruncatedFilesAreReportedAsSuch) {
   const std::string whole = read_file(folder_ / "net.onnx");
   write_file(folder_ / "cut.onnx", whole.substr(0, whole.size() / 2));
   expect_refusal(run({"inspect", "cut.onnx"}), 3, "which has " + std::to_string(whole.size() / 2) + " bytes: it is cut short");
@@ -139,7 +139,7 @@ TEST_F(Contract, UsageErrorsAreOneLineAndNameTheNearest) {
   EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));
 }
 
-TEST_F(Contract, AFileThatBeginsWithADashIsToldFromAnOption) {
+TEST_F(Contract, AnUnknownOptionHintsAtTheFileOfItsName) {
   std::filesystem::rename(folder_ / "net.onnx", folder_ / "-dash.onnx");
   expect_refusal(run({"inspect", "-dash.onnx"}), 2, "unknown option '-dash.onnx' of inspect; the file of this name is ./-dash.onnx");
   expect_refusal(run({"inspect", "-other.onnx"}), 2, "unknown option '-other.onnx' of inspect\n");
@@ -147,7 +147,7 @@ TEST_F(Contract, AFileThatBeginsWithADashIsToldFromAnOption) {
   EXPECT_EQ(run({"inspect", "--", "-dash.onnx"}).code, 0);
 }
 
-TEST_F(Contract, DefaultOutputStandsBesideTheInput) {
+TEST_F(Contract, DefaultOutputIsNextToTheInput) {
   const ProcessResult result = run({"convert", "net.onnx"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.err, "");
@@ -155,7 +155,7 @@ TEST_F(Contract, DefaultOutputStandsBesideTheInput) {
   EXPECT_TRUE(is_golden(without_times(result.out), golden("convert/net.txt")));
 }
 
-TEST_F(Contract, DryRunSaysTheSameAndWritesNothing) {
+TEST_F(Contract, DryRunReportsTheSameAndWritesNothing) {
   const ProcessResult result = run({"convert", "net.onnx", "--dry-run"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(folder_.entries(), ElementsAre("net.onnx"));
@@ -211,7 +211,7 @@ TEST_F(Contract, SeveralInputsOfOneNameAreRefused) {
 
 TEST_F(Contract, RequireAllFoldedWritesNothingWhenOneStays) {
   onnx::ModelProto model = conv_batch_norm();
-  model.mutable_graph()->mutable_node(1)->set_input(0, "x");  // nothing linear before it
+  model.mutable_graph()->mutable_node(1)->set_input(0, "x");  // no linear operator upstream
   initializer(model, "scale") = float_tensor("scale", {3}, 1);
   initializer(model, "bias") = float_tensor("bias", {3}, 1);
   initializer(model, "mean") = float_tensor("mean", {3}, 1);
@@ -237,7 +237,7 @@ TEST_F(Contract, VerifyJudgesTheResultBeforeItGetsItsName) {
   EXPECT_EQ(report.find("models")->at(0)->find("verification")->find("verdict")->text(), "same");
 }
 
-TEST_F(Contract, VerifyWithholdsWhatItCannotConfirm) {
+TEST_F(Contract, VerifyWithholdsUnconfirmedResults) {
   // An output that is always 0 says nothing about the convolution.
   onnx::ModelProto constant = conv_batch_norm();
   onnx::GraphProto& graph = *constant.mutable_graph();
@@ -291,7 +291,7 @@ TEST_F(Contract, ConfigurationFile) {
   EXPECT_TRUE(fs::exists(folder_ / "from_config.onnx"));
   EXPECT_EQ(run({"inspect", "net.onnx", "--config", "relayout.toml"}).code, 0);
   expect_refusal(run({"inspect", "net.onnx", "--config", "none.toml"}), 5, "none.toml");
-  // What stands above all sections is for every command.
+  // Keys above all sections apply to every command.
   write_file(folder_ / "top.toml", "layout = \"keep\"\n");
   expect_refusal(run({"verify", "net.onnx", "net.onnx", "--config", "top.toml"}), 2, "belong below its section, like [convert]");
   expect_refusal(run({"inspect", "net.onnx", "--config", "top.toml"}), 2, "belong below its section, like [convert]");
@@ -303,7 +303,7 @@ TEST_F(Contract, ConfigurationFile) {
                  "section.toml:1: unknown section 'profil'; did you mean 'profile'?");
 }
 
-TEST_F(Contract, HintsStandBelowTheLineOnATerminalElseInIt) {
+TEST_F(Contract, HintsAreBelowTheLineOnATerminalOtherwiseInIt) {
   EXPECT_EQ(run({"frobnicate"}).err, "relayout: unknown command 'frobnicate' (relayout --help lists the commands)\n");
   EXPECT_THAT(run({"frobnicate", "-v"}).err, HasSubstr("\nhint: "));
   EXPECT_THAT(run({"frobnicate"}, {.terminal = true}).out, HasSubstr("\nhint: "));

@@ -1,4 +1,4 @@
-// `convert --suite`: whole trees, in parts.
+// Tests `convert --suite`: whole trees, in parts.
 #include <cstddef>
 #include <filesystem>
 #include <set>
@@ -41,7 +41,7 @@ TEST_F(ConvertTree, KeepsItsFolders) {
   const ProcessResult result = run({"convert", "--suite", "in", "--out-dir", "out"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(outputs(), ElementsAre("a.cl.onnx", "v/b.cl.onnx", "v/deep/a.cl.onnx", "w/c.cl.onnx"));
-  // What it writes is what verify pairs.
+  // Its results are the models that verify pairs.
   EXPECT_THAT(run({"verify", "--suite", "in", "--against", "out", "--samples", "1"}).out, HasSubstr("4 of 4 cases passed"));
 }
 
@@ -73,7 +73,7 @@ TEST_F(ConvertTree, OneThatFailsDoesNotStopTheRest) {
   EXPECT_THAT(outputs(), ElementsAre("a.cl.onnx", "v/deep/a.cl.onnx"));
 }
 
-// More than are converted before the first reports.
+// More models than are converted before the first one reports.
 TEST_F(ConvertTree, SeveralAtOnceAreReportedInOrder) {
   fs::remove_all(folder_ / "in");
   fs::create_directory(folder_ / "in");
@@ -109,7 +109,7 @@ TEST_F(ConvertTree, ResultsAreNoOriginals) {
   expect_refusal(run({"convert", "--suite", "out", "--out-dir", "in"}), 3, "no .onnx file below it");
 }
 
-TEST_F(ConvertTree, TwoThatWouldBecomeOneAreRefused) {
+TEST_F(ConvertTree, CollidingOutputsAreRefused) {
   save_model(conv_batch_norm(), folder_ / "in/v/b.cl.onnx");
   expect_refusal(run({"convert", "--suite", "in", "--out-dir", "out"}), 2, "two models would become 'out/v/b.cl.onnx'");
   expect_refusal(run({"convert", "in/v/b.onnx", "in/v/b.cl.onnx", "--out-dir", "out"}), 2, "two models would become 'out/b.cl.onnx'");
@@ -117,7 +117,7 @@ TEST_F(ConvertTree, TwoThatWouldBecomeOneAreRefused) {
   EXPECT_THAT(outputs(), testing::IsEmpty());
 }
 
-TEST_F(ConvertTree, ACacheSkipsWhatIsThereAlready) {
+TEST_F(ConvertTree, ACacheSkipsExistingResults) {
   const auto from_cache = [this](std::vector<std::string> more) {
     std::vector<std::string> command{"convert", "--suite", "in", "--out-dir", "out", "--cache", "cache", "--json"};
     command.insert(command.end(), more.begin(), more.end());
@@ -134,7 +134,7 @@ TEST_F(ConvertTree, ACacheSkipsWhatIsThereAlready) {
   EXPECT_THAT(from_cache({}), ElementsAre());
   EXPECT_THAT(from_cache({}), ElementsAre("out/a.cl.onnx", "out/v/b.cl.onnx", "out/v/deep/a.cl.onnx", "out/w/c.cl.onnx"));
   EXPECT_THAT(from_cache({"--threads", "1", "--case", "a.onnx"}), ElementsAre("out/a.cl.onnx")) << "results do not depend on threads";
-  // Another model, a result that is gone, one that was changed.
+  // A different model, a missing result, a changed result.
   onnx::ModelProto other = conv_batch_norm();
   other.set_producer_name("another");
   save_model(other, folder_ / "in/a.onnx");
@@ -146,7 +146,7 @@ TEST_F(ConvertTree, ACacheSkipsWhatIsThereAlready) {
   EXPECT_THAT(from_cache({"--layout", "keep"}), ElementsAre());
   EXPECT_EQ(from_cache({"--layout", "keep"}).size(), 4U);
   EXPECT_THAT(from_cache({}), ElementsAre()) << "other results lie there now";
-  // Entries that are damaged are none.
+  // Damaged entries count as missing.
   for (const auto& entry : fs::recursive_directory_iterator(folder_ / "cache")) {
     if (entry.is_regular_file()) write_file(entry.path(), "{}");
   }

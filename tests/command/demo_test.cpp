@@ -1,4 +1,4 @@
-// `cmake/dev demo`, without its build: every command that it prints or that the program suggests runs as it is pasted.
+// Tests `cmake/dev demo`, without its build: every command that it prints or that the program suggests runs as it is pasted.
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -36,7 +36,7 @@ TEST_F(CommandTest, DemoPrintsCommandsThatCanBePasted) {
   EXPECT_THAT(pasted.out, HasSubstr("exit 0\n"));
 }
 
-TEST_F(CommandTest, ALongBuildThatIsNotWatchedSaysHowFarItIs) {
+TEST_F(CommandTest, ALongUnwatchedBuildReportsItsProgress) {
   const auto told = [](const std::string& build) {
     const std::string script = "eval \"$(sed -n '/^tell_tenths()/,/^}/p' '" + source_folder() +
                                "/cmake/dev')\"; say() { echo \"$*\" >&2; }; { " + build + "; } | tell_tenths build/release";

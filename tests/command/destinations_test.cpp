@@ -1,4 +1,4 @@
-// Where reports go: paths are tried before the work, "-" is standard output, --json is a document on every exit.
+// Tests the destinations of reports: paths are tried before the work, "-" is standard output, --json is a document on every exit.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@ TEST_F(DestinationsTest, APathThatCannotBeWrittenIsFoundBeforeTheWork) {
   EXPECT_THAT(folder_.entries(), testing::UnorderedElementsAre("net.onnx", "net.cl.onnx", "folder/"));
 }
 
-TEST_F(DestinationsTest, ADashIsStandardOutputAndTheReportMakesWay) {
+TEST_F(DestinationsTest, ADashIsStandardOutputAndMovesTheReportToStandardError) {
   const ProcessResult junit = run({"verify", "net.onnx", "net.cl.onnx", "--junit", "-"});
   EXPECT_TRUE(junit.out.starts_with("<?xml")) << junit.out;
   EXPECT_THAT(junit.err, HasSubstr("exit 0"));
@@ -50,7 +50,7 @@ TEST_F(DestinationsTest, ADashIsStandardOutputAndTheReportMakesWay) {
   EXPECT_EQ(run({"inspect", "net.onnx", "--dot", "-", "--json"}).code, 2);
 }
 
-TEST_F(DestinationsTest, AModelIsNotPouredIntoATerminal) {
+TEST_F(DestinationsTest, AModelIsNotWrittenToATerminal) {
   const ProcessResult result = run({"convert", "net.onnx", "-o", "-"}, {.terminal = true});
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.out, HasSubstr("standard output is a terminal"));
@@ -100,7 +100,7 @@ TEST_F(DestinationsTest, InspectOfSeveralIsATable) {
   EXPECT_THAT(result.err, HasSubstr("bad.onnx"));
 }
 
-TEST_F(DestinationsTest, ProofRunsNothingAndStrictBelievesIt) {
+TEST_F(DestinationsTest, ProofRunsNothingAndStrictTrustsIt) {
   const ProcessResult proved = run({"verify", "net.onnx", "net.cl.onnx", "--proof"});
   EXPECT_EQ(proved.code, 0);
   EXPECT_THAT(proved.out, HasSubstr("nothing was run"));

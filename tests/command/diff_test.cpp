@@ -1,4 +1,4 @@
-// `relayout diff` as its users see it: two traces, gates, several files, what it refuses.
+// Tests `relayout diff` on the command line: two traces, gates, several files, refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST_F(DiffCommand, TheFirstOfSeveralIsTheBaseline) {
   EXPECT_EQ(report.find("exit_code")->number(), 1);
 }
 
-/// What `relayout profile` writes, by operator and by node; a trace and the profile of the same runs hold the same operators.
+/// Files of `relayout profile`, by operator and by node. A trace and the profile of the same runs hold the same operators.
 TEST_F(DiffCommand, ReadsOwnFiles) {
   save_model(conv_batch_norm(), folder_ / "net.onnx");
   const ProcessResult profile =
@@ -107,7 +107,7 @@ TEST_F(DiffCommand, ReadsOwnFiles) {
   EXPECT_THAT(both.err, Not(HasSubstr("different machines")));
 }
 
-/// Times of different machines: a warning, and no gate of times without being told.
+/// Times of different machines cause a warning, and a gate of times needs an explicit option.
 TEST_F(DiffCommand, DifferentMachines) {
   const auto profile = [](const std::string& cpu) {
     return R"({"schema": "relayout.profile/1", "context": {"cpu": ")" + cpu +
@@ -136,7 +136,7 @@ TEST_F(DiffCommand, Refuses) {
   expect_refusal(run({"diff", "a.json", "b.json", "--steps", "3"}), 2, "no such step");
 }
 
-/// A model against its conversion and one with another weight: all forms of the report say the same, gates go by kinds.
+/// A model against its conversion and against one with a changed weight: all forms of the report agree, and gates apply by kind.
 TEST_F(DiffCommand, Models) {
   save_model(conv_batch_norm(), folder_ / "net.onnx");
   ASSERT_EQ(run({"convert", "net.onnx", "-o", "cl.onnx"}).code, 0);
@@ -154,7 +154,7 @@ TEST_F(DiffCommand, Models) {
   EXPECT_EQ(run({"diff", "net.onnx", "cl.onnx", "--exit-code", "--junit", "d.xml"}).code, 1);
   EXPECT_THAT(read_file(folder_ / "d.xml"),
               AllOf(HasSubstr("name=\"explained\""), HasSubstr("name=\"whole\""), HasSubstr("failures=\"2\"")));
-  // Textual models are models, whatever they are called.
+  // Textual models are recognized under any name.
   ASSERT_EQ(run({"convert", "net.onnx", "--pass", "none", "-o", "net.json"}).code, 0);
   ASSERT_EQ(run({"convert", "net.onnx", "--pass", "none", "-o", "net.textproto"}).code, 0);
   std::filesystem::copy(folder_ / "net.textproto", folder_ / "net.trace");
@@ -169,7 +169,7 @@ TEST_F(DiffCommand, Models) {
   EXPECT_EQ(report.find("comparisons")->at(1)->find("equal")->dump(), "true");
 }
 
-/// A time that may be 0.1 or 6.3 of what it was is not the same, in no form of the report, and no gate passes it in silence.
+/// A time between 0.1 and 6.3 of its old value is not the same in any form of the report, and no gate passes it in silence.
 TEST_F(DiffCommand, WideIntervalsAreInconclusive) {
   const auto write = [&](const char* name, const std::vector<double>& times) {
     std::string body;
@@ -207,7 +207,7 @@ TEST_F(DiffCommand, WideIntervalsAreInconclusive) {
 }
 
 /// An operation has a class of counts and one of times: each list adds up by itself.
-TEST_F(DiffCommand, CountsAndTimesAreToldApart) {
+TEST_F(DiffCommand, CountsAndTimesAreSeparate) {
   const auto write = [&](const char* name, const std::vector<double>& times) {
     std::string body;
     for (std::size_t i = 0; i < times.size(); ++i) {
@@ -227,7 +227,7 @@ TEST_F(DiffCommand, CountsAndTimesAreToldApart) {
   EXPECT_THAT(page.substr(durations), HasSubstr("inconclusive"));
 }
 
-TEST_F(DiffCommand, AllIsAllWhateverIsShown) {
+TEST_F(DiffCommand, TotalsDoNotDependOnTheLinesShown) {
   write_file(folder_ / "layers.json", R"([{"count": 1}, {"name": "conv", "averageMs": 0.010}, {"name": "relu", "averageMs": 0.0075}])");
   const std::string whole = run({"diff", "layers.json", "layers.json"}).out;
   const std::string part = run({"diff", "layers.json", "layers.json", "--only", "relu"}).out;
@@ -241,7 +241,7 @@ TEST_F(DiffCommand, AllIsAllWhateverIsShown) {
   EXPECT_THAT(last(part), MatchesRegex("\nall +2 +2 +17\\.5 +17\\.5 +0\\.0 *"));
 }
 
-/// Times of two models' profiles, carried over what changed: parts add up to the difference of the totals.
+/// Times of two models' profiles, attributed to the changes: parts add up to the difference of the totals.
 TEST_F(DiffCommand, ModelsWithProfiles) {
   save_model(conv_batch_norm(), folder_ / "net.onnx");
   ASSERT_EQ(run({"convert", "net.onnx", "-o", "cl.onnx"}).code, 0);
@@ -270,7 +270,7 @@ TEST_F(DiffCommand, ModelsWithProfiles) {
 
 class SlowDiffCommand : public CommandTest {};
 
-/// Of two models with 40,000 nodes, one of which is gone: the lists of changes are long, and the proof is tried twice.
+/// Two models with 40,000 nodes, one of which is removed: the lists of changes are long, and the proof is tried twice.
 TEST_F(SlowDiffCommand, FortyThousandNodesInBoundedMemory) {
   const auto write = [&](const std::string& name, int left_out) {
     constexpr int kPairs = 20'000;

@@ -1,4 +1,4 @@
-// B12: bytes flipped and files cut anywhere. One process forks per input and calls the command in it: hundreds per second,
+// Tests B12: bytes flipped and files cut anywhere. One process forks per input and calls the command in the child: hundreds per second,
 // under sanitizers too.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -50,7 +50,7 @@ Ending run_forked(const std::vector<std::string>& arguments, const std::filesyst
   return ending;
 }
 
-/// A model with something of everything that is walked and checked: typed data, a Constant with a tensor.
+/// A model with a sample of everything that is walked and checked: typed data, a Constant with a tensor.
 onnx::ModelProto rich_model() {
   onnx::ModelProto model = conv_batch_norm();
   onnx::GraphProto& graph = *model.mutable_graph();
@@ -66,7 +66,7 @@ onnx::ModelProto rich_model() {
   return model;
 }
 
-/// Its end as plain operators, all of which verify runs.
+/// Completes the model by plain operators, all of which verify runs.
 std::string runnable_model() {
   onnx::ModelProto model = rich_model();
   onnx::GraphProto& graph = *model.mutable_graph();
@@ -75,7 +75,7 @@ std::string runnable_model() {
   return model.SerializeAsString();
 }
 
-/// Its end as nested graphs that read outer values.
+/// Completes the model by nested graphs that read outer values.
 std::string nested_model() {
   onnx::ModelProto model = rich_model();
   auto& if_node = add_node(*model.mutable_graph(), "If", {"flag"}, {"y"}, "if0");
@@ -102,13 +102,13 @@ class Flips : public testing::Test {
  protected:
   Flips() { write_file(folder_ / "good.onnx", runnable_model()); }
 
-  /// Gives `bytes` to a command: it is right or refused, never a crash.
+  /// Passes `bytes` to a command: the result is right or a refusal, never a crash.
   void expect_documented_end(const std::string& bytes, const std::vector<std::string>& command) {
     write_file(folder_ / "model.onnx", bytes);
     const Ending ending = run_forked(command, folder_.path());
     const bool refused = ending.code != 0 && ending.code != 1;
     ASSERT_EQ(ending.signal, 0) << command[0] << "\n" << ending.err;
-    // 2: verify asks for a shape that the flipped model no longer declares.
+    // 2: verify requests a shape that the flipped model no longer declares.
     ASSERT_THAT(ending.code, testing::AnyOf(0, 1, 2, 3, 4, 5)) << command[0] << "\n" << ending.err;
     std::string line = ending.err;
     while (line.starts_with("relayout: warning: ")) line.erase(0, line.find('\n') + 1);
@@ -124,7 +124,7 @@ class Flips : public testing::Test {
     return {number + (seed == nullptr ? 0 : 1000 * std::strtoull(seed, nullptr, 10)), command[0]};
   }
 
-  /// Leaves an input that showed a defect for later inspection.
+  /// Keeps an input that showed a defect for later inspection.
   static void keep(const std::string& bytes) {
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
     const std::string path = testing::TempDir() + "relayout-" + name + ".onnx";

@@ -1,4 +1,4 @@
-// Every command that a report suggests is run as it is printed, by a shell.
+// Tests that every command that a report suggests runs in a shell as it is printed.
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -16,7 +16,7 @@ class Hints : public CommandTest {
  protected:
   Hints() { save_model(conv_batch_norm(), folder_ / "net.onnx"); }
 
-  /// Converts, then runs all that the report suggests; what that was.
+  /// Converts, runs all commands that the report suggests, and returns them.
   std::string follow(const std::vector<std::string>& arguments, const ProcessOptions& options = {}) {
     const ProcessResult converted = run(arguments, options);
     EXPECT_EQ(converted.code, 0) << converted.err << converted.out;
@@ -58,20 +58,20 @@ TEST_F(Hints, OfSeveralModelsIsOneCommand) {
   fs::create_directory(folder_ / "tree");
   EXPECT_EQ(follow({"convert", "--suite", "in", "--out-dir", "tree"}), "relayout verify --suite in --against tree\n");
   EXPECT_EQ(follow({"convert", "--suite", "in", "--out-dir", "out"}), "");  // which has results of other models too
-  // None leads to a folder whose name would be a pattern, to originals in several folders, or covers a part of a tree only.
+  // No command is suggested for a folder whose name would be a pattern, for originals in several folders, or for a part of a tree only.
   fs::copy(folder_ / "in", folder_ / "in{x}", fs::copy_options::recursive);
   EXPECT_EQ(follow({"convert", "in{x}/a.onnx", "in{x}/it's.onnx", "--out-dir", "out"}), "");
   EXPECT_EQ(follow({"convert", "net.onnx", "in/a.onnx", "--out-dir", "out"}), "");
   EXPECT_EQ(follow({"convert", "--suite", "in", "--out-dir", "out", "--case", "a.onnx", "--case", "deep er/c.onnx"}), "");
 }
 
-TEST_F(Hints, NoImagesToHandOverIsSaid) {
+TEST_F(Hints, ModelsWithoutImagesAreReported) {
   write_file(folder_ / "flat.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }");
   EXPECT_THAT(run({"convert", "flat.onnxtxt", "-o", "flat.onnx", "--io", "nhwc"}).out, HasSubstr("no input or output is an image"));
   EXPECT_THAT(run({"convert", "flat.onnxtxt", "-o", "back.onnx", "--layout", "contiguous"}).out, testing::Not(HasSubstr("image")));
 }
 
-TEST_F(Hints, NamedInputsThatCannotBeHandedOverAreRefused) {
+TEST_F(Hints, NamedInputsThatAreNoImagesAreRefused) {
   write_file(folder_ / "flat.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,7] x) => (float[2,7] y) { y = Relu (x) }");
   const ProcessResult result = run({"convert", "flat.onnxtxt", "-o", "flat.onnx", "--io", "nhwc:x"});
   expect_refusal(result, 4, "flat.onnxtxt: --io: input 'x' [2, 7] cannot be handed over channels-last: an image has three dims at least");
@@ -80,14 +80,14 @@ TEST_F(Hints, NamedInputsThatCannotBeHandedOverAreRefused) {
 
 TEST_F(Hints, OfChangedInterfacesAndBack) {
   EXPECT_THAT(follow({"convert", "net.onnx", "--io", "nhwc", "-o", "io.onnx"}), HasSubstr("verify --io nhwc net.onnx io.onnx\n"));
-  // What is to be quantized takes the same images.
+  // The contiguous model for quantization takes the same images.
   EXPECT_EQ(run({"verify", "io.onnx", "io.contiguous.onnx"}).code, 0);
   EXPECT_THAT(follow({"convert", "io.onnx", "--layout", "contiguous", "-o", "back.onnx"}),
               HasSubstr("verify --io nhwc io.onnx back.onnx\n"));
   EXPECT_THAT(follow({"convert", "net.onnx", "--emit", "transposes", "-o", "emitted.onnx"}), HasSubstr("verify net.onnx emitted.onnx\n"));
 }
 
-TEST_F(Hints, OfInputsHandedOverOneAfterTheOther) {
+TEST_F(Hints, OfInputsChangedInSeveralConversions) {
   write_file(folder_ / "two.onnxtxt", R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[1,3,8,6] x, float[1,3,8,6] z) => (float[1,3,8,6] y, float[1,3,8,6] w) { a = Relu (x)  y = Add (a, z)  w = Mul (a, z) })");
   (void)follow({"convert", "two.onnxtxt", "-o", "one.onnxtxt", "--io", "nhwc:x"});
@@ -100,12 +100,12 @@ TEST_F(Hints, OfInputsHandedOverOneAfterTheOther) {
   }
 }
 
-TEST_F(Hints, OfNamesThatAShellOrACommandWouldTakeApart) {
+TEST_F(Hints, OfNamesThatNeedQuoting) {
   for (const std::string name : {"-dash.onnx", "two words.onnx", "it's.onnx", "$HOME;ls.onnx", "größe.onnx", "a\\b.onnx", "*.onnx"}) {
     fs::copy_file(folder_ / "net.onnx", folder_ / name);
     EXPECT_THAT(follow({"convert", "--", name}), HasSubstr("relayout verify ")) << name;
   }
-  // What cannot be printed as it is cannot be suggested.
+  // Names that cannot be printed unchanged cannot be suggested.
   fs::copy_file(folder_ / "net.onnx", folder_ / "line\nbreak.onnx");
   EXPECT_EQ(follow({"convert", "line\nbreak.onnx"}), "");
 }
@@ -123,7 +123,7 @@ TEST_F(Hints, OfOtherFormatsPrecisionsAndOpsets) {
   EXPECT_THAT(json, HasSubstr("net.json -o net.contiguous.json\n"));
   EXPECT_THAT(follow({"convert", "net.onnx", "-o", "net.cl.pb"}), HasSubstr("net.cl.pb -o net.contiguous.pb\n"));
   EXPECT_THAT(follow({"convert", "net.onnx", "-o", "net.model"}), HasSubstr("net.model -o net.model.contiguous.onnx\n"));
-  EXPECT_EQ(follow({"convert", "net.onnx", "-o", "net.dat", "--output-format", "json"}), "");  // verify cannot be told the format
+  EXPECT_EQ(follow({"convert", "net.onnx", "-o", "net.dat", "--output-format", "json"}), "");  // verify has no option for the format
   (void)follow({"convert", "net.onnx", "-o", "half.onnx", "--precision", "fp16"});
   EXPECT_THAT(follow({"convert", "net.onnx", "-o", "half_io.onnx", "--precision", "fp16", "--io-precision"}),
               HasSubstr("verify --precision fp16 net.onnx half_io.onnx\n"));
@@ -136,7 +136,7 @@ TEST_F(Hints, OfOtherFormatsPrecisionsAndOpsets) {
   EXPECT_THAT(converted.out, HasSubstr("relayout verify --allow-newer-opset newer.onnx newer.cl.onnx\n"));
 }
 
-TEST_F(Hints, NoneWhereThereIsNothingToCompare) {
+TEST_F(Hints, NoneWithoutFilesToCompare) {
   EXPECT_EQ(follow({"convert", "net.onnx", "--dry-run"}), "");
   EXPECT_EQ(follow({"convert", "net.onnx", "-o", "verified.onnx", "--verify", "--layout", "keep"}), "");
   EXPECT_EQ(run({"convert", "net.onnx", "-q"}).out.find("Next:"), std::string::npos);

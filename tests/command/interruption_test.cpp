@@ -1,4 +1,4 @@
-// B55 to B60: ends that come from outside, and company.
+// Tests B55 to B60: interruption from outside, and concurrent use.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,14 +50,14 @@ class Interruption : public CommandTest {
     return run({"convert", "in.onnx", "-o", "out.onnx"}, {.signal_after = std::make_pair(after, signal)});
   }
 
-  /// What is in the folder once a rename that was under way is through.
+  /// The entries of the folder once a pending rename has completed.
   std::vector<std::string> settled_entries() {
     const auto is_temporary = [](const std::string& name) { return name.starts_with(".relayout-"); };
     for (int i = 0; i < 1000 && std::ranges::any_of(folder_.entries(), is_temporary); ++i) ::usleep(1000);
     return folder_.entries();
   }
 
-  /// Kills `count` saves at moments spread over a whole run; the target is whole or as it was, nothing else is there.
+  /// Kills `count` saves at moments spread over a whole run; the target is complete or unchanged, and no other file is left.
   void kill_saves(int count, bool replacing) {
     const RandomStream random(42, replacing ? "replaced" : "new");
     const std::string old = replacing ? "the old content" : "";
@@ -117,7 +117,7 @@ TEST_F(Interruption, B56SignalsLeaveNothingBehind) {
       continue;
     }
     ASSERT_THAT(folder_.entries(), ElementsAre("in.onnx"));
-    // Before main() has said what signals mean to it, they end the process themselves.
+    // Before main() installs its handlers, signals end the process themselves.
     if (result.signal == signal) continue;
     ++interrupted;
     expect_refusal(result, signal == SIGINT ? 130 : 143, signal == SIGINT ? "interrupted" : "terminated");
@@ -132,7 +132,7 @@ TEST_F(Interruption, B56ASignalStopsTheRestOfSeveral) {
     fs::create_symlink("in.onnx", folder_ / name);
     arguments.push_back(name);
   }
-  // Where the machine has become faster since one conversion was timed, all of them may be done: the signal then comes earlier.
+  // If the machine has become faster since one conversion was timed, all of them may be complete: the signal is then sent earlier.
   ProcessResult result;
   for (double delay = seconds_ * 3; delay > seconds_ / 10; delay /= 2) {
     fs::remove_all(folder_ / "out");
@@ -170,7 +170,7 @@ TEST_F(Interruption, B59Streams) {
   const ProcessResult piped = run({"convert", "-", "-o", "-"}, {.input = in});
   EXPECT_EQ(piped.code, 0) << piped.err;
   EXPECT_EQ(piped.out, whole_);
-  EXPECT_THAT(piped.err, HasSubstr("standard input → standard output"));  // the report goes where the model does not
+  EXPECT_THAT(piped.err, HasSubstr("standard input → standard output"));  // the report is written where the model is not
   const ProcessResult to_file = run({"convert", "-", "-o", "out.onnx"}, {.input = in});
   EXPECT_EQ(to_file.code, 0) << to_file.err;
   EXPECT_EQ(read_file(folder_ / "out.onnx"), whole_);

@@ -1,4 +1,4 @@
-// Files that no memory holds. What is read is mostly holes, so that only writing takes time.
+// Tests files larger than memory. Inputs are mostly holes, so that only writing takes time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kFloat = 4;
 constexpr int64_t kSpace = int64_t{8} << 30;  ///< on the disk, so that a test may run
 
-/// y0 = Conv (x, W0) … of weights that are all alike.
+/// y0 = Conv (x, W0) … with equal weights.
 class SlowLarge : public CommandTest {
  protected:
   void SetUp() override {
@@ -71,7 +71,7 @@ class SlowLarge : public CommandTest {
     file.read(reinterpret_cast<char*>(&value), sizeof(value));
     return value;
   }
-  /// Element [o, i, h, w] of a contiguous weight, and of one that lies [O, k…, I].
+  /// Element [o, i, h, w] of a contiguous weight, and of one stored as [O, k…, I].
   static int64_t place(const Dims& dims, const Dims& at) { return ((at[0] * dims[1] + at[1]) * dims[2] + at[2]) * dims[3] + at[3]; }
   static int64_t place_last(const Dims& dims, const Dims& at) { return ((at[0] * dims[2] + at[2]) * dims[3] + at[3]) * dims[1] + at[1]; }
   /// Some elements of a weight and their values.
@@ -82,7 +82,7 @@ class SlowLarge : public CommandTest {
             {{dims[0] - 1, dims[1] - 1, dims[2] - 1, dims[3] - 1}, first + 3}};
   }
 
-  /// A model file of one weight whose contents are a hole. Returns where they begin.
+  /// Writes a model file of one weight whose contents are a hole. Returns the offset of the contents.
   int64_t write_single(const std::string& name, const Dims& dims) {
     onnx::ModelProto model = network(1, dims);
     onnx::GraphProto graph = model.graph();
@@ -109,7 +109,7 @@ class SlowLarge : public CommandTest {
     return static_cast<int64_t>(start.size());
   }
 
-  /// Bytes of two files of the same size, a piece at a time.
+  /// Compares two files of the same size, a piece at a time.
   static bool are_equal(const fs::path& first, const fs::path& second) {
     constexpr std::size_t kPiece = std::size_t{16} << 20;
     std::ifstream a(first, std::ios::binary), b(second, std::ios::binary);

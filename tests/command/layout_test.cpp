@@ -1,4 +1,4 @@
-// inspect --layout as a page and as a graph of files.
+// Tests inspect --layout as an HTML page and as a graph in a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Many models per call, each against its original; and the program started by a loader, as an installed tree starts it.
+// Tests many models per call, each against its original, and the program started by a loader, as an installed tree starts it.
 #include <elf.h>
 
 #include <cstddef>
@@ -63,7 +63,7 @@ TEST_F(ManyPairs, AWrongPatternIsOneLine) {
                  "pattern '{foo}.onnx': '{foo}' is none of {stem}, {stem%SUFFIX}, {name}, {dir}");
 }
 
-TEST_F(ManyPairs, AHintStandsOnceBehindAllModels) {
+TEST_F(ManyPairs, AHintIsPrintedOnceAfterAllModels) {
   write_file(
       folder_ / "free.onnxtxt",
       "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,F] x) => (float[7,11,C] y) <int64[3] s = {7, 11, -1}> { y = Reshape (x, s) }");
@@ -87,12 +87,12 @@ TEST_F(ManyPairs, OneDocumentOfAll) {
   EXPECT_THAT(*pairs.at(1)->find("reason")->text(), HasSubstr("nothing.onnx"));
 }
 
-TEST_F(ManyPairs, RefusesWhatDoesNotGoTogether) {
+TEST_F(ManyPairs, RefusesConflictingOptions) {
   expect_refusal(run({"verify", "--original", "{stem}.onnx"}), 2, "models to be judged");
   expect_refusal(run({"verify", "--original", "{stem}.onnx", "good.cl.onnx", "--html", "r.html"}), 2, "--html");
 }
 
-TEST_F(ManyPairs, OnePairHasTheSameDoors) {
+TEST_F(ManyPairs, OnePairHasTheSameReports) {
   const ProcessResult result = run({"verify", "bad.onnx", "bad.cl.onnx", "--markdown", "r.md", "--github"});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.err, HasSubstr("::error file=bad.cl.onnx,"));
@@ -131,7 +131,7 @@ TEST_F(ManyPairs, SuiteOfAProgramThatALoaderStarted) {
   const ProcessResult good = run_process({launcher, "verify", "--suite", tree}, {.directory = folder_.path()});
   EXPECT_EQ(good.code, 0) << good.out << good.err;
   EXPECT_THAT(good.out, HasSubstr("1 of 1 case passed"));
-  // Without a way back it says so: a child that is the loader alone would be counted as a crash.
+  // A program that cannot start itself again reports it: a child that is the loader alone would be counted as a crash.
   expect_refusal(run_process({loader, "--argv0", "relayout", program(), "verify", "--suite", tree}), 5, "cannot start itself again");
 }
 

@@ -1,4 +1,5 @@
-// The real architectures, when they are there: what folds, there and back, twice as once, and what verify says to right and wrong.
+// Tests the real architectures, if present: folds, conversion there and back, idempotence, and the verdicts of verify on right and wrong
+// models.
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -52,7 +53,7 @@ class Models : public CommandTest, public testing::WithParamInterface<RealModel>
     for (const char* name : {"a", "b", "c", "d"}) fs::create_directory(folder_ / name);
   }
 
-  /// Converts into a folder, under one name everywhere: locations of external data are the same then.
+  /// Converts into a folder, under the same file name in each, so that locations of external data are equal.
   void convert(const fs::path& input, const std::string& folder, std::vector<std::string> options = {}) {
     std::vector<std::string> arguments = {"convert", input, "-o", folder + "/m.onnx"};
     arguments.insert(arguments.end(), options.begin(), options.end());
@@ -61,7 +62,7 @@ class Models : public CommandTest, public testing::WithParamInterface<RealModel>
     report_ = result.out;
   }
 
-  /// All files of two folders are the same, byte for byte.
+  /// Expects that all files of two folders are the same, byte for byte.
   void expect_same_files(const std::string& a, const std::string& b) {
     for (const auto& entry : fs::directory_iterator(folder_ / a)) {
       EXPECT_TRUE(read_file(entry.path()) == read_file(folder_ / b / entry.path().filename().string())) << entry.path();
@@ -109,7 +110,7 @@ TEST_P(Models, ThereAndBack) {
   expect_same_files("b", "c");
 }
 
-TEST_P(Models, NothingAskedIsACopy) {
+TEST_P(Models, PassNoneIsACopy) {
   convert(model_, "a", {"--pass", "none"});
   EXPECT_TRUE(read_file(folder_ / "a" / "m.onnx") == read_file(model_));
 }

@@ -1,4 +1,4 @@
-// convert --precision as a user meets it, and what verify says of the result.
+// Tests convert --precision on the command line, and the verdict of verify on the result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -36,7 +36,7 @@ TEST_F(Precision, ConvertsAndVerifies) {
   EXPECT_THAT(made.out, HasSubstr("in fp16"));
   EXPECT_THAT(made.out, HasSubstr("fragile"));
   EXPECT_THAT(made.out, HasSubstr("exponentials"));
-  EXPECT_EQ(run({"verify", "net.onnx", "half.onnx"}).code, 1);  // unless it is meant
+  EXPECT_EQ(run({"verify", "net.onnx", "half.onnx"}).code, 1);  // unless requested
   const ProcessResult same = run({"verify", "net.onnx", "half.onnx", "--precision", "fp16"});
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   const ProcessResult again = run({"convert", "half.onnx", "-o", "twice.onnx", "--precision", "fp16"});
@@ -44,7 +44,7 @@ TEST_F(Precision, ConvertsAndVerifies) {
   EXPECT_TRUE(read_file(folder_ / "twice.onnx") == read_file(folder_ / "half.onnx"));
 }
 
-TEST_F(Precision, WhatIsPartlyIn16BitsBeforeVerifiesToo) {
+TEST_F(Precision, ModelsPartlyIn16BitsVerifyToo) {
   write_file(
       folder_ / "mixed.onnx",
       TextModel("g (float[2,3,9,9] x) => (float[2,8,7,7] y) <float[8,3,3,3] W, float[8,8,1,1] V> { h = Cast <to = 10> (x)  f = Cast <to "
@@ -124,7 +124,7 @@ TEST_F(Precision, ChangedTypesOfTheInterfaceAreVerified) {
   EXPECT_EQ(run({"convert", "half.onnx", "-o", "back.onnx", "--precision", "fp32", "--io-precision", "--verify"}).code, 0);
 }
 
-TEST_F(Precision, AModelWithoutTheTypeSaysWhatItIsIn) {
+TEST_F(Precision, AModelWithoutTheTypeNamesItsOwnType) {
   write_file(folder_ / "f16.onnx", TextModel("g (float16[2,8] x) => (float16[2,8] y) { y = Relu (x) }").bytes());
   expect_refusal(run({"convert", "f16.onnx", "-o", "brain.onnx", "--precision", "bf16"}), 4,
                  "f16.onnx: --precision: nothing is in f32; tensors in f16 keep their type (--precision fp32 first)");

@@ -1,4 +1,4 @@
-// `relayout profile` as its users see it: the books balance in every form, files for other tools, gates, refusals.
+// Tests `relayout profile` on the command line: the books balance in every form, files for other tools, gates, refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,8 @@ TEST_F(ProfileCommand, BooksBalanceInJson) {
   }
 }
 
-/// A Loop, a function: their nodes are rows, the call's row holds the rest, and the model's own node is annotated with all of it.
+/// The nodes of a Loop and of a function have rows. The row of a Loop holds the remainder, and a call is annotated with the total of its
+/// function.
 TEST_F(ProfileCommand, BooksBalanceWithinFunctionsAndLoops) {
   const TextModel model(R"(g (float[8,64] x, int64 n, bool c) => (float[8,64] y) {
   a = local.block (x)
@@ -129,7 +130,7 @@ TEST_F(ProfileCommand, BooksBalanceInText) {
   }
 }
 
-TEST_F(ProfileCommand, SaysWhatWasMeasured) {
+TEST_F(ProfileCommand, ReportsTheMeasurement) {
   const ProcessResult result = profile({"net.onnx", "--threads", "1"});
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.out, AllOf(HasSubstr("net.onnx   optimized · f32 · x [1, 3, 8, 8]"), HasSubstr("median of 8 runs"),
@@ -215,7 +216,7 @@ TEST_F(ProfileCommand, ComparesTwoModels) {
   EXPECT_NEAR(sum, whole, 1e-9 * *causes.find("a")->find("total_us")->number());
 }
 
-/// Of real runs only that the answer follows from the ratio they gave: how long they take is the machine's affair.
+/// For real runs, tests only that the answer follows from the measured ratio: the duration depends on the machine.
 TEST_F(ProfileCommand, SlowdownFailsTheGate) {
   const std::string head = "g (float[256,256] x) => (float[256,256] y) {\n";
   write_file(folder_ / "a.onnx", TextModel(head + "y = MatMul (x, x)\n}").name_nodes().bytes());
@@ -237,7 +238,7 @@ TEST_F(ProfileCommand, SlowdownFailsTheGate) {
   EXPECT_EQ(run({"profile", "a.onnx", "b.onnx", "--repeat", "3", "--fail-on-slowdown", "20%"}).code, 0);
 }
 
-TEST_F(ProfileCommand, RefusesWhatDoesNotGoTogether) {
+TEST_F(ProfileCommand, RefusesInvalidArguments) {
   expect_refusal(run({"profile"}), 2, "MODEL");
   expect_refusal(run({"profile", "net.onnx", "--by", "color"}), 2, "none of node");
   expect_refusal(run({"profile", "net.onnx", "--by", "op:2"}), 2, "only a scope");

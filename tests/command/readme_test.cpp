@@ -1,4 +1,4 @@
-// The examples of README.md: every command of a ```console block is run, and must print what stands there.
+// Tests the examples of README.md: every command of a ```console block is run, and must print the output shown.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -59,8 +59,8 @@ std::string words_of(const std::string& text) {
 
 class Readme : public CommandTest {
  protected:
-  /// Puts the models that a command names into the folder: those of the model set by their name, else the small one that comes
-  /// with the sources. False when one is not there.
+  /// Puts the models that a command names into the folder: those of the model set by their name, otherwise the small one that comes with
+  /// the sources. False if one is missing.
   bool provide_models(const std::string& command) {
     static const std::regex kModel("[A-Za-z0-9_./-]+\\.onnx");
     for (auto it = std::sregex_iterator(command.begin(), command.end(), kModel); it != std::sregex_iterator(); ++it) {
@@ -82,7 +82,7 @@ class Readme : public CommandTest {
 
   void run_example(const Example& example) {
     SCOPED_TRACE("README.md, line " + std::to_string(example.line) + ": " + example.command);
-    // The program as "relayout", in a shell as the reader has one.
+    // The program as "relayout", in a shell as a reader would use it.
     const std::string path = fs::path(program()).parent_path().string() + ":/usr/bin:/bin";
     const ProcessResult result =
         run_process({"/bin/sh", "-c", example.command}, {.directory = folder_.path(), .environment = {{"PATH", path}}});
@@ -107,7 +107,7 @@ class Readme : public CommandTest {
   }
 };
 
-TEST_F(Readme, ExamplesPrintWhatStandsThere) {
+TEST_F(Readme, ExamplesPrintTheOutputShown) {
   const std::string markdown = read_file(source_folder() + "/README.md");
   if (markdown.empty()) GTEST_SKIP() << "SKIPPED: no README.md";
   for (const auto& block : examples_of(markdown)) {

@@ -1,4 +1,4 @@
-// What terminals of 60, 80 and 120 columns show, against pictures in testdata/golden/screens.
+// Tests the output on terminals of 60, 80 and 120 columns against pictures in testdata/golden/screens.
 #include <cstddef>
 #include <filesystem>
 #include <regex>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a suite of one case has reported.
+/// The report of a suite of one case.
 constexpr char kReport[] =
     R"json({"schema": "relayout.verify-suite/1", "tool": {"version": "0.1.0"}, "tree": "tree", "options": ["--threads", "1", "--seed", "1"], "shard": {"index": 1, "total": 1, "cases": 1},
  "suite": {"cases": 1, "digest": "31a28b262b8aa81ae0b07855012308443115820706fcd58c51410b62b4892f85"},
@@ -27,7 +27,7 @@ constexpr char kReport[] =
 
 class Screens : public CommandTest, public testing::WithParamInterface<int> {
  protected:
-  /// The same net with names as exporters make them.
+  /// The same net with names as exporters write them.
   Screens() {
     onnx::ModelProto model = conv_batch_norm();
     const std::string scope = "/features/denseblock1/denselayer1/transition/";
@@ -38,7 +38,7 @@ class Screens : public CommandTest, public testing::WithParamInterface<int> {
     save_model(conv_batch_norm(), folder_ / "net.onnx");
   }
 
-  /// `model` with another first weight.
+  /// `model` with a different first weight.
   void write_broken(const std::string& model, const std::string& name) {
     onnx::ModelProto broken = load_model(folder_ / model);
     onnx::TensorProto& weight = *broken.mutable_graph()->mutable_initializer(0);
@@ -109,7 +109,7 @@ TEST_P(Screens, AreGolden) {
   expect_fits(all);
 }
 
-/// Figures of rounding and versions, which are others on another processor or system.
+/// Figures of rounding and versions, which differ between processors and systems.
 std::string without_figures(const std::string& text) {
   std::string out = std::regex_replace(without_times(text), std::regex("[0-9]\\.[0-9]e[-+][0-9]{2}"), "#.#e-##");
   out = std::regex_replace(out, std::regex("ratio( |\n *)[0-9.,]+"), "ratio$1#");
@@ -134,7 +134,7 @@ TEST_P(Screens, OfVerifyAreGolden) {
   expect_fits(all);
 }
 
-/// What holds times or what a processor's instructions make of the last bits: no picture, but as narrow.
+/// Output with times or with last bits that depend on the processor's instructions: no picture, but the same width limit.
 TEST_P(Screens, OfRunsFitTheTerminal) {
   const std::string longer = "densely_connected_network_with_a_name.onnx";
   ASSERT_EQ(run({"convert", longer, "-o", "b.onnx"}).code, 0);
@@ -158,7 +158,7 @@ TEST_P(Screens, OfRunsFitTheTerminal) {
   }
 }
 
-TEST_P(Screens, AreAsciiWhereTheLocaleHasNothingElse) {
+TEST_P(Screens, AreAsciiInAsciiLocales) {
   for (const char* const command : {"inspect", "convert"}) {
     const std::string text = show({command, "net.onnx"}, "C");
     for (const char c : text) EXPECT_LT(static_cast<unsigned char>(c), 0x80U) << text;

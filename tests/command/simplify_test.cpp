@@ -1,4 +1,4 @@
-// What a user says about which nodes are folded, and what is said back: --simplify, --only, --exclude, --freeze, --require-all-folded.
+// Tests the choice of nodes to fold and its report: --simplify, --only, --exclude, --freeze, --require-all-folded.
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -63,7 +63,7 @@ TEST_F(Simplify, EvaluatesConstantsAndRemovesIdentities) {
   const ProcessResult verified = run({"verify", "chains.onnx", "simple.onnx"});
   EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
   EXPECT_THAT(verified.out, HasSubstr("nothing unexplained"));
-  // Once is enough.
+  // A second run changes nothing.
   EXPECT_EQ(run({"convert", "simple.onnx", "-o", "again.onnx", "--simplify"}).code, 0);
   EXPECT_EQ(read_file(folder_ / "again.onnx"), read_file(folder_ / "simple.onnx"));
 }
@@ -100,7 +100,7 @@ TEST_F(Simplify, F44OverridableInitializersFreeze) {
   EXPECT_THAT(frozen.out, HasSubstr("1 of 1 BatchNormalization"));
 }
 
-TEST_F(Simplify, RequireAllFoldedListsWhatStaysAndWhy) {
+TEST_F(Simplify, RequireAllFoldedListsRemainingNodesWithReasons) {
   const ProcessResult result = run({"convert", "two.onnx", "--require-all-folded"});
   EXPECT_THAT(result.out, Not(HasSubstr("done:"))) << "only what stays is listed";
   EXPECT_EQ(result.code, 1);
@@ -111,10 +111,10 @@ TEST_F(Simplify, RequireAllFoldedListsWhatStaysAndWhy) {
   EXPECT_EQ(run({"convert", "two.onnx", "--require-all-folded", "--json"}).code, 1);
 }
 
-TEST_F(Simplify, F142RequireAllFoldedLeavesOutWhatTheUserLeftOut) {
+TEST_F(Simplify, F142RequireAllFoldedIgnoresExcludedNodes) {
   EXPECT_EQ(run({"convert", "two.onnx", "-o", "a.onnx", "--require-all-folded", "--exclude", "BatchNormalization_3"}).code, 0);
   EXPECT_EQ(run({"convert", "two.onnx", "-o", "b.onnx", "--require-all-folded", "--only", "BatchNormalization_1"}).code, 0);
-  // Another one's exclusion is no excuse.
+  // The exclusion of a different node is no excuse.
   EXPECT_EQ(run({"convert", "two.onnx", "-o", "c.onnx", "--require-all-folded", "--exclude", "BatchNormalization_1"}).code, 1);
 }
 

@@ -1,4 +1,4 @@
-// Suites on the command line: lists, parts, pairs, interruption, and the reports of all of them.
+// Tests suites on the command line: lists, parts, pairs, interruption, and the reports of all of them.
 #include <csignal>
 #include <filesystem>
 #include <regex>
@@ -32,13 +32,13 @@ std::string without_seconds(const std::string& text) {
 
 class SuiteCommand : public CommandTest {
  protected:
-  /// tree/a … tree/f of one small model with its outputs; those of "wrong" do not fit.
+  /// Creates tree/a … tree/f of one small model with its outputs, and outputs in "other" that do not fit.
   void SetUp() override {
     save_model(conv_batch_norm(), folder_ / "net.onnx");
     ASSERT_EQ(run({"convert", "net.onnx"}).code, 0);
     ASSERT_EQ(run({"verify", "net.onnx", "net.cl.onnx", "--samples", "1", "--save-data", "data"}).code, 0);
     for (const char* const name : {"a", "b", "deep/c", "d", "e", "f"}) add_case(name);
-    // Another image than the one that the outputs belong to.
+    // A different image from that of the outputs.
     ASSERT_EQ(run({"verify", "net.onnx", "net.cl.onnx", "--samples", "1", "--seed", "5", "--save-data", "other"}).code, 0);
   }
   void add_case(const std::string& name) {
@@ -107,10 +107,10 @@ TEST_F(SuiteCommand, PartsByDurationsAreTheWhole) {
   expect_refusal(suite({"--durations", "nothing"}), 5, "nothing");
 }
 
-TEST_F(SuiteCommand, ShardAutoSaysWhatItTook) {
+TEST_F(SuiteCommand, ShardAutoNamesItsSource) {
   const ProcessResult part = suite({"--shard", "auto"}, {.environment = {{"CI_NODE_INDEX", "2"}, {"CI_NODE_TOTAL", "4"}}});
   EXPECT_THAT(part.out, HasSubstr("shard 2/4, from CI_NODE_TOTAL=4, CI_NODE_INDEX=2 (GitLab CI): 2 of 6 cases\n"));
-  // Unasked, the environment says nothing.
+  // Without --shard, the environment has no effect.
   EXPECT_THAT(suite({}, {.environment = {{"CI_NODE_INDEX", "2"}, {"CI_NODE_TOTAL", "4"}}}).out, HasSubstr("6 of 6 cases passed"));
 }
 
@@ -146,7 +146,7 @@ TEST_F(SuiteCommand, PairsOfTwoTrees) {
                                     "--html", "r.html", "--github"});
   EXPECT_EQ(result.code, 1) << result.err;
   EXPECT_THAT(result.out, HasSubstr("bad.onnx   failed"));
-  // Every form says what differs, in the files and at which output.
+  // Every form names the difference between the files and the output that differs.
   EXPECT_THAT(result.out, AllOf(HasSubstr("weight 'W' "), HasSubstr("node 'conv0' (Conv)"), HasSubstr("output 'y': ")));
   for (const char* const file : {"r.xml", "r.md", "r.html"}) {
     EXPECT_THAT(read_file(folder_ / file), AllOf(HasSubstr("conv0"), HasSubstr("output "))) << file;
@@ -154,7 +154,7 @@ TEST_F(SuiteCommand, PairsOfTwoTrees) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("::error file=c/bad.cl.onnx,"), HasSubstr("conv0")));
   EXPECT_THAT(result.out, HasSubstr("2 of 3 cases passed · 1 failed"));
   EXPECT_THAT(read_file(folder_ / "r.xml"), HasSubstr("--suite o --against c"));
-  // A loss that the options take, and one that they do not.
+  // A loss that the options accept, and one that they do not.
   EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--samples", "1", "--accept", "snr=-200"}).out,
               HasSubstr("3 of 3 cases passed"));
   EXPECT_THAT(run({"verify", "--suite", "o", "--against", "c", "--samples", "1", "--accept", "snr=60,cosine=0.99"}).out,
@@ -182,7 +182,7 @@ TEST_F(SuiteCommand, UnreadableCasesAreFailures) {
 }
 
 TEST_F(SuiteCommand, AFullDiskLosesNoVerdict) {
-  // A limit on file sizes stands for the full disk; standard output goes through a pipe, which has none.
+  // A limit on file sizes replaces the full disk; standard output goes through a pipe, which has no such limit.
   const std::string line = "{ (ulimit -f 1; \"$0\" verify --suite tree --json --junit r.xml; echo $? >&3) | cat; } 3>code";
   const ProcessResult result = run_process({"/bin/sh", "-c", line, program()}, {.directory = folder_.path()});
   EXPECT_EQ(test::read_file(folder_ / "code"), "5\n");
@@ -191,13 +191,13 @@ TEST_F(SuiteCommand, AFullDiskLosesNoVerdict) {
   const Json document = Json::parse(result.out, "report");
   EXPECT_EQ(document.find("unwritten")->find("exit")->number(), 5);
   EXPECT_EQ(document.find("exit_code")->number(), 5);
-  // The report is whole: others read it as one whose files were written.
+  // The report is complete: readers see no difference from one whose files were written.
   write_file(folder_ / "r.json", result.out);
   EXPECT_EQ(names(document), names(Json::parse(suite({"--json"}).out, "report")));
   EXPECT_EQ(run({"report", "show", "r.json"}).code, suite({}).code);
 }
 
-TEST_F(SuiteCommand, ASignalWritesTheReportOfWhatIsDone) {
+TEST_F(SuiteCommand, ASignalWritesTheReportOfFinishedCases) {
   for (int i = 0; i < 60; ++i) add_case("more/" + std::to_string(100 + i));
   const ProcessResult warm = suite({"--jobs", "1", "--json"});
   ASSERT_EQ(warm.code, 0) << warm.err;
@@ -213,7 +213,7 @@ TEST_F(SuiteCommand, ASignalWritesTheReportOfWhatIsDone) {
   }
 }
 
-TEST_F(SuiteCommand, AHintStandsOnceBehindAllCases) {
+TEST_F(SuiteCommand, AHintIsPrintedOnceAfterAllCases) {
   fs::create_directories(folder_ / "o");
   fs::create_directories(folder_ / "c");
   for (const char* const name : {"a.onnx", "b.onnx"}) {
@@ -230,7 +230,7 @@ TEST_F(SuiteCommand, AHintStandsOnceBehindAllCases) {
   EXPECT_EQ(text.find("hint: "), text.rfind("hint: "));
 }
 
-/// A model of an opset to come is one that is not supported, as the program says of it alone.
+/// A model of a future opset is unsupported, with the same message as outside of a suite.
 TEST_F(SuiteCommand, AnErrorOfACaseIsItsMessage) {
   onnx::ModelProto model = conv_batch_norm();
   model.mutable_opset_import(0)->set_version(9999);
@@ -245,7 +245,7 @@ TEST_F(SuiteCommand, AnErrorOfACaseIsItsMessage) {
 
 class ReportCommand : public SuiteCommand {
  protected:
-  /// Runs the suite whole and in parts, merges those, and gives back both, times left out.
+  /// Runs the suite whole and in parts.
   void SetUp() override {
     SuiteCommand::SetUp();
     spoil("b");
@@ -263,7 +263,7 @@ class ReportCommand : public SuiteCommand {
     words.insert(words.end(), {"--junit", name + ".xml", "--markdown", name + ".md", "--html", name + ".html"});
     return words;
   }
-  /// The reports are the same but for their times.
+  /// Expects that the reports are equal except for their times.
   void expect_same_files(const std::string& a, const std::string& b) {
     for (const char* const form : {".xml", ".md", ".html"}) {
       EXPECT_EQ(without_seconds(read_file(folder_ / (a + form))), without_seconds(read_file(folder_ / (b + form)))) << form;
@@ -283,7 +283,7 @@ TEST_F(ReportCommand, MergedShardsAreTheSingleRun) {
   EXPECT_EQ(without_seconds(run({"report", "merge", "parts", "--json"}).out), without_seconds(read_file(folder_ / "whole.json")));
 }
 
-TEST_F(ReportCommand, WhatIsNoReportIsSaidToBeNone) {
+TEST_F(ReportCommand, NonReportsAreRefused) {
   save_model(conv_batch_norm(), folder_ / "net.onnx");
   write_file(folder_ / "text.json", "hello\n");
   write_file(folder_ / "other.json", "{}");
@@ -309,7 +309,7 @@ TEST_F(ReportCommand, MergedCasesAreTheSingleRun) {
   EXPECT_EQ(without_seconds(merged.out), without_seconds(read_file(folder_ / "whole.json")));
 }
 
-TEST_F(ReportCommand, ShowsWhatTheRunShowed) {
+TEST_F(ReportCommand, ShowsTheOutputOfTheRun) {
   const ProcessResult shown = run(with_files({"report", "show", "whole.json"}, "shown"));
   EXPECT_EQ(shown.code, 1);
   EXPECT_EQ(without_seconds(shown.out), without_seconds(whole_.out));
@@ -318,7 +318,7 @@ TEST_F(ReportCommand, ShowsWhatTheRunShowed) {
   EXPECT_EQ(run({"report", "show", "whole.json", "--json"}).out, read_file(folder_ / "whole.json"));
 }
 
-TEST_F(ReportCommand, RefusesWhatIsNoWhole) {
+TEST_F(ReportCommand, RefusesIncompleteAndInvalidReports) {
   expect_refusal(run({"report", "merge", "parts/1.json", "parts/2.json"}), 3, "2 of 6 cases are missing: no shard 3/4, 4/4");
   expect_refusal(run({"report", "merge", "parts", "parts/1.json"}), 3, "case 'a' is in parts/1.json and in parts/1.json");
   EXPECT_THAT(run({"report", "merge", "parts/1.json", "--allow-missing"}).out, HasSubstr("part of the suite: 2 of 6 cases"));
@@ -338,12 +338,12 @@ TEST_F(ReportCommand, ThePageIsDrawn) {
   expect_drawn(folder_, "page.html");
 }
 
-/// Times left out, and that a verdict was known.
+/// Removes times and the mark of verdicts from the cache.
 std::string without_source(const std::string& text) {
   return std::regex_replace(without_seconds(text), std::regex(R"re(,\s*"source": "cache"| · [0-9,]+ from the cache)re"), "");
 }
 
-TEST_F(SuiteCommand, GoesOnWhereItWasInterrupted) {
+TEST_F(SuiteCommand, ResumesAfterAnInterruption) {
   for (int i = 0; i < 40; ++i) add_case("more/" + std::to_string(100 + i));
   spoil("b");
   const ProcessResult whole = suite({"--json"});
@@ -361,7 +361,7 @@ TEST_F(SuiteCommand, GoesOnWhereItWasInterrupted) {
   expect_refusal(suite({"--resume", "cut.json"}), 3, "it differs in its cases");
 }
 
-TEST_F(SuiteCommand, ACacheRunsOnlyWhatChanged) {
+TEST_F(SuiteCommand, ACacheRunsOnlyChangedCases) {
   spoil("b");
   const ProcessResult first = suite({"--json", "--cache", "cache"});
   EXPECT_EQ(first.code, 1);
@@ -378,14 +378,14 @@ TEST_F(SuiteCommand, ACacheRunsOnlyWhatChanged) {
   expect_refusal(suite({"--cache", "net.onnx"}), 5, "net.onnx");
 }
 
-TEST_F(SuiteCommand, WhatCameToNoVerdictIsNotKept) {
+TEST_F(SuiteCommand, CasesWithoutAVerdictAreNotCached) {
   write_file(folder_ / "tree/d/model.onnx", "no model");
   const auto run_all = [&] { return suite({"--cache", "cache", "--timeout", "0.001"}); };
   EXPECT_THAT(run_all().out, HasSubstr("6 timeout"));
   EXPECT_THAT(run_all().out, Not(HasSubstr("from the cache")));
 }
 
-/// Drivers that share a cache and are killed at random moments leave nothing wrong behind, and those that are not report the whole.
+/// Drivers that share a cache and are killed at random moments leave no wrong entries, and the surviving ones report the whole suite.
 TEST_F(SuiteCommand, DriversUnderKillShareACache) {
   for (int i = 0; i < 20; ++i) add_case("more/" + std::to_string(100 + i));
   spoil("b");
@@ -410,7 +410,7 @@ TEST_F(SuiteCommand, DriversUnderKillShareACache) {
   EXPECT_THAT(suite({"--cache", "cache"}).out, HasSubstr("26 from the cache"));
 }
 
-/// Killed again and again, a suite with a cache comes to its end.
+/// A suite with a cache completes although it is killed repeatedly.
 TEST_F(SuiteCommand, KilledDriversLoseNothing) {
   for (int i = 0; i < 20; ++i) add_case("more/" + std::to_string(100 + i));
   spoil("b");

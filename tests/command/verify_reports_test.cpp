@@ -1,4 +1,4 @@
-// What verify writes into files.
+// Tests the files that verify writes.
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
@@ -39,7 +39,7 @@ TEST_F(VerifyReports, JunitOfADifference) {
   EXPECT_THAT(xml, Not(HasSubstr("errors=\"1\"")));
 }
 
-TEST_F(VerifyReports, JunitOfWhatCouldNotRun) {
+TEST_F(VerifyReports, JunitOfARefusedModel) {
   write_file(folder_ / "text.onnx", "this is no model");
   EXPECT_EQ(run({"verify", "a.onnx", "text.onnx", "--junit", "r.xml"}).code, 3);
   const std::string xml = read_file(folder_ / "r.xml");
@@ -94,7 +94,7 @@ TEST_F(VerifyReports, DataIsAFolderOfSetsOrOneOfThem) {
   EXPECT_THAT(half.out, AllOf(HasSubstr("outputs: the model has 1, the folder has 0"), HasSubstr("2 of 4 passed")));
 }
 
-TEST_F(VerifyReports, WhatIsGivenForIdenticalFilesIsLookedAt) {
+TEST_F(VerifyReports, OptionsForIdenticalFilesAreChecked) {
   EXPECT_EQ(run({"verify", "a.onnx", "a.onnx"}).code, 0);
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--dim", "N=3"}), 2, "--dim N: no input has a free dimension of this name");
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--input", "nope=none.npy"}), 2, "nope");
@@ -143,7 +143,7 @@ TEST_F(VerifyReports, AFolderHasAFileForEachSample) {
   expect_refusal(run({"verify", "a.onnx", "a.onnx", "--run-identical", "--input", "x=frames"}), 3, "frames/2.npy");
 }
 
-TEST_F(VerifyReports, OptionsOfImagesNeedOneThatHeedsThem) {
+TEST_F(VerifyReports, OptionsOfImagesNeedAnImageToApplyTo) {
   const std::vector<std::string> verify{"verify", "a.onnx", "a.onnx", "--run-identical", "--input"};
   const auto with = [&](const std::vector<std::string>& words) {
     std::vector<std::string> all = verify;

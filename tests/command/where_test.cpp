@@ -1,4 +1,4 @@
-// `cmake/dev where`: the index of the source tree.
+// Tests `cmake/dev where`, the index of the source tree.
 #include <filesystem>
 #include <fstream>
 #include <string>

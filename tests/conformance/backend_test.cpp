@@ -11,13 +11,13 @@
 namespace relayout::test {
 namespace {
 
-/// The data of the ONNX backend test: Debian's package libonnx-testdata, or where the variable says.
+/// The data of the ONNX backend test: Debian's package libonnx-testdata, or the folder that the variable names.
 std::filesystem::path tree() {
   const char* const given = std::getenv("RELAYOUT_ONNX_TESTS");  // NOLINT(concurrency-mt-unsafe): no thread changes it
   return given != nullptr ? given : "/usr/share/libonnx-testdata/data";
 }
 
-/// The cases of ONNX 1.17 in the default domain that are not about training: what the share is of.
+/// The number of cases of ONNX 1.17 in the default domain without training: the denominator of the share.
 constexpr double kCases = 1412;
 constexpr double kShare = 0.98;
 

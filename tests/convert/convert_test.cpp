@@ -44,7 +44,7 @@ TEST(DefaultOutput, ReplacesKnownExtensionsOnly) {
   EXPECT_EQ(default_output("net.cl.onnx"), "net.cl.onnx");
 }
 
-TEST_F(ConvertTest, SaysWhatItDid) {
+TEST_F(ConvertTest, ReportsItsChanges) {
   const ConvertResult result = run();
   EXPECT_TRUE(result.written);
   EXPECT_TRUE(result.all_folded);
@@ -80,7 +80,7 @@ void multiply_element(onnx::TensorProto& tensor, std::size_t index, float factor
   std::memcpy(bytes.data() + index * sizeof value, &value, sizeof value);
 }
 
-// Weights are looked at while they are written: what was assumed of one is taken back, with all that follows from it.
+// Weights are examined while they are written: a wrong assumption about one is revoked, with all its consequences.
 TEST_F(ConvertTest, AFoldThatLeavesTheRangeIsTakenBackWhenItsWeightIsWritten) {
   onnx::ModelProto model = conv_batch_norm();
   multiply_element(test::initializer(model, "W"), 30, 1e37F);
@@ -106,7 +106,7 @@ TEST_F(ConvertTest, AFoldThatLeavesTheRangeIsTakenBackWhenItsWeightIsWritten) {
   EXPECT_THAT(folder_.entries(), ElementsAre("in.onnx"));
 }
 
-TEST_F(ConvertTest, ABatchNormalizationThatNobodyLookedAtIsNotFolded) {
+TEST_F(ConvertTest, AnUnexaminedBatchNormalizationCountsAsUnfolded) {
   EXPECT_FALSE(run({.rewrite = {.fold = false}}).all_folded);
   fs::remove(folder_ / "out.onnx");
   EXPECT_THROW((void)run({.rewrite = {.fold = false}, .require_all_folded = true}), Error);

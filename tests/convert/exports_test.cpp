@@ -1,4 +1,4 @@
-// Every export is standard ONNX: another runtime gives the same bits, and --layout contiguous gives the file there was.
+// Tests that every export is standard ONNX: another runtime gives the same bits, and --layout contiguous restores the file.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Converts for one export alone, and back to the bytes there were.
+/// Converts with one export alone, and back to the original bytes.
 void expect_there_and_back(const fs::path& model, const fs::path& result, ConvertOptions options) {
   options.rewrite.fold = false;
   options.skip = {"remove-unused"};
@@ -44,7 +44,7 @@ void expect_exports(const test::TemporaryFolder& folder, const fs::path& model, 
   expect_there_and_back(model, folder / (name + ".transposes.onnx"), transposes);
 }
 
-/// A script beside this file, where Python has what it needs.
+/// Runs a script of this folder if Python has onnxruntime.
 void expect_script(const std::string& name, const std::vector<std::string>& arguments) {
   const char* const chosen = std::getenv("RELAYOUT_PYTHON");
   std::vector<std::string> command{"/usr/bin/env", chosen != nullptr ? chosen : "python3", source_folder() + "/tests/convert/" + name};
@@ -62,8 +62,8 @@ TEST(Exports, OneModelInOnnxRuntime) {
   expect_script("onnxruntime_equal.py", {folder.path()});
 }
 
-/// Tools that look for a weight among the initializers know a converted model again once it is taken back.
-TEST(Exports, L100QuantiseBehindLayoutContiguous) {
+/// Tools that search the initializers for a weight recognize a converted model again once it is converted back.
+TEST(Exports, L100QuantizeAfterLayoutContiguous) {
   const test::TemporaryFolder folder;
   const fs::path model = source_folder() + "/testdata/resnet18_eighth/model.onnx";
   ConvertOptions options;

@@ -37,7 +37,7 @@ std::string complaint(const ConvertOptions& options) {
   return "";
 }
 
-TEST(SelectedPasses, DefaultsAreTheTablesOwn) {
+TEST(SelectedPasses, DefaultsAreThoseOfTheTable) {
   std::vector<std::string> expected;
   for (const passes::Pass& pass : passes::pass_table()) {
     if (pass.on_by_default()) expected.emplace_back(pass.name);
@@ -51,7 +51,7 @@ TEST(SelectedPasses, RunInTheOrderOfTheTable) {
   EXPECT_THAT(names_of({.passes = {"conv-weights-layout", "fold-batch-norm"}}), ElementsAre("fold-batch-norm", "conv-weights-layout"));
 }
 
-TEST(SelectedPasses, SimplifyAddsWhatIsNotDoneOtherwise) {
+TEST(SelectedPasses, SimplifyAddsPasses) {
   EXPECT_THAT(names_of({}), Not(Contains("fold-constants")));
   EXPECT_THAT(names_of({.rewrite = {.simplify = true}}), Contains("fold-constants"));
   EXPECT_THAT(names_of({.rewrite = {.simplify = true}}), Contains("remove-identity"));

@@ -1,4 +1,4 @@
-// Channels-last weights in files with external data.
+// Tests channels-last weights in files with external data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -121,7 +121,7 @@ TEST_F(ExternalWeights, L50And51OnlyTheMovedTensorsGetAnotherPlace) {
   }
 }
 
-TEST_F(ExternalWeights, L50UndoGivesTheContentsThereWere) {
+TEST_F(ExternalWeights, L50UndoRestoresTheContents) {
   ASSERT_TRUE(convert(folder_ / "in.onnx", folder_ / "out.onnx", {}).written);
   ASSERT_TRUE(convert(folder_ / "out.onnx", folder_ / "back.onnx", {.rewrite = {.layout = WeightsLayout::contiguous}}).written);
   for (const char* const name : {"W", "W2", "c"}) EXPECT_EQ(elements("back.onnx", name), elements("in.onnx", name));

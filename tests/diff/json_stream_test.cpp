@@ -1,4 +1,4 @@
-// The pull parser against the parser of documents, on what is JSON and what is not.
+// Tests the pull parser against the parser of documents, on valid and invalid JSON.
 #include "diff/json_stream.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ std::string quoted_text(const std::string& text) {
   return Json(text).dump(-1);
 }
 
-/// All tokens as one line; nothing where the text is refused.
+/// All tokens as one line; nothing if the text is refused.
 std::optional<std::string> tokens_of(const std::string& text) {
   const auto file = File::from_bytes(text, "text");
   TextSource source(file);
@@ -90,7 +90,7 @@ TEST(JsonStream, Tokens) {
   EXPECT_EQ(tokens_of(R"("\ud83d\n\ud83d\ud83d\ude00")"), "\"\xEF\xBF\xBD\\n\xEF\xBF\xBD\xF0\x9F\x98\x80\",");
 }
 
-TEST(JsonStream, RefusesWhatIsNotJson) {
+TEST(JsonStream, RefusesInvalidJson) {
   for (const char* text : {"",    " ",        "{",       "[1,]",        "{\"a\":}", "{\"a\" 1}", "{a: 1}",      "[1 2]",    "nul",
                            "01",  "1.",       "1e",      "-",           "+1",       ".5",        "NaN",         "Infinity", "1e999",
                            "\"a", "\"\x01\"", "\"\\x\"", "\"\\u12g4\"", "[] []",    "]",         "{\"a\": 1,}", "'a'",      "[1]x"}) {
@@ -123,7 +123,7 @@ TEST(JsonStream, AgreesWithTheParserOfDocuments) {
   EXPECT_GT(accepted, 300);
 }
 
-/// Tokens that lie across pieces of the source.
+/// Tokens that span pieces of the source.
 TEST(JsonStream, PiecesDoNotShow) {
   std::string text = "[";
   for (int i = 0; i < 100'000; ++i) text += (i == 0 ? "" : ",") + std::string("{\"key\":\"value\\u0041\"}");

@@ -1,4 +1,4 @@
-// Models out of step: what was put in or taken out is told as that, and everything behind it is the same, whatever it is called.
+// Tests models out of step: inserted and removed nodes are reported as such, and all nodes downstream are equal, whatever their names.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -32,11 +32,11 @@ TEST(Fingerprints, AffinesWithOneConstantAreTransparent) {
   EXPECT_EQ(out, "x--x-x-");
 }
 
-/// Layers of equal operators and dims, so that each could stand for each.
+/// Layers of equal operators and dims, so that any could match any other.
 struct Chain {
   int layers = 8;
   int without_relu = -1;                                      ///< a layer
-  int extra_relu = -1, extra_layer = -1, extra_sigmoid = -1;  ///< behind this layer
+  int extra_relu = -1, extra_layer = -1, extra_sigmoid = -1;  ///< after this layer
   std::string prefix = {};
 
   [[nodiscard]] TextModel model() const {
@@ -49,7 +49,7 @@ struct Chain {
       if (i == extra_sigmoid) add("Sigmoid", "again", nodes, value);
     }
     TextModel out("g (float[1,2,4,4] x) => (float[1,2,4,4] y) <" + tensors + "> {" + nodes + " y = Identity (" + value + ") }");
-    // Weights are of their layer, not of their name.
+    // Weights depend on their layer, not on their name.
     for (int i = 0; i < layers; ++i) {
       std::vector<double> values(std::size_t{2} * 2 * 3 * 3);
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(i) + 0.125 * static_cast<double>(k);
@@ -112,7 +112,7 @@ TEST_P(Matching, TwoPlacesAtOnce) {
 INSTANTIATE_TEST_SUITE_P(Names, Matching, testing::Values("", "renamed_"));
 
 TEST(ModelDiffOfGraphs, LoopsOfReadersEnd) {
-  // One value read by many equal nodes: nothing tells them apart, and each has one partner.
+  // One value read by many equal nodes: nothing distinguishes them, and each has one partner.
   std::string nodes, sum = "n0";
   for (int i = 0; i < 200; ++i) nodes += " n" + std::to_string(i) + " = Relu (x)";
   for (int i = 1; i < 200; ++i) {

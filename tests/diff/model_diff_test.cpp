@@ -1,4 +1,4 @@
-// What sets two models apart: each kind of change by an example that says what must be told of it, and nothing else.
+// Tests the differences between two models: each kind of change by an example with all the changes to report.
 #include "relayout/model_diff.h"
 
 #include <gmock/gmock.h>
@@ -83,14 +83,14 @@ TEST(ModelDiff, NamesAreNoDifference) {
   const ModelDiff inner = diff(network(), other);
   EXPECT_THAT(told(inner), IsEmpty());
   EXPECT_EQ(inner.nodes_renamed, 4);
-  // Those of inputs and outputs are told, because callers use them.
+  // Names of inputs and outputs are reported, because callers use them.
   other.rename("x", "image").rename("y", "scores");
   const ModelDiff outer = diff(network(), other);
   EXPECT_THAT(told(outer), ElementsAre("renamed input name x > image", "renamed output name y > scores"));
   EXPECT_TRUE(outer.is_equal());
 }
 
-TEST(ModelDiff, AConvolutionIsTheSameInFrontOfAnotherBatchNormalization) {
+TEST(ModelDiff, AConvolutionIsTheSameUpstreamOfADifferentBatchNormalization) {
   TextModel other = network();
   other.edit([](onnx::ModelProto& model) {
     auto* epsilon = model.mutable_graph()->mutable_node(1)->add_attribute();
@@ -104,8 +104,8 @@ TEST(ModelDiff, AConvolutionIsTheSameInFrontOfAnotherBatchNormalization) {
   EXPECT_EQ(result.nodes_equal, 3);
 }
 
-/// What is computed of dims that are known, and once more behind a fold: the proof compares the constants, not the nodes.
-TEST(ModelDiff, NamesOfNodesThatMakeConstantsAreNoDifference) {
+/// Shape arithmetic on a convolution's result, of known dims: the proof compares the constants, not the nodes.
+TEST(ModelDiff, NamesOfNodesThatComputeConstantsAreNoDifference) {
   TextModel shapes(R"(g (float[1,3,8,8] x) => (float[4,64] y) <int64[1] axis = {1}, int64[1] rest = {-1}, float[4,3,1,1] w> {
   c = Conv (x, w)
   s = Shape (c)
@@ -121,12 +121,12 @@ TEST(ModelDiff, NamesOfNodesThatMakeConstantsAreNoDifference) {
   const ModelDiff same = diff(shapes, other);
   EXPECT_THAT(told(same), IsEmpty());
   EXPECT_EQ(same.nodes_equal, 7);
-  // Of another operand it is another node, whatever its result.
+  // With a different operand it is a different node, whatever its result.
   other.edit([](onnx::ModelProto& model) { model.mutable_graph()->mutable_node(1)->set_input(0, "x"); });
   EXPECT_THAT(told(diff(shapes, other)), Not(IsEmpty()));
 }
 
-TEST(ModelDiff, NamesOfConstantsThatNothingReadsAreNoDifference) {
+TEST(ModelDiff, NamesOfUnusedConstantsAreNoDifference) {
   const auto with = [](const std::string& unread) {
     return TextModel("g (float[2] x) => (float[2] y) <" + unread + "> {\ny = Relu (x)\n}");
   };
@@ -146,12 +146,12 @@ TEST(ModelDiff, AFoldIsExplained) {
   EXPECT_THAT(folded.changes[0].text, HasSubstr("absorbed 'BatchNormalization_1' (BatchNormalization): recomputed, within 1 ULP"));
   EXPECT_THAT(folded.changes[1].text, HasSubstr("channels-last"));
   EXPECT_FALSE(folded.is_equal());
-  // And the way back.
+  // And in reverse.
   const ModelDiff unfolded = diff_models(*b, *a);
   for (const ModelChange& change : unfolded.changes) EXPECT_EQ(change.kind, ChangeKind::explained) << change.text;
 }
 
-TEST(ModelDiff, AnAttributeIsToldWithBothValues) {
+TEST(ModelDiff, AnAttributeIsReportedWithBothValues) {
   TextModel other = network();
   other.edit([](onnx::ModelProto& model) {
     for (auto& attribute : *model.mutable_graph()->mutable_node(0)->mutable_attribute()) {
@@ -172,7 +172,7 @@ TEST(ModelDiff, AnAttributeIsToldWithBothValues) {
   EXPECT_EQ(changed.changes[1].fields[0].after, "[2, 1]");
 }
 
-/// Beside a computed weight, kernel_shape says what nothing else does; beside a stored one, it repeats the weight's dims.
+/// With a computed weight, kernel_shape is the only source of its dims; with a stored one, it repeats them.
 TEST(ModelDiff, AnAttributeThatBothWriteAlikeIsNoDifference) {
   const TextModel stored(R"(g (float[1,3,8,8] x) => (float[] y) <float[4,3,3,3] w> { y = Conv <kernel_shape = [3,3]> (x, w) })");
   const TextModel computed(R"(g (float[1,3,8,8] x, float[4,3,3,3] v) => (float[] y) { y = Conv <kernel_shape = [3,3]> (x, v) })");
@@ -185,7 +185,7 @@ TEST(ModelDiff, AnAttributeThatBothWriteAlikeIsNoDifference) {
     EXPECT_FALSE(found.is_equal());
     EXPECT_THAT(told(found), Each(Not(HasSubstr("attribute"))));
   }
-  // A scale for the whole tensor makes the axis one that nothing reads.
+  // With one scale for the whole tensor, the axis is unused.
   const ModelDiff axis =
       diff(R"(g (float[2,3] x) => (float[] y) <float s = {2}> { q = QuantizeLinear <axis = 1> (x, s)  y = DequantizeLinear (q, s) })",
            R"(g (float[2,3] x) => (float[] y) <float[3] t = {2, 3, 4}, float s = {2}> {
@@ -194,8 +194,8 @@ TEST(ModelDiff, AnAttributeThatBothWriteAlikeIsNoDifference) {
   EXPECT_THAT(told(axis), Each(Not(HasSubstr("attribute"))));
 }
 
-/// Where both values read the same, the line says that they do not.
-TEST(ModelDiff, AnAttributeThatReadsTheSameIsToldAsOtherValues) {
+/// Where both values print alike, the line states that they differ.
+TEST(ModelDiff, AnAttributeThatPrintsAlikeIsReportedAsOtherValues) {
   const auto model = [](const char* value) {
     TextModel out(std::string("g (float[2] x) => (float[] y) { y = local.Op <t = float[2] {1, ") + value + "}, f = 0.1> (x) }",
                   R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>)");
@@ -216,7 +216,7 @@ TEST(ModelDiff, AnAttributeThatReadsTheSameIsToldAsOtherValues) {
   EXPECT_EQ(number.changes[0].text, "'Op_0' (Op) has f 1e-12, was 0.1");
 }
 
-TEST(ModelDiff, AConstantIsToldWithItsLargestDifference) {
+TEST(ModelDiff, AConstantIsReportedWithItsLargestDifference) {
   TextModel a = network(), b = network();
   a.set("b", {1, 2, 3, 4});
   b.set("b", {1, 2.5, 3, 3});
@@ -229,7 +229,7 @@ TEST(ModelDiff, AConstantIsToldWithItsLargestDifference) {
   EXPECT_EQ(bias.text, "bias 'b' differs in 2 of 4 values, by up to 1 (0.25 relative)");
 }
 
-TEST(ModelDiff, AnotherTypeIsToldWithWhatItCost) {
+TEST(ModelDiff, ADifferentTypeIsReportedWithItsError) {
   TextModel a("g (float[4] x) => (float[4] y) <float[4] c> { y = Add (x, c) }");
   TextModel b("g (float[4] x) => (float[4] y) <float16[4] c> { d = Cast <to: int = 1> (c) y = Add (x, d) }");
   a.set("c", {1, 2, 3, 1.0 / 3});
@@ -240,7 +240,7 @@ TEST(ModelDiff, AnotherTypeIsToldWithWhatItCost) {
   for (const ModelChange& change : changed.changes) {
     if (change.subject != ChangeSubject::initializer) continue;
     is_told = true;
-    // float16 stores 1/3 with ten bits behind the point: 0.33325195.
+    // float16 stores 1/3 with ten bits after the point: 0.33325195.
     EXPECT_EQ(change.values, 1);
     EXPECT_NEAR(change.max_absolute.value_or(0), 1.0 / 3 - 0.333251953125, 1e-7);
   }
@@ -256,8 +256,8 @@ TEST(ModelDiff, AScalarOfAnotherTypeHasNoDims) {
   EXPECT_EQ(constant->text, "constant 'c' is f16, was f32");
 }
 
-/// Where the proof looks through a convolution for the affine behind it, the node stands for itself all the same.
-TEST(ModelDiff, AConvolutionOfOtherWeightsStandsForItself) {
+/// Although the proof looks through a convolution for the affine downstream, the node is compared on its own.
+TEST(ModelDiff, AConvolutionWithOtherWeightsIsComparedOnItsOwn) {
   TextModel other = network();
   other.set("w", std::vector<double>(108, 0.5)).set("b", {4, 3, 2, 1}).set("mean", {1, 2, 3, 4});
   const ModelDiff changed = diff(network(), other);
@@ -272,8 +272,8 @@ TEST(ModelDiff, AConvolutionOfOtherWeightsStandsForItself) {
   EXPECT_EQ(renamed.count(ChangeKind::explained), 0) << testing::PrintToString(told(renamed));
 }
 
-/// A fold in another type is no fold that was recomputed: the convolution has changed, and took the BatchNormalization with it.
-TEST(ModelDiff, AFoldInAnotherTypeIsToldAtItsConvolution) {
+/// A fold in another type is not recomputed: the convolution has changed, and the BatchNormalization is removed.
+TEST(ModelDiff, AFoldInAnotherTypeIsReportedAtItsConvolution) {
   const TemporaryFolder folder;
   write_file(folder / "a.onnx", network().bytes());
   ConvertOptions options;
@@ -292,7 +292,7 @@ TEST(ModelDiff, AFoldInAnotherTypeIsToldAtItsConvolution) {
   EXPECT_THAT(permuted->text, AllOf(HasSubstr("channels-last"), HasSubstr("other values"), Not(HasSubstr("byte"))));
 }
 
-TEST(ModelDiff, NodesThatComeAndGo) {
+TEST(ModelDiff, AddedAndRemovedNodes) {
   const TextModel other = TextModel(R"(g (float[1,3,8,8] x) => (float[1,4,8,8] y)
     <float[4,3,3,3] w, float[4] b, float[4] scale, float[4] shift, float[4] mean, float[4] var, float[4,4,1,1] w2> {
     c = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w, b)
@@ -308,7 +308,7 @@ TEST(ModelDiff, NodesThatComeAndGo) {
   ASSERT_THAT(told(removed), ElementsAre("removed node node-removed s > -"));
 }
 
-TEST(ModelDiff, WhatDoesNothingIsExplained) {
+TEST(ModelDiff, NodesWithoutEffectAreExplained) {
   const TextModel a("g (float[4] x) => (float[4] y) { i = Identity (x) dead = Neg (x) y = Relu (i) }");
   const TextModel b("g (float[4] x) => (float[4] y) { y = Relu (x) }");
   EXPECT_THAT(told(diff(a, b)), ElementsAre("explained node identity i > -", "explained node dead dead > -"));

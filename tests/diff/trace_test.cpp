@@ -1,4 +1,4 @@
-// Traces of every tool in the form that it writes, and what is wrong with files.
+// Tests traces of every tool in their own form, and malformed files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,8 +42,8 @@ void expect_refused(const std::string& text, ErrorKind kind, const std::string& 
   }
 }
 
-/// As PyTorch writes it: a complete event counts in the step in which it begins; what is outside, of category "Trace" or without one
-/// does not.
+/// PyTorch's form: a complete event counts in the step in which it begins. Events outside of steps, of category "Trace" or without a
+/// category do not count.
 TEST(ReadTrace, EventsWithinSteps) {
   const std::string body = span(5, 1000, 30) + "," + span(6, 1030, 30) + "," + event("conv", 1000, 10) + "," + event("conv", 1029, 10) +
                            "," + event("conv", 1030, 5) + "," + event("late", 1060, 5) + "," + event("early", 10, 5) + "," +
@@ -74,7 +74,7 @@ TEST(ReadTrace, OrderInTheFileDoesNotMatter) {
   EXPECT_EQ(first, (Sums{{"a", {2, 6}}, {"b", {1, 3}}}));
 }
 
-/// Its array form: kernels by operator or node; fences, sessions and sequential execution do not count.
+/// The array form: kernels by operator or node; fences, sessions and sequential execution do not count.
 TEST(ReadTrace, OnnxRuntime) {
   const std::string text =
       R"([{"cat": "Session", "pid": 1, "tid": 1, "dur": 100, "ts": 1, "ph": "X", "name": "model_loading_uri", "args": {}},
@@ -120,7 +120,7 @@ TEST(ReadTrace, OwnProfile) {
   EXPECT_EQ(trace.machine, "X, AVX2, 1 thread");
 }
 
-TEST(ReadTrace, RefusesWhatIsWrong) {
+TEST(ReadTrace, RefusesMalformedTraces) {
   const std::string good = trace_object(event("a", 1, 2));
   for (std::size_t size = 0; size < good.size(); ++size) {
     EXPECT_THROW((void)read_text(good.substr(0, size)), Error) << size;
@@ -141,7 +141,7 @@ TEST(ReadTrace, RefusesWhatIsWrong) {
   EXPECT_THROW((void)read_text(damaged), Error);
 }
 
-/// Thirty thousand damaged traces of every kind: read or refused, never anything else, and a trace differs from itself in nothing.
+/// Thirty thousand damaged traces of every kind are read or refused, and a trace does not differ from itself.
 TEST(ReadTrace, RandomDamageIsReadOrRefused) {
   const std::vector<std::string> seeds = {
       trace_object(span(5, 0, 100) + "," + event("conv", 1, 10) + "," + event("relu", 12, 1)),
@@ -172,8 +172,8 @@ TEST(ReadTrace, RandomDamageIsReadOrRefused) {
   EXPECT_GT(read, 3000);
 }
 
-/// What is nested where a plain value belongs does not disturb what stands beside it.
-TEST(ReadTrace, PassesOverWhatItDoesNotKnow) {
+/// A nested value in the place of a plain one does not disturb the values next to it.
+TEST(ReadTrace, SkipsUnknownContents) {
   const Trace trace = read_text(trace_object(
       R"(17, [1, [2]], {"ph": "X", "cat": "c", "name": "a", "ts": 1, "dur": 2, "args": {"op": {"x": [1]}, "node": [], "op_name": 3}, "more": [[{}]]})"));
   EXPECT_EQ(sums_of(trace), (Sums{{"a", {1, 2}}}));
@@ -202,8 +202,8 @@ TEST(DiffTraces, ClassesOfCounts) {
   }
 }
 
-/// Eight steps: intervals that leave each other are a difference of time, narrow ones that do not are none, wide ones say nothing of
-/// either; five steps have no interval.
+/// Eight steps: disjoint intervals are a difference of time, narrow overlapping ones are none, wide overlapping ones are inconclusive. Five
+/// steps have no interval.
 TEST(DiffTraces, ClassesOfTime) {
   const auto steps = [](int count, double first, double drift) {
     std::string body;
@@ -221,7 +221,7 @@ TEST(DiffTraces, ClassesOfTime) {
   EXPECT_EQ(time(steps(5, 10, 1), steps(5, 20, 1)), TimeClass::unknown);
 }
 
-/// A profile's rows have intervals of their own scale: the sum of 10 in 9 … 12 and of 20 in 10 … 60, where another's is 30 in 29 … 31.
+/// A profile's rows have intervals of their own scale: the sum of 10 in 9 … 12 and of 20 in 10 … 60, compared with 30 in 29.5 … 30.5.
 TEST(DiffTraces, IntervalsOfProfiles) {
   const auto row = [](const char* node, double us, double scale, double low, double high) {
     const auto text = [](double value) { return std::to_string(value); };

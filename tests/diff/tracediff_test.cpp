@@ -1,4 +1,4 @@
-// The same counts, classes and times as TraceDiff of HolisticTraceAnalysis, where the Python that RELAYOUT_PYTHON names has it.
+// Tests that counts, classes and times equal those of TraceDiff of HolisticTraceAnalysis, if the Python of RELAYOUT_PYTHON has it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace relayout::test {
 
-/// `body`: events, parted by commas.
+/// `body`: events, separated by commas.
 inline std::string trace_object(const std::string& body) {
   return R"({"schemaVersion": 1, "distributedInfo": {"rank": 0}, "traceEvents": [)" + body + "]}";
 }

@@ -31,7 +31,7 @@
 namespace relayout::test {
 namespace {
 
-/// Cases with the results of ONNX Runtime, as onnxruntime_operators.py writes them; RELAYOUT_OPERATOR_CASES names a folder with more.
+/// Cases with the results of ONNX Runtime, written by onnxruntime_operators.py; RELAYOUT_OPERATOR_CASES names a folder with more.
 std::filesystem::path folder() {
   const char* const given = std::getenv("RELAYOUT_OPERATOR_CASES");  // NOLINT(concurrency-mt-unsafe): no thread changes it
   return given != nullptr ? std::filesystem::path(given) : std::filesystem::path(source_folder()) / "testdata/operators";
@@ -46,10 +46,10 @@ std::vector<std::filesystem::path> files() {
   return out;
 }
 
-/// What two correct evaluations may differ by, of the range or of 1, which the operands' magnitude is; ONNX Runtime's own Erf and Exp are
-/// polynomials.
+/// Allowed difference between two correct evaluations, relative to the range or to 1, the magnitude of the operands; ONNX Runtime's Erf and
+/// Exp are polynomials.
 constexpr double kF32 = 4e-6, kF16 = 4e-3, kBf16 = 2e-2, kF64 = 1e-12;
-/// Of quantized results one of so many may be rounded the other way, by one level.
+/// One in this number of quantized results may be rounded the other way, by one level.
 constexpr std::size_t kRoundedOtherwise = 20;
 
 double bound_of(DataType type) {
@@ -67,7 +67,7 @@ double bound_of(DataType type) {
   }
 }
 
-/// Empty, or how they differ.
+/// Empty if equal, otherwise a description of the difference.
 std::string difference(const Tensor& got, const Tensor& wanted) {
   if (got.type() != wanted.type()) return "type " + std::string(name_of(got.type()));
   if (got.dims() != wanted.dims()) return "other dims";
@@ -108,7 +108,7 @@ TEST_P(ComposedCases, AreThoseOfOnnxRuntime) {
   }
 }
 
-/// As a graph's constants are evaluated and its shapes inferred: without the executor.
+/// Calls the kernels directly, as for constants of a graph and shape inference, without the executor.
 TEST(ComposedKernels, AreThoseOfOnnxRuntime) {
   for (const auto& file : files()) {
     const auto model = Model::load(file);
@@ -139,7 +139,7 @@ TEST(ComposedTable, EveryOperatorHasACase) {
     for (const Node& node : model->graph().nodes()) seen.insert(std::string(node.domain()) + ":" + node.op_type());
   }
   for (const Op& op : composed_table()) {
-    if (op.body == nullptr) continue;  // of those that have one
+    if (op.body == nullptr) continue;  // only operators with a body
     EXPECT_TRUE(seen.contains(std::string(op.domain) + ":" + std::string(op.name))) << op.name;
   }
 }
@@ -186,7 +186,7 @@ TEST(ComposedTable, IsThatOfTheReadme) {
   for (const std::string& name : left_out) EXPECT_EQ(find_composed("com.microsoft", name), nullptr) << name;
 }
 
-/// What holds of every operator by its traits holds of each case.
+/// Checks on each case the properties that hold for every operator by its traits.
 TEST(ComposedTable, TraitsHold) {
   for (const auto& file : files()) {
     const auto model = Model::load(file);
@@ -205,7 +205,7 @@ std::vector<Unsupported> unsupported(const char* text) {
   return Executor::unsupported(TextModel(text, kHead).load()->graph());
 }
 
-TEST(ComposedOperators, RefuseWhatTheyCannotBeTold) {
+TEST(ComposedOperators, RefuseUnsupportedAttributesAndOperands) {
   const auto activation =
       unsupported(R"(g (float[1,2,4,4] x, float[2,2,3,3] w) => (y) { y = com.microsoft.FusedConv<activation = "Snake">(x, w) })");
   ASSERT_EQ(activation.size(), 1U);
@@ -246,7 +246,7 @@ TEST(ComposedOperators, RefuseWhatTheyCannotBeTold) {
   EXPECT_NE(blocked[0].why.find("ORT_ENABLE_EXTENDED"), std::string::npos) << blocked[0].why;
 }
 
-/// A debugger sees the call's outputs as it sees those of other nodes, and may write over them.
+/// A debugger observes the call's outputs like those of other nodes, and may write over them.
 TEST(ComposedOperators, OutputsOfCallsAreObserved) {
   const auto model = TextModel(R"(g (float[2] x) => (float[2] z) { y = com.microsoft.Gelu(x)  z = Neg(y) })", kHead).load();
   ExecuteOptions options;
@@ -264,7 +264,7 @@ TEST(ComposedOperators, OutputsOfCallsAreObserved) {
   EXPECT_EQ(numbers_of(out[0].tensor), (std::vector<double>{-5, -100}));
 }
 
-/// A function of the model's own is what the model says it is.
+/// A function in the model takes precedence over the operator of its name.
 TEST(ComposedOperators, FunctionsOfTheModelComeFirst) {
   const auto model = Model::from_text(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
     g (float[1] x) => (float[1] y) { y = com.microsoft.Gelu(x) }
@@ -275,7 +275,7 @@ TEST(ComposedOperators, FunctionsOfTheModelComeFirst) {
   EXPECT_EQ(numbers_of(Executor(model->graph(), {}).run(inputs)[0].tensor), std::vector<double>{-3});
 }
 
-/// Which function a node calls depends on the overload too: one of another overload leaves the operator what it is.
+/// The overload also selects the function of a node: a function of a different overload leaves the operator as it is.
 TEST(ComposedOperators, FunctionsOfAnotherOverloadAreOthers) {
   const auto model = Model::from_text(R"(<ir_version: 10, opset_import: ["" : 17, "com.microsoft" : 1]>
     g (float[1] x) => (float[1] y, float[1] z) { y = com.microsoft.QuickGelu(x)  z = com.microsoft.QuickGelu:negative(x) }

@@ -1,4 +1,4 @@
-// Tensors put one behind the other, against a copy of each element by its index.
+// Tests the concatenation of tensors against a copy of each element by its index.
 #include "exec/kernels/concat_kernel.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace relayout::exec {
 namespace {
 
-/// Runs the parts of a team's work one after the other, the last one first.
+/// Runs the parts of a team's work in sequence, the last one first.
 class OneByOne : public PrimitiveLibrary {
  public:
   [[nodiscard]] std::string version() const override { return {}; }
@@ -38,7 +38,7 @@ class OneByOne : public PrimitiveLibrary {
 
 using test::Draw;
 
-/// Axes of so many dims in any order.
+/// The axes of a tensor of this rank in any order.
 std::vector<std::size_t> draw_axes(Draw& draw, std::size_t rank) {
   std::vector<std::size_t> out(rank);
   std::iota(out.begin(), out.end(), std::size_t{0});
@@ -46,7 +46,7 @@ std::vector<std::size_t> draw_axes(Draw& draw, std::size_t rank) {
   return out;
 }
 
-/// Bytes somewhere in memory, and where in them element [0, 0, …] lies.
+/// Bytes in memory, and the offset of element [0, 0, …] in them.
 struct Lying {
   TensorDesc desc;
   std::vector<std::byte> memory;
@@ -60,8 +60,7 @@ struct Lying {
   }
 };
 
-/// In the order of `axes`, outermost first. What is drawn, if anything: gaps behind a dim, dims that go backwards, dims that repeat one
-/// element.
+/// Lays a tensor out in the order of `axes`, outermost first. If `draw` is given, dims may have gaps, go backwards, or repeat one element.
 Lying lying(DataType type, const Dims& dims, const std::vector<std::size_t>& axes, Draw* draw) {
   Lying out{{type, dims, Dims(dims.size(), 0)}, {}};
   int64_t size = 1, first = 0;
@@ -147,7 +146,7 @@ int expect_concat(uint64_t seed, int64_t most_elements) {
   return library.most_parts;
 }
 
-TEST(ConcatKernel, PutsSourcesOfAnyStridesOneBehindTheOther) {
+TEST(ConcatKernel, ConcatenatesSourcesOfAnyStrides) {
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     expect_concat(seed, 300);
     ASSERT_FALSE(HasFailure()) << "seed " << seed;

@@ -89,7 +89,7 @@ TEST(If, TakesOneBranchOrTheOtherWithCapturedValues) {
   program.expect({{"x", tensor_of({2}, {1, 0})}, {"c", truth(true)}}, {{{2}, {2, 0}}});
 }
 
-TEST(If, BranchesMayHandOnACapturedValueAndAnInitializerOfTheirOwn) {
+TEST(If, BranchesMayReturnACapturedValueAndTheirOwnInitializer) {
   Program program(R"(
     net (float[2] x, bool c) => (float[2] y, float[2] z) {
       y, z = If(c) <
@@ -128,7 +128,7 @@ TEST(Loop, CountsTripsAndHeedsTheCondition) {
 
 TEST(Loop, WithoutATripTheScanOutputsAreOfTheTypeThatATripWouldGive) {
   TextModel text(kLoop);
-  text.edit([](onnx::ModelProto& model) {  // exporters leave out what inference finds
+  text.edit([](onnx::ModelProto& model) {  // exporters leave out inferred types
     auto& body = *model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
     body.mutable_output(2)->clear_type();
   });
@@ -261,7 +261,7 @@ TEST(Scan, EightHasSequencesOfDifferentLengths) {
   program.expect(inputs, {{{2, 1}, {1, 160}}, {{2, 3, 1}, {1, 0, 0, 110, 130, 160}}});
 }
 
-TEST(Scan, OverNothingGivesWhatOneStepWouldGive) {
+TEST(Scan, OverNoStepsGivesTheDimsOfOneStep) {
   TextModel text(R"(
     net (float[2] s, float[N,2] x) => (float[2] last, float[M,1] all) {
       last, all = Scan<num_scan_inputs = 1,
@@ -359,7 +359,7 @@ TEST(Functions, DefaultsOfAttributesAndAbsentInputs) {
 }
 
 TEST(Functions, RunUnderTheirOwnOpset) {
-  // Softmax 11 flattens behind its axis, Softmax 13 does not.
+  // Softmax 11 flattens the dims from its axis on, Softmax 13 does not.
   Program program(R"(
     net (float[1,2,2] x) => (float[1,2,2] y) { y = local.f(x) }
     <domain: "local", opset_import: ["" : 11]>

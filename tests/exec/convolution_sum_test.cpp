@@ -1,5 +1,5 @@
-// Sums of convolutions of one operand that run as one convolution, in whole numbers, which are exact in any order: against the reference
-// mode, which computes every node on its own.
+// Tests sums of convolutions of one operand that run as one convolution, against the reference mode, which computes every node on its own.
+// Whole numbers make the sums exact in any order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::size_t convolutions_of(const Executor& executor) {
   return out.size();
 }
 
-/// A network of branches over "x", added one to the other.
+/// A network of branches over "x" that are added up.
 class Branches {
  public:
   explicit Branches(Draw& draw) : draw_(draw) {
@@ -51,7 +51,7 @@ class Branches {
 
   static std::size_t as_size(int64_t number) { return static_cast<std::size_t>(number); }
 
-  /// A branch whose window begins `first` elements into the largest, and has `kernel`.
+  /// A branch whose window has the dims `kernel` and begins `first` elements into the largest window.
   std::string convolve(const Dims& first, const Dims& kernel) {
     Dims weights{groups_ * outputs_, inputs_}, pads;
     weights.insert(weights.end(), kernel.begin(), kernel.end());
@@ -70,7 +70,7 @@ class Branches {
     return draw_.yes() ? normalize(y) : y;
   }
   std::string convolve() { return convolve(Dims(kernel_.size(), 0), kernel_); }
-  /// A smaller window; empty when the one drawn would have negative pads.
+  /// A smaller window; empty if the drawn one would have negative pads.
   std::string convolve_less() {
     Dims first, kernel;
     for (const int64_t size : kernel_) {
@@ -92,7 +92,7 @@ class Branches {
     return y;
   }
 
-  /// A number, or one for each channel.
+  /// A number, or one per channel.
   std::string shift() {
     const std::string y = name();
     Dims dims;
@@ -105,7 +105,7 @@ class Branches {
     return y;
   }
 
-  /// One name behind the other, in an order and nesting drawn.
+  /// Adds the terms in a drawn order and nesting.
   std::string add(std::vector<std::string> terms) {
     while (terms.size() > 1) {
       const auto a = as_size(draw_.from(0, static_cast<int64_t>(terms.size()) - 1));
@@ -122,7 +122,7 @@ class Branches {
   void behind(const std::string& op, const std::string& x, const std::string& y) { builder_.node(op, {x}, {y}); }
   ModelBuilder& finish() { return builder_.output("y"); }
   [[nodiscard]] const Dims& dims() const { return dims_; }
-  /// Makes the operand itself a possible term: an element of the window lies on it.
+  /// Makes the operand itself a possible term: an element of the window is aligned with it.
   bool take_operand() {
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
       strides_[i] = 1;
@@ -199,20 +199,20 @@ TEST(ConvolutionSum, StaysTwoConvolutionsWhereOneWouldDiffer) {
   const auto expect = [&](const Pair& pair, std::size_t convolutions) { expect_same(*pair.build(draw), dims, draw, convolutions); };
   expect({}, 1);
   expect({.second = {4, 4, 1, 1}, .second_pads = {0, 0, 0, 0}}, 1);
-  // A window that is shifted out of the other.
+  // A window that is shifted beyond the other.
   expect({.first = {4, 4, 3, 3}, .second = {4, 4, 3, 3}, .pads = {1, 1, 1, 1}, .second_pads = {2, 1, 0, 1}}, 2);
-  // Windows neither of which holds the other.
+  // Windows neither of which contains the other.
   expect({.first = {4, 4, 3, 1}, .second = {4, 4, 1, 3}, .pads = {1, 0, 1, 0}, .second_pads = {0, 1, 0, 1}}, 2);
   expect({.second_pads = {2, 2, 2, 2}, .dilations = {2, 2}}, 2);
   expect({.second = {4, 1, 3, 3}}, 2);  // other groups
-  expect({.second_operand = "n"}, 2);   // another operand
-  expect({.shows_second = true}, 2);    // a result of its own
-  // Windows that move by other steps.
+  expect({.second_operand = "n"}, 2);   // a different operand
+  expect({.shows_second = true}, 2);    // a result that is read
+  // Windows with different strides.
   expect({.second = {4, 4, 4, 4}, .second_pads = {0, 0, 0, 0}, .strides = {2, 2}}, 2);
 }
 
-/// Before opset 7, attributes say which dims a constant belongs to: here to that of images.
-TEST(ConvolutionSum, TakesNoConstantThatLiesAlongOtherDims) {
+/// Before opset 7, attributes state the dims of a constant: here those of images.
+TEST(ConvolutionSum, TakesNoConstantAlongOtherDims) {
   Draw draw(13, "images");
   const Dims x{2, 2, 4, 4}, w{2, 2, 3, 3};
   ModelBuilder builder(6);

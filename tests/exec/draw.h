@@ -9,7 +9,7 @@
 
 namespace relayout::test {
 
-/// Numbers drawn one after the other, the same for each seed and name.
+/// A stream of drawn numbers, the same for each seed and name.
 class Draw {
  public:
   Draw(uint64_t seed, std::string_view name) : random_(seed, name) {}

@@ -1,4 +1,4 @@
-// Small-integer data makes sums exact in any order: the three modes must agree to the bit.
+// Tests that the three modes agree to the bit: small-integer data makes sums exact in any order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void expect_equal_in_all_modes(const ModelBuilder& builder, const Inputs& inputs
   }
 }
 
-/// Spatial dims that are all different.
+/// Spatial dims that all differ.
 Dims distinct(Draw& draw, std::size_t count, int64_t low, int64_t high) {
   Dims out;
   while (out.size() < count) {
@@ -81,7 +81,7 @@ bool all_differ(Dims dims) {
   return std::ranges::adjacent_find(dims) == dims.end();
 }
 
-/// All dims of the input different, so that none can be taken for another.
+/// All dims of the input differ, so that no kernel can confuse them.
 RandomConvolution draw_convolution(Draw& draw, bool transposed) {
   while (true) {
     RandomConvolution drawn = draw_any_convolution(draw, transposed);
@@ -117,8 +117,8 @@ TEST(Exactness, Convolutions) {
   }
 }
 
-/// Inputs narrower than windows and pads, one output in a dim, windows in the pads alone: where kernels run out of what they count with.
-TEST(Exactness, ConvolutionsOverNextToNothing) {
+/// Inputs narrower than windows and pads, one output in a dim, windows within the pads: the edge cases of the kernels' counts.
+TEST(Exactness, ConvolutionsOverTinyInputs) {
   for (uint64_t seed = 0; seed < 1500; ++seed) {
     Draw draw(seed, "narrow conv");
     RandomConvolution random;
@@ -208,7 +208,7 @@ TEST(Exactness, TransposedConvolutions) {
   }
 }
 
-/// Channels that are one, windows of one element: layouts are ambiguous.
+/// One channel or windows of one element: layouts are ambiguous.
 TEST(Exactness, ConvolutionsOfFewChannels) {
   for (uint64_t seed = 0; seed < 600; ++seed) {
     Draw draw(seed, "few channels");
@@ -246,7 +246,7 @@ TEST(Exactness, Pools) {
       pads[i] = draw.from(0, kernel[i] - 1);
       pads[rank + i] = draw.from(0, kernel[i] - 1);
     }
-    // A convolution in front puts the pool into a channels-last region when optimized.
+    // An upstream convolution puts the pool into a channels-last region when optimized.
     ModelBuilder builder(19);
     Dims w(x.size(), 1);
     w[0] = w[1] = x[1];
@@ -323,7 +323,7 @@ TEST(Exactness, Products) {
   }
 }
 
-/// Constant weights of several blocks, with what a Gemm may do beside.
+/// Constant weights of several blocks, with the other operands and attributes of a Gemm.
 TEST(Exactness, ProductsOfManyBlocks) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Draw draw(seed, "blocks");
@@ -352,7 +352,7 @@ Dims permutation(Draw& draw, std::size_t count) {
   return out;
 }
 
-/// Dims of size 1 anywhere and operands that come through a Slice and a Transpose: strides say little then about where matrices lie.
+/// Dims of size 1 anywhere and operands that come through a Slice and a Transpose: strides then say little about the place of matrices.
 TEST(Exactness, ProductsOfPermutedOperands) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     Draw draw(seed, "permuted matmul");
@@ -390,7 +390,7 @@ TEST(Exactness, ProductsOfPermutedOperands) {
   }
 }
 
-/// Heads as attention has them: [batch, rows, heads, depth] with gaps behind any dim, transposed to [batch, heads, rows, depth].
+/// Heads as attention has them: [batch, rows, heads, depth] with gaps after any dim, transposed to [batch, heads, rows, depth].
 TEST(Exactness, ProductsOfHeads) {
   for (uint64_t seed = 0; seed < 800; ++seed) {
     Draw draw(seed, "heads");
@@ -418,7 +418,7 @@ TEST(Exactness, ProductsOfHeads) {
   }
 }
 
-/// Two terms of distinct labels each, some of which the output keeps.
+/// Two terms, each with distinct labels, some of which the output keeps.
 struct RandomEinsum {
   std::string left, right, output;
   std::map<char, int64_t> sizes;
@@ -435,7 +435,7 @@ RandomEinsum draw_einsum(Draw& draw) {
   const auto last = static_cast<char>('a' + draw.from(0, 5));
   for (char label = 'a'; label <= last; ++label) {
     out.sizes[label] = draw.yes(4) ? 1 : draw.from(2, 4);
-    const int64_t where = draw.from(1, 4);  // in one, the other, or both
+    const int64_t where = draw.from(1, 4);  // left, right, or both
     if (where != 1) out.left.insert(static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(out.left.size()))), 1, label);
     if (where != 2) out.right.insert(static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(out.right.size()))), 1, label);
     if (draw.yes()) out.output.insert(static_cast<std::size_t>(draw.from(0, static_cast<int64_t>(out.output.size()))), 1, label);
@@ -443,7 +443,7 @@ RandomEinsum draw_einsum(Draw& draw) {
   return out;
 }
 
-/// The sum over every combination of labels, one after the other.
+/// The sum over every combination of labels, in sequence.
 std::vector<float> brute_force(const RandomEinsum& einsum, const std::vector<float>& a, const std::vector<float>& b) {
   std::vector<float> out(static_cast<std::size_t>(element_count(einsum.dims(einsum.output))), 0.0F);
   std::map<char, int64_t> at;
@@ -504,7 +504,7 @@ TEST(Exactness, ElementwiseWithBroadcasting) {
   }
 }
 
-/// (x − c) · s + b and what is like it, of operands of any dims and from either side.
+/// (x − c) · s + b and similar chains, with operands of any dims on either side.
 void add_affine_chain(Draw& draw, const Dims& whole, ModelBuilder& builder) {
   using Names = std::vector<std::string>;
   std::string last = "x";
@@ -524,7 +524,7 @@ void add_affine_chain(Draw& draw, const Dims& whole, ModelBuilder& builder) {
   builder.node("Identity", {last}, {"y"}).output("y");
 }
 
-/// Runs of a chain that are one function; some numbers are none.
+/// Runs of a chain that are one function; some inputs have an element that is not finite.
 TEST(Exactness, AffineChains) {
   constexpr float kSpecial[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                                 -std::numeric_limits<float>::infinity()};
@@ -714,7 +714,7 @@ TEST(Exactness, FusedChains) {
   }
 }
 
-/// Convolutions of one input whose channels a Concat puts together, and what is behind it.
+/// Convolutions of one input whose channels a Concat joins, and the operators downstream.
 class ConcatOfConvolutions {
  public:
   explicit ConcatOfConvolutions(Draw& draw) : draw_(draw), rank_(static_cast<std::size_t>(draw.from(1, 3))) {
@@ -740,7 +740,7 @@ class ConcatOfConvolutions {
     builder_.input(name, dims);
     inputs_.emplace(name, tensor_of(dims, draw_.integers(element_count(dims))));
   }
-  /// A constant, or one time in `one_in` an input.
+  /// A constant, or in one of `one_in` cases an input.
   void make(const std::string& name, const Dims& dims, int64_t one_in) {
     if (draw_.yes(one_in)) return give(name, dims);
     builder_.constant(name, dims, draw_.integers(element_count(dims)));
@@ -750,7 +750,7 @@ class ConcatOfConvolutions {
     last_ = output;
   }
 
-  /// Some have the weights of the one before.
+  /// Some reuse the previous weights.
   void add_convolution() {
     const std::string name = "p" + std::to_string(parts_.size());
     if (w_.empty() || !draw_.yes(3)) {
@@ -780,7 +780,7 @@ class ConcatOfConvolutions {
     builder_.real("epsilon", 0.0F);
   }
 
-  /// x · f(x), of integers and halves some quarters.
+  /// x · f(x), which turns integers and halves into quarters at times.
   void add_gate() {
     const std::string x = last_;
     add("HardSigmoid", {x}, "g");
@@ -798,7 +798,7 @@ class ConcatOfConvolutions {
   Inputs inputs_;
 };
 
-TEST(Exactness, WhatIsBehindAConcatOfConvolutions) {
+TEST(Exactness, NodesDownstreamOfAConcatOfConvolutions) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     Draw draw(seed, "concat");
     const ConcatOfConvolutions drawn(draw);
@@ -806,7 +806,7 @@ TEST(Exactness, WhatIsBehindAConcatOfConvolutions) {
   }
 }
 
-/// The bytes of channels-last weights behind a Transpose, as this project's own files have them.
+/// The bytes of channels-last weights with a Transpose to the logical order, as in files that relayout writes.
 TEST(Exactness, WeightsThroughATranspose) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Draw draw(seed, "transposed weights");

@@ -49,7 +49,7 @@ struct FunctionCase {
   std::vector<float> wanted;  ///< of NaN, −inf, inf, −1, 0, 2
 };
 
-/// IEEE 754 and the operators' definitions.
+/// Special values by IEEE 754 and the operators' definitions.
 const std::vector<FunctionCase>& function_cases() {
   static const std::vector<FunctionCase> cases = {
       {"Relu", {kNaN, 0, kInfinity, 0, 0, 2}},
@@ -83,8 +83,8 @@ TEST(NotANumber, SurvivesFunctions) {
 /// y = 0.5 · gated · (one + erf(x / 2)), node by node as exporters write GELU.
 struct WrittenGelu {
   float one = 1;
-  bool multiplies = false;   ///< by 1 / 2 in place of a division, and the other way around behind it
-  bool gates_other = false;  ///< another value than x
+  bool multiplies = false;   ///< by 1 / 2 instead of a division by 2, and exchanges the factors downstream
+  bool gates_other = false;  ///< a value other than x
 };
 
 std::unique_ptr<Model> model_of(const WrittenGelu& gelu, const Dims& dims) {
@@ -112,7 +112,7 @@ void expect_gelu(const WrittenGelu& gelu, const std::vector<float>& x, const std
   }
 }
 
-/// GELU is one function of its operand; a sum with another number than 1 or a product with another value is something else.
+/// GELU is one function of its operand; a sum with a number other than 1 or a product with a different value is not.
 TEST(WrittenGelu, IsItsFormula) {
   std::vector<float> x{kNaN, -kInfinity, kInfinity, 0, 1e30F, -1e30F};
   for (int i = -3000; i <= 3000; ++i) x.push_back(static_cast<float>(i) / 300);
@@ -131,7 +131,8 @@ TEST(WrittenGelu, IsItsFormula) {
   }
 }
 
-/// GELU behind what hands its operand on as it is: a convolution or a product by 1, or with a bias that is taken off again.
+/// GELU downstream of an operator that leaves its operand unchanged: a convolution or a product by 1, or one with a bias that is subtracted
+/// again.
 std::unique_ptr<Model> gelu_behind(const std::string& op, bool is_one_node, const Dims& dims) {
   ModelBuilder builder(is_one_node ? 20 : 17);
   builder.input("x", dims).constant("root", {}, std::vector<float>{1.41421356F});
@@ -148,8 +149,8 @@ std::unique_ptr<Model> gelu_behind(const std::string& op, bool is_one_node, cons
   return builder.node("Mul", {"e", "half"}, {"y"}).output("y").build();
 }
 
-/// The library computes it while it writes, for AVX-512; of +∞ it makes NaN, as every evaluation of the formula does of −∞.
-TEST(WrittenGelu, IsItsFormulaBehindConvolutionsAndProducts) {
+/// The library computes GELU while it writes, with AVX-512. For +∞ it gives NaN, as every evaluation of the formula does for −∞.
+TEST(WrittenGelu, IsItsFormulaDownstreamOfConvolutionsAndProducts) {
   std::vector<float> x{kNaN, 0, 1e30F, -1e30F, 1e-30F, -1e-30F};
   for (int i = -6000; i <= 6000; ++i) x.push_back(static_cast<float>(i) / 500);
   const int64_t count = std::ssize(x);
@@ -225,7 +226,7 @@ TEST(NotANumber, WinsAMaximum) {
   }
 }
 
-TEST(NotANumber, GoesThroughAConvolutionAsWritten) {
+TEST(NotANumber, PassesThroughAConvolutionAsWritten) {
   ModelBuilder builder;
   builder.input("x", {1, 1, 1, 5}).constant("w", {1, 1, 1, 1}, std::vector<float>{2}).node("Conv", {"x", "w"}, {"c"});
   builder.node("Relu", {"c"}, {"y"}).output("y");
@@ -300,7 +301,7 @@ TEST(Executor, OneWeightOfAConvolutionAndATransposedOne) {
   }
 }
 
-/// A BatchNormalization goes into the bias of a convolution only where that is known.
+/// A BatchNormalization is absorbed into the bias of a convolution only if the bias is constant.
 TEST(Executor, NormalizesConvolutionsOfComputedBias) {
   ModelBuilder builder;
   builder.input("x", {1, 2, 2, 2}).input("bias", {2}).constant("w", {2, 2, 1, 1}, std::vector<float>{1, 0, 0, 1});
@@ -420,7 +421,7 @@ TEST(Executor, NodesRunAllTheSameWhereShapesDependOnData) {
 }
 
 TEST(Executor, ObserversWriteOverOneValueAlone) {
-  // Identity, Reshape, Transpose and Slice could all be views of what the Add reads.
+  // Identity, Reshape, Transpose and Slice could all be views of the Add's operand.
   for (const std::string op : {"Identity", "Flatten", "Reshape", "Transpose", "Slice"}) {
     ModelBuilder builder;
     builder.input("x", {1, 4}).node("Relu", {"x"}, {"a"});
@@ -477,7 +478,7 @@ ErrorKind kind_of(const std::function<void()>& action, std::string* message = nu
   return ErrorKind::defect;
 }
 
-TEST(Executor, SaysWhatIsWrongWithInputs) {
+TEST(Executor, InvalidInputsAreRefusedByName) {
   ModelBuilder builder;
   builder.input("x", {1, 2}).node("Relu", {"x"}, {"y"}).output("y");
   const auto model = builder.build();
@@ -492,7 +493,7 @@ TEST(Executor, SaysWhatIsWrongWithInputs) {
   EXPECT_NE(message.find("'z'"), std::string::npos);
 }
 
-TEST(Executor, ListsAllThatIsUnsupportedBeforeAnythingRuns) {
+TEST(Executor, ListsAllUnsupportedNodesBeforeAnythingRuns) {
   ModelBuilder builder;
   builder.input("x", {1, 2});
   for (int i = 0; i < 5; ++i) builder.node("NoSuchOperator", {"x"}, {"y" + std::to_string(i)}).output("y" + std::to_string(i));
@@ -517,7 +518,7 @@ TEST(Executor, OperandsThatDoNotFitNameTheNode) {
 }
 
 /// ONNX Runtime refuses such files when it loads them: "Type Error: …".
-TEST(Executor, OperandsOfTwoTypesWhereOneIsWantedAreRefused) {
+TEST(Executor, OperandsOfTwoTypesWhereOneIsRequiredAreRefused) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {{"Add", {"half", "x"}},
                                                                                {"Concat", {"half", "x"}},
                                                                                {"LayerNormalization", {"half", "x"}},
@@ -540,7 +541,7 @@ TEST(Executor, OperandsOfTwoTypesWhereOneIsWantedAreRefused) {
 
 TEST(Executor, ResultsOfAnotherTypeThanTheFileDeclaresAreRefused) {
   constexpr auto kHalf = DataType::float16, kSingle = DataType::float32;
-  // Of several declarations ONNX Runtime takes the last one.
+  // ONNX Runtime takes the last of several declarations.
   const std::vector<std::vector<DataType>> declarations = {{kHalf}, {kSingle, kHalf}, {kSingle}, {kHalf, kSingle}};
   for (const std::vector<DataType>& types : declarations) {
     ModelBuilder builder;
@@ -563,8 +564,8 @@ TEST(Executor, ResultsOfAnotherTypeThanTheFileDeclaresAreRefused) {
   }
 }
 
-/// Linear in the number of nodes: quadratic steps anywhere would take minutes.
-/// Of short chains of functions, and of one.
+/// The cost is linear in the number of nodes: quadratic steps anywhere would take minutes. The chain is one of functions, or many short
+/// ones.
 TEST(Executor, HundredThousandNodes) {
   for (const char* const third : {"Identity", "Tanh"}) {
     ModelBuilder builder;
@@ -606,7 +607,7 @@ TEST(Outputs, FirstMayBeAbsent) {
   }
 }
 
-/// oneDNN copies what it cannot read contiguous, and takes longer to copy an image or a product's operand than to compute with it.
+/// oneDNN copies operands that it cannot read contiguous, and takes longer to copy an image or a product's operand than to compute with it.
 TEST(PlanInfo, ContiguousConvolutionsAreNotCopiedInsideTheLibrary) {
   ModelBuilder builder;
   builder.input("x", {1, 3, 32, 32})

@@ -1,4 +1,4 @@
-// Small instances of the families of models that people convert: each must run whole, in all modes, and say the same.
+// Tests small instances of the families of models that people convert: each must run whole, with the same results in all modes.
 
 #include <gtest/gtest.h>
 
@@ -216,7 +216,7 @@ TEST(Families, QuantizedWithScalesAroundEveryOperator) {
                            {{{"x", image({1, 4, 9, 9})}}});
 }
 
-/// Numbers that are easily made anywhere: sin(1.3 i + 0.7 k + 0.1) to three decimals, halved.
+/// Numbers that are easy to compute anywhere: sin(1.3 i + 0.7 k + 0.1) to three decimals, halved.
 std::vector<double> wave(int64_t count, int k) {
   std::vector<double> out(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -225,8 +225,8 @@ std::vector<double> wave(int64_t count, int k) {
   return out;
 }
 
-/// Initializer number k is filled with wave k, the input with wave 99. `wanted` holds every n-th value of the output, 24 or a few less,
-/// computed apart from this project: loops over numpy arrays in double (checked against ONNX Runtime to 1e-6).
+/// Initializer number k is filled with wave k, the input with wave 99. `wanted` holds every n-th value of the output, 24 or slightly fewer,
+/// computed independently of relayout: loops over numpy arrays in double (checked against ONNX Runtime to 1e-6).
 void expect_values(const std::string& body, const Dims& x_dims, const Dims& y_dims, const std::vector<double>& wanted) {
   TextModel text(body, R"(<ir_version: 8, opset_import: ["" : 20]>)");
   int number = 0;

@@ -1,4 +1,4 @@
-// The f32 functions of exec/fast_math.h against the standard library's in long double, and on what is no ordinary number.
+// Tests the f32 functions of exec/fast_math.h against the standard library's in long double, and on special values.
 #include "exec/kernels/fast_math.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ double ulps(float made, long double exact) {
   return static_cast<double>(std::fabs(static_cast<long double>(made) - exact) / step);
 }
 
-/// The largest error over floats of either sign from all over [2^-126, `end`).
+/// The largest error over floats of either sign from the whole range [2^-126, `end`).
 template <class Made, class Wanted>
 double worst(Made made, Wanted wanted, float end) {
   constexpr int32_t kStep = 1009;
@@ -80,7 +80,7 @@ TEST(FastMath, ErrorFunctionIsWithinTwoUlp) {
 }
 
 TEST(FastMath, ErrorComplementIsWithinFiveUlp) {
-  // Behind 9 come subnormal results, which are checked below.
+  // Above 9, results are subnormal; they are checked below.
   EXPECT_LT(worst([](float x) { return error_complement(x); }, [](float x) { return std::erfc(static_cast<long double>(x)); }, 9.0F), 5.0);
 }
 

@@ -13,8 +13,8 @@
 namespace relayout::exec {
 namespace {
 
-/// Every instruction set that this machine has against sums in 64 bits, over sizes around tiles, groups and panels, extreme bytes among
-/// the values: what saturates anywhere would show.
+/// Tests every instruction set of this machine against sums in 64 bits, over sizes around tiles, groups and panels. Extreme bytes would
+/// expose saturation.
 TEST(IntegerProduct, EveryInstructionSetIsExact) {
   uint64_t seed = 0;
   for (auto isa = IntegerIsa::generic; isa <= best_integer_isa(); isa = static_cast<IntegerIsa>(static_cast<int>(isa) + 1)) {

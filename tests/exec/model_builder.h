@@ -53,7 +53,7 @@ class ModelBuilder {
     return *this;
   }
 
-  /// The node last added may get attributes.
+  /// Attributes are added to the last node.
   ModelBuilder& node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
     auto* node = model_.mutable_graph()->add_node();
     node->set_op_type(op);
@@ -129,7 +129,7 @@ class ModelBuilder {
   return out;
 }
 
-/// The library's reference loops are a hundred and more times slower than they need be, also as a part of something else. Reorders have
+/// The library's reference loops are a hundred or more times slower than necessary, also as a part of other implementations. Reorders have
 /// nothing better for odd shapes.
 inline void expect_no_reference_loops(const PlanInfo& info) {
   for (const StepInfo& step : info.steps) {

@@ -1,4 +1,4 @@
-// Real architectures against their stored outputs, which come from double precision.
+// Tests real architectures against their stored outputs, which were computed in double precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ TEST(SlowModels, AllGiveTheirStoredOutputsByReference) {
   for (const auto& path : models) expect_stored_outputs(path, {Mode::reference}, {2});
 }
 
-/// What was planned is what runs: one conversion of the input, two where the output is an image, packs only where channels are split.
+/// The plan is executed: one conversion of the input, two if the output is an image, packs only where channels are split.
 TEST(Models, OptimizedPlansReorderTheInputOnly) {
   struct Expected {
     const char* name;
@@ -118,7 +118,7 @@ TEST(Models, OptimizedPlansReorderTheInputOnly) {
   }
 }
 
-/// Layouts are planned without opening the library, for the instructions that it then uses.
+/// Layouts are planned without opening the library, for the instruction set that it then uses.
 TEST(Models, InstructionSetIsTheLibrarys) {
   const std::string isa = onednn_info().isa;
   const InstructionSet expected = isa.starts_with("AVX-512") ? InstructionSet::avx512
@@ -127,7 +127,7 @@ TEST(Models, InstructionSetIsTheLibrarys) {
   EXPECT_EQ(instruction_set(), expected) << isa;
 }
 
-/// The same on every model.
+/// On every model, the plan is executed, with at most one reorder, or two for unet2d.
 TEST(SlowModels, PlannedReordersAreExecuted) {
   const auto models = cached_models();
   if (models.empty()) GTEST_SKIP() << kNoModels;

@@ -1,4 +1,4 @@
-// Convolutions to one to four outputs, against sums term by term in whole numbers, which are exact in any order.
+// Tests convolutions to one to four outputs against sums term by term in whole numbers, which are exact in any order.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace relayout::test {
 namespace {
 
-/// Three spatial dims.
+/// A convolution with three spatial dims.
 struct Case {
   Dims x, w, strides, dilations, pads;
   std::vector<float> source, weights, bias;
@@ -32,7 +32,7 @@ struct Case {
   }
 };
 
-/// ONNX Conv, one output after the other.
+/// ONNX Conv, one output at a time.
 std::vector<float> convolved(const Case& one) {
   const Dims to = one.outputs();
   std::vector<float> out;
@@ -108,8 +108,8 @@ TEST(NarrowConvolution, OfWholeNumbersIsExact) {
   }
 }
 
-/// Padding is not multiplied with weights that are not finite.
-TEST(NarrowConvolution, InfiniteWeightsReachWhatLiesUnderThem) {
+/// Padding is not multiplied with non-finite weights.
+TEST(NarrowConvolution, InfiniteWeightsReachTheElementsUnderThem) {
   if (instruction_set() == InstructionSet::sse41) GTEST_SKIP() << "the library's products for old processors multiply padding";
   Case one{{1, 8, 1, 1, 3},
            {1, 8, 1, 1, 2},

@@ -1,4 +1,4 @@
-// Lines and groups of channels that are normalized by their own mean and variance, against the formula in double.
+// Tests lines and groups of channels, normalized by their own mean and variance, against the formula in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ std::vector<double> normalized(const Line& line) {
   return out;
 }
 
-/// Dims of an image, and what its numbers of variance 1 lie around.
+/// Dims of an image, and the mean of its numbers, which have variance 1.
 struct NormalizationCase {
   Dims dims;
   float mean;
@@ -73,7 +73,7 @@ TEST(LineNormalization, IsTheFormulaInDouble) {
   }
 }
 
-/// A mean that f32 does not hold takes nothing from the result.
+/// A large mean costs the result no accuracy.
 TEST(LineNormalization, ALargeMeanCostsNoAccuracy) {
   expect_normalized({{1, 1, 40'003}, 1000.03F});
 }
@@ -85,7 +85,7 @@ struct GroupCase {
   float mean = 0;
 };
 
-/// ONNX GroupNormalization: each group of channels is a line; from opset 21 on each channel has its own scale and shift.
+/// ONNX GroupNormalization: each group of channels is a line; from opset 21 on, each channel has its own scale and shift.
 std::vector<double> groups_normalized(const GroupCase& one, const std::vector<float>& x, const std::vector<float>& scale,
                                       const std::vector<float>& shift) {
   const auto channels = static_cast<std::size_t>(one.dims[1]), groups = static_cast<std::size_t>(one.groups);

@@ -23,7 +23,7 @@ class Case:
 
     def __init__(self, op, inputs, outputs=1, domain=MS, opset=17, absent=(), same_as=None, **attributes):
         self.op, self.inputs, self.outputs, self.domain, self.opset = op, inputs, outputs, domain, opset
-        self.same_as = same_as  # for what the CPU provider does not have: a case of the same results, and what is done to them
+        self.same_as = same_as  # if the CPU provider lacks the operator: a case of the same results, and a change to them
         self.absent, self.attributes = absent, {k.rstrip("_"): v for k, v in attributes.items() if v is not None}
 
 
@@ -747,7 +747,7 @@ def write(folder, name, make, count, seed):
         case = in_half(make(rng)) if name in HALF and made % 4 == 3 else make(rng)
         try:
             results = run(case)
-        except Exception as error:  # what ONNX Runtime refuses is no case
+        except Exception as error:  # a refusal of ONNX Runtime is no case
             failed.setdefault(str(error).split("\n")[0][:200], 0)
             failed[str(error).split("\n")[0][:200]] += 1
             continue

@@ -20,7 +20,7 @@
 namespace relayout::test {
 namespace {
 
-/// Largest difference over the largest magnitude; infinite when dims, types or what is not finite differ.
+/// Largest difference over the largest magnitude; infinite if dims, types or non-finite elements differ.
 double distance(const Datum& a, const Datum& b) {
   constexpr double kDifferent = INFINITY;
   if (a.kind != b.kind || a.elements.size() != b.elements.size()) return kDifferent;
@@ -43,7 +43,7 @@ double distance(const Datum& a, const Datum& b) {
   return worst / range;
 }
 
-/// What another order of summation may make of the type.
+/// Allowed difference between two orders of summation, by type.
 double bound_of(const Datum& datum) {
   if (datum.kind != Datum::Kind::tensor) return datum.elements.empty() ? 0 : bound_of(datum.elements.front());
   switch (datum.tensor.type()) {
@@ -67,11 +67,11 @@ Outputs run(const Model& model, const Inputs& inputs, Mode mode, int threads) {
   return Executor(model.graph(), options).run(inputs);
 }
 
-/// The same of sums of some thousand terms.
+/// Factor of the bound for sums of some thousand terms.
 constexpr double kLongSums = 5;
 
-/// Own kernels in the order of the file are the yardstick (tested against brute force elsewhere); the library, fused steps, and other
-/// layouts have to agree with them.
+/// relayout's kernels in the order of the file are the yardstick (tested against brute force elsewhere); the library, fused steps, and
+/// other layouts must agree with them.
 void expect_same_in_all_modes(const OpCase& one, double allowance = 1) {
   const auto model = model_of(one);
   const std::vector<Tensor> data = data_of(one);
@@ -97,7 +97,7 @@ TEST(EveryOperator, GivesTheSameInAllModes) {
 }
 
 TEST(EveryOperator, OfNetworksGivesTheSameInAllModes) {
-  // Own kernels in double take seconds each under the sanitizers: some of them do there.
+  // relayout's kernels in double take seconds each under the sanitizers: only some cases run there.
   const std::size_t step = kMany / 5'000 == 1 ? 7 : 1;
   for (std::size_t i = 0; i < network_cases().size(); i += step) {
     SCOPED_TRACE(network_cases()[i].name);
@@ -105,7 +105,7 @@ TEST(EveryOperator, OfNetworksGivesTheSameInAllModes) {
   }
 }
 
-TEST(Attention, KeysThatAMaskForbidsMayBeNotANumber) {
+TEST(Attention, MaskedKeysMayBeNan) {
   const auto given = [](DataType type, Dims dims, std::vector<double> values) {
     return OperandCase{type, std::move(dims), Fill::values, std::move(values), false};
   };
@@ -122,7 +122,7 @@ bool has_image(const OpCase& one) {
   return !one.inputs.empty() && one.inputs[0].type == DataType::float32 && one.inputs[0].dims.size() >= 3;
 }
 
-/// The first operand comes from outside with its channels last, and a Transpose makes it a strided view.
+/// The first operand is given with its channels last, and a Transpose makes it a strided view.
 void expect_same_from_channels_last(const OpCase& one) {
   const auto model = model_of(one);
   const std::vector<Tensor> data = data_of(one);

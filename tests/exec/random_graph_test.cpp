@@ -1,5 +1,5 @@
-// Random graphs of image operators: layouts, views, memory that is used again, fusions. The modes must agree up to rounding; a wrong
-// offset or a tensor overwritten too early shows as a gross error.
+// Tests random graphs of image operators: layouts, views, reused memory, fusions. The modes must agree up to rounding; a wrong offset or a
+// tensor overwritten too early shows as a gross error.
 #include <gtest/gtest.h>
 
 #include <algorithm>

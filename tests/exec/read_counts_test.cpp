@@ -1,4 +1,4 @@
-// Reads to come, of values and of the buffers that they lie in.
+// Tests the counts of remaining reads, of values and of their buffers.
 #include "exec/lower/read_counts.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(ReadCounts, AValueCountsOnceInABuffer) {
   EXPECT_EQ(reads.in(kShared), 0);
 }
 
-TEST(ReadCounts, ABufferThatAValueComesToLaterHasItsReadsToCome) {
+TEST(ReadCounts, ABufferSettledLaterHasTheRemainingReads) {
   ReadCounts reads = two_values(3, 0);
   reads.add(kFirst, -2);
   reads.settle(kFirst, kOwn);

@@ -1,4 +1,4 @@
-// Linear interpolation of images and volumes in either layout, against the specification's formula in double.
+// Tests linear interpolation of images and volumes in either layout against the specification's formula in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 namespace relayout::test {
 namespace {
 
-/// ONNX Resize: where output `x` of `out` lies among `in` inputs.
+/// ONNX Resize: the position of output `x` of `out` among `in` inputs.
 double coordinate(const std::string& mode, int64_t x, int64_t in, int64_t out) {
   const auto place = static_cast<double>(x), scale = static_cast<double>(out) / static_cast<double>(in);
   if (mode == "align_corners") return out == 1 ? 0 : place * static_cast<double>(in - 1) / static_cast<double>(out - 1);
   return mode == "asymmetric" ? place / scale : (place + 0.5) / scale - 0.5;
 }
 
-/// The dim that has `inner` elements behind it, `in` of them, resampled to `out`.
+/// Resamples the dim of size `in`, with `inner` elements in the dims after it, to `out`.
 std::vector<double> interpolated(const std::vector<double>& x, int64_t in, int64_t out, int64_t inner, const std::string& mode) {
   const int64_t outer = static_cast<int64_t>(x.size()) / in / inner;
   std::vector<double> result;
@@ -98,7 +98,7 @@ TEST(Resize, OfLargeImagesIsSharedByThreads) {
   expect_interpolated({1, 2, 200}, {1, 2, 40'001}, "half_pixel");
 }
 
-/// What has no weight is not read: 0 · ∞ would not be 0.
+/// Elements of weight 0 are not read: 0 · ∞ would not be 0.
 TEST(Resize, DoesNotReadNeighboursWithoutWeight) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   ModelBuilder builder(19);

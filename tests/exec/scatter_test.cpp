@@ -1,4 +1,4 @@
-// ScatterND by constant indices, which the executor copies where they name a view, against the specification's loop.
+// Tests ScatterND by constant indices, which the executor copies where they name a view, against the specification's loop.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::vector<float> numbers(int64_t count, float first) {
   return out;
 }
 
-/// What the node is computed as ("own": by the operator's kernel); fails where a mode gives another result.
+/// The implementation of the node ("own": the operator's kernel); fails if a mode gives a different result.
 std::string implementation_of(const Scatter& one, bool data_is_read_again = false) {
   const std::vector<float> data = numbers(element_count(one.data), 1), updates = numbers(element_count(one.update_dims()), -1e6F);
   ModelBuilder builder;
@@ -121,7 +121,7 @@ TEST(Scatter, OfOtherPlacesIsTheOperatorsKernel) {
   EXPECT_EQ(implementation_of({{2, 2}, {2, 2}, {0, 0, 0, 1, 0, 1, 1, 0}, 2}), "own");  // places 0, 1, 1, 2
 }
 
-/// Rows that step through the data at random: whatever is copied is what the loop gives.
+/// Rows that step through the data at random: any copy gives the result of the loop.
 TEST(Scatter, OfDrawnPlacesIsTheLoop) {
   Draw draw(5, "scatter");
   for (int i = 0; i < 200; ++i) {
@@ -144,7 +144,7 @@ TEST(Scatter, OfDrawnPlacesIsTheLoop) {
   }
 }
 
-/// The updates are a part of the data, which the result may not be written over then: rows that move on by one element.
+/// The updates are a part of the data, which then must not be overwritten by the result: rows shifted by one element.
 TEST(Scatter, OfAPartOfTheDataIsTheLoop) {
   constexpr int64_t kRows = 300, kColumns = 12;
   const Scatter one = slice_of({kRows, kColumns}, {0, 1}, {kRows, kColumns - 1}, {1, 1});

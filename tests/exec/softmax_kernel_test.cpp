@@ -1,4 +1,4 @@
-// Softmax of short and of long lines, and of columns side by side, against the formula in double.
+// Tests Softmax of short and long lines, and of columns side by side, against the formula in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST(Softmax, OfLinesOfAnyLengthIsTheFormulaInDouble) {
   }
 }
 
-/// Elements of one line lie `columns` apart.
+/// Elements of one line are `columns` apart.
 TEST(Softmax, OfColumnsSideBySideIsTheFormulaInDouble) {
   for (const int64_t length : {2, 5, 16, 17, 196, 1000}) {
     for (const int64_t columns : {2, 3, 4, 12, 16, 21, 63, 64, 65, 200}) {
@@ -84,7 +84,7 @@ TEST(Softmax, OfColumnsSideBySideIsTheFormulaInDouble) {
   }
 }
 
-/// A line with a NaN is NaN, as one of −∞ alone; its neighbours are not.
+/// A line with a NaN is NaN, as is one of −∞ only; its neighbours are not.
 TEST(Softmax, OfColumnsKeepsNanToItsColumn) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   ModelBuilder builder;

@@ -1,4 +1,4 @@
-// What a plan says of its steps, and when they ran: names of all nodes, bytes, multiply-accumulates, memory in use, times.
+// Tests the descriptions of a plan's steps and their times: names of all nodes, bytes, multiply-accumulates, memory in use, times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TextModel network() {
       .name_nodes();
 }
 
-TEST(StepInfo, NamesWhatAStepAbsorbed) {
+TEST(StepInfo, NamesAbsorbedNodes) {
   const auto model = network().load();
   Executor executor(model->graph(), {});
   (void)executor.run({{"x", ones({1, 8, 16, 16})}});
@@ -71,8 +71,8 @@ TEST(StepInfo, NamesWhatAStepAbsorbed) {
   for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(steps[i].macs, 0) << steps[i].node;
 }
 
-/// Two convolutions whose channels are put together in front of a BatchNormalization and a function.
-TEST(StepInfo, ConvolutionsTakeUpWhatIsBehindTheirConcat) {
+/// Two convolutions whose channels a Concat joins, followed by a BatchNormalization and a function.
+TEST(StepInfo, ConvolutionsAbsorbNodesDownstreamOfTheirConcat) {
   ModelBuilder builder;
   builder.input("x", {1, 8, 16, 16}).constant("n", {24}, std::vector<float>(24, 1));
   builder.constant("v", {16, 8, 1, 1}, std::vector<float>(128, 1)).constant("w", {8, 1, 3, 3}, std::vector<float>(72, 1));
@@ -93,7 +93,7 @@ TEST(StepInfo, ConvolutionsTakeUpWhatIsBehindTheirConcat) {
   EXPECT_THAT(steps[2].absorbed, ElementsAre());
 }
 
-/// What is added to each element is the same number.
+/// The sum adds the same number to each element.
 TEST(StepInfo, ASumWithANumberIsPartOfItsConvolution) {
   const auto model = TextModel(R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,8,1,1] w, float three = {3}> {
     a = Conv (x, w)
@@ -109,7 +109,7 @@ TEST(StepInfo, ASumWithANumberIsPartOfItsConvolution) {
   EXPECT_EQ(steps[0].op_type, "Conv + Sub + Relu");
 }
 
-/// x · sigmoid(x) is one function, also behind another one.
+/// x · sigmoid(x) is one function, also downstream of another one.
 TEST(StepInfo, AGateIsPartOfItsStep) {
   const auto model = TextModel(R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,1,1] n> {
     a = Mul (x, n)
@@ -125,7 +125,7 @@ TEST(StepInfo, AGateIsPartOfItsStep) {
   EXPECT_EQ(steps[0].op_type, "Mul + Sigmoid + Mul");
 }
 
-/// As written: bytes of operands, and of what is alive in the arena, counted by hand.
+/// As written: bytes of operands and of live values in the arena, counted by hand.
 TEST(StepInfo, CountsBytes) {
   const auto model = network().load();
   Executor executor(model->graph(), in_mode(Mode::as_written));
@@ -195,7 +195,7 @@ TEST(StepTimes, OneEntryForEachStepThatRuns) {
   }
 }
 
-/// The node whose result's dims depend on data runs between two plans.
+/// A node whose result's dims depend on data runs between two plans.
 TEST(StepTimes, NodesBetweenPlansAreTimedToo) {
   const auto model = TextModel("g (float[4,5] x) => (float[n,m] y) {\nr = Relu (x)\ni = NonZero (r)\nf = Cast <to = 1> (i)\ny = Exp (f)\n}")
                          .name_nodes()

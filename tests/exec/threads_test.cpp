@@ -1,4 +1,4 @@
-// The library's parallel work runs on the program's own threads, and results are the same bits on every thread.
+// Tests that the library's parallel work runs on the program's threads, with the same bits on every number of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::vector<float> wave(int64_t count) {
   return out;
 }
 
-/// Convolution (the library's), AveragePool and Softmax (own kernels), product (the library's), each long enough for a team.
+/// Convolution (the library's), AveragePool and Softmax (relayout's kernels), product (the library's), each long enough for a team.
 ModelBuilder network() {
   ModelBuilder builder;
   builder.input("x", {1, 64, 56, 56})
@@ -48,7 +48,7 @@ ModelBuilder network() {
   return builder;
 }
 
-TEST(Threads, LibraryAndOwnKernelsShareOnePool) {
+TEST(Threads, TheLibraryAndRelayoutsKernelsShareOnePool) {
   const auto has = [](const char* name) { return std::getenv(name) != nullptr; };
   if (has("OMP_WAIT_POLICY") || has("GOMP_SPINCOUNT") || has("OMP_PROC_BIND") || has("OMP_PLACES") || has("GOMP_CPU_AFFINITY")) {
     GTEST_SKIP() << "the environment asks for OpenMP's own threads";

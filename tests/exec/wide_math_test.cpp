@@ -17,7 +17,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// How many floats apart two are; −0 and 0 are one apart, all NaNs are the same.
+/// The distance of two floats in floats; −0 and 0 are one apart, all NaNs are the same.
 int64_t distance(float a, float b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? 0 : INT64_MAX;
   const auto place = [](float x) {

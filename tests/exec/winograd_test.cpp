@@ -1,4 +1,4 @@
-// Convolutions of 3 × 3 windows by Winograd's minimal filtering, against the other modes.
+// Tests convolutions of 3 × 3 windows by Winograd's minimal filtering against the other modes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct WindowCase {
   Dims x;
   int64_t outputs = 1;
   Dims pads{1, 1, 1, 1};  ///< (front,) top, left, (back,) bottom, right
-  /// Operators behind the convolution.
+  /// Operators downstream of the convolution.
   bool normalizes = false, adds = false;
   std::string activation = {};
   int64_t planes = 3;  ///< of the windows over volumes
@@ -75,7 +75,7 @@ Inputs inputs_of(const WindowCase& one, const std::vector<float>& x) {
   return out;
 }
 
-/// Channels-last, whatever a model of one convolution would gain by that.
+/// Channels-last, even where a model of one convolution would not gain by it.
 RunResult run_optimized(const Model& model, const Inputs& inputs, int threads = 1) {
   ExecuteOptions options;
   options.threads = threads;
@@ -132,7 +132,7 @@ TEST(Winograd, WholeNumbersAreExact) {
   }
 }
 
-/// As many outputs become NaN or infinite as term by term, though a tile has neighbours in its sums.
+/// The same outputs become NaN or infinite as term by term, although a tile has neighbours in its sums.
 TEST(Winograd, NumbersThatAreNotFiniteReachTheSameOutputs) {
   const WindowCase one{{2, 128, 13, 13}, 129, {1, 1, 1, 1}, true, true, ""};
   std::vector<float> x = small_integers(element_count(one.x), RandomStream(1, "x"), 0);
@@ -146,7 +146,7 @@ TEST(Winograd, NumbersThatAreNotFiniteReachTheSameOutputs) {
   expect_exact(volume, x);
 }
 
-/// The transform adds up to four elements of a tile, which may exceed the largest number where the result does not.
+/// The transform adds up to four elements of a tile, which may exceed the largest number although the result does not.
 TEST(Winograd, LargeNumbersDoNotOverflow) {
   const WindowCase one{{1, 128, 16, 16}, 128};
   std::vector<float> weights(static_cast<std::size_t>(element_count(one.weights())));

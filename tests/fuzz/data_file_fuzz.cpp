@@ -1,4 +1,4 @@
-// Any bytes as the contents of an input: .npy, ZIP archives (.npz), images. Refused, or a value that fits.
+// Fuzzes the contents of an input: .npy, ZIP archives (.npz), images. Any bytes are refused or give a value that fits.
 
 #include <cstddef>
 #include <cstdint>

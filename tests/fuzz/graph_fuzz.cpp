@@ -1,4 +1,4 @@
-// Any bytes as the choices that make a valid graph: it goes through passes, planner and executor, and every way gives the same bits.
+// Fuzzes the choices that make a valid graph: it passes through passes, planner and executor, and all modes give the same bits.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any bytes through load and check: refused, or a model that is saved byte for byte and in its changed form loads again.
+// Fuzzes load and check: any bytes are refused, or give a model that is saved byte for byte and loads again in its changed form.
 
 #include <onnx/onnx_pb.h>
 

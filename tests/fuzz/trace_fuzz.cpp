@@ -1,4 +1,4 @@
-// Any bytes as a trace: read or refused, and the same the second time.
+// Fuzzes traces: any bytes are read or refused, and the second time gives the same.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any bytes through the wire walk: it refuses them or its records fit the file.
+// Fuzzes the wire walk: it refuses the bytes, or its records fit the file.
 
 #include <cstddef>
 #include <cstdint>

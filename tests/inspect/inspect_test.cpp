@@ -41,7 +41,7 @@ onnx::ModelProto one_convolution(std::string_view op_type, const onnx::TensorPro
   return model;
 }
 
-/// The weight behind a Transpose.
+/// Puts a Transpose between the weight and its convolution.
 void put_transpose(onnx::ModelProto& model, std::initializer_list<int64_t> permutation) {
   auto& graph = *model.mutable_graph();
   auto& transpose = *graph.add_node();
@@ -86,7 +86,7 @@ TEST(Inspect, ConvolutionsWithTheVerdictOfTheirBatchNorm) {
   EXPECT_EQ(inspect_model(shared).convolutions[0].batch_norm, "operator-output-shared");
 }
 
-TEST(Inspect, FindingsAreWhatConvertDoes) {
+TEST(Inspect, FindingsAreThoseOfConvert) {
   // The second BatchNormalization folds only when the first has been: matchers alone would not see it.
   onnx::ModelProto model = conv_batch_norm();
   auto& graph = *model.mutable_graph();

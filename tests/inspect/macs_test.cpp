@@ -88,7 +88,7 @@ TEST(CountMacs, Functions) {
   EXPECT_FALSE(called.is_least);
 }
 
-TEST(CountMacs, FunctionsThatCallFunctionsTwiceAreLookedIntoOnce) {
+TEST(CountMacs, FunctionsCalledTwiceAreExaminedOnce) {
   // 2^39 calls of the innermost one, which adds up no products.
   std::string functions = R"(<domain: "loc", opset_import: ["" : 17]> F0 (x) => (y) { y = Neg (x) })";
   for (int i = 1; i < 40; ++i) {
@@ -117,7 +117,7 @@ TEST(CountMacs, TheLargerBranchOfAnIf) {
   const ModelMacs alike = branches("c = Identity (k)", "v", "1,1,1,1");
   EXPECT_EQ(alike.macs, int64_t{8} * 64 * 36 + gemm);
   EXPECT_TRUE(alike.assumed.empty());
-  // A condition that is constant decides.
+  // A constant condition selects its branch.
   const ModelMacs decided = branches("c = Constant <value = bool {0}> ()", "w", "0,0,0,0");
   EXPECT_EQ(decided.macs, int64_t{8} * 64 * 4 + gemm);
   EXPECT_TRUE(decided.assumed.empty());
@@ -144,7 +144,7 @@ TEST(CountMacs, IterationsOfALoop) {
   EXPECT_FALSE(open.is_least) << "it may run no time";
 }
 
-/// A state that grows has other dims in each iteration; what does not read it is counted all the same.
+/// A growing state has different dims in each iteration; nodes that do not read it are counted all the same.
 TEST(CountMacs, StatesThatGrow) {
   const auto loop = [](const char* factor) {
     return count(std::string("g (float[3,3] a, float[1,3] x) => (float[] z) { five = Constant <value_int = 5> ()  z = Loop (five, , x) "
@@ -185,7 +185,7 @@ TEST(CountMacs, ShapeArithmeticIsFollowed) {
             16 * 3);
 }
 
-TEST(CountMacs, NothingWhenAShapeIsNotKnown) {
+TEST(CountMacs, NoCountForUnknownShapes) {
   EXPECT_EQ(macs_of("g (float x, float[5,7] b) => (float[] y) { a = Relu (x)  y = MatMul (a, b) }"), std::nullopt);
   EXPECT_EQ(macs_of(R"(g (float[3,5] x, int64[2] dims, float[5,7] b) => (float[] y) { a = Reshape (x, dims)  y = MatMul (a, b) })"),
             std::nullopt);

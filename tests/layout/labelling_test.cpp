@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// A labelling problem from a seed: a graph of `ops` operators, each reading values made before it.
+/// A labelling problem from a seed: a graph of `ops` operators, each reading earlier values.
 class RandomProblem {
  public:
   RandomProblem(uint64_t seed, int ops, int orders) : random_(seed, "labelling"), orders_(orders) {
@@ -54,7 +54,7 @@ class RandomProblem {
   layout::Labelling problem_;
 };
 
-/// The definition, written once more: what is lost, and one copy per order that a reader needs and the value is not held in.
+/// The definition, written once more: the losses, and one copy for each order that a reader needs and in which the value is not held.
 int64_t cost_by_definition(const layout::Labelling& problem, uint32_t modes) {
   const auto in_mode_1 = [&](layout::OperatorId op) { return op == layout::OperatorId::none || ((modes >> index_of(op)) & 1) != 0; };
   int64_t out = 0;
@@ -166,7 +166,7 @@ TEST(Labelling, L95LargeProblems) {
     const layout::Modes modes = solve(problem);
     RecordProperty("seconds", std::to_string(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     EXPECT_TRUE(std::ranges::equal(solve(problem), modes));
-    // No single change makes it better.
+    // No single change improves it.
     EXPECT_LE(cost(problem, modes), cost(problem, layout::Modes(problem.ops.size(), false)));
   }
 }

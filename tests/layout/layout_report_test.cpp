@@ -72,7 +72,7 @@ TEST(LayoutReport, UnknownShapesAndOperatorsAreBarriers) {
   EXPECT_EQ(report.tensors.front().type, DataType::undefined);
 }
 
-/// Sizes that no memory has are as good as unknown, and nothing overflows.
+/// Sizes beyond any memory are treated as unknown, and nothing overflows.
 TEST(LayoutReport, AbsurdSizes) {
   const auto model = TextModel("g (float[4611686018427387904,3,4611686018427387904,2] x) => (y) { y = Relu (x) }").load();
   EXPECT_EQ(report_layout(model->graph()).activation_bytes, 0);

@@ -1,4 +1,4 @@
-// Labels and reorders of whole graphs.
+// Tests labels and reorders of whole graphs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-/// A graph and its plan, asked by names.
+/// A graph and its plan, queried by names.
 class Planned {
  public:
   explicit Planned(const std::string& text, LayoutChoice choice = LayoutChoice::automatic, int opset = 17,
@@ -57,14 +57,14 @@ class Planned {
     for (const layout::LayoutValueId value : plan_.packs) out.push_back(name_of(value));
     return out;
   }
-  /// "contiguous", "channels-last" or "both", of the tensor where it is made.
+  /// "contiguous", "channels-last" or "both", of a tensor as its producer writes it.
   [[nodiscard]] std::string layout(const std::string& name) const {
     for (const layout::LayoutValueId id : graph_.values.ids()) {
       if (graph_.values[id].value->name() == name) return layout::order_name(plan_.held[id], graph_.values[id].dims);
     }
     return "no such tensor";
   }
-  /// Why the node that makes a tensor stays contiguous.
+  /// Reason why the producer of a tensor stays contiguous.
   [[nodiscard]] std::string barrier(const std::string& output) const {
     for (const layout::LayoutNodeId id : graph_.nodes.ids()) {
       if (graph_.nodes[id].node->output(0)->name() == output) return plan_.nodes[id].barrier;
@@ -75,8 +75,8 @@ class Planned {
   [[nodiscard]] const layout::LayoutGraph& graph() const { return graph_; }
 
  private:
-  /// L96: what is planned is what runs, whatever the number of threads. Nodes behind control flow, and behind sizes that depend on values,
-  /// are planned when those are known and take what came before as it lies: there the whole graph's plan is the most that may run.
+  /// L96: the plan is executed, whatever the number of threads. Nodes downstream of control flow and of data-dependent sizes are planned
+  /// once those are known, with their operands in the layout they have: there the whole graph's plan is an upper bound of what runs.
   void expect_executed(const std::string& text, LayoutChoice choice, InstructionSet set) {
     Inputs inputs;
     for (const Value* const input : model_->graph().inputs()) {
@@ -134,7 +134,7 @@ TEST(LayoutPlan, L74AmbiguousInputs) {
   EXPECT_THAT(Planned("g (float[1,32,1,1] x) => (float[1,16,1,1] y) <float[16,32,1,1] W> { y = Conv (x, W) }").copied(), IsEmpty());
 }
 
-TEST(LayoutPlan, L75BehindThePool) {
+TEST(LayoutPlan, L75DownstreamOfThePool) {
   const std::string tail = "(" + kInput + ") => (float[1,10] y) <" + kStemWeights + ", float[16,1,3,3] V, float[10,16] F> { " + kStem +
                            "b = Conv <group = 16> (a, V)  p = GlobalAveragePool (b)  f = Flatten (p)  y = Gemm <transB = 1> (f, F) }";
   EXPECT_THAT(Planned("g " + tail).copied(), ElementsAre("x"));
@@ -213,8 +213,8 @@ TEST(LayoutPlan, L82And83ChannelShuffle) {
   EXPECT_EQ(planned.layout("s"), "channels-last");
 }
 
-/// The executor runs their bodies: the plan that it makes of those is the one for the nodes of the file.
-TEST(LayoutPlan, ConvolutionsWithWhatIsFusedIntoThem) {
+/// The executor runs their bodies; its plan of these is the one for the nodes of the file.
+TEST(LayoutPlan, ConvolutionsWithFusedFunctionsAndSums) {
   const Planned planned("g (" + kInput + ") => (float[1,16,1,1] y) <" + kStemWeights + ", float[16,1,3,3] V> { " + kStem +
                         R"(b = com.microsoft.FusedConv <activation = "Relu", pads = [1,1,1,1], group = 16> (a, V)
                            c = com.microsoft.FusedConv <pads = [1,1,1,1], group = 16> (b, V, , a)
@@ -223,7 +223,7 @@ TEST(LayoutPlan, ConvolutionsWithWhatIsFusedIntoThem) {
   for (const char* const name : {"b", "c", "d"}) EXPECT_EQ(planned.layout(name), "channels-last") << name;
 }
 
-/// A view with gaps is made dense for those kernels alone that take it no other way (Planned compares with what runs).
+/// A view with gaps is made dense only for kernels that take it no other way (Planned compares with the steps that run).
 TEST(LayoutPlan, PacksAreForKernelsThatReadNoGaps) {
   const std::vector<std::string> readers{"Abs (s)",
                                          "Elu (s)",
@@ -444,7 +444,7 @@ class TornCosts : public layout::CostModel {
   }
 };
 
-TEST(LayoutPlan, WhatIsFusedWithAConvolutionHasItsOrder) {
+TEST(LayoutPlan, NodesFusedWithAConvolutionHaveItsOrder) {
   const auto model = TextModel("g (" + kInput + ") => (float[1,16,96,96] y) <" + kStemWeights + R"(, float[16,16,3,3] V,
       float[16] s, float[16] t, float[16] m, float[16] v> {
       a = Conv <pads = [1,1,1,1]> (x, W)  b = BatchNormalization (a, s, t, m, v)  c = HardSwish (b)

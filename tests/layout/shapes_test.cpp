@@ -1,4 +1,4 @@
-// What is known of a graph's values before it runs: the same constants as the executor has.
+// Tests the values of a graph that are known before it runs: the same constants as the executor has.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(Shapes, OperatorsThatReadDimsOnlyAreConstant) {
   EXPECT_EQ(*shapes.dims_of(&value("y")), (Dims{2, 3}));
 }
 
-TEST(Shapes, WhatWouldTakeTooMuchMemoryIsComputedWhenItIsNeeded) {
+TEST(Shapes, LargeResultsAreComputedOnDemand) {
   // The executor computes results of constants in advance up to 64 MB.
   const auto model = Model::from_text(
       "<ir_version: 8, opset_import: [\"\": 17]>\n"

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using Sizes = std::map<std::string, int64_t>;
 
-/// The weights are inputs: nothing but their place matters.
+/// The weights are inputs: only their position matters.
 std::unique_ptr<Model> model_of(const std::string& inputs, const std::string& nodes) {
   return Model::from_text("<ir_version: 8, opset_import: [\"\" : 17]> g (" + inputs +
                           ", float[4, 3, 3, 3] w, float[4, 3, 3, 3, 3] v) => (float y) { " + nodes + " }");
@@ -33,16 +33,16 @@ std::string refusal(const Model& model, const ShapeOptions& sizes) {
   return "accepted";
 }
 
-TEST(Sizes, ImagesInFrontOfConvolutionsAreOfPublishedSizes) {
+TEST(Sizes, ImagesUpstreamOfConvolutionsHavePublishedSizes) {
   EXPECT_EQ(image_sizes(model_of("float[N, 3, H, W] x, float[M] m", "s = Sub (x, m) y = Conv (s, w)")->graph()),
             (Sizes{{"H", 224}, {"W", 224}}));
   EXPECT_EQ(image_sizes(model_of("float[N, 3, T, H, 64] x", "y = Conv (x, v)")->graph()), (Sizes{{"T", 16}, {"H", 112}}));
-  // A mask of the same rank is no image, and neither is what a convolution reads in another order.
+  // A mask of the same rank is no image, nor is a value that a convolution reads in a different order.
   EXPECT_EQ(image_sizes(model_of("float[N, 1, S, S] x", "y = Softmax (x)")->graph()), Sizes());
   EXPECT_EQ(image_sizes(model_of("float[N, H, W, 3] x", "t = Transpose <perm = [0, 3, 1, 2]> (x) y = Conv (t, w)")->graph()), Sizes());
 }
 
-TEST(Sizes, NamesThatAreNotThereAreRefused) {
+TEST(Sizes, UnknownNamesAreRefused) {
   const auto model = model_of("float[N, 3, height, width] image", "y = Conv (image, w)");
   EXPECT_EQ(refusal(*model, {.dims = {{"height", 64}}, .shapes = {{"image", {1, 3, 8, 8}}}}), "accepted");
   EXPECT_THAT(refusal(*model, {.dims = {{"heigth", 64}}, .shapes = {}}),

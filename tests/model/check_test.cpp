@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What loading says to a model; "" when it takes it.
+/// The message of the error that loading a model throws; "" if it loads.
 std::string refusal(const std::string& text, ErrorKind kind = ErrorKind::invalid, const LoadOptions& options = {}) {
   try {
     static_cast<void>(Model::from_text(text, options));
@@ -72,7 +72,7 @@ TEST(Check, OpsetImports) {
   EXPECT_THAT(refusal("<ir_version: 8, opset_import: [\"custom\" : 1]> " + body), HasSubstr("no opset import of the default domain"));
   EXPECT_THAT(refusal("<ir_version: 8, opset_import: [\"\" : 29]> " + body, ErrorKind::unsupported), HasSubstr("opset 29"));
   EXPECT_EQ(refusal("<ir_version: 8, opset_import: [\"\" : 29]> " + body, ErrorKind::unsupported, {.allow_newer_opset = true}), "");
-  // A foreign domain that is not imported is only remarked on.
+  // A foreign domain that is not imported only causes a warning.
   EXPECT_EQ(refusal(with_body("g (float[2] x) => (float[2] y) { y = foreign.Op (x) }")), "");
 }
 
@@ -123,7 +123,7 @@ TEST(Check, B26ParametersOfABatchNormalization) {
   EXPECT_THAT(refusal(batch_norm("epsilon = 1", 17, "[4]", 4)), HasSubstr("attribute 'epsilon' is an integer, not a float"));
 }
 
-TEST(Check, B26LengthsFollowTheConvolutionInFront) {
+TEST(Check, B26LengthsFollowTheUpstreamConvolution) {
   const auto model = [](int length) {
     std::string initializers = "float[2,4,1,1] W = " + zeros("", 8);
     for (const char* name : {"s", "b", "m", "v"}) {
@@ -149,7 +149,7 @@ TEST(Check, B13TensorsInAttributesOfNestedGraphs) {
   EXPECT_THAT(refusal(model("1, 2, 3")), HasSubstr("float_data has 3 entries"));
 }
 
-TEST(Check, AttributesThatTheCallerGivesAreNotLookedAt) {
+TEST(Check, AttributesFromTheCallerAreNotChecked) {
   EXPECT_EQ(refusal(R"(<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
     g (float[1,4,8,8] x, float[4,1,1,1] W) => (float[1,4,8,8] y) { y = f.Grouped <groups = 4> (x, W) }
     <domain: "f", opset_import: ["" : 17]> Grouped <groups> (x, W) => (y) { y = Conv <group : int = @groups> (x, W) })"),

@@ -120,7 +120,7 @@ class ExternalFiles : public testing::Test {
     return bytes;
   }
 
-  /// What a saved model says of each tensor: location and contents, read by hand.
+  /// Location and contents of each tensor of a saved model, read by hand.
   struct Seen {
     std::string location;
     int64_t offset = 0;
@@ -169,7 +169,7 @@ TEST_F(ExternalFiles, ByDefaultTheResultNeedsNoFileOfTheInput) {
   EXPECT_EQ(result.data[0].path, in("new.onnx.data"));
   EXPECT_FALSE(result.data[0].of_input);
   EXPECT_EQ(result.bytes, static_cast<int64_t>(fs::file_size(in("new.onnx")) + fs::file_size(in("new.onnx.data"))));
-  // It can be shipped: the two files alone are the model.
+  // The result can be shipped: the two files alone are the model.
   fs::copy_file(in("new.onnx"), out("new.onnx"));
   fs::copy_file(in("new.onnx.data"), out("new.onnx.data"));
   auto expected = kUntouched;
@@ -220,7 +220,7 @@ TEST_F(ExternalFiles, UntouchedInAnotherFolderIsAllItsFiles) {
   }
 }
 
-TEST_F(ExternalFiles, AFileThatIsThereIsNotOverwritten) {
+TEST_F(ExternalFiles, AnExistingFileIsNotOverwritten) {
   write_file(out("weights.data"), "the weights of another model");
   save(*model_, out("copy.onnx"));
   EXPECT_EQ(read_file(out("weights.data")), "the weights of another model");
@@ -244,7 +244,7 @@ TEST_F(ExternalFiles, SharedOnlyChangedOnesGoToANewFile) {
   EXPECT_EQ(result["a"].location, "new.onnx.data");
   EXPECT_EQ(result["b"].location, "weights.data");
   EXPECT_EQ(result["b"].offset, 0);
-  EXPECT_EQ(result["c"].location, "");  // came inside and stays there
+  EXPECT_EQ(result["c"].location, "");  // moved inside and stays there
   EXPECT_EQ(result["d"].location, "other.data");
   EXPECT_EQ(read_file(in("new.onnx.data")).size(), 4000U);
 }
@@ -264,7 +264,7 @@ TEST_F(ExternalFiles, InAnotherFolderAllGoToTheNewFileAtPages) {
   EXPECT_THAT(names(folder_ / "out"), ElementsAre("new.onnx", "new.onnx.data"));
 }
 
-TEST_F(ExternalFiles, AnUntouchedCopyBesideTheInputNeedsNoFileOfIt) {
+TEST_F(ExternalFiles, AnUntouchedCopyNextToTheInputNeedsNoneOfItsFiles) {
   save(*model_, in("new.onnx"));
   expect_contents(in("new.onnx"), kUntouched);
   for (const char* name : {"a", "b", "d"}) EXPECT_EQ(seen(in("new.onnx"))[name].location, "new.onnx.data");
@@ -302,7 +302,7 @@ TEST_F(ExternalFiles, NewTensorsFollowTheModel) {
 }
 
 TEST_F(ExternalFiles, InPlaceNeverTouchesADataFileOfTheInput) {
-  // The customary name of a data file is the one that the output would want.
+  // The customary name of a data file is the one that the output would use.
   fs::rename(in("weights.data"), in("model.onnx.data"));
   for (auto& initializer : *original_.mutable_graph()->mutable_initializer()) {
     for (auto& entry : *initializer.mutable_external_data()) {
@@ -422,7 +422,7 @@ TEST(ExternalDataTensors, LocationsInSubfoldersAndHubCaches) {
   fs::create_symlink("../store/1234", folder / "snapshot/model.onnx");
   fs::create_symlink("../store/5678", folder / "snapshot/w.data");
   EXPECT_EQ(Model::load(folder / "snapshot/model.onnx")->file_size(), static_cast<int64_t>(read_file(folder / "store/1234").size()) + 4000);
-  // A plain model must not lead out of its folder that way.
+  // A plain model must not refer to files outside its folder that way.
   write_file(folder / "snapshot/plain.onnx", sum_of({outside("a", "w.data", 0)}).SerializeAsString());
   EXPECT_THROW((void)Model::load(folder / "snapshot/plain.onnx"), Error);
   write_file(folder / "snapshot/sub/w.data", contents('s'));

@@ -30,7 +30,7 @@ TEST(FloatElements, TheLargestMagnitudeIsThatOfFiniteElements) {
   EXPECT_EQ(largest<uint16_t>(DataType::bfloat16, {0x3F80, 0xC000, 0x7F80, 0xFFC0}), 2);  // the same
 }
 
-// Long enough for every width of vector instructions, and a rest.
+// Long enough for every width of vector instructions, and a remainder.
 TEST(FloatElements, TheLargestMagnitudeIsFoundAnywhere) {
   for (std::size_t at = 0; at < 67; ++at) {
     std::vector<float> elements(67, 0.5F);
@@ -63,8 +63,8 @@ TEST(FloatElements, ChannelsOverflowAndVanishByTheirLargestElement) {
   EXPECT_TRUE(range(65504, 1.001).overflows(DataType::float16));
   EXPECT_FALSE(range(65504, 1.0001).overflows(DataType::float16));  // rounds back
   EXPECT_TRUE(range(0x1p-14, 0.5).vanishes(DataType::float16));
-  EXPECT_FALSE(range(0x1p-15, 0.5).vanishes(DataType::float16));  // was subnormal
-  EXPECT_FALSE(range(0x1p-14, 0).vanishes(DataType::float16));    // is meant
+  EXPECT_FALSE(range(0x1p-15, 0.5).vanishes(DataType::float16));  // already subnormal
+  EXPECT_FALSE(range(0x1p-14, 0).vanishes(DataType::float16));    // an intended zero
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST(Graph, AnOutputMayBeListedSeveralTimes) {
   EXPECT_EQ(outputs[0], outputs[2]);
   EXPECT_EQ(outputs[0]->output_count(), 2);
   model->graph().validate();
-  // Where the entries cannot both hold, neither can be told to be the right one.
+  // If the entries contradict each other, none of them can be chosen.
   for (const char* const other : {"int64[2]", "float[3]", "float[2,1]", "seq(float[2])"}) {
     EXPECT_THAT(refusal("g (float[2] x) => (float[2] y, " + std::string(other) + " y) { y = Relu (x) }"),
                 HasSubstr("output 'y' is there twice, with types or shapes that contradict each other"));
@@ -302,7 +302,7 @@ TEST(Graph, TakeOutputThenErase) {
   EXPECT_EQ(graph.message()->value_info_size(), 0);
 }
 
-TEST(Graph, EraseRefusesWhatIsStillRead) {
+TEST(Graph, EraseRefusesNodesThatAreStillRead) {
   const auto model = parse("g (float[2] x) => (float[2] y) { a = Neg (x)  y = Relu (a) }");
   EXPECT_THROW(model->graph().erase(maker(model->graph(), "a")), Error);
 }

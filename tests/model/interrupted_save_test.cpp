@@ -32,7 +32,7 @@ using test::write_file;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// 24 MB: takes long enough to write to be hit in the middle.
+/// 24 MB: writing takes long enough to be interrupted in the middle.
 std::string large_model() {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -129,7 +129,7 @@ TEST_F(InterruptedSave, B57SignalsAreAnsweredInOrder) {
   const RandomStream random(57, "signal");
   for (uint64_t i = 0; i < 12; ++i) {
     const int signal = i % 2 == 0 ? SIGTERM : SIGINT;
-    // Early enough to come before the end, late enough for the handlers to be there.
+    // Early enough to come before the end, late enough for the handlers to be installed.
     const int status = hit(folder_ / "in.onnx", folder_ / "out/m.onnx", signal, 5'000 + random.below(i, 20'000));
     if (WIFSIGNALED(status)) continue;  // before the handlers
     const int code = WEXITSTATUS(status);
@@ -161,7 +161,7 @@ TEST(WritePipe, B54AClosedPipeIsAnError) {
 TEST(WritePipe, SendsAllPiecesInOrder) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  const std::string middle = "23456" + std::string(400, '-');  // too long to join the pieces beside it
+  const std::string middle = "23456" + std::string(400, '-');  // too long to join the pieces next to it
   const auto file = File::from_bytes("01" + middle + "789", "memory");
   Segments segments;
   segments.literal("<");

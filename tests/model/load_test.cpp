@@ -73,14 +73,14 @@ INSTANTIATE_TEST_SUITE_P(All, LoadEncoding, testing::ValuesIn(test::encodings())
   return name;
 });
 
-TEST(Load, B10WhatIsNoModelIsSaidToBeNone) {
+TEST(Load, B10NonModelsAreRefusedByKind) {
   EXPECT_THAT(refusal(""), HasSubstr("empty"));
   EXPECT_THAT(refusal("hello\nworld\n"), HasSubstr("text, not an ONNX model"));
   EXPECT_THAT(refusal("<!DOCTYPE html>\n<html>"), HasSubstr("an HTML page"));
   EXPECT_THAT(refusal(std::string(100, '\0')), HasSubstr("not an ONNX model: byte 0"));
   EXPECT_THAT(refusal(std::string("\x1f\x8b\x08\x00xyz", 7)), HasSubstr("gzip"));
   EXPECT_THAT(refusal(std::string("\x20\0\0\0ORTM", 8)), HasSubstr("ONNX Runtime's own format"));
-  // A file with one tensor, as those beside the models of the backend test.
+  // A file with one tensor, like those next to the models of the backend test.
   EXPECT_THAT(refusal(WireWriter().varint(1, 2).varint(2, 1).bytes(9, std::string(8, 'x')).str()), HasSubstr("no graph"));
 }
 
@@ -107,7 +107,7 @@ TEST(Load, B10FormatsOfOthersAreNamed) {
   EXPECT_THAT(refusal(WireWriter().varint(1, 4).message(2, description).str()), HasSubstr("a Core ML model"));
 }
 
-TEST(Load, AFolderSaysWhatToNameInstead) {
+TEST(Load, AFolderHintsAtTheModelToName) {
   const test::TemporaryFolder folder;
   const auto hint_of = [&] {
     try {
@@ -124,14 +124,14 @@ TEST(Load, AFolderSaysWhatToNameInstead) {
   EXPECT_THAT(hint_of(), HasSubstr("TensorFlow SavedModel"));
 }
 
-TEST(Load, MalformedFieldsThatTheWalkDoesNotLookInto) {
-  // An input whose type ends in the middle, behind a good one.
+TEST(Load, MalformedFieldsThatTheWalkDoesNotRead) {
+  // An input whose type ends in the middle, after a good one.
   const WireWriter good = WireWriter().bytes(1, "x");
   const WireWriter bad = WireWriter().bytes(1, "y").bytes(2, "\x0a\x7f");
   const std::string bytes =
       WireWriter().varint(1, 8).message(7, WireWriter().message(11, good).message(11, bad)).message(8, WireWriter().varint(2, 17)).str();
   EXPECT_THAT(refusal(bytes), HasSubstr("byte 9: malformed ValueInfoProto"));
-  // An initializer whose dims end in the middle, behind a good one.
+  // An initializer whose dims end in the middle, after a good one.
   const WireWriter weight = WireWriter().varint(2, 1).bytes(8, "w").bytes(9, "0000");
   const WireWriter cut = WireWriter().bytes(1, "\x80").bytes(8, "v");
   const std::string weights =
@@ -209,7 +209,7 @@ TEST(LoadTensor, TypedFieldsOfEveryType) {
   tensor.add_string_data("a");
   tensor.add_string_data("b");
   EXPECT_EQ(load_tensor(*model, tensor).data<std::string>()[1], "b");
-  // Data in the field of another type.
+  // Data in the field of a different type.
   make(onnx::TensorProto::FLOAT, 1).add_int32_data(1);
   EXPECT_THROW((void)load_tensor(*model, tensor), Error);
   make(onnx::TensorProto::FLOAT, 1).add_float_data(1);
@@ -222,12 +222,12 @@ TEST(LoadTensor, TypedFieldsOfEveryType) {
   }
 }
 
-/// Runs `work` in a child process: 0 when it ends in order, 1 when the error is none of those documented, else 128 + signal.
+/// Runs `work` in a child process: 0 if it ends in order, 1 if the error is undocumented, otherwise 128 + signal.
 int in_child(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(30);
-    // What a child prints would be mistaken for the test's.
+    // Output of a child would be mistaken for the test's.
     const int nothing = ::open("/dev/null", O_WRONLY);
     ::dup2(nothing, STDERR_FILENO);
     int code = 0;
@@ -246,7 +246,7 @@ int in_child(const std::function<void()>& work) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// A model with all that the walk treats by itself.
+/// A model with every element that the walk handles itself.
 std::string rich_model() {
   onnx::ModelProto model;
   EXPECT_TRUE(model.ParseFromString(test::encodings()[0].bytes));
@@ -303,7 +303,7 @@ TEST(LoadDamaged, B12AnyByteFlipped) {
   const RandomStream random(20, "flips");
   for (uint64_t i = 0; i < 1000; ++i) {
     std::string flipped = whole;
-    // The payload of the weight is two thirds of the file and cannot be wrong: it is flipped last and least.
+    // Two thirds of the file are the payload of the weight, which cannot be wrong.
     const std::size_t at = random.below(2 * i, whole.size());
     flipped[at] = static_cast<char>(flipped[at] ^ (1 << random.below(2 * i + 1, 8)));
     EXPECT_EQ(in_child([&] { (void)Model::from_bytes(flipped); }), 0) << "byte " << at << " of flip " << i;

@@ -1,4 +1,4 @@
-// The table of values by name against a std::map, through random insertions, lookups and erasures.
+// Tests the table of values by name against a std::map, through random insertions, lookups and erasures.
 #include "model/name_table.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(NameTable, BehavesAsAMap) {
   }
 }
 
-TEST(NameTable, AnEmptyOneHasNothing) {
+TEST(NameTable, AnEmptyTableFindsNothing) {
   NameTable<Thing> table;
   EXPECT_EQ(table.find("x"), nullptr);
   table.erase("x");

@@ -35,7 +35,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kForward[] = {0, 2, 3, 1}, kBack[] = {0, 3, 1, 2};
 
-/// What the layout pass does to a 4-D weight: W becomes a Transpose of W.channels_last.
+/// Changes a 4-D weight as the layout pass does: W becomes a Transpose of W.channels_last.
 void to_channels_last(Model& model, const char* name) {
   Graph& graph = model.graph();
   Value& weight = *graph.find(name);
@@ -111,7 +111,7 @@ TEST_P(SaveEncoding, ConvertedIsRightAndKeepsEverythingElse) {
   }
   ASSERT_EQ(after.graph().node_size(), 2);
   EXPECT_EQ(after.graph().node(0).op_type(), "Transpose");
-  // Apart from the weight and the new node, nothing differs.
+  // Nothing differs except the weight and the new node.
   onnx::ModelProto a = before, b = after;
   b.mutable_graph()->mutable_node()->DeleteSubrange(0, 1);
   for (auto* side : {&a, &b}) {
@@ -132,7 +132,7 @@ TEST_P(SaveEncoding, AChangeTakenBackLeavesTheFile) {
   if (parsed(GetParam().bytes).graph().initializer(0).name() == "W" && GetParam().name.find("pieces") == std::string::npos) {
     EXPECT_EQ(to_bytes(*model), GetParam().bytes);
   }
-  // The same from the file that was written in between.
+  // And from the file that was written in between.
   const auto again = Model::from_bytes(converted);
   to_contiguous(*again, "W");
   if (GetParam().comes_back) {
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(All, SaveEncoding, testing::ValuesIn(test::encodings())
   return name;
 });
 
-// What passes do to graphs.
+// Changes that passes make to graphs.
 
 std::unique_ptr<Model> from_text(const std::string& body, int ir_version = 8) {
   return Model::from_text("<ir_version: " + std::to_string(ir_version) + ", opset_import: [\"\" : 17]> " + body);
@@ -175,7 +175,7 @@ std::vector<std::string> outputs_of_nodes(const onnx::GraphProto& graph) {
 const char* const kThree = R"(g (float[2] x) => (float[2] y) <float[2] a = {1, 2}, float[2] b = {3, 4}, float[2] c = {5, 6}> {
   p = Add (x, a)  q = Add (p, b)  y = Add (q, c) })";
 
-TEST(Save, NewElementsStandWhereTheGraphHasThem) {
+TEST(Save, NewElementsAreWrittenInGraphOrder) {
   const auto model = from_text(kThree);
   Graph& graph = model->graph();
   Initializer& a = *graph.find("a")->initializer();
@@ -250,7 +250,7 @@ TEST(Save, SyncedMessagesChangeNothing) {
   EXPECT_EQ(to_bytes(*model), before);
 }
 
-/// Of raw data, small and large, typed data and strings; each with a text of its own.
+/// Initializers with raw data, small and large, typed data and strings; each with its own doc string.
 onnx::ModelProto initializers_of_all_kinds() {
   onnx::ModelProto message = parsed(to_bytes(*Model::from_text(
       "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1] x) => (float[1] y) <float[2] small = {1, 2}, float[2] large = {5, 6}, "
@@ -330,7 +330,7 @@ TEST(Save, MetadataOfTheModel) {
   EXPECT_EQ(to_bytes(*model), test::encodings()[0].bytes);
 }
 
-// Nested graphs and functions whose payloads are not in the messages.
+// Nested graphs and functions whose payloads are stored outside the messages.
 
 std::string large(char letter) {
   return std::string(400, letter);
@@ -404,7 +404,7 @@ onnx::ModelProto nested_model() {
   return model;
 }
 
-/// The nodes of a graph and its nested graphs that make an output of this name.
+/// The nodes of a graph and its nested graphs that produce an output of this name.
 Node* find_node(const Graph& graph, const std::string& output) {
   for (const Node& node : graph.nodes()) {
     if (node.output(0) != nullptr && node.output(0)->name() == output) return const_cast<Node*>(&node);
@@ -457,7 +457,7 @@ TEST(SaveNested, ConstantsWithNewContents) {
   EXPECT_EQ(to_bytes(*model), expected.SerializeAsString());
 }
 
-TEST(SaveNested, AnEditedNodeKeepsWhatItHolds) {
+TEST(SaveNested, AnEditedNodeKeepsItsContents) {
   const auto model = Model::from_bytes(nested_model().SerializeAsString());
   Node& holder = *find_node(model->graph(), "main.out");
   model->graph().edit(holder).set_doc_string("edited");

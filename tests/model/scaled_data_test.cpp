@@ -62,7 +62,7 @@ std::vector<float> whole(const TensorData& data) {
   return {tensor.data<float>(), tensor.data<float>() + tensor.element_count()};
 }
 
-/// The same, two rows at a time.
+/// The elements, read two rows at a time.
 std::vector<float> in_rows(const TensorData& data) {
   const int64_t rows = data.dims()[0];
   const auto row = static_cast<std::size_t>(element_count(data.dims()) / rows);
@@ -90,7 +90,7 @@ TEST(ScaledData, FactorsOverAnyTwoDimsUnderAnyPermutation) {
   } while (std::ranges::next_permutation(permutation).found);
 }
 
-TEST(ScaledData, FactorsSpeakOfTheResultsDims) {
+TEST(ScaledData, FactorsReferToTheResultsDims) {
   const Dims permutation = {3, 2, 0, 1};  // [5, 2, 3, 4]: as weights from TensorFlow
   const TensorData permuted = counting(kDims).permuted(permutation);
   const Scale rows{5, 1, {1, 2, 3, 4, 5}};
@@ -114,7 +114,7 @@ TEST(ScaledData, FactorsAlongThreeDims) {
   EXPECT_EQ(whole(counting(kDims).scaled(both).scaled(third)), by_definition(kDims, {both, third}, {0, 1, 2, 3}));
 }
 
-/// [4, 2, 3] of ones but for row 2, which is `odd`.
+/// [4, 2, 3] of ones except for row 2, which is `odd`.
 TensorData one_odd_row(float odd) {
   std::string bytes;
   for (int64_t i = 0; i < 24; ++i) {
@@ -130,7 +130,7 @@ Scale assumed(std::vector<double> factors) {
   return out;
 }
 
-TEST(ScaledData, AssumedFactorsAreLookedAtRowByRow) {
+TEST(ScaledData, AssumedFactorsAreCheckedRowByRow) {
   for (const auto& [odd, factor] : {std::pair{3e38F, 2.0}, {1e30F, 1e10}, {1e-20F, 1e-20}, {2e-38F, 0.5}}) {
     const TensorData data = one_odd_row(odd).scaled(assumed({1, 1, factor, 1}));
     std::vector<float> rows(12);
@@ -154,14 +154,14 @@ TEST(ScaledData, EachAssumptionHoldsByItself) {
   EXPECT_NO_THROW(static_cast<void>(one_odd_row(3e38F).scaled(assumed({1, 1, 0.25, 1})).scaled(assumed({1, 1, 2, 1})).load()));
 }
 
-TEST(ScaledData, WhatIsNotReadByRowsCannotBeAssumed) {
+TEST(ScaledData, FactorsCannotBeAssumedForDataNotReadByRows) {
   const TensorData data = one_odd_row(1);
   EXPECT_TRUE(data.can_assume(Scale{4, 1, {1, 2, 3, 4}}));
   EXPECT_TRUE(data.can_assume(Scale{1, 1, {2}}));
   EXPECT_FALSE(data.can_assume(Scale{1, 2, {1, 2}}));
   EXPECT_FALSE(data.permuted(Dims{0, 2, 1}).can_assume(Scale{4, 1, {1, 2, 3, 4}}));
   EXPECT_FALSE(data.converted(DataType::float16).can_assume(Scale{4, 1, {1, 2, 3, 4}}));
-  // Rows come to stand in columns: nobody could look at a whole one.
+  // Rows become columns: no caller could examine a whole one.
   EXPECT_THROW(static_cast<void>(data.scaled(assumed({1, 1, 1, 1})).permuted(Dims{1, 0, 2}).load()), OutOfRange);
 }
 

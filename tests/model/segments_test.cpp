@@ -1,4 +1,4 @@
-// Output files as lists of pieces: which pieces join, and that their bytes stay as they were given.
+// Tests output files as lists of pieces: the pieces that join, and that their bytes are unchanged.
 #include "model/segments.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Lists that hold their first elements themselves, against std::vector.
+// Tests lists that hold their first elements themselves against std::vector.
 #include "relayout/short_list.h"
 
 #include <gtest/gtest.h>

@@ -43,7 +43,7 @@ std::vector<T> loaded(const TensorData& data) {
   return {tensor.data<T>(), tensor.data<T>() + tensor.element_count()};
 }
 
-/// The same by rows, `at_once` of them.
+/// The elements, read `at_once` rows at a time.
 std::vector<float> by_rows(const TensorData& data, int64_t at_once) {
   const int64_t rows = data.dims()[0];
   const int64_t row = element_count(data.dims()) / rows;
@@ -68,7 +68,7 @@ std::vector<float> by_pieces(const TensorData& data) {
   return out;
 }
 
-/// Every way of reading gives the same.
+/// All ways of reading give the same elements.
 void expect_contents(const TensorData& data, const std::vector<float>& expected) {
   EXPECT_EQ(loaded(data), expected);
   for (const int64_t at_once : {1, 2, 100}) EXPECT_EQ(by_rows(data, at_once), expected) << at_once << " rows at once";
@@ -117,7 +117,7 @@ TEST(TensorData, FactorsBeforeAndAfterAPermutation) {
   const TensorData swapped = data.permuted(Dims{1, 0, 2});
   expect_contents(swapped.scaled({2, 1, {1, 10}}), {1, 2, 3, 7, 8, 9, 40, 50, 60, 100, 110, 120});
   expect_contents(swapped.scaled({2, 2, {1, 2, 3, 4}}), {1, 2, 3, 14, 16, 18, 12, 15, 18, 40, 44, 48});
-  // Moved apart: the factors go with their dim.
+  // Separated: the factors move with their dim.
   expect_contents(data.permuted(Dims{0, 2, 1}).scaled({1, 3, {1, 10, 100}}), {1, 4, 20, 50, 300, 600, 7, 10, 80, 110, 900, 1200});
   // Along three dims at once.
   expect_contents(data.scaled({2, 2, {1, 2, 3, 4}}).scaled({3, 1, {1, 2, 3}, 2, 0}), {1, 4, 9, 8, 20, 36, 21, 48, 81, 40, 88, 144});

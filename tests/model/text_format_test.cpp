@@ -44,7 +44,7 @@ TEST(TextFormat, IsKnownByTheExtension) {
   EXPECT_EQ(text_format::format_of("b.json"), FileFormat::json);
 }
 
-TEST(TextFormat, IsKnownByTheBeginningWhereTheExtensionSaysNothing) {
+TEST(TextFormat, IsKnownByTheBeginningWithoutAnExtension) {
   const auto format_of = [](const char* bytes) { return text_format::format_of(*File::from_bytes(bytes, "m")); };
   EXPECT_EQ(format_of("\n { \"irVersion\": 8 }"), FileFormat::json);
   EXPECT_EQ(format_of("<ir_version: 8>"), FileFormat::onnx_text);
@@ -129,7 +129,7 @@ TEST(TextFormat, NumbersInOnnxsSyntaxReadBackExactly) {
   EXPECT_EQ(back.graph().node(0).attribute(0).f(), 0.1F);
 }
 
-TEST(TextFormat, WhatOnnxsSyntaxCannotSayIsRefusedByName) {
+TEST(TextFormat, ContentsOutsideOnnxsSyntaxAreRefusedByName) {
   const auto refused = [](const onnx::ModelProto& model) {
     const TemporaryFolder folder;
     write_file(folder / "m.onnx", model.SerializeAsString());
@@ -165,7 +165,7 @@ TEST(TextFormat, WhatOnnxsSyntaxCannotSayIsRefusedByName) {
   EXPECT_THAT(refused(model), HasSubstr("out of range"));
 }
 
-TEST(TextFormat, NewNamesTakeAFormThatOnnxsSyntaxCanSay) {
+TEST(TextFormat, NewNamesAreValidInOnnxsSyntax) {
   const std::string original = text_format::to_binary(
       "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { m = Neg (x)  w__nchw = Abs (x)  y = Add (m, w__nchw) }",
       FileFormat::onnx_text);
@@ -177,7 +177,7 @@ TEST(TextFormat, NewNamesTakeAFormThatOnnxsSyntaxCanSay) {
   const std::string text = text_format::from_binary(model.SerializeAsString(), FileFormat::onnx_text, original);
   EXPECT_THAT(text, HasSubstr("w__nchw_2 = Neg (x)"));
   EXPECT_THAT(text, HasSubstr("y = Add (w__nchw_2, w__nchw)"));
-  // Names that the model came with stay, or are refused.
+  // Names from the original model stay or are refused.
   EXPECT_THROW((void)text_format::from_binary(model.SerializeAsString(), FileFormat::onnx_text, model.SerializeAsString()), Error);
 }
 
@@ -207,7 +207,7 @@ TEST(TextFormat, TheFormatOptionOverrulesTheExtension) {
   save(*model, folder / "m.data", {.format = FileFormat::json});
   EXPECT_EQ(read_file(folder / "m.data")[0], '{');
   EXPECT_NE(Model::load(folder / "m.data", {.format = FileFormat::json}), nullptr);
-  EXPECT_NE(Model::load(folder / "m.data"), nullptr);  // it begins as JSON does
+  EXPECT_NE(Model::load(folder / "m.data"), nullptr);  // it begins like JSON
   EXPECT_THROW((void)Model::load(folder / "m.data", {.format = FileFormat::proto_text}), Error);
 }
 

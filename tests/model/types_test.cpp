@@ -27,7 +27,7 @@ TEST(Types, ElementCount) {
   EXPECT_EQ(element_count(Dims{2, 0, 5}), 0);
 }
 
-TEST(Types, ElementCountRefusesWhatDoesNotFit) {
+TEST(Types, ElementCountRefusesOverflowAndNegativeDims) {
   EXPECT_THROW((void)element_count(Dims{int64_t{1} << 62, 4}), Error);
   EXPECT_THROW((void)element_count(Dims{3, -1}), Error);
   EXPECT_THROW((void)element_count(Dims{0, int64_t{1} << 62, 4}), Error);

@@ -1,4 +1,4 @@
-// Walks: in which order nodes and graphs come, nested ones and functions included, and which values a nested graph takes from outside.
+// Tests walks: the order of nodes and graphs, including nested ones and functions, and the values that a nested graph captures.
 
 #include "model/walk.h"
 
@@ -55,7 +55,7 @@ std::vector<std::string> captures_of(const Node& node) {
   return out;
 }
 
-TEST(Walk, NodesOfNestedGraphsComeBehindTheirNodeOrBeforeIt) {
+TEST(Walk, NodesOfNestedGraphsComeAfterOrBeforeTheirNode) {
   const auto model = nested_model();
   const Graph& graph = model->graph();
   EXPECT_THAT(nodes_of<Nested::after>(graph),
@@ -64,13 +64,13 @@ TEST(Walk, NodesOfNestedGraphsComeBehindTheirNodeOrBeforeIt) {
               ElementsAre("> y", "before", "> t_out", "m", "> tt_out", "i", "tt_out", "> m", "t_out", "> e_out", "e_out", "chosen", "y"));
 }
 
-TEST(Walk, FunctionsComeBehindTheMainGraph) {
+TEST(Walk, FunctionsComeAfterTheMainGraph) {
   const auto model = nested_model();
   const std::vector<std::string> all = nodes_of<Nested::after>(*model);
   EXPECT_THAT(std::vector<std::string>(all.end() - 3, all.end()), ElementsAre("y", "> b", "b"));
 }
 
-TEST(Walk, GraphsComeBeforeOrBehindThoseNestedInThem) {
+TEST(Walk, GraphsComeBeforeOrAfterThoseNestedInThem) {
   const auto model = nested_model();
   std::vector<std::string> after, before;
   for_each_graph(model->graph(), [&](Graph& graph) { after.push_back(graph.outputs().front()->name()); });

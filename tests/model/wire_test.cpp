@@ -67,7 +67,7 @@ onnx::ModelProto parse(const Walk& walked) {
   return model;
 }
 
-/// A model that is nothing but one initializer.
+/// A model that consists of one initializer.
 WireWriter with_initializer(const WireWriter& tensor) {
   return WireWriter().message(kModelGraph, WireWriter().message(kGraphInitializer, tensor));
 }
@@ -108,8 +108,8 @@ TEST(Wire, ElidesPayloadsFrom256Bytes) {
   EXPECT_EQ(marker(parsed.graph().initializer(1), kElidedField), 0U);
 }
 
-TEST(Wire, ElidesWhereverATensorStands) {
-  // Each payload is filled with its own letter, so that offsets can be told apart.
+TEST(Wire, ElidesTensorsEverywhere) {
+  // Each payload is filled with its own letter, so that offsets are distinguishable.
   const auto tensor = [](char letter) { return raw_tensor(std::string(300, letter)); };
   const WireWriter inner = WireWriter().message(kGraphInitializer, tensor('i'));
   const WireWriter graph =
@@ -191,7 +191,7 @@ TEST(Wire, B13RawAndTypedDataBothLarge) {
       HasSubstr("both raw_data and typed data"));
 }
 
-TEST(Wire, ItemsAreInFileOrderWhateverTheOrderIs) {
+TEST(Wire, ItemsAreInFileOrder) {
   const WireWriter tensor =
       WireWriter().bytes(kRawData, std::string(300, 'r')).bytes(kName, "W").varint(kDims, 3).varint(kDims, 25).varint(kDataType, 1);
   const WireWriter graph =
@@ -275,7 +275,7 @@ TEST(Wire, ManyUnpackedElementsAreOneItem) {
   EXPECT_LT(walked.items.size(), 10U);
 }
 
-TEST(Wire, HasExternalSaysWhere) {
+TEST(Wire, HasExternalNamesThePlace) {
   const WireWriter external = WireWriter().varint(14, 1);
   const Walk plain = walk_bytes(with_initializer(external));
   EXPECT_TRUE(plain.has_external);
@@ -357,7 +357,7 @@ TEST(WireBadInput, AnyTruncationIsRefusedOrParses) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     try {
       const Walk walked = walk(*File::from_bytes(whole.substr(0, length), "model"));
-      EXPECT_LE(length, 2U);  // only in front of the graph can a file end
+      EXPECT_LE(length, 2U);  // a file can end only before the graph
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::invalid);
     }

@@ -33,7 +33,7 @@ void expect_near(const Tensor& got, const std::vector<double>& wanted, double bo
 
 constexpr const char* kHead = R"(<ir_version: 10, opset_import: ["" : 24]>)";
 
-/// The function body in the operator's text, for as many heads of keys as of queries.
+/// The function body in the operator's specification, for equal numbers of heads of keys and queries.
 constexpr const char* kByHand = R"(
   net (float[2,3,4,5] q, float[2,3,6,5] k, float[2,3,6,7] v, float[4,6] mask) => (float[2,3,4,7] y, float[2,3,4,6] p) {
     kt = Transpose<perm = [0, 1, 3, 2]>(k)
@@ -93,7 +93,7 @@ TEST_F(AttentionTest, ThePastComesBeforeTheKeys) {
   EXPECT_EQ(numbers_of(got[2].tensor), numbers_of(v_));
 }
 
-TEST_F(AttentionTest, WhatNobodyMayLookAtMayBeNotANumber) {
+TEST_F(AttentionTest, HiddenKeysMayBeNan) {
   Tensor k = contiguous(k_.view(k_.dims(), k_.strides())), v = contiguous(v_.view(v_.dims(), v_.strides()));
   std::vector<double> keys = numbers_of(k_), values = numbers_of(v_);
   for (std::size_t i = 25; i < 30; ++i) keys[i] = NAN;  // the last key of the first head

@@ -1,4 +1,4 @@
-// Bounds of results against what the kernels make of the operands of the op cases.
+// Tests bounds of results against the kernels' results on the operands of the op cases.
 
 #include "ops/bounds.h"
 
@@ -28,7 +28,7 @@
 namespace relayout::test {
 namespace {
 
-/// The smallest and the largest element; of other elements than numbers, and of none, infinite.
+/// The smallest and the largest element; infinite for non-numeric elements and for none.
 Bounds bounds_of_data(const Tensor& tensor) {
   if (!tensor || tensor.element_count() == 0 || !(kNumericTypes | kBooleanTypes).has(tensor.type())) return {};
   const std::vector<double> numbers = numbers_of(tensor);
@@ -61,7 +61,7 @@ Found found_of(const OpCase& op_case, const std::vector<Tensor>& data) {
   return {stated, is_of_numbers ? numbers_of(result.tensor) : std::vector<double>()};
 }
 
-/// An operator of one operand of 32 bits.
+/// An operator with one operand of 32 bits.
 OpCase of_one(const std::string& op, const std::string& attributes, const Dims& dims) {
   OpCase out;
   out.name = out.op = op;
@@ -71,7 +71,7 @@ OpCase of_one(const std::string& op, const std::string& attributes, const Dims& 
   return out;
 }
 
-TEST(Bounds, ResultsOfAllOperatorsLieBetweenThem) {
+TEST(Bounds, HoldForResultsOfAllOperators) {
   std::map<std::string_view, bool> is_bounded;
   for (const OpCase& op_case : op_cases()) {
     for (const uint64_t seed : {1U, 2U, 3U}) {
@@ -89,7 +89,7 @@ TEST(Bounds, ResultsOfAllOperatorsLieBetweenThem) {
   EXPECT_FALSE(is_bounded["Tan"]);
 }
 
-TEST(Bounds, ActivationsReachDownAsFarAsTheirAttributesSay) {
+TEST(Bounds, LowerBoundsOfActivationsFollowTheirAttributes) {
   std::vector<double> x;
   for (int i = -4000; i <= 4000; ++i) x.push_back(0.1 * i);
   const std::pair<std::string, std::vector<std::string>> cases[] = {
@@ -120,7 +120,7 @@ TEST(Bounds, ActivationsReachDownAsFarAsTheirAttributesSay) {
   }
 }
 
-TEST(Bounds, ZerosBeyondTheBordersCountWhereTheAttributeSaysSo) {
+TEST(Bounds, PaddingZerosCountIfTheAttributeIncludesThem) {
   const Tensor fives = tensor_of_values(DataType::float32, {1, 1, 3, 3}, std::vector<double>(9, 5));
   for (const std::string counted : {"0", "1"}) {
     const std::string attributes = "kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = " + counted;
@@ -131,7 +131,7 @@ TEST(Bounds, ZerosBeyondTheBordersCountWhereTheAttributeSaysSo) {
   }
 }
 
-TEST(Bounds, OfIntegersAreThoseOfWhatComesBackIntoTheirType) {
+TEST(Bounds, OfIntegersIncludeWrappedResults) {
   OpCase add = of_one("Add", "", {2});
   add.inputs.front().type = DataType::uint8;
   add.inputs.push_back(add.inputs.front());

@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// A model whose nodes make constants; x is a run-time input.
+/// A model whose nodes compute constants; x is a run-time input.
 class ConstantsTest : public ::testing::Test {
  protected:
   void parse(const std::string& body, const std::string& listed = "float[2,3] w = {1, 2, 3, 4, 5, 6}", const std::string& more = "") {
@@ -112,11 +112,11 @@ TEST_F(ConstantsTest, ShapesFollowThroughOperatorsOfSeveralActivations) {
   EXPECT_THAT(contents<int64_t>("b"), ElementsAre(2, 3));
 }
 
-TEST_F(ConstantsTest, F40ShapesThatMayDifferAtRunTimeAreNone) {
+TEST_F(ConstantsTest, F40ShapesThatMayDifferAtRunTimeAreNotConstant) {
   parse("a = Shape (z)  n = NonZero (x)  b = Shape (n)  p = Add (z, u)  c = Shape (p)  l = Reshape (x, to)  d = Shape (l)", "",
         ", float[N,3] z, float[N,3] u, int64[1] to");
   for (const char* name : {"a", "b", "c", "d"}) EXPECT_EQ(reason(name), Reason::not_constant) << name;
-  // What value_info says is not binding.
+  // value_info is not binding.
   model_ = TextModel("g (float[N,3] x) => (y) <float[2,3] r> { y = Relu (x)  r = Neg (x)  s = Shape (r) }").load();
   constants_.clear();
   EXPECT_EQ(reason("s"), Reason::not_constant);
@@ -148,7 +148,7 @@ TEST_F(ConstantsTest, ChannelsOfAFreeBatchAreCertain) {
   EXPECT_EQ(contents<float>("grown").size(), 16U);
 }
 
-TEST_F(ConstantsTest, WhatDependsOnAFreeDimIsNoConstant) {
+TEST_F(ConstantsTest, ValuesThatDependOnAFreeDimAreNotConstant) {
   parse(
       "c = Conv (z, k)  s = Shape (c)  front = Slice (s, first, third)  behind = Slice (s, second, fourth)  batch = Gather (s, zero)"
       "  half_known = Concat <axis = 0> (second, front)  a, rest = Split <axis = 0> (s, lengths)  sum = Add (s, second)  n = Size (c)"
@@ -173,7 +173,7 @@ TEST_F(ConstantsTest, CertainElementsPassThoseThatAreNot) {
 }
 
 TEST_F(ConstantsTest, ShapesFollowOneAnotherWithoutRecursion) {
-  // Each Reshape takes the dims that the one before it made; asked from the end.
+  // Each Reshape takes the dims of the previous one's result; queried from the end.
   constexpr int kMany = 20'000;
   std::string body = "r0 = Relu (z)  ";
   for (int i = 0; i < kMany; ++i) {
@@ -191,14 +191,14 @@ TEST_F(ConstantsTest, F41ChainsAreEvaluated) {
   EXPECT_THAT(contents<float>("q"), ElementsAre(2, 3, 5, 6));
 }
 
-TEST_F(ConstantsTest, F42SourcesThatAreNone) {
+TEST_F(ConstantsTest, F42NonConstantSources) {
   parse("a = Add (w, x)  r = RandomNormal <shape = [2], seed = 1.0> ()");
   EXPECT_EQ(reason("x"), Reason::not_constant);
   EXPECT_EQ(reason("a"), Reason::not_constant);
   EXPECT_EQ(reason("r"), Reason::not_constant);
 }
 
-TEST_F(ConstantsTest, F44OverridableIsHandedOn) {
+TEST_F(ConstantsTest, F44OverridableIsPassedOn) {
   parse("a = Identity (w)  b = Neg (a)", "float[2,3] w = {1, 2, 3, 4, 5, 6}", ", float[2,3] w");
   for (const char* const name : {"w", "a", "b"}) EXPECT_EQ(reason(name), Reason::overridable) << name;
 }
@@ -234,7 +234,7 @@ TEST_F(ConstantsTest, TypesFollowWithoutShapes) {
   EXPECT_EQ(constants_.type_of(value("h")), DataType::int64);
 }
 
-TEST_F(ConstantsTest, ForgetsWhatChanged) {
+TEST_F(ConstantsTest, ForgetsChangedValues) {
   parse("c = Neg (w)");
   EXPECT_THAT(contents<float>("w"), ElementsAre(1, 2, 3, 4, 5, 6));
   Initializer& w = *model_->graph().find("w")->initializer();

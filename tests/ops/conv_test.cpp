@@ -85,7 +85,7 @@ std::vector<double> whole_numbers(const RandomStream& random, const Dims& dims) 
   return values;
 }
 
-/// Random shapes of rank 3 to 5 with all dims different; whole numbers, so that every sum is exact and the answer has one value.
+/// Random shapes of rank 3 to 5 with all dims different. Whole numbers make every sum exact, so that the answer is unique.
 TEST(Conv, MatchesTheDefinitionOnRandomShapes) {
   for (uint64_t trial = 0; trial < 150; ++trial) {
     const RandomStream random(trial, "conv");
@@ -130,7 +130,7 @@ TEST(Conv, MatchesTheDefinitionBeyondOneBlock) {
 TEST(Conv, AutoPadOfTheText) {
   const Tensor w = tensor_of_values(DataType::float32, {1, 1, 4}, {1, 10, 100, 1000});
   const Tensor x = tensor_of_values(DataType::float32, {1, 1, 5}, {1, 2, 3, 4, 5});
-  // ⌈5 / 2⌉ = 3 outputs; total padding (3 − 1) · 2 + 4 − 5 = 3: one before and two behind, or the other way round.
+  // ⌈5 / 2⌉ = 3 outputs; total padding (3 − 1) · 2 + 4 − 5 = 3: one before and two after, or the other way round.
   EXPECT_EQ(numbers_of(run_one("Conv <auto_pad = \"SAME_UPPER\", strides = [2]>", {x, w})), (std::vector<double>{3210, 5432, 54}));
   EXPECT_EQ(numbers_of(run_one("Conv <auto_pad = \"SAME_LOWER\", strides = [2]>", {x, w})), (std::vector<double>{2100, 4321, 543}));
   EXPECT_EQ(numbers_of(run_one("Conv <auto_pad = \"VALID\", strides = [2], pads = [7, 7]>", {x, w})), (std::vector<double>{4321}));
@@ -160,7 +160,7 @@ void expect_invalid(const std::string& op, const std::vector<Datum>& inputs, con
   }
 }
 
-TEST(Conv, RejectsWhatDoesNotFit) {
+TEST(Conv, RejectsInvalidOperands) {
   const Tensor x = tensor_of_values(DataType::float32, {1, 4, 5, 6}, {});
   const auto w = [](const Dims& dims) { return Tensor(DataType::float32, dims); };
   expect_invalid("Conv", {x, w({2, 4, 3})}, "weights of dims");
@@ -248,7 +248,7 @@ TEST(ConvTranspose, OutputShapeSharesThePads) {
             std::vector<double>(full.begin() + 1, full.end()));
   EXPECT_EQ(numbers_of(run_one("ConvTranspose <strides = [2], output_shape = [7], auto_pad = \"SAME_UPPER\">", {x, w})),
             std::vector<double>(full.begin(), full.end() - 1));
-  // More than there is: zeros behind.
+  // More than the full size: zeros at the end.
   EXPECT_EQ(numbers_of(run_one("ConvTranspose <strides = [2], output_shape = [9]>", {x, w})),
             (std::vector<double>{1, 10, 102, 1020, 203, 2030, 300, 3000, 0}));
 }

@@ -11,7 +11,7 @@
 namespace relayout::test {
 namespace {
 
-/// What lies in `size` floats after 1, 2, 3 … were written to positions 0, 1, 2 … of a channel.
+/// The contents of `size` floats after 1, 2, 3 … were written to positions 0, 1, 2 … of a channel.
 std::vector<float> written(const Dims& dims, const Dims& strides, std::size_t size) {
   std::vector<float> out(size, 0.0F);
   const std::array<double, 4> values = {1, 2, 3, 4};
@@ -20,7 +20,7 @@ std::vector<float> written(const Dims& dims, const Dims& strides, std::size_t si
 }
 
 TEST(ChannelWriter, DimsOfOneDoNotCount) {
-  // As one phase of a transposed convolution of stride 2 along a dim that has one position of it.
+  // Like one phase of a transposed convolution of stride 2 along a dim with one position of this phase.
   EXPECT_EQ(written({2, 1, 2}, {6, 6, 1}, 8), (std::vector<float>{1, 2, 0, 0, 0, 0, 3, 4}));
   EXPECT_EQ(written({2, 2, 1}, {4, 2, 5}, 7), (std::vector<float>{1, 0, 2, 0, 3, 0, 4}));
   EXPECT_EQ(written({1, 1}, {7, 9}, 1), (std::vector<float>{1}));

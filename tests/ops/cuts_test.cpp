@@ -1,4 +1,4 @@
-// Cuts of definitions against the places where the kernels' functions have a kink, jump or end.
+// Tests cuts of definitions against the places where the kernels' functions have a kink, jump or end.
 
 #include "ops/cuts.h"
 
@@ -29,7 +29,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// A function of one operand of 64 bits.
+/// An operator with one operand of 64 bits.
 OpCase function_of(std::string_view op) {
   OperandCase operand;
   operand.type = DataType::float64;
@@ -45,7 +45,7 @@ OpCase function_of(std::string_view op) {
   return out;
 }
 
-/// Its results; nothing where the operator is no such function.
+/// Results of the function; nothing if the operator is no function of one operand.
 std::optional<Numbers> results_of(const OpCase& op_case, const Numbers& x) {
   std::vector<Datum> data{tensor_of_values(DataType::float64, {std::ssize(x)}, x)};
   if (op_case.inputs.size() > 1) data.emplace_back(tensor_of_values(DataType::float64, {1}, {0.25}));
@@ -86,7 +86,7 @@ TEST(Cuts, AreWhereTheFunctionsOfOneOperandHaveAKinkJumpOrEnd) {
     const OpCase op_case = function_of(op.name);
     const bool is_function = op.traits.has(Trait::elementwise) && !op.traits.has(Trait::casts) && !op.traits.has(Trait::makes_boolean);
     const auto kinks = is_function ? kinks_of(op_case) : std::nullopt;
-    // Floor and its kin jump everywhere. Reciprocal and Tan have poles; Softsign is one formula, the slope of which is continuous.
+    // Floor and similar functions jump everywhere. Reciprocal and Tan have poles; Softsign is one formula with a continuous slope.
     constexpr std::size_t kMost = 3;
     if (!kinks || kinks->size() > kMost || op.name == "Reciprocal" || op.name == "Softsign" || op.name == "Tan") continue;
     if (!kinks->empty()) found[op.name] = *kinks;

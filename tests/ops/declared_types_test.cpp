@@ -11,7 +11,7 @@
 namespace relayout {
 namespace {
 
-/// The message of check_declared_types for a graph; empty: none.
+/// The message of check_declared_types for a graph; empty if there is none.
 std::string refusal(const std::string& graph) {
   const auto model = Model::from_text("<ir_version: 8, opset_import: [\"\": 17, \"com.microsoft\": 1]>\n" + graph);
   try {

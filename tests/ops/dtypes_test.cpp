@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Layout of a narrow format, and which of its codes are not finite (IEEE 754; OCP 8-bit floating point; ONNX's float8 table).
+/// Layout of a narrow format, and its codes that are not finite (IEEE 754; OCP 8-bit floating point; ONNX's float8 table).
 struct Layout {
   DataType type;
   int exponent_bits, mantissa_bits, bias;
@@ -52,7 +52,7 @@ TEST(SmallFloats, DecodeByDefinition) {
   for (const Layout& layout : kLayouts) {
     for (uint32_t code = 0; code < code_count(layout); ++code) {
       const float decoded = decode_small_float(layout.type, static_cast<uint16_t>(code));
-      if (!std::isfinite(decoded)) continue;  // which codes these are: below
+      if (!std::isfinite(decoded)) continue;  // non-finite codes are tested below
       ASSERT_EQ(decoded, value_of(layout, code)) << name_of(layout.type) << " " << code;
     }
     EXPECT_EQ(decode_small_float(layout.type, encode_small_float(layout.type, layout.largest, false)), static_cast<float>(layout.largest));
@@ -76,7 +76,7 @@ TEST(SmallFloats, SpecialCodes) {
   EXPECT_TRUE(std::isnan(decoded(DataType::float8e8m0, 0xFF)));
 }
 
-/// Nearest by search over all finite values; of two equally near the even code.
+/// The nearest value, by a search over all finite values; of two equally near values, the one with the even code.
 TEST(SmallFloats, EncodeIsNearestEven) {
   for (const Layout& layout : kLayouts) {
     std::map<double, uint32_t> finite;  // not negative
@@ -99,7 +99,7 @@ TEST(SmallFloats, EncodeIsNearestEven) {
   }
 }
 
-/// ONNX Cast 19: what is out of range, with and without saturation.
+/// ONNX Cast 19: values out of range, with and without saturation.
 TEST(SmallFloats, OutOfRange) {
   for (const Layout& layout : kLayouts) {
     const auto round_trip = [&](double value, bool saturate) {
@@ -154,7 +154,7 @@ TEST(Conversions, FloatsToIntegersTruncateAndSaturate) {
 }
 
 TEST(Conversions, WideIntegersRoundOnce) {
-  // 2^53 + 1 lies between two doubles; in f32 and bf16 it is 2^53 either way. 2^54 + 2^46 + 1 is just above a tie of bf16.
+  // 2^53 + 1 is between two doubles; in f32 and bf16 it is 2^53 either way. 2^54 + 2^46 + 1 is just above a tie of bf16.
   EXPECT_EQ(stored(DataType::bfloat16, (int64_t{1} << 54) + (int64_t{1} << 46) + 1), std::ldexp(129, 47));
   EXPECT_EQ(stored(DataType::bfloat16, (int64_t{1} << 54) + (int64_t{1} << 46)), std::ldexp(1, 54));
   EXPECT_EQ(stored(DataType::bfloat16, -(int64_t{1} << 54) - (int64_t{1} << 46) - 1), -std::ldexp(129, 47));
@@ -219,7 +219,7 @@ TEST(NarrowRuns, EveryCodeAtAnyStride) {
   }
 }
 
-/// Between two neighbouring codes: the nearer, of the middle the even one; beyond the largest lies infinity as if it were a number.
+/// Between two neighbouring codes: the nearer, in the middle the even one; infinity acts as the number after the largest.
 TEST(NarrowRuns, EveryIntervalRoundsToNearestEven) {
   for (const Layout& layout : kNarrow) {
     const uint32_t infinity = ((1U << static_cast<unsigned>(layout.exponent_bits)) - 1) << static_cast<unsigned>(layout.mantissa_bits);
@@ -240,7 +240,7 @@ TEST(NarrowRuns, EveryIntervalRoundsToNearestEven) {
         add(middle, code % 2 == 0 ? code : code + 1);
         add(std::nextafter(middle, low), code);
         add(std::nextafter(middle, high), code + 1);
-        // Doubles that a detour over the nearest float would put onto the middle.
+        // Doubles that a detour over the nearest float would round to the middle.
         add(middle - (high - low) * 0x1p-40, code);
         add(middle + (high - low) * 0x1p-40, code + 1);
         add(std::nextafter(static_cast<float>(middle), 0.0F), code);

@@ -35,7 +35,7 @@ std::vector<T> contents(const Tensor& tensor) {
   return {tensor.data<T>(), tensor.data<T>() + tensor.element_count()};
 }
 
-/// Formulas of the operators' texts.
+/// Formulas of the operators' specifications.
 struct Formula {
   const char* op;
   double (*f)(double);
@@ -91,7 +91,7 @@ TEST(Unary, NanSurvives) {
       run_one("Clip", {f32({kNan}), tensor_of_values(DataType::float32, {}, {0}), tensor_of_values(DataType::float32, {}, {1})}))[0]));
 }
 
-TEST(Unary, NanIsOnNeitherSideOfABound) {  // "otherwise 0", as the function bodies have it
+TEST(Unary, NanIsOnNeitherSideOfABound) {  // "otherwise 0", as in the function bodies
   for (const char* op : {"Shrink", "ThresholdedRelu"}) EXPECT_EQ(numbers_of(run_one(op, {f32({kNan})})), std::vector<double>{0}) << op;
 }
 
@@ -194,7 +194,7 @@ TEST(Binary, AxisBroadcastOfOpset6) {
   EXPECT_EQ(numbers_of(run_one("Add <broadcast = 1>", {a, f32({1, 2})}, 6)), (std::vector<double>{1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}));
 }
 
-TEST(Binary, RejectsWhatDoesNotFit) {
+TEST(Binary, RejectsInvalidOperands) {
   EXPECT_THROW((void)run_one("Add", {f32({1, 2}), f32({1, 2, 3})}), Error);
   EXPECT_THROW((void)run_one("Add", {f32({1}), f64({1})}), Error);
   EXPECT_THROW((void)run_one("Add", {f32({1})}), Error);
@@ -220,7 +220,7 @@ TEST(Where, ChoosesAndBroadcasts) {
   EXPECT_THROW((void)run_one("Where", {f32({1}), f32({1}), f32({1})}), Error);
 }
 
-TEST(PRelu, SlopeOfOpset6GoesAlongChannels) {
+TEST(PRelu, SlopeOfOpset6IsAlongChannels) {
   const Tensor x = tensor_of_values(DataType::float32, {1, 2, 2}, {-1, 1, -1, -2});
   EXPECT_EQ(numbers_of(run_one("PRelu", {x, f32({2, 3})}, 6)), (std::vector<double>{-2, 1, -3, -6}));
   EXPECT_EQ(numbers_of(run_one("PRelu", {x, f32({2, 3})}, 16)), (std::vector<double>{-2, 1, -2, -6}));

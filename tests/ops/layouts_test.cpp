@@ -1,4 +1,4 @@
-// Every op case with its operands and results arranged in memory in every way: the answer must be the same.
+// Tests every op case with its operands and results arranged in memory in every way: the result must be the same.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<Datum> run_case(const OpCase& op_case, const EvaluateOptions& option
   return run_node(model->graph().nodes().front(), pointers, options);
 }
 
-/// Reductions add in the order of memory, in double: what differs is rounding after some 50 bits.
+/// Reductions add in the order of memory, in double: results differ by rounding after some 50 bits.
 bool may_differ_by_rounding(const OpCase& op_case) {
   return op_case.op.starts_with("Reduce");
 }
@@ -61,7 +61,7 @@ void expect_same(const OpCase& op_case, const Datum& actual, const Datum& expect
   for (std::size_t i = 0; i < actual.elements.size(); ++i) expect_same(op_case, actual.elements[i], expected.elements[i]);
 }
 
-/// check(one) for all cases.
+/// Calls check(one) for all cases.
 template <class Check>
 void for_each_case(const Check& check) {
   for (const OpCase& one : op_cases()) {
@@ -90,7 +90,7 @@ void check_views_and_threads(const OpCase& one) {
   }
 }
 
-/// An op that may run in place gives the same answer over its first operand.
+/// An op that may run in place gives the same result over its first operand.
 void check_in_place(const OpCase& one) {
   const auto model = model_of(one);
   const Node& node = model->graph().nodes().front();
@@ -119,7 +119,7 @@ TEST(OpCases, InPlaceDoesNotMatter) {
   for_each_case(check_in_place);
 }
 
-/// Operators whose kernels have no operands that lie in memory, or whose results are drawn.
+/// Operators whose kernels have no operands in memory, or whose results are random.
 const std::set<std::string_view> kNotInCases{
     "Constant",          "Bernoulli",          "Multinomial",   "RandomNormal",       "RandomNormalLike",   "RandomUniform",
     "RandomUniformLike", "ConcatFromSequence", "Optional",      "OptionalGetElement", "OptionalHasElement", "SequenceAt",

@@ -1,4 +1,4 @@
-// Walks over several strided tensors at once, against plain nested counting.
+// Tests walks over several strided tensors at once against plain nested counting.
 #include "ops/loops/loops.h"
 
 #include <gtest/gtest.h>

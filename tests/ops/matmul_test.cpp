@@ -84,7 +84,7 @@ TEST(MatMul, VectorsLoseTheirDim) {
   EXPECT_EQ(numbers_of(run_one("MatMul", {v, v})), std::vector<double>{14});
 }
 
-TEST(MatMul, NothingToSumIsZero) {
+TEST(MatMul, EmptySumsAreZero) {
   const Tensor c = run_one("MatMul", {Tensor(DataType::float32, {2, 0}), Tensor(DataType::float32, {0, 3})});
   EXPECT_EQ(numbers_of(c), std::vector<double>(6, 0.0));
 }
@@ -95,7 +95,7 @@ TEST(MatMul, SumsInDouble) {
   EXPECT_EQ(numbers_of(run_one("MatMul", {a, b})), std::vector<double>{1});
 }
 
-TEST(MatMul, RejectsWhatDoesNotFit) {
+TEST(MatMul, RejectsInvalidOperands) {
   const auto of = [](const Dims& dims, DataType type = DataType::float32) { return Tensor(type, dims); };
   EXPECT_THROW((void)run_one("MatMul", {of({2, 3}), of({2, 3})}), Error);
   EXPECT_THROW((void)run_one("MatMul", {of({}), of({2, 3})}), Error);
@@ -148,7 +148,7 @@ TEST(Gemm, IntegersWrap) {
   EXPECT_EQ(numbers_of(run_one("Gemm", {a, b})), std::vector<double>{-2});
 }
 
-TEST(Gemm, RejectsWhatDoesNotFit) {
+TEST(Gemm, RejectsInvalidOperands) {
   const auto of = [](const Dims& dims) { return Tensor(DataType::float32, dims); };
   EXPECT_THROW((void)run_one("Gemm", {of({2, 3}), of({2, 3})}), Error);
   EXPECT_THROW((void)run_one("Gemm", {of({2, 3, 1}), of({3, 2})}), Error);

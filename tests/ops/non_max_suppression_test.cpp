@@ -1,4 +1,4 @@
-// Expected values: the operator's text in whole numbers, one pair of boxes after the other.
+// Tests NonMaxSuppression against the operator's specification in whole numbers, one pair of boxes at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,21 +17,21 @@
 namespace relayout::test {
 namespace {
 
-/// y1, x1, y2, x2, the first corner the lower one.
+/// y1, x1, y2, x2, the lower corner first.
 using Corners = std::array<int64_t, 4>;
 
 int64_t area(const Corners& box) {
   return (box[2] - box[0]) * (box[3] - box[1]);
 }
 
-/// Whether what two boxes share is more than two fifths of what both cover.
+/// Whether the intersection of two boxes is more than two fifths of their union.
 bool overlap(const Corners& a, const Corners& b) {
   const int64_t height = std::min(a[2], b[2]) - std::max(a[0], b[0]), width = std::min(a[3], b[3]) - std::max(a[1], b[1]);
   if (height <= 0 || width <= 0) return false;
   return 5 * height * width > 2 * (area(a) + area(b) - height * width);
 }
 
-TEST(NonMaxSuppression, KeepsWhatNoBetterBoxOverlaps) {
+TEST(NonMaxSuppression, KeepsBoxesThatNoBetterBoxOverlaps) {
   for (const int64_t count : {1, 64, 65, 700}) {
     for (const bool is_centered : {false, true}) {
       const RandomStream random(static_cast<uint64_t>(count), "boxes");

@@ -86,7 +86,7 @@ TEST(BatchNormalization, TrainingUpdatesStatistics) {
   expect_near(numbers_of(out[2].tensor), variances);
 }
 
-TEST(BatchNormalization, RejectsWhatDoesNotFit) {
+TEST(BatchNormalization, RejectsInvalidOperands) {
   const auto of = [](const Dims& dims) { return Tensor(DataType::float32, dims); };
   EXPECT_THROW((void)run_one("BatchNormalization", {of({2, 3, 4}), of({3}), of({3}), of({3}), of({4})}), Error);
   EXPECT_THROW((void)run_one("BatchNormalization", {of({2, 3, 4}), of({3, 1}), of({3}), of({3}), of({3})}), Error);
@@ -157,7 +157,7 @@ TEST(GroupNormalization, ScalePerGroupThenPerChannel) {
   EXPECT_THROW((void)run_one("GroupNormalization <num_groups = 3>", {f64({2, 4, 2, 3}, x), f64({4}, s), f64({4}, b)}), Error);
 }
 
-TEST(Lrn, EvenSizesReachFurtherBehind) {
+TEST(Lrn, EvenSizesReachFurtherAfterTheCentre) {
   const Tensor x = f64({1, 4, 1}, {1, 2, 3, 4});
   const auto term = [](double value, double squares) { return value / (2 + 0.5 / 2 * squares); };
   expect_near(numbers_of(run_one("LRN <size = 2, alpha = 0.5, beta = 1.0, bias = 2.0>", {x})),
@@ -215,7 +215,7 @@ TEST(Loss, WeightedMeanAndIgnored) {
   expect_near(numbers_of(out[1].tensor), {-std::log(2), -std::log(2)});
 }
 
-/// As numpy.argmax, which the operator's reference takes.
+/// Like numpy.argmax, which the operator's reference uses.
 TEST(Hardmax, TakesTheFirstLargestAndNanAsLargest) {
   const Tensor x = tensor_of_values(DataType::float32, {3, 4}, {1, 3, 3, 2, 5, NAN, 9, NAN, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL});
   EXPECT_EQ(numbers_of(run_one("Hardmax", {x})), (std::vector<double>{0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0}));

@@ -21,7 +21,7 @@ std::map<std::string, std::map<int, onnx::OpSchema>> versions() {
   return out;
 }
 
-TEST(OpHistory, WhatIsUnchangedIsAVersionOfTheSpecification) {
+TEST(OpHistory, UnchangedVersionsAreInTheSpecification) {
   constexpr int kNewest = 40;
   const auto all = versions();
   const int known = all.at("Conv").rbegin()->first;  // of the newest opset that the linked library has
@@ -34,8 +34,8 @@ TEST(OpHistory, WhatIsUnchangedIsAVersionOfTheSpecification) {
   }
 }
 
-/// A version that takes away an attribute, or an operand that could be given, does not mean what the one before it means.
-TEST(OpHistory, WhatIsUnchangedTakesNothingAway) {
+/// A version that removes an attribute or an operand is not equivalent to the previous one.
+TEST(OpHistory, UnchangedVersionsRemoveNothing) {
   for (const auto& [name, of_name] : versions()) {
     const onnx::OpSchema* before = nullptr;
     for (const auto& [version, schema] : of_name) {
@@ -43,7 +43,7 @@ TEST(OpHistory, WhatIsUnchangedTakesNothingAway) {
         const MovedArgument* const moved = moved_argument(name);
         for (const auto& [attribute, definition] : before->attributes()) {
           const bool is_moved = moved != nullptr && moved->version == version && moved->attribute == attribute;
-          // BatchNormalization-9 has no `spatial`: nodes that write it are valid before only.
+          // BatchNormalization-9 has no `spatial`: nodes with it are valid in earlier versions only.
           const bool is_gone = name == "BatchNormalization" && attribute == "spatial";
           EXPECT_TRUE(schema.attributes().contains(attribute) || is_moved || is_gone) << name << "-" << version << " has no " << attribute;
         }

@@ -13,7 +13,7 @@ TEST(OpVersion, ChangesOfTheSpecification) {
   EXPECT_FALSE(is_same_operator("Squeeze", 11, 13));
 }
 
-TEST(OpVersion, WhatNobodyKnows) {
+TEST(OpVersion, UnknownOperatorsAndVersions) {
   EXPECT_FALSE(is_same_operator("NoSuchOperator", 11, 12));
   EXPECT_FALSE(is_same_operator("Conv", 0, 12));
   EXPECT_TRUE(is_same_operator("NoSuchOperator", 12, 12)) << "the same opset, whatever it is";

@@ -10,7 +10,7 @@
 namespace relayout::test {
 namespace {
 
-TEST(Pad, WrapsInWhateverOpsetItIsFoundIn) {
+TEST(Pad, WrapsBeforeOpset19Too) {
   const Tensor x = tensor_of_values(DataType::float32, {3}, {1, 2, 3});
   for (const int64_t opset : {18, 19}) {
     EXPECT_EQ(numbers_of(run_one("Pad <mode = \"wrap\">", {x, tensor_of_values(DataType::int64, {2}, {1, 2})}, opset)),

@@ -1,4 +1,4 @@
-// The rules for partly known contents: elements that they call certain must be what the kernels make, whatever the hidden ones are.
+// Tests the rules for partly known contents: elements that they call certain must equal the kernels' results, whatever the hidden ones are.
 
 #include "ops/partial_contents.h"
 
@@ -58,7 +58,7 @@ std::optional<std::vector<Datum>> run(const Node& node, const std::vector<Tensor
   try {
     return run_node(node, pointers);
   } catch (const Error&) {
-    return std::nullopt;  // other elements may be no operands of this operator
+    return std::nullopt;  // other elements may be invalid operands of this operator
   }
 }
 
@@ -73,7 +73,7 @@ Tensor mixed(const PartialContents& one, const Tensor& other) {
   return out;
 }
 
-/// How many elements are said to be certain; fails where one is not as said.
+/// The number of elements claimed as certain; fails if one of them differs.
 std::size_t expect_certain(const PartialContents& said, const Tensor& made) {
   EXPECT_EQ(said.values.dims(), made.dims());
   EXPECT_EQ(said.values.type(), made.type());
@@ -89,7 +89,7 @@ std::size_t expect_certain(const PartialContents& said, const Tensor& made) {
   return count;
 }
 
-/// Operators as chains over Shapes have them.
+/// Operators in chains over Shapes.
 std::vector<OpCase> cases_of_shapes() {
   const OperandCase dims{DataType::int64, {5}, Fill::integers, {}}, pair{DataType::int64, {2}, Fill::integers, {}};
   const auto listed = [](std::vector<double> values) {
@@ -112,7 +112,7 @@ std::vector<OpCase> cases_of_shapes() {
 
 TEST(PartialContents, CertainElementsDoNotDependOnTheOthers) {
   std::mt19937_64 random(1);
-  std::set<std::string> told;  // operators of which something was certain though not all operands were
+  std::set<std::string> told;  // operators with a certain element although not all operands were certain
   std::vector<OpCase> cases = op_cases();
   std::ranges::move(cases_of_shapes(), std::back_inserter(cases));
   for (const OpCase& op_case : cases) {

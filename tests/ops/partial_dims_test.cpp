@@ -1,4 +1,4 @@
-// The rules for partly known dims: what they call certain must be what the kernels make, whatever is hidden from them.
+// Tests the rules for partly known dims: dims that they call certain must equal the kernels' results, whatever the hidden ones are.
 
 #include "ops/partial_dims.h"
 
@@ -24,7 +24,7 @@
 namespace relayout::test {
 namespace {
 
-/// Operands at hand, of whose first some dims are hidden. Contents of the others are known.
+/// Operands given as tensors, with some dims of the first one hidden. Contents of the others are known.
 class Hidden : public PartialOperands {
  public:
   Hidden(const std::vector<Tensor>& data, PartialDims first) : data_(data), first_(std::move(first)) {}
@@ -43,7 +43,7 @@ class Hidden : public PartialOperands {
   PartialDims first_;
 };
 
-/// "" or what is wrong with dims that are said to be certain.
+/// "", or how the dims claimed as certain differ.
 std::string contradiction(const PartialDims& said, const Dims& made) {
   if (!said) return {};
   if (said->size() != made.size()) return to_string(*said) + " against " + to_string(made);
@@ -89,7 +89,7 @@ struct Expected {
   std::string made;                            ///< "[…]", or "?" for nothing
 };
 
-/// Operands of which only dims and small contents are there.
+/// Operands of which only dims and small contents are known.
 class Given : public PartialOperands {
  public:
   explicit Given(const Expected& expected) : expected_(expected) {}
@@ -106,7 +106,7 @@ class Given : public PartialOperands {
   const Expected& expected_;
 };
 
-TEST(PartialDims, WhatFollowsWithoutTheBatch) {
+TEST(PartialDims, DimsKnownWithoutTheBatch) {
   const PartialDims x = Dims{-1, 3, 32, 20};
   const std::vector<Expected> all = {
       {"Abs (x0)", {x}, {}, "[-1, 3, 32, 20]"},

@@ -23,7 +23,7 @@ struct PoolCase {
   bool ceil = false, include = false;
 };
 
-/// Output size of one dim (text of MaxPool 22 and AveragePool 22; a last window may not begin behind input and left pad).
+/// Output size of one dim (specification of MaxPool 22 and AveragePool 22; a last window may not begin after input and left pad).
 int64_t outputs_of(const PoolCase& p, std::size_t i) {
   const double free = static_cast<double>(p.x[i + 2] + p.before[i] + p.after[i] - ((p.kernel[i] - 1) * p.dilations[i] + 1)) /
                       static_cast<double>(p.strides[i]);
@@ -32,7 +32,7 @@ int64_t outputs_of(const PoolCase& p, std::size_t i) {
   return count;
 }
 
-/// Calls visit(value, flat plane position) for the taps inside; returns how many taps lie within input and pads.
+/// Calls visit(value, flat plane position) for the taps inside; returns the number of taps within input and pads.
 template <class Visit>
 int visit_window(const PoolCase& p, const std::vector<double>& x, int64_t plane_index, int64_t oh, int64_t ow, const Visit& visit) {
   int padded = 0;
@@ -190,7 +190,7 @@ TEST(GlobalPool, WholePlanes) {
   EXPECT_EQ(run_one("GlobalMaxPool", {x}).dims(), (Dims{1, 2, 1, 1}));
 }
 
-TEST(Pool, RejectsWhatDoesNotFit) {
+TEST(Pool, RejectsInvalidWindowsAndOperands) {
   const Tensor x(DataType::float32, {1, 2, 4, 5});
   for (const char* op : {"MaxPool", "MaxPool <kernel_shape = [2]>", "MaxPool <kernel_shape = [0, 1]>", "MaxPool <kernel_shape = [9, 1]>",
                          "MaxPool <kernel_shape = [2, 2], strides = [-1, 1]>", "MaxPool <kernel_shape = [2, 2], pads = [1]>",

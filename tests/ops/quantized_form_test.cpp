@@ -56,13 +56,13 @@ bool is_real(DataType type) {
   return kRealTypes.has(type);
 }
 
-/// Which inputs of a node the form accounts for: each must have the type of what the form says it is.
+/// The inputs of a node that the form accounts for; expects that each has the type for its role.
 std::set<std::size_t> accounted_inputs(const Node& node, const QuantizedForm& form) {
   std::set<std::size_t> out{form.bias, form.plain};
   const auto expect_grid = [&](std::size_t scale, std::size_t zero, DataType numbers) {
     out.insert({scale, zero});
     EXPECT_TRUE(node.input(scale) == nullptr || is_real(type_of(node, scale))) << node.op_type() << ", scale " << scale;
-    const bool packs = form.packing != QuantizedForm::Packing::none;  // zero points may be of the type of the scales then
+    const bool packs = form.packing != QuantizedForm::Packing::none;  // zero points may then have the type of the scales
     EXPECT_TRUE(node.input(zero) == nullptr || packs || type_of(node, zero) == numbers) << node.op_type() << ", zero point " << zero;
   };
   for (const auto& operand : form.operands(node)) {
@@ -75,7 +75,7 @@ std::set<std::size_t> accounted_inputs(const Node& node, const QuantizedForm& fo
   return out;
 }
 
-/// The nodes are those that ONNX Runtime ran: types of their inputs tell what is a number, a scale, a zero point.
+/// ONNX Runtime ran these nodes: types of their inputs distinguish numbers, scales and zero points.
 TEST(QuantizedForms, InputsOfOnnxRuntimesCasesHaveTheTypesThatTheFormsSay) {
   std::set<std::string> seen;
   for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(source_folder()) / "testdata/operators")) {

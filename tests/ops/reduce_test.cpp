@@ -25,7 +25,7 @@ Tensor int64s(const std::vector<double>& values) {
   return tensor_of_values(DataType::int64, {static_cast<int64_t>(values.size())}, values);
 }
 
-/// All elements that go into each result of x [2, 3, 4, 5] reduced over `axes`.
+/// All elements that contribute to each result of x [2, 3, 4, 5] reduced over `axes`.
 std::vector<std::vector<double>> groups_of(const std::vector<double>& x, const std::vector<std::size_t>& axes) {
   const std::array<std::size_t, 4> dims{2, 3, 4, 5};
   std::vector<std::vector<double>> groups;
@@ -105,13 +105,13 @@ TEST(Reduce, FormsOfTheOpsets) {
   EXPECT_EQ(numbers_of(run_one("ReduceMax <axes = [0]>", {x}, 13)), (std::vector<double>{4, 5, 6}));
   EXPECT_EQ(numbers_of(run_one("ReduceSum <axes = [0]>", {x}, 11)), (std::vector<double>{5, 7, 9}));
   EXPECT_EQ(numbers_of(run_one("ReduceSum", {x, int64s({0})}, 13)), (std::vector<double>{5, 7, 9}));
-  // No axes and noop: nothing is summed, the rest of the operator still happens.
+  // No axes and noop: no sum is taken, the rest of the operator still applies.
   EXPECT_EQ(numbers_of(run_one("ReduceSum <noop_with_empty_axes = 1>", {x})), (std::vector<double>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(numbers_of(run_one("ReduceSumSquare <noop_with_empty_axes = 1>", {x, int64s({})})), (std::vector<double>{1, 4, 9, 16, 25, 36}));
   EXPECT_EQ(numbers_of(run_one("ReduceSum", {x, int64s({})})), std::vector<double>{21});
 }
 
-TEST(Reduce, NothingGivesTheNeutralElement) {
+TEST(Reduce, EmptyReductionsGiveTheNeutralElement) {
   const Tensor x(DataType::float32, {2, 0, 3});
   const auto over = [&](const char* op, const Tensor& t) { return numbers_of(run_one(op, {t, int64s({1})})); };
   EXPECT_EQ(over("ReduceSum", x), std::vector<double>(6, 0));
@@ -172,7 +172,7 @@ TEST(Reduce, SumsInDouble) {
   EXPECT_EQ(numbers_of(run_one("ReduceSum", {x})), std::vector<double>{16777216 * 256.0 + 4096});
 }
 
-TEST(Reduce, RejectsWhatDoesNotFit) {
+TEST(Reduce, RejectsInvalidOperands) {
   const Tensor x(DataType::float32, {2, 3});
   EXPECT_THROW((void)run_one("ReduceSum", {x, int64s({2})}), Error);
   EXPECT_THROW((void)run_one("ReduceSum", {x, int64s({1, -1})}), Error);

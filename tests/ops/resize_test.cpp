@@ -54,8 +54,8 @@ TEST(Resize, SizesAreFloorsOfProductsOfFloats) {
   EXPECT_EQ(run_op("Resize <mode = \"linear\">", {x, Datum(), floats({1, 0.7})}, kOpset)[0].tensor.dims(), (Dims{1, 7}));
 }
 
-// Elements behind the dims that change are on their own: each is resized as it is without the others.
-TEST(Resize, EachElementBehindTheChangedDimsIsOnItsOwn) {
+// Elements in the dims after the resized ones are independent: each is resized as it is without the others.
+TEST(Resize, ElementsInTheDimsAfterTheResizedOnesAreIndependent) {
   constexpr int64_t kIn = 5, kOut = 7;
   for (const int64_t channels : {3, 64, 65, 130}) {
     for (const char* const mode : {"mode = \"linear\"", "mode = \"cubic\"", "antialias = 1, mode = \"cubic\""}) {

@@ -34,7 +34,7 @@ std::vector<std::pair<int64_t, int64_t>> runs_of(const Tensor& first, std::vecto
 
 using Runs = std::vector<std::pair<int64_t, int64_t>>;
 
-TEST(StridedLoop, MergesWhatLiesTogether) {
+TEST(StridedLoop, MergesContiguousDims) {
   const Tensor x = counted({2, 3, 4});
   EXPECT_EQ(runs_of(x, {}), (Runs{{0, 24}}));
   EXPECT_EQ(runs_of(x, {operand(x)}), (Runs{{0, 24}}));

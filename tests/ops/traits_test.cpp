@@ -1,4 +1,4 @@
-// The traits of the op table against facts from elsewhere: ONNX's schemas, and what the kernels do with the operands of the op cases.
+// Tests the traits of the op table against other sources: ONNX's schemas, and the kernels' results on the operands of the op cases.
 
 #include "ops/traits.h"
 
@@ -37,7 +37,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// Names of the table's operators of which `is_so` holds.
+/// Names of the table's operators for which `is_so` holds.
 Names names_where(const std::function<bool(const Op&)>& is_so) {
   Names out;
   for (const Op& op : op_table()) {
@@ -114,7 +114,7 @@ std::map<std::string, std::vector<onnx::OpSchema>> schemas() {
   return out;
 }
 
-/// Operators all versions of whose schema `holds` is true of.
+/// Operators for which `holds` is true of the schemas of all versions.
 Names names_by_schema(const std::function<bool(const onnx::OpSchema&)>& holds) {
   Names out;
   for (const auto& [name, versions] : schemas()) {
@@ -123,7 +123,7 @@ Names names_by_schema(const std::function<bool(const onnx::OpSchema&)>& holds) {
   return out;
 }
 
-/// Those that the linked library knows.
+/// Names that the linked library knows.
 Names known_to_onnx(const Names& names) {
   Names out;
   const auto known = schemas();
@@ -144,7 +144,7 @@ TEST(Traits, TypesOfResultsAreThoseOfTheSchemas) {
     return !schema.inputs().empty() && !schema.outputs().empty() &&
            schema.inputs().front().GetTypeStr() == schema.outputs().front().GetTypeStr();
   });
-  // The element type of a sequence is that of its tensors; those of control flow are the nested graph's.
+  // The element type of a sequence is that of its tensors; types of control flow are the nested graph's.
   const Names sequences{"ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SplitToSequence"};
   EXPECT_EQ(without(known_to_onnx(with(Trait::same_type)), sequences), without(same, with(Trait::control_flow)));
   EXPECT_EQ(without(sequences, with(Trait::same_type)), Names{});
@@ -180,7 +180,7 @@ std::vector<Datum> run_on(const OpCase& op_case, const std::vector<Tensor>& data
   return run_node(model->graph().nodes().front(), pointers);
 }
 
-/// Operators of all of whose cases `holds` is true; of those whose first output is no tensor nothing is said.
+/// Operators for which `holds` is true of all cases; operators whose first output is no tensor are left out.
 Names names_by_case(const std::function<bool(const OpCase&, const std::vector<Tensor>&, const Tensor&)>& holds) {
   std::map<std::string_view, bool> out;
   for (const OpCase& op_case : op_cases()) {
@@ -249,7 +249,8 @@ TEST(Traits, SameTypeHoldsInEveryCase) {
   EXPECT_EQ(without(in_cases(with(Trait::makes_int64)), made(DataType::int64)), Names{});
 }
 
-/// Another number for each number but 0: neither linear nor monotonic, so that only what moves elements without looking commutes with it.
+/// Maps each number but 0 to a different one. This is neither linear nor monotonic, so that only operators that move elements without
+/// reading them commute with it.
 double relabelled(double x) {
   if (x == 0) return 0;
   const uint64_t mixed = std::bit_cast<uint64_t>(x) * 0x9E3779B97F4A7C15ULL;
@@ -266,7 +267,7 @@ bool is_float32(const Tensor& tensor) {
   return tensor && tensor.type() == DataType::float32;
 }
 
-/// Whether renaming the numbers of these inputs does to the results what renaming theirs does; nothing where there is nothing to rename.
+/// Whether renaming the numbers of these inputs renames those of the results; nothing if there is nothing to rename.
 std::optional<bool> commutes(const OpCase& op_case, const std::function<bool(std::size_t)>& is_renamed) {
   std::vector<Tensor> data = data_of(op_case);
   const Datum before = run_on(op_case, data).front();
@@ -292,7 +293,7 @@ std::optional<bool> commutes(const OpCase& op_case, const std::function<bool(std
   }
 }
 
-TEST(Traits, WhatMovesElementsDoesNotLookAtThem) {
+TEST(Traits, OperatorsThatMoveElementsDoNotReadThem) {
   std::map<std::string_view, bool> moves;  // by operator: whether all cases with something to rename commute
   for (const OpCase& op_case : op_cases()) {
     const Traits traits = find_op(op_case.op)->traits;
@@ -311,7 +312,7 @@ TEST(Traits, WhatMovesElementsDoesNotLookAtThem) {
   for (const auto& [name, all] : moves) {
     if (all) unclaimed.insert(name);
   }
-  EXPECT_EQ(unclaimed, Names{"Upsample"});  // interpolates in other modes than those of its cases
+  EXPECT_EQ(unclaimed, Names{"Upsample"});  // interpolates in modes that its cases do not have
 }
 
 std::vector<double> sorted(std::vector<double> numbers) {
@@ -319,7 +320,7 @@ std::vector<double> sorted(std::vector<double> numbers) {
   return numbers;
 }
 
-TEST(Traits, WhatPermutesHasEachElementOnce) {
+TEST(Traits, PermutingOperatorsKeepEachElementOnce) {
   const auto are_numbers = [](const std::vector<Tensor>& data, const Tensor& result) {
     return data[0] && data[0].type() != DataType::string && data[0].type() == result.type();
   };
@@ -329,18 +330,18 @@ TEST(Traits, WhatPermutesHasEachElementOnce) {
   const Names permuted = names_by_case([&](const OpCase&, const std::vector<Tensor>& data, const Tensor& result) {
     return are_numbers(data, result) ? sorted(numbers_of(data[0])) == sorted(numbers_of(result)) : result.type() == DataType::string;
   });
-  // Dropout does so in inference only; the others have nothing but strings or truth values in their cases.
+  // Dropout permutes in inference only; the others have only strings or truth values in their cases.
   const Names otherwise{"Dropout", "Not", "StringConcat", "StringNormalizer", "StringSplit", "Xor"};
   EXPECT_EQ(in_cases(with(Trait::keeps_order)), without(kept, otherwise));
   EXPECT_EQ(in_cases(with(Trait::permutes)), without(permuted, otherwise));
 }
 
-TEST(Traits, AnIdentityHandsOnItsOperand) {
+TEST(Traits, AnIdentityReturnsItsOperand) {
   const Names unchanged = names_by_case([&](const OpCase&, const std::vector<Tensor>& data, const Tensor& result) {
     if (!data[0] || data[0].type() != result.type() || data[0].dims() != result.dims()) return false;
     return data[0].type() == DataType::string || numbers_of(data[0]) == numbers_of(result);
   });
-  EXPECT_EQ(in_cases(with(Trait::identity)), without(unchanged, {"StringNormalizer"}));  // nothing but strings in its cases
+  EXPECT_EQ(in_cases(with(Trait::identity)), without(unchanged, {"StringNormalizer"}));  // only strings in its cases
 }
 
 TEST(Traits, OneOperandOfManyIsTheResult) {
@@ -348,7 +349,7 @@ TEST(Traits, OneOperandOfManyIsTheResult) {
   const Names variadic = names_by_schema([](const onnx::OpSchema& schema) {
     return !schema.inputs().empty() && schema.inputs().front().GetOption() == onnx::OpSchema::Variadic && schema.min_input() <= 1;
   });
-  // Einsum does what its equation says; a sequence is no tensor; control flow has no kernel.
+  // Einsum computes its equation; a sequence is no tensor; control flow has no kernel.
   const Names otherwise{"Einsum", "SequenceConstruct"};
   const Names expected = without(without(variadic, otherwise), with(Trait::control_flow));
   EXPECT_EQ(with(Trait::one_is_itself), expected);
@@ -358,7 +359,7 @@ TEST(Traits, OneOperandOfManyIsTheResult) {
   }
 }
 
-/// The elements of a tensor one place further on, in row-major order.
+/// The elements of a tensor rotated by one place, in row-major order.
 Tensor rotated(const Tensor& tensor) {
   std::vector<double> numbers = numbers_of(tensor);
   std::ranges::rotate(numbers, numbers.begin() + (numbers.empty() ? 0 : 1));
@@ -369,7 +370,7 @@ bool is_numeric(const Tensor& tensor) {
   return tensor && tensor.type() != DataType::string;
 }
 
-/// Whether moving the elements of all operands moves those of the result; nothing where no operand has the result's dims, or another has
+/// Whether moving the elements of all operands moves those of the result; nothing if no operand has the result's dims, or another one has
 /// more than one element.
 std::optional<bool> commutes_with_rotation(const OpCase& op_case) {
   std::vector<Tensor> data = data_of(op_case);
@@ -401,11 +402,11 @@ TEST(Traits, ElementwiseResultsMoveWithTheirOperands) {
   for (const auto& [name, all] : moves) {
     if (all) unclaimed.insert(name);
   }
-  // Dropout draws where it trains, QuantizeLinear may have a scale per channel, DynamicQuantizeLinear takes its scale from all elements.
+  // Dropout draws in training, QuantizeLinear may have a scale per channel, DynamicQuantizeLinear computes its scale from all elements.
   EXPECT_EQ(unclaimed, (Names{"Dropout", "DynamicQuantizeLinear", "QuantizeLinear"}));
 }
 
-/// The same numbers with eight significant bits, as bfloat16 has them.
+/// The same numbers with eight significant bits, as in bfloat16.
 Tensor shortened(const Tensor& tensor) {
   std::vector<double> numbers = numbers_of(tensor);
   for (double& x : numbers) x = static_cast<double>(std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & 0xFFFF0000U));
@@ -432,12 +433,12 @@ TEST(Traits, ExactResultsHaveNoMoreBitsThanTheirOperands) {
   for (const auto& [name, all] : exact) {
     if (all) unclaimed.insert(name);
   }
-  // Each of them rounds with other operands or attributes than these cases have; Mod gives a remainder, which no operand need contain.
+  // Each of them rounds with operands or attributes that these cases do not have; Mod gives a remainder, which no operand need contain.
   EXPECT_EQ(unclaimed, (Names{"MelWeightMatrix", "Mod", "Range", "ScatterND", "Shrink", "Upsample"}));
 }
 
 TEST(Traits, ContractionsBringResultsNoFurtherApart) {
-  // From -30 to 30 in steps that no operator's own points are multiples of.
+  // From -30 to 30 in steps that avoid all special points of operators.
   std::vector<double> x(2401);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = (static_cast<double>(i) - 1200) * 0.02503;
   const Tensor data = tensor_of_values(DataType::float32, {static_cast<int64_t>(x.size())}, x);
@@ -460,7 +461,7 @@ TEST(Traits, ContractionsBringResultsNoFurtherApart) {
   EXPECT_EQ(with(Trait::contracts), contracting);
 }
 
-/// Whether the first result is as far along as an operand that goes from one draw to another; nothing where the operand is not real.
+/// Whether the first result is linear along a line between two draws of an operand; nothing if the operand is not real.
 std::optional<bool> is_affine_in(const OpCase& op_case, std::size_t input) {
   const std::vector<Tensor> data = data_of(op_case);
   if (input >= data.size() || !is_float32(data[input])) return std::nullopt;
@@ -501,11 +502,11 @@ TEST(Traits, LinearOperatorsAreAffineInEitherOperand) {
   for (const auto& [name, all] : bilinear) {
     if (all) found.insert(name);
   }
-  // No fold is known of these: an Einsum has any equation, and the taps of a DeformConv stand where its third operand says.
+  // No fold is known for these: an Einsum has any equation, and the third operand of a DeformConv sets the places of its taps.
   EXPECT_EQ(without(found, {"DeformConv", "Einsum"}), with(Trait::linear));
 }
 
-/// The numbers of a result of one line of operands, each of which goes through the same steps from -30 to 30.
+/// The numbers of a result for one line of operands, each of which takes the same steps from -30 to 30.
 std::vector<double> on_line(const std::string& op, std::size_t operands) {
   std::vector<Datum> data;
   for (std::size_t i = 0; i < operands; ++i) {
@@ -517,7 +518,7 @@ std::vector<double> on_line(const std::string& op, std::size_t operands) {
   return numbers_of(run_one(op, data));
 }
 
-TEST(Traits, ArithmeticIsWhatTheKernelsCompute) {
+TEST(Traits, ArithmeticMatchesTheKernels) {
   using Function = double (*)(double, double);
   const std::map<Arithmetic, Function> functions{
       {Arithmetic::add, [](double x, double y) { return x + y; }},
@@ -557,7 +558,7 @@ TEST(Traits, ArithmeticIsWhatTheKernelsCompute) {
   EXPECT_EQ(stated, computed);
 }
 
-TEST(Traits, PredicatesAreWhatTheKernelsCompute) {
+TEST(Traits, PredicatesMatchTheKernels) {
   using Function = bool (*)(double, double);
   const std::map<Predicate, Function> functions{
       {Predicate::equal, [](double x, double y) { return x == y; }},
@@ -602,7 +603,7 @@ TEST(Traits, PredicatesAreWhatTheKernelsCompute) {
   }
 }
 
-/// The result of one operand on a line, as on_line() has it, times `factor`; nothing where the operator takes none such.
+/// The result for one operand on a line, as in on_line(), times `factor`; nothing if the operator does not take such an operand.
 std::optional<std::vector<double>> of_scaled_line(const Op& op, double factor) {
   std::vector<double> x = on_line("Identity", 1);
   for (double& number : x) number *= factor;
@@ -616,7 +617,7 @@ std::optional<std::vector<double>> of_scaled_line(const Op& op, double factor) {
   }
 }
 
-TEST(Traits, FactorsPassWhatIsHomogeneous) {
+TEST(Traits, FactorsPassHomogeneousOperators) {
   Names homogeneous;
   for (const Op& op : op_table()) {
     if (!op.traits.has(Trait::elementwise) || op.traits.has(Trait::one_is_itself) || op.traits.has(Trait::makes_boolean)) continue;
@@ -642,7 +643,7 @@ TEST(Traits, TestsAreFalseOfAllNumbers) {
 }
 
 TEST(Traits, SearchesFindTheSameInNumbersOfTheSameOrder) {
-  // Rising, and so that neither signs nor zeros stay.
+  // An increasing map that keeps neither signs nor zeros.
   const auto moved = [](const Tensor& tensor) {
     std::vector<double> numbers = numbers_of(tensor);
     for (double& number : numbers) number = 2 * (is_float32(tensor) ? std::cbrt(number) : number) + 3;
@@ -664,10 +665,10 @@ TEST(Traits, SearchesFindTheSameInNumbersOfTheSameOrder) {
   for (const auto& [name, all] : found) {
     if (all) searching.insert(name);
   }
-  EXPECT_EQ(without(searching, {"Unique"}), with(Trait::searches));  // which finds equal numbers, none the largest
+  EXPECT_EQ(without(searching, {"Unique"}), with(Trait::searches));  // which finds equal numbers, not the largest
 }
 
-TEST(Traits, WhatClipsIsMonotonicAndDoesNothingTwice) {
+TEST(Traits, ClippingOperatorsAreMonotonicAndIdempotent) {
   const std::vector<double> x = on_line("Identity", 1);
   Names clipping;
   for (const std::string_view name : with(Trait::contracts)) {
@@ -682,11 +683,11 @@ TEST(Traits, WhatClipsIsMonotonicAndDoesNothingTwice) {
   EXPECT_EQ(with(Trait::clips), clipping);
 }
 
-TEST(Traits, AveragesLieBetweenElementsAndAreAffine) {
+TEST(Traits, AveragesAreBetweenElementsAndAffine) {
   std::map<std::string_view, bool> averaging;
   for (const OpCase& op_case : op_cases()) {
     const Op& op = *find_op(op_case.op);
-    // Of images, window by window and channel by channel.
+    // For images, window by window and channel by channel.
     if (op.layout != LayoutRule::agnostic || op.traits.has(Trait::same_dims) || op.traits.has(Trait::broadcasts)) continue;
     const auto affine = is_affine_in(op_case, 0);
     if (!affine) continue;
@@ -700,7 +701,7 @@ TEST(Traits, AveragesLieBetweenElementsAndAreAffine) {
   EXPECT_EQ(with(Trait::averages), found);
 }
 
-/// How the newest version of an operator names axes, by the names of its schema.
+/// The naming of axes in the newest version of an operator, by the names in its schema.
 Along along_by_schema(const onnx::OpSchema& schema) {
   const auto is_input = [&](const std::string& name) { return schema.inputs().size() > 1 && schema.inputs()[1].GetName() == name; };
   if (schema.attributes().contains("axis")) return Along::axis;
@@ -709,8 +710,8 @@ Along along_by_schema(const onnx::OpSchema& schema) {
 }
 
 TEST(Traits, AxesAreNamedByTheSchemas) {
-  // OneHot: of the result. ConcatFromSequence: of no tensor. Compress, Unique: of none where it is left out. The others: axes in the order
-  // of what is given for each.
+  // OneHot: an axis of the result. ConcatFromSequence: of no tensor. Compress, Unique: of none if it is omitted. The others: axes in the
+  // order of the values given for each.
   const Names others{"OneHot", "ConcatFromSequence", "Compress", "Unique", "CenterCropPad", "Resize"};
   for (const auto& [name, versions] : schemas()) {
     const auto newest = std::ranges::max_element(versions, {}, [](const onnx::OpSchema& schema) { return schema.since_version(); });
@@ -718,7 +719,7 @@ TEST(Traits, AxesAreNamedByTheSchemas) {
     const bool has_indices = newest->inputs().size() > 1 && newest->inputs()[1].GetName() == "indices";
     EXPECT_EQ(find_op(name)->traits.has(Trait::indexes), has_indices) << name;
   }
-  // An attribute that may be left out has a default.
+  // An optional attribute has a default.
   for (const auto& [name, versions] : schemas()) {
     if (find_op(name)->traits.along() != Along::axis) continue;
     for (const onnx::OpSchema& schema : versions) {
@@ -764,7 +765,7 @@ TEST(Traits, WeightsOfConvolutionsAreNamedByTheSchemas) {
   EXPECT_EQ(stated, expected);
 }
 
-/// Inputs of real numbers that set what is computed, by the names that the schemas give them; and all those of steps.
+/// Inputs of real numbers that control the computation, by their names in the schemas; and all inputs of step functions.
 TEST(Traits, OperandsThatAreTakenExactlyAreNamedByTheSchemas) {
   const std::set<std::string> words{"constant_value", "delta", "depth",  "iou_threshold",   "limit", "lower_edge_hertz", "max",   "min",
                                     "ratio",          "roi",   "scales", "score_threshold", "start", "upper_edge_hertz", "values"};
@@ -781,7 +782,7 @@ TEST(Traits, OperandsThatAreTakenExactlyAreNamedByTheSchemas) {
 
 // --- which operands are read -------------------------------------------------------------------------------------------------------
 
-/// The same tensor with other elements.
+/// The same tensor with different elements.
 Tensor with_other_elements(const Tensor& tensor) {
   if (tensor.type() == DataType::string) {
     Tensor out(DataType::string, tensor.dims());
@@ -830,12 +831,12 @@ TEST(Traits, ElementsThatAreNotReadDoNotMatter) {
     const bool is_read = op_case.inputs.empty() || find_op(op_case.op)->traits.reads(0) == Reads::elements;
     if (is_read && !op_case.inputs.empty() && !read.contains(op_case.op)) ignored.insert(op_case.op);
   }
-  EXPECT_EQ(ignored, (Names{"IsInf", "IsNaN"}));  // no numbers of these are infinite, or none
+  EXPECT_EQ(ignored, (Names{"IsInf", "IsNaN"}));  // these cases hold no infinities and no NaN
 }
 
 // --- jumps -------------------------------------------------------------------------------------------------------------------------
 
-/// Other operands to go to from those of a case: of another draw, or a multiple of those that a case lists.
+/// A second set of operands for a case: from another draw, or a multiple of those that a case lists.
 std::vector<Tensor> elsewhere(const OpCase& op_case, const std::vector<Tensor>& from, uint64_t seed) {
   std::vector<Tensor> out = data_of(op_case, seed);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -847,7 +848,7 @@ std::vector<Tensor> elsewhere(const OpCase& op_case, const std::vector<Tensor>& 
   return out;
 }
 
-/// Operands on the way: at 0 the ones, at 1 the others.
+/// Operands interpolated from `a` (t = 0) to `b` (t = 1).
 std::vector<Tensor> between(const std::vector<Tensor>& a, const std::vector<Tensor>& b, double t) {
   std::vector<Tensor> out = a;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -866,7 +867,7 @@ double largest(const std::vector<double>& numbers) {
   return out;
 }
 
-/// The largest difference of two results' elements; infinity when their dims differ.
+/// The largest difference of two results' elements; infinity if their dims differ.
 double distance(const std::vector<Datum>& a, const std::vector<Datum>& b, const std::vector<double>& ranges) {
   double most = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -879,7 +880,7 @@ double distance(const std::vector<Datum>& a, const std::vector<Datum>& b, const 
   return most;
 }
 
-/// Whether a result jumps somewhere between two draws of the operands: halves the step that it changes most in until that is no more than
+/// Whether a result jumps between two draws of the operands: halves the step with the largest change until the step is no more than
 /// rounding of the operands.
 bool jumps_between(const OpCase& op_case, const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   const auto results = [&](double t) { return run_on(op_case, between(a, b, t)); };
@@ -906,7 +907,7 @@ bool jumps_between(const OpCase& op_case, const std::vector<Tensor>& a, const st
   return false;
 }
 
-/// Whether all results are tensors of numbers, few enough for many runs, and an operand is of real numbers.
+/// Whether all results are numeric tensors small enough for many runs, and an operand has real numbers.
 bool can_be_followed(const OpCase& op_case, const std::vector<Tensor>& data) {
   constexpr int64_t kMostElements = 20000;
   if (!std::ranges::any_of(data, is_float32)) return false;
@@ -925,11 +926,11 @@ TEST(Traits, JumpsAreFoundBetweenOperands) {
       try {
         if (jumps_between(op_case, data, elsewhere(op_case, data, seed))) found.insert(op_case.op);
       } catch (const Error&) {
-        // What lies between two draws need not be valid operands.
+        // Interpolated operands may be invalid.
       }
     }
   }
-  // Of MaxPool the indices jump, which few models ask for; Tan has poles.
+  // MaxPool jumps in its indices, which few models read; Tan has poles.
   EXPECT_EQ(without(found, with(Trait::jumps)), (Names{"MaxPool", "Tan"}));
   // The case of CastLike only widens; the boxes of NonMaxSuppression keep their order.
   const Names untried = without(with(Trait::jumps), tried);

@@ -1,4 +1,4 @@
-// Expected values: the operators' texts, one element after the other.
+// Tests Col2Im, MaxUnpool, DeformConv and MaxRoiPool against the operators' specifications, one element at a time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Tensor shape_of(const Dims& dims) {
   return tensor_of_values(DataType::int64, {static_cast<int64_t>(dims.size())}, std::vector<double>(dims.begin(), dims.end()));
 }
 
-/// Index of a flat position.
+/// The index of a flat position.
 Dims unravelled(int64_t flat, const Dims& dims) {
   Dims index(dims.size());
   for (std::size_t i = dims.size(); i-- > 0;) {
@@ -117,7 +117,7 @@ TEST(MaxUnpool, PutsEachElementWhereItsIndexSays) {
   }
 }
 
-/// Bilinear interpolation of a plane; what lies outside is 0.
+/// Bilinear interpolation of a plane; values outside are 0.
 double interpolated(const std::vector<double>& plane, int64_t first, int64_t height, int64_t width, double y, double x) {
   double sum = 0;
   for (int64_t row = 0; row < height; ++row) {

@@ -13,7 +13,7 @@ TEST(Utf8, IsDecodedAndEncoded) {
   EXPECT_EQ(encode_utf8(decode_utf8(text)), text);
 }
 
-TEST(Utf8, BytesThatAreNoneComeBackAsTheyWere) {
+TEST(Utf8, InvalidBytesRoundTrip) {
   // Overlong forms, surrogates, lone continuation bytes, cut sequences, beyond U+10FFFF.
   for (const std::string text : {"\xC0\xAF", "\xED\xA0\x80", "a\x80z", "\xE6\x97", "\xF4\x90\x80\x80", "\xFF"}) {
     EXPECT_EQ(encode_utf8(decode_utf8(text)), text);
@@ -21,7 +21,7 @@ TEST(Utf8, BytesThatAreNoneComeBackAsTheyWere) {
   EXPECT_EQ(decode_utf8("\xE6\x97").size(), 2U);
 }
 
-TEST(CaseMapping, IsUnicodesWhateverTheLocale) {
+TEST(CaseMapping, IsUnicodesInEveryLocale) {
   EXPECT_EQ(to_upper('q'), U'Q');
   EXPECT_EQ(to_lower(U'Q'), U'q');
   EXPECT_EQ(to_upper(U'é'), U'É');

@@ -101,7 +101,7 @@ class Action(Services):
         outputs = dict(line.split("=", 1) for line in (self.folder / "OUTPUT").read_text().splitlines())
         self.assertEqual(outputs["exit-code"], "1")
         self.assertIn("<failure", Path(outputs["junit"]).read_text())
-        # What the program prints stands between the two lines that switch commands off and on; the annotation behind them.
+        # The output of the program is between the two lines that switch commands off and on; the annotation is after them.
         lines = done.stdout.splitlines()
         token = lines[0][len("::stop-commands::"):]
         self.assertGreater(len(token), 20)
@@ -202,7 +202,7 @@ class Hook(Services):
         self.assertEqual(hook("models/alone.onnx").returncode, 0)  # not converted: nothing to compare
         self.spoil()
         self.assertEqual(hook("models/good.onnx").returncode, 0)
-        # Any file of a pair stands for it, its original alone too.
+        # Any file of a pair selects it, its original alone too.
         for name in ("bad.cl.onnx", "bad.onnx", "bad.cl.onnx.data"):
             self.assertNotEqual(hook("models/sub folder/" + name).returncode, 0, name)
 

@@ -121,7 +121,7 @@ class Dask(unittest.TestCase):
         self.assertIn("'nowhere'", err)
 
 
-# What stands for a cluster's command that starts a program on every node: two of them, on this machine.
+# Replaces a cluster's command that starts a program on every node: two nodes, both on this machine.
 EVERYWHERE = """#!/bin/sh
 [ "$1" != -- ] || shift
 one='' two=''

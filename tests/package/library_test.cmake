@@ -14,7 +14,7 @@ endfunction()
 foreach(component IN ITEMS library executor)
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${OUT}/prefix --component ${component})
 endforeach()
-# Every public header is complete without what is not installed.
+# Every public header is complete without headers that are not installed.
 file(GLOB headers RELATIVE ${OUT}/prefix/include ${OUT}/prefix/include/relayout/*.h)
 list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE lines)
 list(JOIN lines "\n" lines)

@@ -115,7 +115,7 @@ class WheelInPlaces(Folder):
     def test_environment_of_children_is_untouched(self):
         scripts = install(sys.executable, self.folder / "venv")
         self.assertNotIn("export", (scripts / "relayout").read_text())
-        # A case of a suite is a child of the program: what it was started with is what the program was started with.
+        # A case of a suite is a child of the program: it has the environment of the program.
         environment = {"PATH": os.environ["PATH"], "A": "1"}
         ran("strace", "-V") if shutil.which("strace") else self.skipTest("no strace on this machine")
         log = self.folder / "log"

@@ -1,4 +1,4 @@
-// Convolution weights in channels-last order and back.
+// Tests convolution weights in channels-last order and back.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ std::vector<int64_t> perm_of(const Node& node) {
   return {ints.begin(), ints.end()};
 }
 
-/// Moves the weights, checks values and invariants, and that undoing gives the bytes there were.
+/// Moves the weights, checks values and invariants, and that undoing restores the original bytes.
 PassResult expect_moves(const TextModel& before, int weights = 1, PassOptions options = {}) {
   PassResult result = run({kPass}, before, options);
   EXPECT_EQ(result.count("Transpose"), weights + run({}, before).count("Transpose")) << result.details();
@@ -53,7 +53,7 @@ PassResult expect_moves(const TextModel& before, int weights = 1, PassOptions op
   return result;
 }
 
-/// Nothing moves, for this reason, which is a refusal or a remark.
+/// Expects that nothing moves, for this reason, which is a refusal or a remark.
 void expect_stays(const TextModel& model, Reason reason, Verdict verdict = Verdict::skipped, const PassOptions& options = {}) {
   const PassResult result = run({kPass}, model, options);
   EXPECT_TRUE(result.bytes == model.bytes()) << to_text(*result.model);
@@ -154,7 +154,7 @@ TEST(WeightsLayout, L18And19DequantizedWeights) {
   }
 }
 
-TEST(WeightsLayout, L20TransposeBehindDequantizeLinearByHand) {
+TEST(WeightsLayout, L20TransposeDownstreamOfDequantizeLinearByHand) {
   const auto by_hand = [](const std::string& axis, const std::string& scales) {
     return TextModel("g (float[1,6,5,6] x) => (float[1,4,7,7] y) <int8[6,3,2,4] v, float" + scales + " s, int8" + scales +
                      " z> { d = DequantizeLinear " + axis + " (v, s, z)  w = Transpose <perm = [0,3,1,2]> (d)  y = ConvTranspose (x, w) }");
@@ -166,7 +166,7 @@ TEST(WeightsLayout, L20TransposeBehindDequantizeLinearByHand) {
   EXPECT_THAT(dims_of(undone, "v"), ElementsAre(6, 4, 3, 2));
   EXPECT_EQ(undone.model->graph().nodes().front().attribute("axis")->i(), 1);
   expect_same(per_channel, undone, {kPass}, contiguous());
-  // Along the input channels too, from the end, and one scale for all.
+  // Also along the input channels, counted from the end, and with one scale for all.
   EXPECT_EQ(run({kPass}, by_hand("<axis = -1>", "[4]"), contiguous()).model->graph().nodes().front().attribute("axis")->i(), 1);
   EXPECT_EQ(run({kPass}, by_hand("<axis = 0>", "[6]"), contiguous()).model->graph().nodes().front().attribute("axis")->i(), 0);
   const TextModel one = by_hand("", "");
@@ -271,7 +271,7 @@ TEST(WeightsLayout, L29OtherDomains) {
   const char* const head = R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "own" : 1]>)";
   const TextModel unknown("g (float[1,7,5,6] x) => (y) <float[5,7,3,2] W> { y = own.Conv (x, W) }", head);
   EXPECT_TRUE(run({kPass}, unknown).bytes == unknown.bytes());
-  // ONNX Runtime's convolutions have weights as Conv has them, whatever is fused into them.
+  // ONNX Runtime's convolutions have weights in Conv's order, whatever is fused into them.
   for (const char* const op : {"FusedConv <activation = \"Relu\">", "NhwcFusedConv"}) {
     const TextModel fused("g (float[1,7,5,6] x) => (y) <float[5,7,3,2] W> { y = com.microsoft." + std::string(op) + " (x, W) }", head);
     EXPECT_THAT(dims_of(run({kPass}, fused), "W.channels_last"), ElementsAre(5, 3, 2, 7)) << op;
@@ -428,7 +428,7 @@ TEST(WeightsLayout, L48TypedFields) {
   expect_stays(conv("[1,7,5,6]", "[5,7,3,2]", "[1,5,3,5]").cast(DataType::float16).typed_data(), Reason::typed_data);
 }
 
-TEST(WeightsLayout, L49TensorKeepsWhatElseItHas) {
+TEST(WeightsLayout, L49TensorKeepsItsOtherFields) {
   const auto result = expect_moves(conv("[1,7,5,6]", "[5,7,3,2]", "[1,5,3,5]").edit([](onnx::ModelProto& message) {
     message.mutable_graph()->mutable_initializer(0)->set_doc_string("the weight");
   }));
@@ -532,7 +532,7 @@ TEST(WeightsLayout, L55OtherInitializersNearby) {
 }
 
 TEST(WeightsLayout, L71FoldedBackByAnotherTool) {
-  // What constant folding leaves of a converted model is the plain one under the old name, and moves again.
+  // Constant folding of a converted model leaves the plain weight under the old name, which moves again.
   const TextModel before = conv("[1,7,5,6]", "[5,7,3,2]", "[1,5,3,5]");
   const auto once = run({kPass}, before);
   EXPECT_TRUE(run({kPass}, TextModel::of(run({kPass}, TextModel::of(once.bytes), contiguous()).bytes)).bytes == once.bytes);

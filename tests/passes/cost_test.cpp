@@ -1,5 +1,5 @@
-// Passes cost as much as the model is large: twice the nodes, twice the time. No timed assertions (machines are busy); what is not
-// linear would not end within the test's time limit at these sizes.
+// Tests that the cost of passes is linear in the size of the model. There are no timed assertions, because machines are busy; a cost that
+// is not linear would exceed the test's time limit at these sizes.
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -119,7 +119,7 @@ TEST(Cost, PairsOfConvolutionAndBatchNormalization) {
   EXPECT_EQ(count(*loaded, "BatchNormalization"), 0U);
 }
 
-TEST(Cost, LongChainBehindOneConvolution) {
+TEST(Cost, LongChainDownstreamOfOneConvolution) {
   constexpr int kLength = kMany / 2;
   LongModel model;
   model.parameters();
@@ -208,7 +208,7 @@ TEST(Cost, LongDeadChain) {
 }
 
 TEST(Cost, TypesThroughALongChain) {
-  // Each parameter is cast like an activation further down.
+  // Each parameter is cast like an activation further downstream.
   constexpr int kLength = kMany / 5;
   LongModel model;
   model.parameters();
@@ -226,7 +226,7 @@ TEST(Cost, TypesThroughALongChain) {
   EXPECT_EQ(count(*loaded, "BatchNormalization"), 0U);
 }
 
-// What simplifies: 100,000 nodes each.
+// Simplifications, of 100,000 nodes each.
 
 TEST(Cost, LongChainOfIdentities) {
   constexpr int kLength = kMany;
@@ -239,7 +239,7 @@ TEST(Cost, LongChainOfIdentities) {
 }
 
 TEST(Cost, IdentitiesOfOneValue) {
-  // Each removal hands one more reader on to the same value.
+  // Each removal adds one more reader to the same value.
   constexpr int kReaders = kMany;
   LongModel model;
   for (int i = 0; i < kReaders; ++i) model.node("Identity", {"x"}, name("d", i));

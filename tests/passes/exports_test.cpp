@@ -1,4 +1,4 @@
-// Exports: images handed over channels-last, and the plan's borders as pairs of Transposes.
+// Tests exports: images passed channels-last, and the plan's borders as pairs of Transposes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -43,7 +43,7 @@ PassOptions named(const std::vector<std::string>& names) {
   return options;
 }
 
-/// Undoing gives the bytes there were, and a second time changes nothing.
+/// Undoing restores the original bytes, and a second run changes nothing.
 PassResult expect_exports(const std::string& pass, const TextModel& before, const PassOptions& options = {}) {
   PassResult result = run({pass}, before, options);
   EXPECT_TRUE(run({pass}, TextModel::of(result.bytes), options).bytes == result.bytes) << "twice is not once";
@@ -71,7 +71,7 @@ std::vector<float> values_of(const Tensor& tensor) {
   return {dense.data<float>(), dense.data<float>() + dense.element_count()};
 }
 
-/// Both models on the same images, each as it wants them.
+/// Both models on the same images, each in its own order.
 void expect_same_images(const TextModel& before, const PassResult& after, const Dims& x, bool image_output) {
   const Tensor image = ramp(x);
   const auto a = compute(*before.load(), {{"x", Datum(image)}});
@@ -137,7 +137,7 @@ TEST(ExportIo, L98ManyReadersUnusedAndOutput) {
   expect_same_images(inside, result, {1, 3, 7, 5}, true);
 }
 
-TEST(ExportIo, ImagesThatCameSoAreNotTakenBack) {
+TEST(ExportIo, ImagesOfTheOriginalInterfaceStayChannelsLast) {
   const TextModel model(
       "g (float[1,7,5,3] x) => (float[1,6,5,5] y) <float[5,3,2,1] W> { t = Transpose <perm = [0,3,1,2]> (x)  c = Conv (t, W)  y = "
       "Transpose <perm = "
@@ -196,7 +196,7 @@ int64_t copies_of(const Model& model) {
   });
 }
 
-/// A pair is one copy and a view: what is written costs no more than what was planned.
+/// A pair is one copy and a view: the written model costs no more than the plan.
 TEST(ExportTransposes, L99TheExecutorCountsAPairOnce) {
   const std::string outputs = "float[1,16,96,96] t, float[1,16,96,96] y";
   for (const TextModel& before :
@@ -207,7 +207,7 @@ TEST(ExportTransposes, L99TheExecutorCountsAPairOnce) {
   }
 }
 
-TEST(ExportTransposes, WhenNeverNothingIsWritten) {
+TEST(ExportTransposes, ChoiceNeverWritesNothing) {
   PassOptions never;
   never.choice = LayoutChoice::never;
   const TextModel before(network("y = GlobalAveragePool (b)", "float[1,16,1,1] y"));

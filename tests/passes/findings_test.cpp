@@ -15,7 +15,7 @@
 namespace relayout::passes {
 namespace {
 
-/// Enumerators of Reason as the header has them, in order.
+/// Enumerators of Reason in the order of the header.
 std::vector<std::string> enumerators() {
   std::ifstream header(source_folder() + "/include/relayout/findings.h");
   std::vector<std::string> out;
@@ -53,7 +53,7 @@ TEST(Findings, EachReasonHasItsOwnCodeAndText) {
 }
 
 TEST(Findings, CodesOfTheClosedSet) {
-  // Reason codes: relied on by readers of the JSON.
+  // Reason codes: readers of the JSON rely on them.
   EXPECT_EQ(to_string(Reason::not_constant), "not-constant");
   EXPECT_EQ(to_string(Reason::operator_output_shared), "operator-output-shared");
   EXPECT_EQ(to_string(Reason::affine_output_shared), "affine-output-shared");

@@ -1,4 +1,4 @@
-// Affines per channel.
+// Tests folds of affines per channel.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -162,7 +162,7 @@ std::string name_of_case(const ::testing::TestParamInfo<FoldCase>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, FoldAffine, ::testing::ValuesIn(kCases), name_of_case);
 
-TEST(FoldAffine, F116bScaleGoesShiftStays) {
+TEST(FoldAffine, F116bScaleIsFoldedShiftStays) {
   const TextModel before(in_front("n = Sub (x, k)  d = Div (n, l)  y = Conv <pads = [1,1,1,1]> (d, W)",
                                   "float[1,3,1,1] k, float[1,3,1,1] l = {0.5,2.0,3.0}", "float[2,4,5,6] y"));
   const PassResult result = run(kFolds, before);
@@ -215,13 +215,13 @@ TEST(FoldAffine, AConstantThatRoundsItsOperandIsMeant) {
   EXPECT_EQ(run(kFolds, conv("y = Sub (c, k)", "float k = {123.68}")).count("Sub"), 0);
 }
 
-TEST(FoldAffine, F110OverflowOnTheWayIsNone) {
+TEST(FoldAffine, F110IntermediateOverflowIsHarmless) {
   TextModel before(conv("d = Mul (c, k)  y = Mul (d, l)", "float[4,1,1] k = {60000.0,1.0,1.0,1.0}, float l = {0.00006}"));
   before.cast(DataType::float16).set("W", std::vector<double>(108, 4.0));
   EXPECT_EQ(run(kFolds, before).count("Mul"), 0);
 }
 
-TEST(FoldAffineSelection, WhatIsNoCandidateIsNotLeftOutEither) {
+TEST(FoldAffineSelection, NonCandidatesAreNotReportedAsExcluded) {
   // A residual sum, the product of a gate, and an affine.
   const TextModel before =
       TextModel(conv("r = Conv (x, V)  d = Add (c, r)  e = Sigmoid (d)  f = Mul (d, e)  h = Conv (f, U)  y = Mul (h, k)",

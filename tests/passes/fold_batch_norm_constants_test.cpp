@@ -1,4 +1,4 @@
-// How constants are spelled.
+// Tests the spellings of constants.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ namespace {
 
 const char* const kBody = "c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)";
 
-/// The conv_bn model with some of its initializers made by these nodes instead.
+/// The conv_bn model with some of its initializers computed by these nodes instead.
 TextModel spelled(const std::string& nodes, const std::vector<std::string>& made, const std::string& listed = "",
                   const std::string& model_head = head(17)) {
   return conv_bn(nodes + "  " + kBody, listed, model_head).edit([&](onnx::ModelProto& message) {
@@ -85,7 +85,7 @@ TEST(FoldBatchNormConstants, ParametersOfAsManyElementsAsTheConvolutionHasChanne
     const auto result = expect_fold(model(channels), 1);
     EXPECT_EQ(result.model->graph().nodes().size(), 1U) << to_text(*result.model);
   }
-  // Of the batch nothing is certain.
+  // No element of the batch is certain.
   expect_skip("fold-batch-norm", model("d = Shape (c)  n = Slice (d, none, first)"), Reason::not_constant);
 }
 
@@ -220,9 +220,9 @@ TextModel scaled_by_own_shape(const std::string& outputs, const std::string& mor
 TEST(FoldBatchNormConstants, ShapeOfTheConvolutionsOwnResult) {
   const auto result = expect_fold(scaled_by_own_shape("", ""), 1);
   EXPECT_EQ(result.count("Shape"), 0);
-  // Dims are needed elsewhere too: those of what the convolution makes now are the same.
+  // Dims with a second reader: they are the same in the folded convolution's result.
   EXPECT_EQ(expect_fold(scaled_by_own_shape(", float[1,4,6,6] u", "u = Reshape (z, d) "), 1).count("Shape"), 1);
-  // Elements are not, nor is a shape that a caller sees.
+  // The result's elements are not, nor is a shape that a caller reads.
   expect_skip("fold-batch-norm", scaled_by_own_shape(", float[1,4,6,6] u", "u = Relu (c) "), Reason::operator_output_shared);
 }
 

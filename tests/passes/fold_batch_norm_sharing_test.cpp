@@ -1,4 +1,4 @@
-// Sharing, visibility, scopes, and numbers that must not be made.
+// Tests sharing, visibility, scopes, and numbers that must not be computed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(FoldBatchNormSharing, F51ConvOutputCaptured) {
               Reason::operator_output_captured);
 }
 
-TEST(FoldBatchNormSharing, F52TwoBehindOne) {
+TEST(FoldBatchNormSharing, F52TwoReadersOfOne) {
   expect_skip(kFoldBatchNorm,
               two(kYZ, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  z = BatchNormalization (c, s2, b2, m2, var2)"),
               Reason::operator_output_shared);
@@ -272,7 +272,7 @@ TEST(FoldBatchNormNumbers, F66WrongLengthsAreInvalid) {
                Error);
 }
 
-// Other operators between, as far as nothing but the convolution and what hands its output on is concerned
+// Other operators between the convolution and the BatchNormalization
 
 TEST(FoldBatchNormThrough, F82Identity) {
   const auto result =
@@ -300,7 +300,7 @@ TEST(FoldBatchNormThrough, F84TrainingDropout) {
               Reason::training_mode);
 }
 
-TEST(FoldBatchNormThrough, F81NothingLinear) {
+TEST(FoldBatchNormThrough, F81NoLinearNeighbour) {
   expect_skip(
       kFoldBatchNorm,
       "g (float[1,4,5,5] x) => (float[1,4,5,5] y) <" + parameters(4) + "> { c = BatchNormalization (x, s, b, m, var)  y = Relu (c) }",
@@ -382,7 +382,7 @@ TEST(FoldBatchNormForm, F140NamesAreTaken) {
 }
 
 TEST(FoldBatchNormForm, F141TwiceIsOnce) {
-  // Copies of one weight, their names and biases: the same bytes from the same model, and nothing left to a second run.
+  // Copies of one weight, their names and biases: the same bytes from the same model, and no work left for a second run.
   const TextModel before =
       two(kYZ, "c = Conv (x, W)  y = BatchNormalization (c, s, b, m, var)  d = Conv (x, W)  z = BatchNormalization (d, s2, b2, m2, var2)");
   const PassResult once = run(kFolds, before);

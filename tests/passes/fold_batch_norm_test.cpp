@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Behind a convolution
+// BatchNormalization downstream of a convolution
 
 TEST(FoldBatchNorm, F1NoBias) {
   const auto result =
@@ -134,7 +134,7 @@ TEST(FoldBatchNorm, F12Epsilon) {
     expect_fold(conv_bn("c = Conv (x, W, B)  y = BatchNormalization " + attribute + " (c, s, b, m, var)"), 1);
 }
 
-TEST(FoldBatchNorm, F13TwoBehindOne) {
+TEST(FoldBatchNorm, F13TwoInSequence) {
   const TextModel before =
       conv_bn("c = Conv (x, W, B)  d = BatchNormalization (c, s, b, m, var)  y = BatchNormalization <epsilon = 0.01> (d, s2, b2, m2, var2)",
               parameters(4, "2"));
@@ -254,7 +254,7 @@ TEST(FoldBatchNorm, F27TrainingMode) {
   }
 }
 
-TEST(FoldBatchNorm, F28BehindATrainingOne) {
+TEST(FoldBatchNorm, F28DownstreamOfATrainingOne) {
   const auto result = expect_skip(kFoldBatchNorm,
                                   conv_bn("c = Conv (x, W, B)  d, rm, rv = BatchNormalization <training_mode = 1> (c, s, b, m, var)  y = "
                                           "BatchNormalization (d, s, b, m, var)"),

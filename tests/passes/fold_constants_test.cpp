@@ -35,7 +35,7 @@ std::vector<int64_t> integers(const PassResult& result, const std::string& name)
   return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.element_count()};
 }
 
-TEST(FoldConstants, ChainsGoAsAWhole) {
+TEST(FoldConstants, ChainsAreFoldedAsAWhole) {
   const auto result = expect_rewrite(kPass,
                                      "g (float[2,3] x) => (float[2,3] y) <float[3] w = {1, 4, 9}> { k = Constant <value = float {2}> () "
                                      " a = Sqrt (w)  b = Mul (a, k)  y = Add (x, b) }",
@@ -45,7 +45,7 @@ TEST(FoldConstants, ChainsGoAsAWhole) {
   EXPECT_EQ(result.findings.front().node, "b");
 }
 
-TEST(FoldConstants, WhatSeveralReadIsStoredOnce) {
+TEST(FoldConstants, SharedConstantsAreStoredOnce) {
   const auto result = expect_rewrite(kPass,
                                      "g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1, 4, 9}> { a = Sqrt (w)  b = Neg (a) "
                                      " y = Add (x, b)  t = Mul (x, a)  z = Mul (t, b) }",
@@ -64,7 +64,7 @@ TEST(FoldConstants, TypeOfAnActivationIsEnough) {
 }
 
 TEST(FoldConstants, ChainsOverShapesOfFixedDims) {
-  // A shuffle of channels, as exported: the dims of its Reshapes are computed from those of what is shuffled.
+  // A shuffle of channels as exported: the dims of its Reshapes are computed from those of the shuffled value.
   const auto result = expect_rewrite(
       kPass,
       "g (float[1,4,5,6] x, float[1,4,5,6] z) => (float[1,8,5,6] y) <int64 i0 = {0}, int64 i1 = {1}, int64 i2 = {2}, int64 i3 = {3}, "
@@ -101,15 +101,15 @@ TEST(FoldConstants, SeveralOutputs) {
   EXPECT_THAT(result.initializer("b"), ElementsAre(3, 4));
 }
 
-TEST(FoldConstants, OutputThatNobodyReadsIsNotStored) {
+TEST(FoldConstants, UnusedOutputIsNotStored) {
   const auto result = run({kPass}, "g (float[2] x) => (float[2] y) <float[4] w> { a, b = Split <axis = 0> (w)  y = Mul (x, a) }");
   EXPECT_EQ(result.model->graph().initializers().size(), 1U);
   EXPECT_EQ(result.count("Split"), 0);
 }
 
-TEST(FoldConstants, GraphOutputsKeepWhatMakesThem) {
+TEST(FoldConstants, GraphOutputsKeepTheirProducers) {
   expect_unchanged("g (float[2] x) => (float[2] y, float[2] a) <float[2] w> { a = Neg (w)  y = Mul (x, a) }");
-  // What only makes it is stored all the same.
+  // A value that only the output's producer reads is stored all the same.
   const auto result =
       expect_rewrite(kPass, "g (float[2] x) => (float[2] y, float[2] b) <float[2] w> { a = Neg (w)  b = Abs (a)  y = Relu (x) }",
                      "g (float[2] x) => (float[2] y, float[2] b) <float[2] a> { b = Abs (a)  y = Relu (x) }");
@@ -158,7 +158,7 @@ TEST(FoldConstants, Ir3InputsFollow) {
   EXPECT_EQ(result.model->graph().initializers().size(), 1U);
 }
 
-TEST(FoldConstants, WhatMayChangeIsNoConstant) {
+TEST(FoldConstants, ChangeableValuesAreNotConstant) {
   expect_unchanged("g (float[2] x, float[2] w) => (float[2] y) <float[2] w> { a = Neg (w)  y = Mul (x, a) }");
   expect_unchanged("g (float[2] x) => (float[2] y) { a = RandomNormal <shape = [2], seed = 1.0> ()  y = Mul (x, a) }");
   expect_unchanged("g (float[2] x) => (float[2] y) <float[2] w> { a = RandomNormalLike (w)  y = Mul (x, a) }");
@@ -175,7 +175,7 @@ TEST(FoldConstants, OrderOfStoredWeightsIsMeant) {
       "g (float[1,2,5,5] x) => (float[1,4,3,3] y) <float[4,3,3,2] w> { t = Transpose <perm = [0, 3, 1, 2]> (w)  y = Conv (x, t) }");
 }
 
-TEST(FoldConstants, LargeResultsOfLittleStay) {
+TEST(FoldConstants, LargeResultsOfSmallOperandsStay) {
   const TextModel grows(
       "g (float[300,300] x) => (float[300,300] y) <float[300] w, int64[2] s = {300, 300}> { a = Expand (w, s)  y = Mul (x, a) }");
   const auto result = run({kPass}, grows);
@@ -184,18 +184,18 @@ TEST(FoldConstants, LargeResultsOfLittleStay) {
   EXPECT_TRUE(run({kPass}, grows).bytes == grows.bytes());
 }
 
-TEST(FoldConstants, LargeResultsOfAsMuchAreStored) {
+TEST(FoldConstants, LargeResultsOfEquallyLargeOperandsAreStored) {
   const auto result =
       expect_rewrite(kPass, "g (float[200,200] x) => (float[200,200] y) <float[200,200] w> { a = Neg (w)  b = Abs (a)  y = Mul (x, b) }",
                      "g (float[200,200] x) => (float[200,200] y) <float[200,200] b> { y = Mul (x, b) }");
-  // Where the operand stays for another reader, the model would grow.
+  // If the operand stays for a second reader, the model would grow.
   const auto shared =
       run({kPass}, "g (float[200,200] x) => (float[200,200] y) <float[200,200] w> { a = Neg (w)  t = Mul (x, a)  y = Mul (t, w) }");
   EXPECT_EQ(shared.count("Neg"), 1);
   EXPECT_THAT(shared.reasons(), Each(Reason::too_large));
 }
 
-/// Each reader of a shared weight would store a copy of its own.
+/// Each reader of a shared weight would store its own copy.
 TEST(FoldConstants, SmallOperandsThatSeveralReadAreNotMultiplied) {
   const TextModel shared(
       "g (float[16,16] x) => (float[16,16] y, float[16,16] z) <float[16,16] w> { a = Transpose (w)  y = MatMul (x, a) "

@@ -1,4 +1,4 @@
-// Affines in front of linear operators.
+// Tests folds of affines upstream of linear operators.
 
 #include <gtest/gtest.h>
 

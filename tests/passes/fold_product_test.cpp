@@ -1,4 +1,4 @@
-// Gemm and MatMul.
+// Tests folds into Gemm and MatMul.
 
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST(FoldProduct, F134RankUnknown) {
               Reason::rank_unknown);
 }
 
-/// A weight that several products read, each through a Transpose of its own.
+/// A weight that several products read, each through its own Transpose.
 TEST(FoldProduct, TiedWeightsStayTied) {
   std::string body;
   for (int i = 0; i < 4; ++i) {
@@ -122,7 +122,7 @@ TEST(FoldProduct, TiedWeightsStayTied) {
   int weights = 0;
   for (const Initializer& initializer : result.model->graph().initializers()) weights += initializer.data->dims().size() == 2 ? 1 : 0;
   EXPECT_EQ(weights, 1);
-  // Other factors make another weight.
+  // Different factors give a different weight.
   const std::string other =
       "t = Transpose <perm = [1, 0]> (W)  c = MatMul (x, t)  m = Mul (c, k)  u = Transpose <perm = [1, 0]> (W)  d = "
       "MatMul (m, u)  y = Mul (d, l)";

@@ -1,4 +1,4 @@
-// Folds through other operators.
+// Tests folds through other operators.
 
 #include <gtest/gtest.h>
 

@@ -21,7 +21,7 @@ namespace {
 
 const std::vector<std::string> kPasses = {"inline-functions", "fold-batch-norm"};
 
-/// x [2,3,5,6] → y [2,4,3,4], with the functions of domain "local" behind it, all of this opset.
+/// x [2,3,5,6] → y [2,4,3,4], followed by the functions of domain "local", all of this opset.
 TextModel calling(const std::string& body, const std::string& functions, const std::string& listed = "", int opset = 17) {
   const std::string head = "<ir_version: 9, opset_import: [\"\" : 17, \"local\" : 1]>";
   std::string all = functions;
@@ -32,7 +32,8 @@ TextModel calling(const std::string& body, const std::string& functions, const s
           head};
 }
 
-/// Folds `norms` BatchNormalizations; no call of a function is left. Attribute references are not computed here, only proved.
+/// Expects that `norms` BatchNormalizations fold and that no call of a function is left. Attribute references are not computed here, only
+/// proved.
 PassResult expect_inlined(const TextModel& model, int norms, bool computes = true) {
   PassResult result = run(kPasses, model);
   EXPECT_EQ(result.count("BatchNormalization"), 0) << result.details() << to_text(*result.model);
@@ -46,7 +47,7 @@ PassResult expect_inlined(const TextModel& model, int norms, bool computes = tru
   return result;
 }
 
-/// Every call stays.
+/// Expects that every call stays.
 PassResult expect_left_alone(const TextModel& model) {
   PassResult result = run({"inline-functions"}, model);
   EXPECT_TRUE(result.bytes == model.bytes()) << to_text(*result.model);
@@ -107,7 +108,7 @@ TEST(InlineFunctions, FunctionsThatCallFunctions) {
 }
 
 TEST(InlineFunctions, NamesThatClash) {
-  // The function's names are those of the caller, for other things.
+  // The function uses the caller's names for different values.
   expect_inlined(
       calling("c = local.block (x, W, s, b, m, var)  y = Relu (c)",
               "% block (W, x, b, s, var, m) => (c) { y = Conv (W, x)  B = Identity (y)  c = BatchNormalization (B, b, s, var, m) }"),
@@ -133,7 +134,7 @@ TEST(InlineFunctions, OutputsThatTheCallDoesNotUse) {
   EXPECT_EQ(result.count("Sigmoid"), 0);
 }
 
-TEST(InlineFunctions, InputHandedOnAndOutputGivenTwice) {
+TEST(InlineFunctions, InputPassedThroughAndOutputReturnedTwice) {
   expect_inlined(
       calling("a, d, k = local.block (x, W, s, b, m, var)  e = Add (a, d)  n = Conv (k, W)  y = Add (e, n)",
               "% block (p, w, g, h, i, j) => (q, q2, p) { c = Conv (p, w)  q = BatchNormalization (c, g, h, i, j)  q2 = Identity (q) }"),
@@ -160,7 +161,7 @@ TEST(InlineFunctions, F60NormInABranchWithinAFunction) {
 }
 
 TEST(InlineFunctions, F60ThroughOtherAffines) {
-  // The Mul goes first; what stands behind it must not be left to a second run.
+  // The Mul is folded first; the BatchNormalization downstream must not be left to a second run.
   expect_inlined(
       calling("c = local.conv (x, W)  d = Mul (c, f)  y = local.norm (d, s, b, m, var)",
               "% conv (p, w) => (q) { q = Conv (p, w) } % norm (p, g, h, i, j) => (q) { q = BatchNormalization (p, g, h, i, j) }",
@@ -182,12 +183,12 @@ TEST(InlineFunctions, OpsetsInWhichTheOperatorsAreTheSame) {
 }
 
 TEST(InlineFunctions, CallsWhereNothingFoldsAcross) {
-  // It folds where it is.
+  // The BatchNormalization folds within the function.
   expect_left_alone(
       calling("y = local.block (x)",
               "% block (p) => (q) { k = Constant <value_ints = [4, 3, 3, 3]> ()  w = ConstantOfShape <value = float[1] {0.5}> (k) "
               " g = Constant <value = float[4] {1, 2, 3, 4}> ()  c = Conv (p, w)  q = BatchNormalization (c, g, g, g, g) }"));
-  // No BatchNormalization; one that no constants make; one in training.
+  // No BatchNormalization; one whose parameters are not constant; one in training.
   expect_left_alone(calling("c = Conv (x, W)  y = local.act (c)", "% act (p) => (q) { q = Relu (p) }"));
   expect_left_alone(
       calling("k = ReduceMean <axes = [0, 2, 3], keepdims = 0> (x)  t = Concat <axis = 0> (k, one)  c = Conv (x, W) "

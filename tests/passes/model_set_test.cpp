@@ -1,4 +1,4 @@
-// The passes on the architectures of the model cache, when it is there.
+// Tests the passes on the architectures of the model cache, if present.
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST_P(ModelSetFolds, FoldsAndMoves) {
             expected.convolutions);
   EXPECT_GT(count(findings, "conv-weights-layout", Verdict::done), 0);
 
-  // Nothing is left to do, and undoing the order leaves nothing of it behind.
+  // No work is left, and undoing the order leaves no trace of it.
   passes::PassContext again;
   passes::run_passes(*model, passes, again);
   EXPECT_EQ(again.rewrites, 0);
@@ -72,7 +72,7 @@ TEST_P(ModelSetFolds, FoldsAndMoves) {
   for (const Node& node : model->graph().nodes()) EXPECT_EQ(node.name().find(".channels_last"), std::string::npos);
 }
 
-/// Nodes that are left when everything that simplifies has run.
+/// Number of nodes left after all simplifications.
 int64_t nodes_simplified(const std::filesystem::path& path) {
   const auto model = Model::load(path);
   std::vector<const passes::Pass*> passes;

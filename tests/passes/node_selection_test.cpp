@@ -12,7 +12,7 @@
 namespace relayout::test {
 namespace {
 
-/// What is said of patterns over the nodes "first", output "z" (nameless), and "inner" of a nested graph; "" when nothing is wrong.
+/// The complaint about patterns over the nodes "first", output "z" (nameless), and "inner" of a nested graph; "" if there is none.
 std::string complaint(const PassOptions& options) {
   const auto model =
       TextModel(
@@ -40,7 +40,7 @@ TEST(Patterns, NamesAndFirstOutputsOfAllGraphs) {
   EXPECT_EQ(complaint(options), "");
 }
 
-TEST(Patterns, WhatMatchesNothingIsNamed) {
+TEST(Patterns, PatternsWithoutAMatchAreNamed) {
   PassOptions options;
   options.only = {"first", "y"};  // the output of a node with a name
   EXPECT_NE(complaint(options).find("--only 'y'"), std::string::npos);

@@ -35,7 +35,7 @@ TEST(PassTable, NoPassIsIdentity) {
   EXPECT_TRUE(run({}, model).bytes == model.bytes());
 }
 
-TEST(PassTable, OptionsSayWhatIsWanted) {
+TEST(PassTable, OptionsSelectPasses) {
   const auto names = [](const PassOptions& options) {
     std::string out;
     for (const passes::Pass& pass : passes::pass_table()) out += pass.wanted(options) ? std::string(pass.name) + " " : "";

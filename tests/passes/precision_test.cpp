@@ -1,4 +1,4 @@
-// --precision: what changes its type, what does not, and that types meet in one Cast.
+// Tests --precision: the values that change their type, those that do not, and that types meet in one Cast.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
@@ -46,14 +46,14 @@ PassOptions to(DataType type, bool io = false) {
   return options;
 }
 
-/// ONNX's own shape and type inference finds nothing to complain about.
+/// ONNX's shape and type inference accepts the model.
 void expect_checked(const PassResult& result) {
   onnx::ModelProto message;
   ASSERT_TRUE(message.ParseFromString(result.bytes));
   EXPECT_NO_THROW(onnx::checker::check_model(message, /*full_check=*/true)) << to_text(*result.model);
 }
 
-/// Valid, and a second time changes nothing.
+/// The result is valid, and a second run changes nothing.
 PassResult expect_precision(const TextModel& before, const PassOptions& options) {
   PassResult result = run({kPrecision}, before, options);
   EXPECT_TRUE(run({kPrecision}, TextModel::of(result.bytes), options).bytes == result.bytes) << "twice is not once:\n"
@@ -62,7 +62,7 @@ PassResult expect_precision(const TextModel& before, const PassOptions& options)
   return result;
 }
 
-/// Element type of a value of the main graph, as its maker has it; of initializers and declared values.
+/// Element type of a value of the main graph, as its producer gives it; of initializers and declared values.
 DataType type_of(const PassResult& result, const std::string& name) {
   const Value* const value = result.model->graph().find(name);
   if (value == nullptr) return DataType::undefined;
@@ -107,7 +107,7 @@ TEST(Precision, EachWeightIsRoundedOnceToNearestEven) {
   EXPECT_EQ(result.initializer("W"), expected);
 }
 
-TEST(Precision, WhatIdsPickFollowsTheProductsThatReadIt) {
+TEST(Precision, GatheredRowsFollowTheProductsThatReadThem) {
   const PassResult result = expect_precision(
       "g (int64[2,4] ids) => (float[2,4,8] y) <float[32,8] E, float[8,8] W, float[8] B> { e = Gather (E, ids)  a = Add (e, B)  m = MatMul "
       "(a, W)  y = Relu (m) }",
@@ -140,7 +140,7 @@ TEST(Precision, EveryNodeThatStaysHasAReason) {
   EXPECT_THAT(nested.reasons(), Contains(Reason::shared_types));
 }
 
-TEST(Precision, WhatIsNotInTheTypeThatChangesIsSaid) {
+TEST(Precision, ModelsInOtherTypesAreReported) {
   const std::string half = "g (float16[2,8] x) => (float16[2,8] y) { y = Relu (x) }";
   const auto detail = [](const PassResult& result) { return result.findings.size() == 1 ? result.findings[0].detail : "?"; };
   EXPECT_EQ(detail(run({kPrecision}, half, to(DataType::float16))), "nothing is in f32; the model is in f16 already");
@@ -157,7 +157,7 @@ TEST(Precision, InterfaceFollowsOnRequest) {
   EXPECT_EQ(targets(result), "");
 }
 
-TEST(Precision, BackIsTheModelThatWasButForRounding) {
+TEST(Precision, BackIsTheOriginalExceptForRounding) {
   const TextModel before(kHead + kNet);
   for (const bool io : {false, true}) {
     const PassResult there = run({kPrecision}, before, to(DataType::float16, io));
@@ -169,7 +169,7 @@ TEST(Precision, BackIsTheModelThatWasButForRounding) {
   }
 }
 
-TEST(Precision, BackGivesTheBytesWhereNothingWasRounded) {
+TEST(Precision, BackRestoresTheBytesIfNothingWasRounded) {
   TextModel before(kHead + kNet);
   std::vector<double> values;
   for (int i = 0; i < 108; ++i) values.push_back((i % 17 - 8) / 16.0);
@@ -178,7 +178,7 @@ TEST(Precision, BackGivesTheBytesWhereNothingWasRounded) {
   EXPECT_TRUE(run({kPrecision}, TextModel::of(there.bytes), to(DataType::float32)).bytes == before.bytes());
 }
 
-TEST(Precision, FragileOperatorsKeepTheirTypeAndSayWhy) {
+TEST(Precision, FragileOperatorsKeepTheirTypeWithAReason) {
   const TextModel before(
       "g (float[2,8] x) => (float[2,5] y) <float[8,5] W, float[5,5] V> { a = MatMul (x, W)  s = Softmax (a)  b = MatMul (s, V)  e = Exp "
       "(b)  "
@@ -189,7 +189,7 @@ TEST(Precision, FragileOperatorsKeepTheirTypeAndSayWhy) {
   EXPECT_EQ(result.count("Cast"), 6) << targets(result);
 }
 
-TEST(Precision, WhatOnlyCarriesOnBetweenNodesThatStayStaysToo) {
+TEST(Precision, NodesBetweenNodesThatStayStayToo) {
   const TextModel before(
       "g (float[2,8] x) => (float[2,5] y) <float[8,5] W, float[5] k> { n = Neg (x)  a = MatMul (n, W)  s = Softmax (a)  m = Mul (s, k)  y "
       "= "
@@ -233,7 +233,7 @@ TEST(Precision, SizesScalesAndRegionsStay) {
   EXPECT_EQ(targets(result), "x>x.f16 y.f16>y");
 }
 
-TEST(Precision, StatisticsOfANormalizationStayBesideItsImages) {
+TEST(Precision, StatisticsOfANormalizationKeepTheirType) {
   const TextModel before(
       "g (float[1,3,8,8] x) => (float[1,4,6,6] y) <float[4,3,3,3] W, float[4] s, float[4] b, float[4] m, float[4] var> { c = Conv (x, W)  "
       "r = "
@@ -258,7 +258,7 @@ TEST(Precision, TypesThatAnOperatorDoesNotTakeAtThisOpset) {
   EXPECT_EQ(type_of(expect_precision(newer, to(DataType::bfloat16)), "W"), DataType::bfloat16);
 }
 
-TEST(Precision, WhatWouldOverflowOrVanishStaysAndIsNamed) {
+TEST(Precision, ConstantsThatWouldOverflowOrVanishStayAndAreNamed) {
   TextModel large("g (float[2,8] x) => (float[2,8] y) <float[8,8] W, float[8] k> { a = MatMul (x, W)  y = Add (a, k) }");
   large.set("k", {1, 2, 3, 4, 5, 6, 7, -3.4e38});
   const PassResult mask = expect_precision(large, to(DataType::float16));
@@ -272,9 +272,9 @@ TEST(Precision, WhatWouldOverflowOrVanishStaysAndIsNamed) {
   EXPECT_THAT(partly.details(), HasSubstr("of 8 values 1 become 0, 1 are subnormal in f16"));
 }
 
-constexpr std::array kScores{-20.0, 3.0, -19.0, 17.0};  ///< float16 makes −∞ of −20 − 65504
+constexpr std::array kScores{-20.0, 3.0, -19.0, 17.0};  ///< float16 rounds −20 − 65504 to −∞
 
-/// kScores for 4 keys, `mask` (1: may be seen) applied in one of the ways in which exporters write it, then a Softmax.
+/// kScores for 4 keys, with `mask` (1: visible) applied in one of the ways in which exporters write it, then a Softmax.
 TextModel masked(const std::string& inits, const std::string& nodes) {
   TextModel out(
       "g (float[2,2] x, int64[2,4] mask) => (float[2,4] y) <float[2,4] W, float one = {1}, float zero = {0}, int64[2] dims = {2, 4}" +
@@ -285,7 +285,7 @@ TextModel masked(const std::string& inits, const std::string& nodes) {
   return out;
 }
 
-/// A row that sees keys 0 and 2, and one that sees none; `none` is what the latter gives.
+/// A row that sees keys 0 and 2, and one that sees none, whose result is `none`.
 void expect_masked_rows(const TextModel& before, DataType type, const std::vector<double>& none) {
   const PassResult result = expect_precision(before, to(type));
   EXPECT_EQ(type_of(result, "W"), type) << "the product itself is made in 16 bits";
@@ -300,7 +300,7 @@ void expect_masked_rows(const TextModel& before, DataType type, const std::vecto
   EXPECT_THAT(values.last(4), testing::Pointwise(testing::FloatNear(1e-6F), none));
 }
 
-TEST(Precision, MasksStayFiniteInFrontOfASoftmax) {
+TEST(Precision, MasksStayFiniteUpstreamOfASoftmax) {
   const std::vector<std::pair<std::string, std::string>> ways{
       {", float c = {-3.4e38}", "w = Mul (o, c)  m = Add (s, w)"},
       {", float c = {-1e9}", "w = Mul (c, o)  m = Add (w, s)"},
@@ -315,7 +315,7 @@ TEST(Precision, MasksStayFiniteInFrontOfASoftmax) {
   };
   for (const auto& [inits, nodes] : ways) {
     SCOPED_TRACE(inits + nodes);
-    // The scores are lost beside the mask, in float32 too: all keys weigh the same.
+    // The mask dwarfs the scores, in float32 too: all keys weigh the same.
     expect_masked_rows(masked(inits, nodes), DataType::float16, {0.25, 0.25, 0.25, 0.25});
     expect_masked_rows(masked(inits, nodes), DataType::bfloat16, {0.25, 0.25, 0.25, 0.25});
   }
@@ -326,7 +326,7 @@ TEST(Precision, MasksStayFiniteInFrontOfASoftmax) {
   expect_masked_rows(masked(", float c = {-65504}", "w = Mul (o, c)  m = Add (s, w)"), DataType::float16, weights);
 }
 
-TEST(Precision, ALargeConstantThatBoundsIsNoneThatArrives) {
+TEST(Precision, ALargeConstantThatOnlyBoundsDoesNotReachReaders) {
   const PassResult result = expect_precision(
       "g (float[2,4] x) => (float[2,4] y) <float[4,4] W, float[4,4] V, float c = {-3.4e38}> { a = MatMul (x, W)  m = Max (a, c)  y = "
       "MatMul (m, "
@@ -391,7 +391,7 @@ TEST(Precision, ACastThatIsThereIsNotDoubled) {
   EXPECT_EQ(type_of(all, "W"), DataType::float32);
 }
 
-TEST(Precision, IntegersThatAreCastComeInTheTypeThatIsWanted) {
+TEST(Precision, IntegersAreCastToTheRequestedType) {
   const PassResult result = expect_precision(
       "g (int64[2,4] x) => (float[2,4] y) <float[4,4] W> { f = Cast <to = 1> (x)  y = MatMul (f, W) }", to(DataType::float16));
   EXPECT_EQ(targets(result), "x>f y.f16>y");
@@ -432,7 +432,7 @@ TEST(Precision, ModelsBeforeOpset6Stay) {
   EXPECT_THAT(result.details(), HasSubstr("opset 6"));
 }
 
-TEST(Precision, ConstantsAndWhatMovesThemFollowTheirReaders) {
+TEST(Precision, ConstantsAndNodesThatMoveThemFollowTheirReaders) {
   const PassResult result = expect_precision(
       "g (float[2,4] x) => (float[2,4] y) <float[4,4] W, float[4] k> { t = Transpose <perm = [1,0]> (W)  a = MatMul (x, t)  c = Constant "
       "<value = "
@@ -453,7 +453,7 @@ TEST(Precision, ExcludedNodesStay) {
   EXPECT_THAT(result.reasons(), ElementsAre(Reason::excluded));
 }
 
-/// Values of the last output within 16 bits of those in 32.
+/// Expects values of the last output in 16 bits near those in 32.
 void expect_near(const TextModel& before, const PassResult& result, const Dims& dims, double tolerance) {
   Tensor x(DataType::float32, dims);
   for (int64_t i = 0; i < x.element_count(); ++i) x.data<float>()[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));

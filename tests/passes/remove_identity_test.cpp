@@ -58,7 +58,7 @@ TEST(RemoveIdentity, CastOfAnRmsNormalizationWhoseScaleHasAnotherType) {
                 opset23));
 }
 
-TEST(RemoveIdentity, OperatorsThatHaveNothingToDo) {
+TEST(RemoveIdentity, OperatorsWithoutEffect) {
   const std::string after = "g (float[2,3] x) => (float[2,3] y) { y = Neg (x) }";
   for (const char* const node : {"Transpose <perm = [0, 1]> (x)", "Concat <axis = 1> (x)", "Sum (x)", "Max (x)", "Min (x)", "Mean (x)",
                                  "Cast <to = 1> (x)", "CastLike (x, x)"}) {
@@ -67,7 +67,7 @@ TEST(RemoveIdentity, OperatorsThatHaveNothingToDo) {
   }
 }
 
-TEST(RemoveIdentity, OperatorsThatHave) {
+TEST(RemoveIdentity, OperatorsWithEffect) {
   for (const char* const node :
        {"Transpose <perm = [1, 0]> (x)", "Transpose (x)", "Concat <axis = 1> (x, x)", "Cast <to = 11> (x)", "Sum (x, x)"}) {
     SCOPED_TRACE(node);
@@ -83,14 +83,14 @@ TEST(RemoveIdentity, CapturedValues) {
                  "else_branch = e () => (float[2] q) { q = Mul (n, n) }> }");
 }
 
-TEST(RemoveIdentity, NestedOutputsAreMadeInTheirGraph) {
+TEST(RemoveIdentity, NestedOutputsAreProducedInTheirGraph) {
   expect_unchanged(
       "g (bool k, float[2] x) => (float[2] y) { y = If (k) <then_branch = t () => (float[2] p) { p = Identity (x) }, else_branch = e () "
       "=> (float[2] q) { q = Neg (x) }> }");
 }
 
 TEST(RemoveIdentity, ConvolutionAndNormalizationMeet) {
-  // What stood between them is no obstacle any more, the first time.
+  // The nodes removed between them are no obstacle, already in the first run.
   const auto result =
       run({kPass, "fold-batch-norm"}, conv_bn("c = Conv (x, W, B)  d = Cast <to = 1> (c)  y = BatchNormalization (d, s, b, m, var)"));
   EXPECT_EQ(result.count("BatchNormalization"), 0);

@@ -28,12 +28,12 @@ TEST(RemoveUnused, ChainsAndTheirInitializers) {
   EXPECT_EQ(result.findings.size(), 6U);
 }
 
-TEST(RemoveUnused, ValueInfoGoesWithItsValue) {
+TEST(RemoveUnused, ValueInfoIsRemovedWithItsValue) {
   const auto result = run({kPass}, "g (float[2] x) => (float[2] y) <float[2] d> { d = Neg (x)  y = Relu (x) }");
   EXPECT_EQ(result.model->message().graph().value_info_size(), 0);
 }
 
-TEST(RemoveUnused, Ir3InputsGoWithTheirInitializers) {
+TEST(RemoveUnused, Ir3InputsAreRemovedWithTheirInitializers) {
   const auto result =
       run({kPass}, with_initializers_as_inputs(TextModel("g (float[2] x) => (float[2] y) <float[2] w> { y = Relu (x) }", head(8))));
   EXPECT_EQ(result.model->graph().inputs().size(), 1U);
@@ -45,7 +45,7 @@ TEST(RemoveUnused, VisibleThingsStay) {
   expect_unchanged("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Relu (x) }");
 }
 
-TEST(RemoveUnused, ASequenceMapGoesWithWhatItRuns) {
+TEST(RemoveUnused, ASequenceMapIsRemovedWithItsBody) {
   const auto result = run({kPass},
                           "g (float[2] x) => (float[2] y) { q = SequenceConstruct (x)  d = SequenceMap (q) <body = f (float[2] i) "
                           "=> (float[2] o) { o = Neg (i) }>  y = Relu (x) }");

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-# The peak of a child begins with that of the process that starts it: models are made by another one, which alone needs these.
+# The peak of a child begins with that of its parent: models are made by a separate process, and only that one needs these.
 if sys.argv[1:2] == ["make"]:
     import numpy
     from onnx import TensorProto, helper

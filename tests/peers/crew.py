@@ -7,7 +7,7 @@ from multiprocessing.connection import wait
 def answer(connection, work: Callable, arguments):
     try:
         connection.send((work(*arguments), ""))
-    except Exception as error:  # of one task: the others go on
+    except Exception as error:  # of one task: the others continue
         connection.send((None, repr(error)))
 
 

@@ -12,7 +12,7 @@ HEAVY = {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "F
 PLAIN_ACTIVATIONS = {"Relu", "Sigmoid", "Tanh", "Erf", "Clip", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu", "Gelu", "FastGelu", "QuickGelu", "Softmax"}
 NORMS = {"BatchNormalization", "LayerNormalization", "SkipLayerNormalization", "SimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization",
          "EmbedLayerNormalization"}
-# Where the scales and zero points of quantizing operators stand.
+# Inputs with the scales and zero points of quantizing operators.
 SCALES = {"QLinearConv": (1, 4, 6), "QLinearMatMul": (1, 4, 6), "QGemm": (1, 4), "QLinearAdd": (1, 4, 6), "QLinearMul": (1, 4, 6), "MatMulNBits": (2,),
           "MatMulBnb4": (2,), "MatMulIntegerToFloat": (2, 3), "DynamicQuantizeMatMul": (2,), "QLinearGlobalAveragePool": (1, 3), "QLinearSigmoid": (1, 3)}
 
@@ -33,7 +33,7 @@ def weights(net: Net, floating=True):
                     break
 
 
-# --- weights and constants: each plants one fault and gives the nodes at fault, or nothing where there is no place for it ---------
+# --- weights and constants: each plants one fault and returns the nodes at fault, or nothing if no node fits ----------------------
 
 
 def weight_times(factor, floating=True):

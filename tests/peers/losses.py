@@ -11,7 +11,7 @@ from verdicts import measured
 from wiring import Net
 from ways import Case, Way, against, way
 
-LARGEST = 100.0  # dB: what is lost beyond that is nothing
+LARGEST = 100.0  # dB: a larger ratio counts as no loss
 MODELS = ("unet", "detector", "segmenter", "resnet10", "encoder", "bert", "gpt2", "t5")
 COARSE = ("fp16, ORT transformers", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel", "QOperator u8s8", "int4 blocks of 32", "int4 blocks of 32, QDQ")
 SAMPLES = 64
@@ -57,9 +57,9 @@ class Values:
         return readers[0].output[0] if absorbed else name
 
 
-IN_ORDER = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")  # operators that give elements other dims
-QUANTIZED = "_quantized"  # how ONNX Runtime's quantizer ends the names of integers
-FED = "/fed"  # the original's value, where integers are made of it
+IN_ORDER = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")  # operators that change dims, not the order of elements
+QUANTIZED = "_quantized"  # suffix of ONNX Runtime's quantizer for names of integers
+FED = "/fed"  # the original's value, where integers are computed from it
 
 
 class OpenBlocks:
@@ -201,7 +201,7 @@ def row(judge: Judge, case: Case, of: Way, feeds) -> Row:
     for loss in losses:
         try:
             found = alone(net, values, loss, references)
-        except Exception as error:  # a part that does not stand alone
+        except Exception as error:  # a part that cannot run alone
             out.nodes.append({**loss, "why": repr(error)[:200]})
             continue
         expected = alone(net, values, loss, references, opened=True) if of.name.startswith("int4") else found

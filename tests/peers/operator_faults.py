@@ -4,13 +4,13 @@ import onnx
 from faults import HEAVY, Fault, pick, weights
 from onnx import helper
 
-# Where the scales and shifts of normalizations stand.
+# Inputs with the scales and shifts of normalizations.
 OF_NORMS = {"BatchNormalization": (1, 2, 3, 4), "LayerNormalization": (1, 2), "SkipLayerNormalization": (2, 3), "SimplifiedLayerNormalization": (1,),
             "SkipSimplifiedLayerNormalization": (2,), "InstanceNormalization": (1, 2), "GroupNormalization": (1, 2)}
-# Where the scale of a quantized result stands.
+# The input with the scale of a quantized result.
 OF_RESULTS = {"QLinearConv": 6, "QLinearMatMul": 6, "QGemm": 7, "QLinearAdd": 6, "QLinearMul": 6, "QLinearSigmoid": 3, "QLinearGlobalAveragePool": 3,
               "QLinearSoftmax": 3, "QLinearAveragePool": 3, "QLinearConcat": 0, "QuantizeLinear": 1, "QLinearLeakyRelu": 3}
-# Where the scales of channels stand.
+# The input with the scales of channels.
 OF_CHANNELS = {"DequantizeLinear": 1, "QLinearConv": 4, "QLinearMatMul": 4, "QGemm": 4, "MatMulIntegerToFloat": 3, "DynamicQuantizeMatMul": 2}
 OTHERS = {"Add": "Sub", "Sub": "Add", "MaxPool": "AveragePool", "GlobalAveragePool": "GlobalMaxPool", "Max": "Min", "Min": "Max", "ReduceMean": "ReduceMax",
           "Sqrt": "Abs", "Exp": "Softplus", "Cos": "Sin", "Sin": "Cos"}

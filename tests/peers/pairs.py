@@ -38,7 +38,7 @@ def arguments(argv):
     return parser.parse_args(argv)
 
 
-# --- work by models, side by side -------------------------------------------------------------------------------------------------
+# --- work by models, in parallel --------------------------------------------------------------------------------------------------
 
 
 def over_models(work, options, remarks) -> list[dict]:

@@ -134,7 +134,7 @@ class OneModel(unittest.TestCase):
         way("QDQ per channel, then ORT all").make(self.case, of, file)
         self.assertIsNotNone(reals.in_reals(file))
         apart = truth.distance(*(truth.answers(one, self.case.feeds) for one in (of, file)))
-        self.assertLess(apart.error, 1e-2)  # some elements fall to the neighbouring step
+        self.assertLess(apart.error, 1e-2)  # some elements are on the neighbouring step
 
     def test_losses_of_nodes_are_those_of_onnx_runtime(self):
         import losses

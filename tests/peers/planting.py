@@ -14,11 +14,11 @@ from verdicts import DECIBEL, MOST, Truth
 from ways import Case, Way, against, way
 
 FAULTS = faults.FAULTS + operator_faults.FAULTS
-# Files that faults go into.
+# Files into which faults are planted.
 HARMED = ("TorchScript folded", "dynamo optimized", "ORT basic", "ORT extended", "onnxsim", "onnxslim", "onnxoptimizer all", "transformers.optimizer 1",
           "fp16, converter-common", "fp16, ORT transformers, f16 io", "fp16, then ORT extended", "int8 dynamic", "QDQ u8s8 per tensor", "QDQ u8s8 per channel",
           "QDQ u16s8", "QOperator u8s8", "QDQ, then ORT extended", "int4 blocks of 32", "int4 blocks of 32, QDQ", "int4 and fp16")
-# So much of the range must the outputs change, by ONNX Runtime, for a fault to count.
+# Share of the range by which the outputs must change, by ONNX Runtime, for a fault to count.
 FELT = {"kept": 1e-4, "fp16": 1e-2, "halves": 1e-2, "steps": 1e-2, "lossy": 1e-2}
 
 
@@ -28,11 +28,11 @@ class Row:
     way: str
     kind: str
     fault: str
-    asked: str  # against what: the unharmed file, or the original of a lossy one
+    asked: str  # the reference: the unharmed file, or the original of a lossy one
     felt: float = 0.0  # by ONNX Runtime, of the range
     caught: bool = False
     first: bool = False  # the right node comes first
-    named: str = ""  # what comes first
+    named: str = ""  # the first one named
     right: str = ""
     cpu: float = 0.0
     verdict: str = ""
@@ -48,7 +48,7 @@ def nodes_named(verdict: Verdict) -> list[list[str]]:
         # "it replaces these nodes of a: '/x' (Conv), …"
         out.append([first["node"], first["tensor"], *(name for text in first["replaces"] for name in re.findall(r"'(.*?)' \(", text))])
     checks = [check for check in report.get("unexplained", []) if check["verdict"] == "different"]
-    # A model that does not run to its end names the node in the reason alone.
+    # If a model fails during the run, only the reason names the node.
     return out + [[check["node"], check["name"]] for check in checks] + [[name] for name in re.findall("'(.*?)'", verdict.reason)]
 
 

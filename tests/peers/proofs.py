@@ -20,8 +20,8 @@ class Row:
     way: str
     proved: bool
     nodes: int
-    unexplained: int  # nodes that are touched by what nothing explains
-    lines: int  # such differences
+    unexplained: int  # nodes with an unexplained difference
+    lines: int  # unexplained differences
     texts: list
     cpu: float
 
@@ -57,7 +57,7 @@ def lines(rows: list[dict]) -> list[str]:
     return table.lines(["way", "pairs", "proved", "share of nodes", "median model", "worst model"], out)
 
 
-# --- the cost beside our own file -------------------------------------------------------------------------------------------------
+# --- the cost next to our own file ------------------------------------------------------------------------------------------------
 
 
 def costs(judge: Judge, original: pathlib.Path) -> list[dict]:

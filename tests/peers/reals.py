@@ -4,7 +4,7 @@ import numpy
 import onnx
 from onnx import helper, numpy_helper
 
-# Where scales stand: of the operand, the weight and the result; of the weight its channels' axis from the end, where each has a scale.
+# Inputs with the scales of the operand, the weight and the result.
 PLACES = {"QLinearConv": (1, 4, 6), "QLinearMatMul": (1, 4, 6), "QGemm": (1, 4, 7)}
 
 

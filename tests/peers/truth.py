@@ -14,7 +14,7 @@ from reals import in_reals
 
 KEPT = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "relayout/peers/truth"
 SAMPLES = 4
-DRAWS = 3  # of weights moved by one ULP
+DRAWS = 3  # with weights moved by one ULP
 
 
 def session(model, level=onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL):

@@ -8,11 +8,11 @@ from judge import Judge, Verdict
 from ways import Case, Way, against
 from workshop import why_not
 
-FLOORS = 30  # so many floors apart, two files of the same arithmetic may lie
-LEAST = 2e-6  # of the range, and this much in any case
-HALF = 3e-2  # so far apart, of the range, may lie what 16 bits compute
+FLOORS = 30  # two files of the same arithmetic may differ by this many floors
+LEAST = 2e-6  # of the range: a difference allowed in any case
+HALF = 3e-2  # of the range: allowed difference of computations in 16 bits
 DECIBEL = 1.0
-MOST = 100.0  # decibels: beyond that nothing is lost
+MOST = 100.0  # decibels: a larger ratio counts as no loss
 FOLDED = 3.0  # decibels that other roundings of the same file may cost
 
 

@@ -33,7 +33,7 @@ class Way:
 
     name: str
     kind: str
-    make: Callable | str  # of what only PyTorch can make, the method of Exporter
+    make: Callable | str  # if only PyTorch can make it, the method of Exporter
     base: str = "original"
     words: tuple = ()
 
@@ -119,7 +119,7 @@ def transformers(level):
     return make
 
 
-# --- what changes the file, not the arithmetic ------------------------------------------------------------------------------------
+# --- ways that change the file, not the arithmetic ------------------------------------------------------------------------------------
 
 
 def infer_shapes(model):
@@ -207,7 +207,7 @@ def prepared(case, source) -> str:
         return str(out)
     try:
         prepare(case, source, out)
-    except Exception:  # whatever it throws: it asserts
+    except Exception:  # it asserts
         prepare(case, source, out, skip_symbolic_shape=True)
     return str(out)
 

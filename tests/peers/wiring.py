@@ -3,9 +3,9 @@ import numpy
 import onnx
 from onnx import numpy_helper
 
-# What carries a value without computing on it.
+# Operators that pass a value on without computing on it.
 CARRIERS = {"QuantizeLinear", "DequantizeLinear", "Reshape", "Transpose", "Identity", "Cast", "Flatten", "Squeeze", "Unsqueeze", "DynamicQuantizeLinear"}
-# What ends a region that a heavy node begins, as optimizers fuse it.
+# Operators that end a region begun by a heavy node, as optimizers fuse it.
 FOLLOWERS = CARRIERS | {"Add", "Mul", "Relu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "LeakyRelu", "PRelu", "Elu", "Gelu", "FastGelu", "QuickGelu",
                         "BatchNormalization", "BiasGelu", "QLinearSigmoid", "QLinearLeakyRelu"}
 

@@ -37,7 +37,7 @@ def make_one(case: Case, name: str, make):
     try:
         make(part)
         os.replace(part, case.file(name))
-    except Exception as error:  # whatever a tool throws: it goes into the table
+    except Exception as error:  # any exception of a tool: it is listed in the table
         prefix = "" if isinstance(error, NotMade) else f"{type(error).__name__}: "
         note_of(case, name).write_text(prefix + (str(error).strip().splitlines() or [""])[0][:200])
 

@@ -1,4 +1,4 @@
-// Why two models take different times: each cause by an example, and all of them add up.
+// Tests the causes of different times of two models: each by an example, and all of them add up.
 #include "profile/causes.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ std::map<std::string, Cause> causes_of(const Profile& a, const Profile& b, const
   return out;
 }
 
-TEST(Causes, NodesThatAreGone) {
+TEST(Causes, RemovedNodes) {
   const Profile a = with({row("conv", 10), row("bn", 5), row("relu", 3), row("lost", 2)});
   const Profile b = with({row("conv", 9, {"relu"}), row("new", 4)});
   const auto causes = causes_of(a, b, {"bn"});
@@ -76,7 +76,7 @@ TEST(Causes, NodesThatAreGone) {
   EXPECT_EQ(causes.at("(executor)"), Cause::unexplained);
 }
 
-/// The convolution that holds what the normalization did: what it takes more is part of folding.
+/// The cost added to the convolution that absorbs the normalization is part of folding.
 TEST(Causes, FoldsIncludeTheNodeThatHoldsThem) {
   const Profile a = with({row("conv", 10), row("bn", 5), row("relu", 3)}), b = with({row("conv", 11), row("relu", 2)});
   const auto pairs = pair_rows(a, b, {.names = {}, .paired = {"conv", "relu"}, .explained = {"bn"}, .absorbers = {"conv"}});
@@ -93,7 +93,7 @@ ProfileRow inner_row(const std::string& node, double us, const std::vector<std::
   return out;
 }
 
-/// What runs within a function or a Loop is joined by the node that calls it, whatever else has its name.
+/// Nodes within a function or a Loop are matched by the calling node, whatever other nodes have their name.
 TEST(Causes, InnerNodesGoByTheirCaller) {
   const Profile a = with({row("t", 4), inner_row("t", 10, {"call"}, {"call › u", "relu"}), inner_row("t", 5, {"loop"}), row("loop", 1)});
   Profile b = with({row("t", 3), inner_row("t", 8, {"other"}, {"other › u"}), row("relu", 2), inner_row("t", 6, {"loop"}), row("loop", 1)});
@@ -110,7 +110,7 @@ TEST(Causes, InnerNodesGoByTheirCaller) {
   EXPECT_EQ(pairs.back().cause, Cause::fused);
 }
 
-/// A normalization that ran within its convolution, and is not in the second model at all.
+/// A normalization that ran within its convolution and is missing from the second model.
 TEST(Causes, AbsorbedNodesCount) {
   EXPECT_EQ(causes_of(with({row("conv", 10, {"bn", "relu"})}), with({row("conv", 8, {"relu"})}), {"bn"}).at("conv"), Cause::folded);
   EXPECT_EQ(causes_of(with({row("conv", 10, {"relu"})}), with({row("conv", 8, {"relu", "add"})})).at("conv"), Cause::added);
@@ -132,7 +132,7 @@ TEST(Causes, LayoutKernelAndCopies) {
   EXPECT_THAT(pairs.back().difference_us, DoubleNear(2, 1e-9));
 }
 
-/// The same nodes under other names, as the comparison of the models has them.
+/// The same nodes under other names, as the comparison of the models matches them.
 TEST(Causes, NodesMayBeRenamed) {
   const Profile a = with({row("conv", 10), row("bn", 5), row("relu", 3)}), b = with({row("z1", 9, {"z2"}), row("relu", 4)});
   const NodeLinks links{.names = {{"z1", "conv"}, {"z2", "relu"}, {"relu", "relu\n"}}, .paired = {}, .explained = {"bn"}};
@@ -143,7 +143,7 @@ TEST(Causes, NodesMayBeRenamed) {
   EXPECT_THAT(sums[Cause::added], DoubleNear(4, 1e-9));
 }
 
-/// A node that the second model has and does not time, because it only looks at its operand in another way.
+/// A node of the second model that is not timed, because it is only a different view of its operand.
 TEST(Causes, NodesThatDoNotRun) {
   const Profile a = with({row("conv", 10), row("flat", 5)}), b = with({row("conv", 10)});
   for (const PairedRow& pair : pair_rows(a, b, {.names = {}, .paired = {"flat"}, .explained = {}})) {
@@ -151,7 +151,7 @@ TEST(Causes, NodesThatDoNotRun) {
   }
 }
 
-/// Two models of other nodes, some of which are called alike: nothing is folded or fused, and the books balance all the same.
+/// Two models of different nodes, some with the same names: nothing is folded or fused, and the books balance all the same.
 TEST(Causes, UnrelatedModelsAreNotJoined) {
   const char* const a = R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,8,3,3] w> {
     c = Conv <pads = [1, 1, 1, 1]> (x, w)
@@ -193,7 +193,7 @@ TEST(Causes, NamesMayRepeat) {
   EXPECT_THAT(differences, testing::ElementsAre(9, 18, 0, 30));
 }
 
-/// Real files: what convert folds is folded and proved; what is cut out of a model is removed.
+/// Real files: nodes folded by convert are folded and proved; nodes cut out of a model are removed.
 TEST(Causes, OfRealModels) {
   const TemporaryFolder folder;
   const std::string body = R"(g (float[1,8,16,16] x) => (float[1,8,16,16] y) <float[8,8,3,3] w> {

@@ -42,7 +42,7 @@ inline PlanInfo example_plan() {
   return plan;
 }
 
-/// Runs of the five steps of it that run; run r takes 1000 + r nanoseconds in each step, with 500 before the first.
+/// Runs of its five executed steps; run r takes 1000 + r nanoseconds in each step, with 500 before the first.
 inline Profile example_profile(int runs, int traced = 0) {
   constexpr std::size_t kSteps = 5;
   const PlanInfo plan = example_plan();

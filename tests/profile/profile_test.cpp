@@ -1,4 +1,4 @@
-// Real runs: rows against what the plan says, sizes that nothing gives, pairs, annotated models.
+// Tests real runs: rows against the plan, unspecified sizes, pairs, annotated models.
 #include "relayout/profile.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST_F(ProfileTest, RowsAreTheStepsOfThePlan) {
   }
 }
 
-/// Batches of one and sizes that the model takes; what was guessed is said.
+/// Batches of one and sizes that the model accepts; guesses are reported.
 TEST_F(ProfileTest, ProductsOfRecurrentOperatorsCount) {
   write_file(folder_ / "lstm.onnxtxt", R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[5,2,8] x, float[1,24,8] w, float[1,24,6] r) => (float[5,1,2,6] y) { y = LSTM <hidden_size = 6> (x, w, r) })");
@@ -153,7 +153,7 @@ TEST_F(ProfileTest, AnnotatesNodes) {
   }
   EXPECT_THAT(keys["Conv"], ElementsAre("relayout.time_us", "relayout.share", "relayout.layout", "relayout.implementation"));
   for (const auto& [op, names] : keys) EXPECT_FALSE(names.empty()) << op;
-  // Metadata of nodes came with IR version 10.
+  // Metadata of nodes exists since IR version 10.
   EXPECT_EQ(annotated.ir_version(), 10);
   annotated.set_ir_version(load_model(folder_ / "net.onnx").ir_version());
   EXPECT_EQ(annotated.SerializeAsString(), load_model(folder_ / "net.onnx").SerializeAsString()) << "nothing else changes";
@@ -181,7 +181,7 @@ TEST_F(ProfileTest, AnnotatesNoModelWhoseInitializersWouldBecomeDefaults) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "times.onnx"));
 }
 
-/// Every real model: rows add up, and each timed node is one of the model's.
+/// On every real model, rows add up, and each timed node is one of the model's.
 TEST(SlowProfile, BooksBalanceOnAllModels) {
   const auto models = cached_models();
   if (models.empty()) GTEST_SKIP() << kNoModels;

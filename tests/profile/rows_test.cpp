@@ -1,4 +1,4 @@
-// Steps become rows, and rows add up; memory does not grow with runs.
+// Tests that steps become rows, that rows add up, and that memory does not grow with runs.
 #include "profile/rows.h"
 
 #include <gmock/gmock.h>
@@ -59,8 +59,8 @@ TEST(Rows, AddUpToTheLatency) {
   EXPECT_FALSE(is_busy(profile.latency));
 }
 
-/// Another process's time slice falls into one step of each run, never the same: medians do not see it, the latency does, the rows still
-/// add up.
+/// Another process's time slice hits one step of each run, a different one each time: medians do not see it, the latency does, and the rows
+/// still add up.
 TEST(Rows, AddUpWhenEveryRunIsDisturbed) {
   constexpr std::size_t kSteps = 4;
   PlanInfo plan;
@@ -90,7 +90,7 @@ TEST(Rows, AddUpWhenEveryRunIsDisturbed) {
   }
 }
 
-/// Interrupted at the same step in two runs of three: that step does not look longer than it is.
+/// One step is interrupted in two runs of three: it does not appear longer than it is.
 TEST(Rows, InterruptionsAtOneStepDoNotShow) {
   PlanInfo plan;
   for (const char* name : {"a", "b"}) plan.steps.push_back(step(name, "Relu"));
@@ -106,8 +106,8 @@ TEST(Rows, InterruptionsAtOneStepDoNotShow) {
   EXPECT_THAT(sum_of(profile), DoubleNear(profile.total_us, 1e-9));
 }
 
-/// A Loop of 1000 ns, of which its two nodes take 300 and 500 + run in four iterations; then a run that meets a third node.
-TEST(Rows, WhatALoopRunsIsTakenOffIt) {
+/// A Loop of 1000 ns, whose two nodes take 300 and 500 + run in four iterations; then a run that reaches a third node.
+TEST(Rows, InnerNodesAreSubtractedFromTheirLoop) {
   PlanInfo plan;
   plan.steps = {step("view", "Reshape", StepKind::view), step("loop", "Loop"), step("after", "Relu")};
   plan.macs = 5;
@@ -140,7 +140,7 @@ TEST(Rows, WhatALoopRunsIsTakenOffIt) {
   EXPECT_THAT(scopes, ElementsAre("(top)", "loop", "(executor)"));
 }
 
-/// A hundred thousand runs: what is kept of the steps stays below the bound, and is spread over all of them.
+/// A hundred thousand runs: the recorded steps stay below the bound, and are spread over all runs.
 TEST(Recorder, KeepsAnEvenSelection) {
   constexpr std::size_t kSteps = 3;
   Recorder recorder(kSteps, 2);
@@ -171,8 +171,8 @@ TEST(Groups, AddUpAsTheRowsDo) {
   EXPECT_THAT(scopes, ElementsAre("net/conv", "net/pool", "(executor)"));
 }
 
-/// 100 GFLOP/s and 10 GB/s: the slower of the two bounds what a row can reach.
-TEST(Peak, PartOfWhatTheWorkAllows) {
+/// 100 GFLOP/s and 10 GB/s: the slower of the two limits a row.
+TEST(Peak, PartOfTheAttainableRate) {
   const MachinePeak peak{100, 10};
   EXPECT_THAT(attainable_gflops(peak, 1), DoubleNear(10, 1e-9));
   EXPECT_THAT(attainable_gflops(peak, 50), DoubleNear(100, 1e-9));

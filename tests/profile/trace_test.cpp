@@ -1,4 +1,4 @@
-// Traces: what TraceDiff and Perfetto need of them, and what is left out. Stacks for flame graphs.
+// Tests traces: the fields that TraceDiff and Perfetto need, and the events left out. Tests stacks for flame graphs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -47,7 +47,7 @@ TEST(Trace, EventsAreNamedByOperatorWithinSpans) {
   EXPECT_EQ(counts, expected);
 }
 
-/// Complete events of one thread must nest: in whole nanoseconds, as doubles of microseconds would not tell.
+/// Complete events of one thread must nest: in whole nanoseconds, since doubles of microseconds are not exact.
 TEST(Trace, EventsNest) {
   int64_t span_begin = 0, span_end = 0, latest = 0;
   const auto nanoseconds = [](double us) { return static_cast<int64_t>(us * 1000 + 0.5); };
@@ -66,7 +66,7 @@ TEST(Trace, EventsNest) {
   }
 }
 
-TEST(Trace, SaysWhatNodesAbsorbedAndUse) {
+TEST(Trace, NamesAbsorbedNodesAndMemoryInUse) {
   const std::string text = trace_text(example_profile(1, 1), true).text;
   EXPECT_THAT(text, HasSubstr("Relu /net/relu/Relu"));
   EXPECT_THAT(text, HasSubstr("\"name\": \"/net/pool/MaxPool\""));

@@ -1,4 +1,4 @@
-// Expressions of boolean values that other operators make: the same by their truth tables, and what is beside it.
+// Tests boolean expressions written with different operators: equal truth tables are proved, near misses are not.
 
 #include <gtest/gtest.h>
 
@@ -29,14 +29,14 @@ TEST(ProofOfBooleans, ExpressionsWithTheSameTruthTable) {
   EXPECT_TRUE(are_proved("y = Xor (p, q)", "o = Or (p, q) a = And (p, q) n = Not (a) y = And (o, n)"));
 }
 
-TEST(ProofOfBooleans, WhatIsAnotherExpression) {
+TEST(ProofOfBooleans, DifferentExpressions) {
   EXPECT_FALSE(are_proved("y = Xor (p, q)", "y = Equal (p, q)"));
   EXPECT_FALSE(are_proved("a = And (p, q) y = Not (a)", "m = Not (p) n = Not (q) y = And (m, n)"));
   EXPECT_FALSE(are_proved("y = Where (p, q, r)", "y = Where (p, r, q)"));
   EXPECT_FALSE(are_proved("y = Xor (p, q)", "e = Equal (p, r) y = Not (e)")) << "another operand";
-  // An operand that does not count gives the result its dims.
+  // An operand without effect on the truth value gives the result its dims.
   EXPECT_FALSE(are_proved("y = Not (p)", "n = Not (q) o = Or (q, n) a = And (p, o) y = Not (a)"));
-  // Of numbers, a comparison is no expression: NaN is neither less nor at least.
+  // On numbers, a comparison is no such expression: NaN is neither less nor at least.
   EXPECT_FALSE(are_proved("l = Less (x, x) y = Not (l)", "y = GreaterOrEqual (x, x)"));
 }
 

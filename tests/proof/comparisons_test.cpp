@@ -1,4 +1,4 @@
-// Comparisons with exchanged operands: proved where they ask the same question.
+// Tests comparisons with exchanged operands: proved where they are equivalent.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ TEST(ProofOfComparisons, WithExchangedOperands) {
   EXPECT_TRUE(are_proved("y = GreaterOrEqual (x, z)", "y = LessOrEqual (z, x)"));
   EXPECT_FALSE(are_proved("y = Less (x, z)", "y = Greater (x, z)"));
   EXPECT_FALSE(are_proved("y = Less (x, z)", "y = GreaterOrEqual (z, x)"));
-  // Another answer where one of both is NaN.
+  // The results differ if one operand is NaN.
   EXPECT_FALSE(are_proved("y = Less (x, z)", "g = GreaterOrEqual (x, z) y = Not (g)"));
 }
 

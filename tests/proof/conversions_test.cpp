@@ -1,4 +1,4 @@
-// Models as exporters write them, converted by the passes here: the proof has to follow every fold, from its own reading of both files.
+// Tests models as exporters write them, converted by relayout's passes: the proof must follow every fold by its own reading of both files.
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -14,7 +14,7 @@
 namespace relayout::test {
 namespace {
 
-/// Proved without a rest, with as many folds.
+/// Fully proved, with this number of folds.
 testing::AssertionResult is_proved_conversion(const Example& before, int64_t folds) {
   const auto original = before.model();
   const auto converted = before.model();
@@ -30,7 +30,7 @@ testing::AssertionResult is_proved_conversion(const Example& before, int64_t fol
   return testing::AssertionFailure() << result.folds << " folds";
 }
 
-/// LayerNormalization as it is exported before opset 17, over the last axis of `x`, into `y`.
+/// LayerNormalization as exported before opset 17, over the last axis of `x`, into `y`.
 std::string layer_norm(const std::string& x, const std::string& y) {
   return " mean = ReduceMean <axes = [-1]> (" + x + ") centered = Sub (" + x + ", mean) squared = Pow (centered, two)" +
          " variance = ReduceMean <axes = [-1]> (squared) sum = Add (variance, epsilon) root = Sqrt (sum) normal = Div (centered, root)" +
@@ -95,9 +95,9 @@ TEST(ProofOfConversions, GroupNormalizationOfOneGroup) {
   EXPECT_TRUE(is_proved_conversion(before, 1));
 }
 
-/// Statistics of a model that was never trained, where last factors are 0: any factor in front of them would explain the weights, and so
-/// would the equal factors of the convolutions upstream, each for its neighbour.
-TEST(ProofOfConversions, FactorsOfZeroBehindEqualOnes) {
+/// Statistics of an untrained model whose last factors are 0: any upstream factor would explain the weights, and the equal factors of the
+/// upstream convolutions explain each other's.
+TEST(ProofOfConversions, FactorsOfZeroDownstreamOfEqualOnes) {
   const auto fresh = [](const std::string& name, double scale) {
     BatchNorm out(name, 4);
     std::ranges::fill(out.scale.values, scale);
@@ -123,7 +123,7 @@ TEST(ProofOfConversions, FactorsOfZeroBehindEqualOnes) {
   }
 }
 
-TEST(ProofOfConversions, PairsOfTransposesWhereAnAffineWas) {
+TEST(ProofOfConversions, PairsOfTransposesInPlaceOfAnAffine) {
   const auto with = [](const std::string& nodes, bool folded) {
     const BatchNorm bn("bn", 4);
     Array weight = normal("k", {5, 4, 1, 1}), bias{DataType::float32, {5}, std::vector<double>(5, 0)};
@@ -150,7 +150,7 @@ TEST(ProofOfConversions, PairsOfTransposesWhereAnAffineWas) {
                    .proved);
 }
 
-TEST(ProofOfConversions, TransposesSideBySideThatAnAffineStoodBetween) {
+TEST(ProofOfConversions, AdjacentTransposesOnceSeparatedByAnAffine) {
   EXPECT_TRUE(is_proved_conversion(Example("g (float[2,4,6,6] x) => (float[2,5,6,6] y) { centred = Sub (x, mean)"
                                            " t = Transpose <perm = [0, 1, 3, 2]> (centred) shifted = Sub (t, offset)"
                                            " u = Transpose <perm = [0, 1, 3, 2]> (shifted) y = Conv (u, k, b) }")
@@ -182,7 +182,7 @@ TEST(ProofOfConversions, ReshapesBetweenConvolutionAndBatchNormalization) {
         .add("bn", BatchNorm("bn", 4))
         .add("s", request == "same" ? std::vector<int64_t>{2, 4, -1} : std::vector<int64_t>{2, 4, 3, 2});
   };
-  // One to the same dims, and one that parts the last axis.
+  // One request keeps the dims, and one splits the last axis.
   EXPECT_TRUE(is_proved_conversion(with("same"), 1));
   EXPECT_TRUE(is_proved_conversion(with("parts"), 1));
 }
@@ -200,7 +200,7 @@ TEST(ProofOfConversions, ParametersOfAsManyElementsAsThereAreChannels) {
   EXPECT_TRUE(is_proved_conversion(before, 1));
 }
 
-TEST(ProofOfConversions, ShapesOfWhatWasFolded) {
+TEST(ProofOfConversions, ShapesOfFoldedResults) {
   const std::string head = "g (float[1,8,6,6] x, float[5,36] z) => (float[1,5,6,6] y, float[1,5,6,6] u) {";
   Example before = Example(head +
                            " c = Conv (x, k) s = Shape (c) y = BatchNormalization (c, bn_scale, bn_bias, bn_mean, bn_var)"

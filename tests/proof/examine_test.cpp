@@ -37,7 +37,7 @@ TEST(ProofOfNodes, V19NamesAndDocumentationDoNotMatter) {
 }
 
 TEST(ProofOfNodes, ACastThatOneModelHasAloneShiftsNothing) {
-  // Two sums in a row: the second one, behind the Cast, must not be taken for the first.
+  // Two sums in a row: the second one, downstream of the Cast, must not be matched with the first.
   const auto sums = [](const std::string& end) {
     Example out("g (float16[4] x) => (float16[4] y) { p = Mul (x, k) s = Add (x, p) q = Mul (s, l) t = Add (s, q) " + end + " }");
     return out.add("k", Array{DataType::float16, {4}, {1, 2, 3, 4}}).add("l", Array{DataType::float16, {4}, {5, 6, 7, 8}});
@@ -55,7 +55,7 @@ TEST(ProofOfNodes, ACastThatOneModelHasAloneShiftsNothing) {
 }
 
 TEST(ProofOfNodes, NamesThatAreAllTakenByOthers) {
-  // A writer that numbers values anew: every name means another value.
+  // A writer that renumbers values: every name denotes a different value.
   const Example before = graph("v1 = Relu (x) v2 = Neg (v1) v3 = Exp (v2) y = Sqrt (v3)");
   const Example after = graph("v3 = Relu (x) v1 = Neg (v3) v2 = Exp (v1) y = Sqrt (v2)");
   EXPECT_TRUE(is_proved(prove(before, after)));
@@ -157,7 +157,7 @@ TEST(ProofOfNodes, OpsetsBetweenWhichNothingChanged) {
   }
   const Example convolution = graph("y = Conv (x, w)", 10).add("w", kWeightU);
   EXPECT_TRUE(is_proved(prove(convolution, graph("y = Conv (x, w)", 21).add("w", kWeightU))));
-  // A default that came later says what the older version does anyway.
+  // A default added later states the behaviour of the older version.
   EXPECT_TRUE(
       is_proved(prove(graph("y = BatchNormalization (x, s, s, s, s)", 9).add("s", uniform("s", {3}, 0.5, 2)),
                       graph("y = BatchNormalization <training_mode = 0> (x, s, s, s, s)", 15).add("s", uniform("s", {3}, 0.5, 2)))));
@@ -175,7 +175,7 @@ TEST(ProofOfNodes, OpsetsBetweenWhichSomethingChanged) {
   EXPECT_FALSE(prove(graph("y = ConvTranspose <auto_pad = \"SAME_UPPER\"> (x, w)", 10).add("w", kWeightU),
                      graph("y = ConvTranspose <auto_pad = \"SAME_UPPER\"> (x, w)", 11).add("w", kWeightU))
                    .proved);
-  // Operators of other domains have no history that is known.
+  // Operators of other domains have no known history.
   const auto custom = [](int version) {
     return graph("y = my.Op (x)").edit([&](onnx::ModelProto& message) {
       auto& import = *message.add_opset_import();

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Unexplained::Kind;
 
-/// One operator with a BatchNormalization behind it, and the same with it folded by hand.
+/// One operator followed by a BatchNormalization, and the same operator with it folded by hand.
 struct Folded {
   std::string input = "float[1,6,9,9] x";
   std::string operation = "Conv <kernel_shape = [3, 3]>";
@@ -67,7 +67,7 @@ Folded transposed() {
   return out;
 }
 
-TEST(ProofOfFold, F1ConvBehindWithoutBias) {
+TEST(ProofOfFold, F1DownstreamOfConvWithoutBias) {
   const Folded folded;
   const ProofResult result = prove(folded.before(), folded.after());
   EXPECT_TRUE(is_proved(result));
@@ -78,7 +78,7 @@ TEST(ProofOfFold, F1ConvBehindWithoutBias) {
   EXPECT_EQ(result.tensors_equal, 0);
 }
 
-TEST(ProofOfFold, F2aConvBehindWithBias) {
+TEST(ProofOfFold, F2aDownstreamOfConvWithBias) {
   Folded folded;
   folded.bias = normal("b", {4});
   EXPECT_TRUE(is_proved(prove(folded.before(), folded.after())));
@@ -132,7 +132,7 @@ TEST(ProofOfFold, F29Types) {
     folded.batch_norm = BatchNorm("bn", 4, type);
     EXPECT_TRUE(is_proved(prove(folded.before(), folded.after()))) << name;
     Array wrong = folded.folded_weight();
-    // Some neighbours further on are no rounding; one is where a fold in the type itself is none that tools make.
+    // A distance of several neighbours is no rounding; one neighbour is too many where no tool folds in the type itself.
     const int steps = type == DataType::float64 ? 9 : type == DataType::float16 ? 6 : 1;
     for (int i = 0; i < steps; ++i) wrong[77] = next(wrong[77], type);
     EXPECT_TRUE(names(prove(folded.before(), folded.after(wrong, folded.folded_bias())), Kind::weight, "(1 value")) << name;
@@ -167,7 +167,7 @@ testing::AssertionResult is_proved_exactly(const ProofResult& result) {
   return is_proved(result);
 }
 
-/// Explained, but not as a fold in double precision would be rounded.
+/// Explained, but not as rounded by a fold in double precision.
 testing::AssertionResult is_near(const ProofResult& result) {
   if (!result.proved) return is_proved(result);
   if (result.near_folds == 1 && result.near_ulp > 0) return testing::AssertionSuccess();
@@ -175,7 +175,7 @@ testing::AssertionResult is_near(const ProofResult& result) {
 }
 
 TEST(ProofOfFold, LargeWeightsAreComparedToTheLast) {
-  Folded folded;  // 351 KiB, and so read in more than one piece
+  Folded folded;  // 351 KiB, and therefore read in more than one piece
   folded.input = "float[1,64,9,9] x";
   folded.weight = normal("w", {156, 64, 3, 3});
   folded.batch_norm = BatchNorm("bn", 156);
@@ -198,7 +198,7 @@ TEST(ProofOfFold, OneWeightMoreThanHalfAnUlpOff) {
   }
 }
 
-/// What a float32 evaluation of the fold gives; how, decides the last bits.
+/// The result of a float32 evaluation of the fold; `way` decides the last bits.
 struct Single {
   Array weight, bias;
 };
@@ -233,7 +233,7 @@ TEST(ProofOfFold, FoldsInSinglePrecisionAreNear) {
       const ProofResult result = prove(folded.before(), folded.after(single.weight, single.bias));
       EXPECT_TRUE(is_near(result)) << way << " " << seed;
       EXPECT_LT(result.near_ulp, 7);
-      // Nothing is hidden below that: a millionth of one weight, a thousandth of another, a bias off by a hundred-thousandth.
+      // No error is hidden below that: a millionth of one weight, a thousandth of another, a bias off by a hundred-thousandth.
       for (const double factor : {1 + 1e-6, 1 - 1e-6, 1.001}) {
         Single wrong = single;
         wrong.weight[17] = rounded(single.weight[17] * factor, DataType::float32);
@@ -243,7 +243,7 @@ TEST(ProofOfFold, FoldsInSinglePrecisionAreNear) {
       wrong.bias[1] += 1e-5 * (std::abs(folded.batch_norm.bias[1]) + std::abs(folded.batch_norm.factor(1) * folded.batch_norm.mean[1]));
       wrong.bias[1] = rounded(wrong.bias[1], DataType::float32);
       EXPECT_FALSE(prove(folded.before(), folded.after(wrong.weight, wrong.bias)).proved) << way << " " << seed;
-      // A bias that is left out is no rounding.
+      // A missing bias is no rounding.
       Single missing = single;
       missing.bias[1] = 0;
       EXPECT_FALSE(prove(folded.before(), folded.after(missing.weight, missing.bias)).proved) << way << " " << seed;
@@ -252,8 +252,8 @@ TEST(ProofOfFold, FoldsInSinglePrecisionAreNear) {
 }
 
 TEST(ProofOfFold, NearWeightsAreCountedInTheirOwnSpacings) {
-  // Weights at every binade and at its ends, zeros and subnormal ones among them, each moved by so many neighbours. Distances are those of
-  // exact products; what a BatchNormalization folded in float32 may cost is 4.5 roundings of 2^-24.
+  // Weights at every binade and at its ends, including zeros and subnormal ones, each moved by `moved` neighbours. Distances are relative
+  // to exact products; a BatchNormalization folded in float32 may cost 4.5 roundings of 2^-24.
   int near = 0;
   for (int moved = -9; moved <= 9; ++moved) {
     Folded folded;
@@ -294,13 +294,13 @@ TEST(ProofOfFold, NearWeightsAreCountedInTheirOwnSpacings) {
 }
 
 TEST(ProofOfFold, OnlyFoldsMayBeNear) {
-  // Nothing is folded: a weight that differs is another weight.
+  // Nothing is folded: a weight that differs is a different weight.
   const Array weight = normal("w", {4, 6, 3, 3});
   const auto model = [](const Array& w) { return Example("g (float[1,6,9,9] x) => (float[?,?,?,?] y) { y = Conv (x, w) }").add("w", w); };
   Array wrong = weight;
   wrong[3] = next(wrong[3], DataType::float32);
   EXPECT_TRUE(names(prove(model(weight), model(wrong)), Kind::weight, "(1 value"));
-  // An Add has no factor: the weight stays what it was.
+  // An Add has no factor: the weight is unchanged.
   const Array bias = normal("b", {4, 1, 1});
   const Example before =
       Example("g (float[1,6,9,9] x) => (float[?,?,?,?] y) { c = Conv (x, w) y = Add (c, b) }").add("w", weight).add("b", bias);
@@ -417,7 +417,7 @@ TEST(ProofOfFold, F65LargeMeanAgainstLargeBias) {
     const auto shift = static_cast<float>(folded.batch_norm.bias[c]) - factor * static_cast<float>(folded.batch_norm.mean[c]);
     rough[c] = static_cast<double>(factor * static_cast<float>((*folded.bias)[c]) + shift);
   }
-  // That is what the original does too: relative to its terms it is right.
+  // The original has the same error: relative to its terms the sum is right.
   EXPECT_TRUE(is_near(prove(folded.before(), folded.after(folded.folded_weight(), rough))));
   for (double& value : rough.values) value = rounded(value + 0.02, DataType::float32);
   EXPECT_TRUE(names(prove(folded.before(), folded.after(folded.folded_weight(), rough)), Kind::bias, "4 values"));
@@ -578,7 +578,7 @@ TEST(ProofOfFold, SharedWeightIsCopied) {
   const ProofResult result = prove(before, after);
   EXPECT_TRUE(is_proved(result));
   EXPECT_EQ(result.tensors_equal, 1);
-  // Changed in place, it is wrong for the other reader.
+  // Changed in place, the weight is wrong for the second reader.
   Example wrong("g (float[1,4,9,9] x) => (float[?,?,?,?] y) { d = Conv (x, w, b) y = Conv (d, w) }");
   wrong.add("w", folded).add("b", bias);
   EXPECT_TRUE(names(prove(before, wrong), Kind::weight, "weight 'w' differs (144 values"));

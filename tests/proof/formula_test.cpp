@@ -1,4 +1,4 @@
-// Operators and the nodes that they stand for: what is one formula, and what misses it by a number, an axis, an operand or a reader.
+// Tests operators and their expansions into nodes: equal formulas, and near misses by a number, an axis, an operand or a reader.
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -19,7 +19,7 @@ Array number(double value) {
   return {DataType::float32, {}, {rounded(value, DataType::float32)}};
 }
 
-/// x [2, 3, 4], r [2, 3, 4] → y of the same dims, with numbers that the definitions of operators hold.
+/// x [2, 3, 4], r [2, 3, 4] → y of the same dims, with the numbers in the definitions of operators.
 Example written(const std::string& nodes) {
   return Example("g (float[2,3,4] x, float[2,3,4] r) => (float[2,3,4] y) { " + nodes + " }")
       .add("scale", normal("scale", {4}))
@@ -56,7 +56,7 @@ const std::string kRoot =
     "q = Pow (v, two) w = ReduceMean <axes = [-1]> (q) e = Add (w, epsilon) s = Sqrt (e) n = Div (one, s) k = Mul (v, n) "
     "y = Mul (scale, k)";
 
-TEST(ProofOfFormulas, GeluHoweverItIsWritten) {
+TEST(ProofOfFormulas, GeluInAnySpelling) {
   const Example fused = written("y = com.microsoft.Gelu (x)");
   for (const std::string rest :
        {"p = Mul (x, s) y = Mul (p, half)", "p = Mul (x, half) y = Mul (p, s)", "p = Mul (s, half) y = Mul (x, p)"}) {
@@ -88,7 +88,7 @@ TEST(ProofOfFormulas, GeluByTanh) {
   EXPECT_FALSE(prove(with_other(before, "three"), written("y = com.microsoft.FastGelu (x)")).proved) << "no whole power";
 }
 
-TEST(ProofOfFormulas, BiasInFront) {
+TEST(ProofOfFormulas, BiasUpstream) {
   const Example before = written("a = Add (x, bias) d = Div (a, root2) e = Erf (d) s = Add (e, one) p = Mul (a, s) y = Mul (p, half)");
   EXPECT_TRUE(is_proved(prove(before, written("y = com.microsoft.BiasGelu (x, bias)"))));
   EXPECT_FALSE(prove(before, written("y = com.microsoft.Gelu (x)")).proved) << "dropped";
@@ -124,7 +124,7 @@ TEST(ProofOfFormulas, LayerNormalization) {
   EXPECT_FALSE(prove(before, after("axis = -1", "v, scale")).proved);
   EXPECT_FALSE(prove(before, after("axis = -1", "x, scale, bias")).proved);
   EXPECT_FALSE(prove(before, after("axis = -1", "v, scale, shift")).proved);
-  // A mean along another axis, or of another power.
+  // A mean along a different axis, or of a different power.
   for (const std::string wrong : {"m = ReduceMean <axes = [-2]> (v)", "m = ReduceMean <axes = [-1]> (x)"}) {
     std::string nodes = kNormal;
     nodes.replace(0, nodes.find("d = Sub") - 1, wrong);
@@ -144,7 +144,7 @@ TEST(ProofOfFormulas, SumThatIsNormalized) {
     EXPECT_FALSE(prove(before, written("y = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (" + operands + ")")).proved)
         << operands;
   }
-  // The sum has another reader: the operator hands it out.
+  // The sum has a second reader: the operator returns it as an output.
   const Example read_again = written(skipped + "n = LayerNormalization (v, scale, bias) y = Mul (n, v)");
   const auto handed_out = [](const std::string& reader) {
     return written("n, , , w = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (x, r, scale, bias, shift) y = Mul (n, " + reader +
@@ -193,8 +193,8 @@ TEST(ProofOfFormulas, ProductsOfMatrices) {
       prove(model("t = Transpose <perm = [1, 0, 2]> (r) m = MatMul (x, t) y = Mul (m, half)"), fused("alpha = 0.5, transB = 1")).proved);
 }
 
-/// What cancels, or is only the same where numbers are positive.
-TEST(ProofOfFormulas, WhatIsNotTheSameEverywhere) {
+/// Formulas that cancel, or that are equal only for positive numbers.
+TEST(ProofOfFormulas, FormulasThatAreNotEqualEverywhere) {
   EXPECT_FALSE(prove(written("s = Sqrt (x) a = Mul (s, s) y = Add (a, r)"), written("y = Add (x, r)")).proved);
   EXPECT_FALSE(prove(written("s = Mul (x, x) a = Sqrt (s) y = Add (a, r)"), written("y = Add (x, r)")).proved);
   EXPECT_FALSE(prove(written("a = Div (x, x) y = Mul (a, r)"), written("y = Identity (r)")).proved);
@@ -202,9 +202,9 @@ TEST(ProofOfFormulas, WhatIsNotTheSameEverywhere) {
   EXPECT_FALSE(prove(written("a = Add (x, r) b = Mul (a, a) y = Sqrt (b)"), written("y = Add (x, r)")).proved);
 }
 
-/// A number of more dims than the value makes it larger.
+/// A number of more dims than the value would enlarge it.
 TEST(ProofOfFormulas, NumbersAreAsExactAsTheirType) {
-  // Of one operator the number is the same or another one; of two spellings it may be rounded, as its type rounds.
+  // Within one operator the number must be equal; between two spellings it may be rounded to its type.
   const auto product = [](DataType type, double k) {
     const std::string name = type == DataType::float64 ? "double" : "float";
     return Example("g (" + name + "[4] x) => (" + name + "[4] y) { y = Mul (x, k) }").add("k", {type, {}, {k}});
@@ -240,7 +240,7 @@ TEST(ProofOfFormulas, NumbersOfMoreDims) {
   EXPECT_FALSE(prove(scalar, model(turned, {1, 1})).proved);
 }
 
-/// Constants that change nothing may go, where they give the value none of its dims.
+/// Constants without effect may be dropped, unless they give the value some of its dims.
 TEST(ProofOfFormulas, ConstantsThatAreOneNumber) {
   const auto model = [](const std::string& nodes, const Dims& dims, double last = 1) {
     Array ones{DataType::float32, dims, std::vector<double>(static_cast<std::size_t>(dims.back()), 1)};

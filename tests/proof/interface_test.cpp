@@ -61,7 +61,7 @@ TEST(ProofOfInterface, V18InitializedInputsOfIr3) {
   };
   EXPECT_TRUE(is_proved(prove(make(3, true), make(3, false))));
   EXPECT_TRUE(is_proved(prove(make(8, true), make(8, true))));
-  // A default that became a constant (--freeze) computes the same for every input that is left; the reverse lets callers change it.
+  // A default that became a constant (--freeze) computes the same for all remaining inputs; the reverse lets callers change it.
   EXPECT_TRUE(is_proved(prove(make(8, true), make(8, false))));
   EXPECT_FALSE(prove(make(8, false), make(8, true)).proved);
   Example frozen = make(8, false);

@@ -15,7 +15,7 @@ Example graph(const std::string& nodes) {
   return Example("g (float[3] x) => (float[3] y) { " + nodes + " }");
 }
 
-TEST(ProofOfLeftovers, DeadCodeMayGo) {
+TEST(ProofOfLeftovers, DeadCodeMayBeRemoved) {
   const Example before = graph("a = Relu (x) b = Neg (a) c = Exp (b) y = Abs (x)");
   const ProofResult result = prove(before, graph("y = Abs (x)"));
   EXPECT_TRUE(is_proved(result));
@@ -26,7 +26,7 @@ TEST(ProofOfLeftovers, DeadCodeMayGo) {
   EXPECT_EQ(same.nodes_dead, 0);
 }
 
-TEST(ProofOfLeftovers, DeadNodesOfOtherDomainsMayNot) {
+TEST(ProofOfLeftovers, DeadNodesOfOtherDomainsMayNotBeRemoved) {
   EXPECT_TRUE(names(prove(graph("a = own.Log (x) y = Abs (x)"), graph("y = Abs (x)")), Kind::node_removed, "output 'a' (Log) is gone"));
 }
 
@@ -36,7 +36,7 @@ TEST(ProofOfLeftovers, DeadCodeIsComparedToo) {
   EXPECT_TRUE(names(prove(graph("y = Abs (x)"), before), Kind::node_added, "output 'a' (LeakyRelu) was not there"));
 }
 
-TEST(ProofOfLeftovers, NodesUpstreamOfWhatIsUnexplainedAreNotListedButKnown) {
+TEST(ProofOfLeftovers, NodesUpstreamOfAnUnexplainedNodeAreNotListedButKnown) {
   const ProofResult result = prove(graph("y = Abs (x)"), graph("c = Exp (x) d = Sin (c) y = Add (x, d)"));
   EXPECT_TRUE(names(result, Kind::node_changed, "output 'y' (Add) stands where output 'y' (Abs) was"));
   EXPECT_EQ(result.unreached, (std::vector<std::string>{"c", "d"}));

@@ -1,4 +1,4 @@
-// Limits that other operators write: proved where they let the same numbers through.
+// Tests limits written with different operators: proved where they let the same numbers through.
 
 #include <gtest/gtest.h>
 

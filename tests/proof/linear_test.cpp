@@ -29,7 +29,7 @@ Affine affine_of(const BatchNorm& batch_norm) {
   return out;
 }
 
-/// Every element times a factor that depends on where it stands.
+/// Multiplies every element by a factor that depends on its position.
 Array scaled(const Array& array, const std::function<double(std::size_t)>& factor) {
   Array out = array;
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = rounded(out[i] * factor(i), out.type);
@@ -51,7 +51,7 @@ Array scalar(double value, Dims dims = {}) {
   return {DataType::float32, std::move(dims), {value}};
 }
 
-/// Any one element of it a little off is noticed.
+/// Expects that a small change of any one element is noticed.
 void expect_every_value_matters(const Example& before, const Example& after, const std::string& tensor) {
   Example wrong = after;
   for (const std::size_t at : {std::size_t{0}, wrong.tensor(tensor).raw_data().size() / 4 - 1}) {
@@ -64,7 +64,7 @@ void expect_every_value_matters(const Example& before, const Example& after, con
 
 const Array kConv = normal("w", {4, 6, 3, 3});
 
-TEST(ProofOfAffines, F110ChainBehindAConv) {
+TEST(ProofOfAffines, F110ChainDownstreamOfAConv) {
   // ((conv + p) · bn) · q − r) / s + t, composed.
   const Array p = normal("p", {1, 4, 1, 1}), q = normal("q", {4, 1, 1}), r = normal("r", {1, 4, 1, 1}), t = normal("t", {4, 1, 1});
   const Array s = uniform("s", {1, 4, 1, 1}, 1, 2);
@@ -87,8 +87,8 @@ TEST(ProofOfAffines, F110ChainBehindAConv) {
   expect_every_value_matters(before, after, "b");
 }
 
-/// The same weights with and without what stands in front of them: one reading holds, the others must not be taken for it.
-TEST(ProofOfAffines, ReadingsOfALargeWeightAreToldApart) {
+/// The same weights with and without the upstream affine: one reading holds and must be distinguished from the others.
+TEST(ProofOfAffines, ReadingsOfALargeWeightAreDistinguished) {
   constexpr std::size_t kChannels = 64, kTaps = 9;
   const auto make = [](const std::string& text) {
     return Example("g (float[1,3,9,9] x) => (float[1,64,5,5] y) { c = Conv (x, u) " + text + " }");
@@ -119,7 +119,7 @@ TEST(ProofOfAffines, ReadingsOfALargeWeightAreToldApart) {
   EXPECT_TRUE(names(prove(before, after(scaled(w, last), of_last)), Kind::node_removed, "'d' (BatchNormalization)"));
 }
 
-TEST(ProofOfAffines, ConstantsThatRoundWhatTheyAreAddedToDoNotCancel) {
+TEST(ProofOfAffines, ConstantsThatRoundTheirOperandDoNotCancel) {
   const auto chain = [](double number) {
     return Example("g (float[1,3,4,4] x) => (y) { c = Conv (x, W) a = Add (c, k) y = Sub (a, k) }")
         .add("W", normal("w", {2, 3, 1, 1}))
@@ -129,7 +129,7 @@ TEST(ProofOfAffines, ConstantsThatRoundWhatTheyAreAddedToDoNotCancel) {
   EXPECT_TRUE(prove(chain(0.5), bare).proved);
   EXPECT_FALSE(prove(chain(12582912), bare).proved);
   EXPECT_FALSE(prove(bare, chain(12582912)).proved);
-  // Without an operator in front the same numbers are arithmetic.
+  // Without an upstream operator the same numbers are arithmetic.
   const auto alone = [](double number) {
     return Example("g (float[2,3] x) => (y) { a = Add (x, k) y = Sub (a, k) }").add("k", {DataType::float32, {}, {number}});
   };
@@ -187,7 +187,7 @@ TEST(ProofOfAffines, F112Opset6) {
   EXPECT_FALSE(prove(suffix, after).proved);
 }
 
-/// BatchNormalization in front of a convolution.
+/// BatchNormalization upstream of a convolution.
 struct InFront {
   std::string operation = "Conv";
   Array weight = normal("w", {4, 3, 3, 3});
@@ -213,7 +213,7 @@ struct InFront {
   }
 };
 
-TEST(ProofOfAffines, F67InFrontOfAnUnpaddedConvWithGroups) {
+TEST(ProofOfAffines, F67UpstreamOfAnUnpaddedConvWithGroups) {
   InFront front;
   front.operation = "Conv <group = 2>";
   const ProofResult result = prove(front.before(), front.after());
@@ -256,7 +256,7 @@ TEST(ProofOfAffines, F116OnlyTheScaleIsFolded) {
   Example wrong = after;
   (*wrong.tensor("mean").mutable_raw_data())[4] ^= 1;
   EXPECT_FALSE(prove(before, wrong).proved);
-  // Without padding both go.
+  // Without padding both are folded.
   Example unpadded = make("a = Sub (x, mean) n = Div (a, std) y = Conv (n, w)");
   unpadded.add("w", w).add("mean", mean).add("std", deviation);
   std::vector<double> bias(4);
@@ -280,7 +280,7 @@ TEST(ProofOfAffines, F117TheOperandMustNotGrow) {
   EXPECT_FALSE(proof("C").proved);  // may be 1
 }
 
-TEST(ProofOfAffines, F71InFrontOfConvTranspose) {
+TEST(ProofOfAffines, F71UpstreamOfConvTranspose) {
   const Array w = normal("w", {6, 2, 3, 3});
   BatchNorm bn("bn", 6);
   const auto make = [&](const std::string& text) { return Example("g (float[1,6,8,8] x) => (float[1,4,?,?] y) { " + text + " }"); };
@@ -305,7 +305,7 @@ TEST(ProofOfAffines, F71InFrontOfConvTranspose) {
   EXPECT_TRUE(is_proved(prove(before("", w), after("", w))));
 }
 
-TEST(ProofOfAffines, F75BetweenTwoConvsTheOneThatTookItUp) {
+TEST(ProofOfAffines, F75BetweenTwoConvsEitherAbsorbsIt) {
   const Array u = normal("u", {4, 4, 1, 1}), v = normal("v", {4, 4, 1, 1});
   const BatchNorm bn("bn", 4);
   const Affine affine = affine_of(bn);
@@ -316,7 +316,7 @@ TEST(ProofOfAffines, F75BetweenTwoConvsTheOneThatTookItUp) {
   const Array front = scaled(v, [&](std::size_t i) { return affine.factor[i % 4]; });
   std::vector<double> sums(4);
   for (std::size_t i = 0; i < v.size(); ++i) sums[i / 4] += v[i] * affine.shift[i % 4];
-  for (const std::string name : {"n", "c", "k"}) {  // whatever the value between is called
+  for (const std::string name : {"n", "c", "k"}) {  // whatever the name of the value between
     Example backward = make(name + " = Conv (x, u, b) y = Conv (" + name + ", v)");
     EXPECT_TRUE(is_proved(prove(before, backward.add("u", back).add("v", v).add("b", vector(affine.shift))))) << name;
     Example forward = make(name + " = Conv (x, u) y = Conv (" + name + ", v, b)");
@@ -326,7 +326,7 @@ TEST(ProofOfAffines, F75BetweenTwoConvsTheOneThatTookItUp) {
   }
 }
 
-TEST(ProofOfAffines, F122GemmBehindWithAlphaAndBeta) {
+TEST(ProofOfAffines, F122DownstreamOfGemmWithAlphaAndBeta) {
   const BatchNorm bn("bn", 4);
   for (const bool transposed : {false, true}) {
     const Array w = normal("w", transposed ? Dims{4, 5} : Dims{5, 4}), c = normal("c", {1, 4});
@@ -357,7 +357,7 @@ TEST(ProofOfAffines, F123GemmWithAMatrixToAdd) {
   EXPECT_FALSE(prove(before, make("y = Gemm (x, w, c)").add("w", scaled(w, by_column)).add("c", scaled(one_row, by_column))).proved);
 }
 
-TEST(ProofOfAffines, F77InFrontOfGemmAndThroughFlatten) {
+TEST(ProofOfAffines, F77UpstreamOfGemmAndThroughFlatten) {
   const BatchNorm bn("bn", 3);
   const Array w = normal("w", {4, 12});  // transB; 3 channels of 4 positions
   const auto make = [&](const std::string& text) { return Example("g (float[N,3,2,2] x) => (float[N,4] y) { " + text + " }"); };
@@ -437,7 +437,7 @@ TEST(ProofOfAffines, F131ConstantOnTheLeft) {
   EXPECT_FALSE(prove(before, wrong).proved);
 }
 
-TEST(ProofOfAffines, F77dInFrontOfMatMul) {
+TEST(ProofOfAffines, F77dUpstreamOfMatMul) {
   const BatchNorm bn("bn", 5);
   const Array w = normal("w", {5, 4});
   const auto make = [&](const std::string& text) { return Example("g (float[N,5] x) => (float[N,4] y) { " + text + " }"); };
@@ -464,7 +464,7 @@ TEST(ProofOfAffines, BatchedWeights) {
   expect_every_value_matters(front, folded, "w");
 }
 
-TEST(ProofOfAffines, F38WeightsBehindATranspose) {
+TEST(ProofOfAffines, F38WeightsThroughATranspose) {
   const Array w = normal("w", {4, 5}), m = normal("m", {4});
   const auto make = [&](const std::string& text) { return Example("g (float[N,5] x) => (float[N,4] y) { " + text + " }"); };
   const Example before = make("t = Transpose (w) p = MatMul (x, t) y = Mul (p, m)").add("w", w).add("m", m);
@@ -478,7 +478,7 @@ TEST(ProofOfAffines, F38WeightsBehindATranspose) {
 }
 
 TEST(ProofOfAffines, WeightsOfManyPieces) {
-  // Three pieces of a MiB; batches of one long row as well.
+  // Three pieces of 1 MiB; also batches of one long row.
   const Array m = normal("m", {300});
   for (const Dims& dims : {Dims{2000, 300}, Dims{1, 2000, 300}}) {
     const Array w = normal("w", dims);

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = Unexplained::Kind;
 
-/// Conv, something between, BatchNormalization; folded by hand into the convolution.
+/// Conv, operators between, BatchNormalization; folded by hand into the convolution.
 struct Between {
   std::string between;  ///< nodes from c to d
   int64_t opset = 17;
@@ -63,7 +63,7 @@ TEST(ProofThrough, F86Transpose) {
   EXPECT_TRUE(is_proved(Between("t = Transpose <perm = [0, 2, 3, 1]> (c) d = Transpose <perm = [0, 3, 1, 2]> (t)").proof()));
 }
 
-TEST(ProofThrough, F87ChannelMovedAndSizesDoNotTell) {
+TEST(ProofThrough, F87ChannelMovedAmongEqualSizes) {
   // H = C = 4.
   EXPECT_FALSE(Between("d = Transpose <perm = [0, 2, 1, 3]> (c)").proof().proved);
 }
@@ -75,7 +75,7 @@ TEST(ProofThrough, F88ReshapeThatKeepsTheChannels) {
   keeps.integers = {{"s", {2, 4, 16}}};
   EXPECT_TRUE(is_proved(keeps.proof()));
   keeps.integers = {{"s", {-1, 4, 16}}};
-  EXPECT_TRUE(is_proved(keeps.proof()));  // sizes behind the convolution are certain: the batch is 2
+  EXPECT_TRUE(is_proved(keeps.proof()));  // sizes downstream of the convolution are certain: the batch is 2
   keeps.integers = {{"s", {-1, 4, 8}}};
   EXPECT_FALSE(keeps.proof().proved);  // [4, 4, 8]: half a channel each
 }
@@ -129,7 +129,7 @@ TEST(ProofThrough, F90Concat) {
   }
 }
 
-TEST(ProofThrough, F90OneBranchCannotTakeItUp) {
+TEST(ProofThrough, F90OneBranchCannotAbsorbIt) {
   const Array u = normal("u", {2, 3, 1, 1});
   const BatchNorm bn("bn", 5);
   const auto make = [&](const std::string& text) { return Example("g (float[2,3,4,4] x) => (float[2,5,4,4] y) { " + text + " }"); };
@@ -168,7 +168,7 @@ TEST(ProofThrough, F92ReluF93MaxPool) {
   Between negative("d = MaxPool <kernel_shape = [2, 2]> (c)");
   negative.bn.scale[2] = -1;
   EXPECT_FALSE(negative.proof().proved);
-  // Operators that let a factor pass, by their formulas: |a·x| is a·|x|; the largest of all is the largest of a window.
+  // Operators that let a factor pass by their formulas: |a·x| is a·|x|; the global maximum is the maximum of a window.
   EXPECT_TRUE(is_proved(Between("d = Abs (c)").no_shift().proof()));
   EXPECT_FALSE(Between("d = Abs (c)").proof().proved);
   EXPECT_TRUE(is_proved(Between("d = GlobalMaxPool (c)").proof()));
@@ -183,7 +183,7 @@ TEST(ProofThrough, F94AveragePool) {
   const std::string padded = "d = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1> (c)";
   EXPECT_FALSE(Between(padded).proof().proved);
   EXPECT_TRUE(is_proved(Between(padded).no_shift().proof()));
-  // Whole windows alone: nothing beyond the borders is counted.
+  // Only whole windows: no element beyond the borders is counted.
   EXPECT_TRUE(is_proved(Between("d = AveragePool <kernel_shape = [3, 3], auto_pad = \"VALID\", count_include_pad = 1> (c)").proof()));
   EXPECT_FALSE(Between("d = AveragePool <kernel_shape = [3, 3], auto_pad = \"SAME_UPPER\", count_include_pad = 1> (c)").proof().proved);
 }

@@ -1,4 +1,4 @@
-// Nodes whose axes and indices are the same though one of the models counts them from the end: the same, and what is beside it.
+// Tests nodes whose axes and indices agree although one of the models counts them from the end, and near misses.
 
 #include <gtest/gtest.h>
 
@@ -88,17 +88,17 @@ TEST(ProofOfPositions, AxesCountedFromTheEnd) {
   }
   EXPECT_TRUE(are_proved("ReduceSum (x, i)", {{{2}, {0, 2}}}, {{{2}, {-1, -3}}}));
   EXPECT_FALSE(are_proved("ReduceSum (x, i)", {{{2}, {0, 2}}}, {{{2}, {-1, -2}}}));
-  // Of what is unsqueezed, axes are counted in the result.
+  // Unsqueeze counts axes in its result.
   EXPECT_TRUE(are_proved("Unsqueeze (x, i)", {{{1}, {3}}}, {{{1}, {-1}}}));
   EXPECT_FALSE(are_proved("Unsqueeze (x, i)", {{{1}, {2}}}, {{{1}, {-1}}}));
   for (const std::string node : {"CumSum (x, i)", "CumProd (x, i)"}) {
     EXPECT_TRUE(are_proved(node, {{{}, {2}}}, {{{}, {-1}}})) << node;
     EXPECT_FALSE(are_proved(node, {{{}, {1}}}, {{{}, {-1}}})) << node;
   }
-  // The schema of the first Concat has no default; its text says 1.
+  // The schema of the first Concat has no default; its specification says 1.
   const auto joined = [](const std::string& node) { return Example("g (float[4,5,6] x) => (y) { a = " + node + " y = Relu (a) }", 3); };
   EXPECT_FALSE(prove(joined("Concat (x, x)"), joined("Concat <axis = 0> (x, x)")).proved);
-  // Without an axis all elements are gone through: that is no axis 0.
+  // Without an axis, Compress reads all elements in sequence: that is not axis 0.
   const std::string all = "Compress (x, c)", first = "Compress <axis = 0> (x, c)";
   const auto compressed = [](const std::string& node) {
     return Example("g (float[4,5,6] x, bool[4] c) => (y) { a = " + node + " y = Relu (a) }");

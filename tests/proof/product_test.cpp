@@ -1,4 +1,4 @@
-// Matrix products that other tools spell otherwise, and Reshapes that merge, move or go: what is the same, and what only looks so.
+// Tests matrix products that other tools write differently, and Reshapes that are merged, moved or removed: equal ones, and lookalikes.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 const Array kWeight = normal("w", {4, 4});
 const Array kBias = normal("b", {4});
 
-/// x [rows, 4] → y, with a square weight so that nothing but its elements tells it from its transpose.
+/// x [rows, 4] → y, with a square weight, so that only its elements distinguish it from its transpose.
 Example matrices(const std::string& nodes, const Array& weight = kWeight, const Array& bias = kBias) {
   return Example("g (float[3,4] x) => (float[3,4] y) { " + nodes + " }").add("w", weight).add("b", bias);
 }
@@ -60,7 +60,7 @@ TEST(ProofOfProducts, GemmOfAnotherProduct) {
   EXPECT_FALSE(prove(square("m = MatMul (w, x) y = Add (m, b)"), square("y = Gemm (x, w, b)")).proved) << "from the left";
 }
 
-/// x [2, 4, 4] → y [2, 4, 4]: as many rows as columns, so that dims do not tell what is transposed.
+/// x [2, 4, 4] → y [2, 4, 4]: equally many rows and columns, so that dims do not reveal a transposition.
 Example stacks(const std::string& nodes) {
   return Example("g (float[2,4,4] x) => (float[2,4,4] y) { " + nodes + " }")
       .add("w", kWeight)
@@ -79,12 +79,12 @@ TEST(ProofOfProducts, FlattenedForGemm) {
                                     "y = Transpose <perm = [0, 2, 1]> (t)"))
                    .proved);
   EXPECT_FALSE(prove(before, stacks("f = Reshape (x, flat) g = Gemm <transB = 1> (f, w, b) y = Reshape (g, full)")).proved);
-  // The Reshape upstream was there before, and merges with the one that flattens.
+  // The Reshape upstream is in the original, and merges with the one that flattens.
   const Example deep = stacks("d = Reshape (x, full) m = MatMul (d, w) a = Add (m, b) y = Reshape (a, full)");
   EXPECT_TRUE(is_proved(prove(deep, stacks("f = Reshape (x, flat) g = Gemm (f, w, b) y = Reshape (g, full)"))));
 }
 
-TEST(ProofOfReshapes, WhatIsElementwiseMayBeFlat) {
+TEST(ProofOfReshapes, ElementwiseNodesMayBeFlat) {
   const std::string gelu = " d = Mul (a, half) e = Erf (d) g = Mul (a, e)";
   const Example before = stacks("m = MatMul (x, w) a = Add (m, b)" + gelu + " y = Relu (g)");
   const auto after = [&](const std::string& middle) {
@@ -96,7 +96,7 @@ TEST(ProofOfReshapes, WhatIsElementwiseMayBeFlat) {
   EXPECT_FALSE(prove(before, after(" d = Add (a, half) e = Erf (d) g = Mul (a, e)")).proved);
 }
 
-TEST(ProofOfReshapes, WhatLooksAlongAnAxisMayNotBeFlat) {
+TEST(ProofOfReshapes, NodesAlongAnAxisMayNotBeFlat) {
   for (const std::string op : {"Softmax <axis = 1>", "CumSum", "LogSoftmax <axis = 1>"}) {
     const std::string more = op == "CumSum" ? ", one" : "";
     const auto with = [&](const std::string& nodes) { return stacks(nodes).add("one", std::vector<int64_t>{1}); };
@@ -105,18 +105,18 @@ TEST(ProofOfReshapes, WhatLooksAlongAnAxisMayNotBeFlat) {
             .proved)
         << op;
   }
-  // A constant per row of the one is not a constant per row of the other.
+  // A constant per row of one tensor is not a constant per row of the other.
   const Array column = normal("column", {4, 1}), flat_column = normal("column", {8, 1});
   EXPECT_FALSE(prove(stacks("y = Add (x, c)").add("c", column),
                      stacks("f = Reshape (x, flat) s = Add (f, c) y = Reshape (s, full)").add("c", flat_column))
                    .proved);
-  // Nor is what is broadcast along another axis.
+  // Nor is a value broadcast along a different axis.
   EXPECT_FALSE(prove(stacks("m = ReduceMean <axes = [1]> (x) y = Sub (x, m)"),
                      stacks("f = Reshape (x, flat) m = ReduceMean <axes = [0]> (f) s = Sub (f, m) y = Reshape (s, full)"))
                    .proved);
 }
 
-TEST(ProofOfReshapes, RequestsThatComeToTheSame) {
+TEST(ProofOfReshapes, EquivalentRequests) {
   const auto model = [](const std::string& nodes) {
     return Example("g (float[2,3,4] x) => (float[4,6] y) { " + nodes + " }")
         .add("a", {4, 6})
@@ -159,7 +159,8 @@ TEST(ProofOfNodes, AxesAsAttributeAndAsOperand) {
   EXPECT_TRUE(is_proved(prove(model("u = Unsqueeze <axes = [0]> (x) y = Squeeze <axes = [0]> (u)", 12),
                               model("u = Unsqueeze (x, zero) y = Squeeze (u, zero)", 13))));
   EXPECT_FALSE(prove(model("y = Squeeze <axes = [0]> (x)", 12), model("y = Squeeze (x, one)", 13)).proved);
-  // Tools that raise the operator set alone leave attributes that mean nothing there, and operands that meant nothing before.
+  // Tools that only raise the operator set leave attributes without meaning in the new version, and operands without meaning in the old
+  // one.
   const Example left = model("y = ReduceMean <axes = [1]> (x)", 18);
   EXPECT_TRUE(names(prove(old, left), Unexplained::Kind::node_changed, "no attribute 'axes' in opset 18"));
   EXPECT_TRUE(names(prove(left, old), Unexplained::Kind::node_changed, "no attribute 'axes' in opset 18"));

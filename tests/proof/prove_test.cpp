@@ -35,7 +35,7 @@ std::filesystem::path converted(const std::filesystem::path& model, const Tempor
 }
 
 class ProofOfModels : public testing::TestWithParam<Expected> {};
-// BatchNormalizations that fold: the table of issue "The whole road once", counted from the exports themselves.
+// BatchNormalizations that fold, counted from the exports themselves.
 INSTANTIATE_TEST_SUITE_P(Cached, ProofOfModels,
                          testing::Values(Expected{"resnet18", 20}, Expected{"resnet18_external", 20}, Expected{"resnet50", 53},
                                          Expected{"resnext50_32x4d", 53}, Expected{"mobilenet_v2", 52}, Expected{"mobilenet_v2_raw", 52},
@@ -81,7 +81,7 @@ TEST(ProofOfModel, OneBitOfAnyTensorIsNamed) {
     const auto result = relayout::prove(*model, *Model::from_bytes(message.SerializeAsString()), options);
     EXPECT_FALSE(result.proved && result.near_folds == 0) << tensor.name();
     if (result.near_folds == 1 && result.proved) {
-      // The last bit of a folded number may be another one where the fold was evaluated in float32.
+      // The last bit of a folded number may differ if the fold was evaluated in float32.
       EXPECT_LE(result.near_ulp, 1.6) << tensor.name();
       byte ^= 1;
       continue;

@@ -1,4 +1,4 @@
-// Files whose values a QuantizeLinear and a DequantizeLinear round: each rounding is told once, and what else is wrong stands out.
+// Tests files whose values a QuantizeLinear and a DequantizeLinear round: each rounding is reported once, and other faults stay visible.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,25 +20,25 @@ Example net(const std::string& nodes) {
                  nodes + " }");
 }
 
-/// The unexplained entry, as the node's result and the words behind its label.
+/// The unexplained entry, as the node's result and the text after its label.
 std::vector<std::string> texts(const Example& before, const Example& after) {
   std::vector<std::string> out;
   for (const Unexplained& entry : prove(before, after).unexplained) out.push_back(entry.name + entry.text.substr(entry.text.find(')') + 1));
   return out;
 }
 
-TEST(ProofOfRoundings, EachIsToldOnce) {
+TEST(ProofOfRoundings, EachIsReportedOnce) {
   const Example before = net("a = Sigmoid (x) b = Erf (a) y = Mul (a, b)");
   EXPECT_THAT(texts(before, net("q = QuantizeLinear (x, s, middle) d = DequantizeLinear (q, s, middle) a = Sigmoid (d) "
                                 "r = QuantizeLinear (a, t, zero) e = DequantizeLinear (r, t, zero) b = Erf (e) y = Mul (e, b)")),
               ElementsAre("q rounds a value that was not rounded", "r rounds a value that was not rounded"));
-  // Rounded for one reader, and not for the other.
+  // Rounded for one reader only.
   EXPECT_THAT(
       texts(before, net("a = Sigmoid (x) r = QuantizeLinear (a, t, zero) e = DequantizeLinear (r, t, zero) b = Erf (e) y = Mul (a, b)")),
       ElementsAre("r rounds a value that was not rounded"));
 }
 
-TEST(ProofOfRoundings, AFunctionThatIsGoneStandsOut) {
+TEST(ProofOfRoundings, AMissingFunctionIsReported) {
   const Example before = net("a = Sigmoid (x) y = Mul (x, a)");
   const std::string rounded = "q = QuantizeLinear (x, s, middle) d = DequantizeLinear (q, s, middle) ";
   EXPECT_THAT(
@@ -46,7 +46,7 @@ TEST(ProofOfRoundings, AFunctionThatIsGoneStandsOut) {
       ElementsAre("q rounds a value that was not rounded", "a is gone; no fold explains it", "r rounds a value that was not rounded"));
 }
 
-TEST(ProofOfRoundings, ANodeThatIsGoneBetweenTwoRoundingsStandsOut) {
+TEST(ProofOfRoundings, AMissingNodeBetweenTwoRoundingsIsReported) {
   const std::string first = "q = QuantizeLinear (x, s, middle) d = DequantizeLinear (q, s, middle) a = Add (d, x) ";
   const std::string last = " e = DequantizeLinear (r, t, middle) y = Erf (e)";
   EXPECT_THAT(
@@ -57,7 +57,7 @@ TEST(ProofOfRoundings, ANodeThatIsGoneBetweenTwoRoundingsStandsOut) {
       ElementsAre("b is gone; no fold explains it"));
 }
 
-TEST(ProofOfRoundings, IntegersAreReadByTheNumbersThatTheyAreMadeBy) {
+TEST(ProofOfRoundings, IntegersAreDequantizedByTheNumbersThatQuantizedThem) {
   const Example before = net("a = Sigmoid (x) y = Erf (a)");
   const auto after = [](const std::string& scale, const std::string& zero) {
     return net("a = Sigmoid (x) q = QuantizeLinear (a, t, zero) d = DequantizeLinear (q, " + scale + ", " + zero + ") y = Erf (d)");

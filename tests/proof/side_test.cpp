@@ -120,7 +120,7 @@ TEST(ProofOfFunctions, ConvInsideBatchNormOutside) {
 }
 
 TEST(ProofOfFunctions, ManyNestedCallsEnd) {
-  // 2^40 nodes, were they all written out.
+  // 2^40 nodes if all calls were expanded.
   std::string functions;
   for (int i = 0; i < 40; ++i) {
     const std::string inner = "own.f" + std::to_string(i + 1);

@@ -1,4 +1,4 @@
-// Parts of a value along one axis, taken by Slice, Split, or Gather: the same part, and what is beside it.
+// Tests parts of a value along one axis, taken by Slice, Split, or Gather: the same part, and near misses.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace relayout::test {
 namespace {
 
-/// x [4, 4, 4]: dims do not tell which axis is cut.
+/// x [4, 4, 4]: dims do not reveal the sliced axis.
 Example parts(const std::string& nodes, const std::vector<int64_t>& sizes = {1, 3}) {
   Example out("g (float[4,4,4] x) => (y) { " + nodes + " }");
   for (const int64_t i : {0, 1, 2, 3, 4}) out.add("n" + std::to_string(i), std::vector<int64_t>{i});

@@ -1,4 +1,4 @@
-// Whatever is done to a converted model: when it is still proved, it still computes the same.
+// Tests that a converted model with any change that is still proved still computes the same.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ namespace {
 
 using Message = onnx::ModelProto;
 
-/// A little of everything that folds, with operators between that look alike.
+/// A sample of each fold, with similar operators between.
 Example network() {
   Example out(
       "g (float[2,4,6,6] x, float[2,4,6,6] z) => (float[2,5] y, float[2,4,6,6] v) {"
@@ -60,7 +60,7 @@ Message convert(const Example& example) {
   return out;
 }
 
-/// Random numbers one after the other.
+/// A stream of random numbers.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : stream_(seed, "dice") {}
@@ -178,7 +178,7 @@ Tensor filled(std::string_view name, const Dims& dims) {
   return out;
 }
 
-/// Largest difference over the largest magnitude, or infinity for other shapes and NaN.
+/// Largest difference over the largest magnitude, or infinity for different shapes and NaN.
 double distance(const std::vector<Datum>& a, const std::vector<Datum>& b) {
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -196,7 +196,7 @@ double distance(const std::vector<Datum>& a, const std::vector<Datum>& b) {
   return std::isnan(worst) ? INFINITY : worst;
 }
 
-/// Two models that compute the same, in which `after` is changed at random.
+/// Two equivalent models, of which `after` is changed at random.
 struct Pair {
   Example before;
   Message after;
@@ -210,7 +210,7 @@ void expect_soundness(const Pair& pair, uint64_t seeds) {
   int proved = 0, refused = 0, invalid = 0, needless = 0;
   ProofOptions options;
   options.digests = false;
-  set_log_level(LogLevel::quiet);  // models out of order warn
+  set_log_level(LogLevel::quiet);  // unsorted models cause warnings
   for (uint64_t seed = 0; seed < seeds; ++seed) {
     Dice dice(seed);
     Message message = pair.after;
@@ -235,12 +235,12 @@ void expect_soundness(const Pair& pair, uint64_t seeds) {
   EXPECT_GT(refused, static_cast<int>(seeds / 4));
 }
 
-TEST(ProofIsSound, WhatIsStillProvedComputesTheSame) {
+TEST(ProofIsSound, ProvedModelsComputeTheSame) {
   const Example before = network();
   expect_soundness({before, convert(before), {{"x", filled("x", {2, 4, 6, 6})}, {"z", filled("z", {2, 4, 6, 6})}}}, 1500);
 }
 
-/// Products as exporters write them, and as optimizers do: flattened, as Gemm, Reshapes merged or moved past what is elementwise.
+/// Products as exporters write them and as optimizers rewrite them: flattened, as Gemm, Reshapes merged or moved past elementwise nodes.
 Pair products() {
   const Array w1 = normal("w1", {4, 5}), w2 = normal("w2", {5, 6}), w3 = normal("w3", {3, 3}), w4 = normal("w4", {5, 7});
   const auto add_all = [&](Example example) {
@@ -266,11 +266,11 @@ Pair products() {
   return {add_all(before), std::move(message), {{"x", filled("x", {2, 3, 4})}, {"z", filled("z", {2, 3, 5})}}};
 }
 
-TEST(ProofIsSound, ProductsThatOtherToolsSpellOtherwise) {
+TEST(ProofIsSound, ProductsWrittenByOtherTools) {
   expect_soundness(products(), 3000);
 }
 
-/// Formulas as exporters write them, and operators that stand for them.
+/// Formulas as exporters write them, and the operators equivalent to them.
 Pair formulas() {
   const auto add_all = [](Example example) {
     for (const auto& [name, value] :

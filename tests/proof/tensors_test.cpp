@@ -28,7 +28,7 @@ TEST(ProofOfLayout, L1WeightIsABytePermutation) {
   const ProofResult back = prove(after, before);
   EXPECT_TRUE(is_proved(back));
   EXPECT_EQ(back.permutations, 1);
-  // The form itself, again.
+  // The channels-last form against itself.
   const ProofResult same = prove(after, after);
   EXPECT_TRUE(is_proved(same));
   EXPECT_EQ(same.permutations, 0);
@@ -63,7 +63,7 @@ TEST(ProofOfLayout, L59MadeByHandAndComposed) {
   EXPECT_TRUE(is_proved(prove(before, after)));
 }
 
-TEST(ProofOfLayout, L18QuantizedWeightBehindDequantizeLinear) {
+TEST(ProofOfLayout, L18QuantizedWeightThroughDequantizeLinear) {
   const auto model = [](const std::string& weight, const std::string& stored) {
     Example out("g (float[1,2,9,9] x) => (float[?,?,?,?] y) <float s = {0.5}, int8 z = {0}> { " + weight +
                 " f = DequantizeLinear (w, s, z) y = Conv (x, f) }");

@@ -288,7 +288,7 @@ TEST(RandomNetworks, WrongFoldIsNoticed) {
   EXPECT_GT(noticed, tried * 3 / 4);
 }
 
-TEST(Shrink, LeavesWhatMatters) {
+TEST(Shrink, KeepsTheRelevantNodes) {
   int shrunk = 0;
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const auto has_norm = [](const onnx::ModelProto& model) {

@@ -1,4 +1,4 @@
-// Fields of tables for other programs: what would end a cell, be a formula or be markup does not.
+// Tests fields of tables for other programs: no field ends its cell, becomes a formula or becomes markup.
 #include "report/fields.h"
 
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ TEST(Json, KeysKeepTheOrderInWhichTheyWereSet) {
   EXPECT_EQ(document.dump(-1), R"({"schema":"relayout.verify/1","b":18446744073709551615,"a":[true,null,-1.5]})");
 }
 
-TEST(Json, EmptyContainersStayWhatTheyAre) {
+TEST(Json, EmptyContainersKeepTheirKind) {
   EXPECT_EQ(Json::array().dump(), "[]");
   EXPECT_EQ(Json::object().dump(), "{}");
   EXPECT_EQ(Json(std::vector<int64_t>{}).dump(), "[]");
@@ -35,7 +35,7 @@ TEST(Json, NumbersThatAreNotFiniteAreStrings) {
   EXPECT_EQ(document.dump(-1), R"(["nan","inf","-inf"])");
 }
 
-TEST(Json, EscapesControlCharactersAndReplacesWhatIsNotUtf8) {
+TEST(Json, EscapesControlCharactersAndReplacesInvalidUtf8) {
   EXPECT_EQ(Json("a\"\n\x01").dump(), R"("a\"\n\u0001")");
   EXPECT_EQ(Json("a\xFF"
                  "b")
@@ -44,7 +44,7 @@ TEST(Json, EscapesControlCharactersAndReplacesWhatIsNotUtf8) {
             "b\"");
 }
 
-TEST(Json, ReadsWhatItPrints) {
+TEST(Json, ReadsTypedValues) {
   const Json document = Json::parse(R"({"rtol": 2e-3, "list": [1, "x", false], "n": null})", "data.json");
   ASSERT_TRUE(document.is_object());
   EXPECT_EQ(document.find("rtol")->number(), 2e-3);
@@ -56,7 +56,7 @@ TEST(Json, ReadsWhatItPrints) {
   EXPECT_FALSE(document.find("rtol")->text());
 }
 
-TEST(Json, RefusesWhatIsNotJson) {
+TEST(Json, RefusesInvalidJson) {
   for (const std::string& text :
        {std::string("{\"a\": }"), std::string(), std::string("[1,"), std::string(100000, '['), std::string("1e999")}) {
     try {

@@ -105,7 +105,7 @@ std::vector<std::string> elements(const std::string& xml) {
   return out;
 }
 
-// What junit-10.xsd of Jenkins' xUnit plugin allows; `file` of a testcase, which it lacks, is what GitLab shows.
+// Elements that junit-10.xsd of Jenkins' xUnit plugin allows, and `file` of a testcase, which GitLab shows.
 TEST(Junit, KeepsToTheSchema) {
   JunitCase one = a_case("one", JunitCase::Status::failed, "too far");
   one.file = "b.onnx";

@@ -14,7 +14,7 @@
 namespace relayout {
 namespace {
 
-TEST(Shortened, TheMiddleGivesWay) {
+TEST(Shortened, TheMiddleIsRemoved) {
   EXPECT_EQ(shortened("short", 5), "short");
   EXPECT_EQ(shortened("/features/denseblock1/norm1", 13), "/featu…/norm1");
   EXPECT_EQ(shortened("größere", 4), "g…re");
@@ -40,12 +40,12 @@ TEST(ShortenedApart, NamesOfOneTableStayApart) {
   EXPECT_EQ(shortened_apart({names[0], names[0]}, 20), std::vector(2, shortened(names[0], 20)));
 }
 
-TEST(ShortenedApart, WhatTheNamesShareGoesFirst) {
+TEST(ShortenedApart, TheCommonPartIsRemovedFirst) {
   using Names = std::vector<std::string>;
-  // The common beginning, as far as it must.
+  // Removes the common beginning, as far as necessary.
   EXPECT_EQ(shortened_apart({"/net/block1/expand3x3/Conv", "/net/block2/expand3x3/Conv"}, 18),
             (Names{"/…1/expand3x3/Conv", "/…2/expand3x3/Conv"}));
-  // What differs, where it is too far from the end.
+  // Keeps the difference if it is too far from the end.
   EXPECT_EQ(shortened_apart({"/net/block1/expand3x3/squeeze/Conv", "/net/block2/expand3x3/squeeze/Conv"}, 18),
             (Names{"…block1…ueeze/Conv", "…block2…ueeze/Conv"}));
   EXPECT_EQ(shortened_apart({"/größe/ä" + std::string(40, 'x'), "/größe/ö" + std::string(40, 'x')}, 8), (Names{"…ä…xxxxx", "…ö…xxxxx"}));

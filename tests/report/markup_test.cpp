@@ -12,11 +12,11 @@ TEST(Markup, EscapesMarkupInElementsAndAttributes) {
   EXPECT_EQ(escape_markup("]]>"), "]]&gt;");
 }
 
-TEST(Markup, KeepsWhatXmlAllows) {
+TEST(Markup, KeepsCharactersThatXmlAllows) {
   EXPECT_EQ(printable_markup("tab\tline\nÄ 漢 \xF0\x9F\x99\x82"), "tab\tline\nÄ 漢 \xF0\x9F\x99\x82");
 }
 
-TEST(Markup, V72ReplacesWhatXmlForbids) {
+TEST(Markup, V72ReplacesCharactersThatXmlForbids) {
   const std::string mark = "\xEF\xBF\xBD";
   EXPECT_EQ(printable_markup(std::string("a\0b", 3)), "a" + mark + "b");
   EXPECT_EQ(printable_markup("\x1B[31m"), mark + "[31m");

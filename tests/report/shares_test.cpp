@@ -1,4 +1,4 @@
-// Pictures of shares: widths are values, narrow parts are summed up, names are text.
+// Tests pictures of shares: widths are values, narrow parts are summed up, names are text.
 #include "report/shares.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// The picture for wide windows: the first.
+/// The picture for wide windows, which is the first.
 std::string broad(const std::string& svg) {
   return svg.substr(0, svg.find("</svg>") + 7);
 }
@@ -42,7 +42,7 @@ TEST(Shares, IcicleRowsAreAsWideAsTheirValues) {
   EXPECT_NEAR(widths[2], 576, 0.2);
 }
 
-/// Ten thousand parts: none that is narrower than a column is drawn, and together they take their place.
+/// Ten thousand parts: those narrower than a column are not drawn, and together they take their place.
 TEST(Shares, NarrowPartsAreOne) {
   Share whole{"net", 10'000, "", {}};
   for (int i = 0; i < 9000; ++i) whole.parts.push_back({"part" + std::to_string(i), 1, "", {}});
@@ -53,7 +53,7 @@ TEST(Shares, NarrowPartsAreOne) {
   EXPECT_NEAR(widths_by_row(svg).rbegin()->second, 960, 0.2);
 }
 
-/// A path of a thousand levels is drawn as far as it can be seen.
+/// A path of a thousand levels is drawn as far as it is visible.
 TEST(Shares, DeepTreesAreCut) {
   Share whole{"leaf", 1, "", {}};
   for (int i = 0; i < 1000; ++i) whole = Share{"level", 1, "", {whole}};
@@ -76,7 +76,7 @@ TEST(Shares, StacksHaveOneScale) {
   EXPECT_NEAR(rows.rbegin()->second, 480, 0.2);
 }
 
-TEST(Shares, NothingIsNoPicture) {
+TEST(Shares, EmptyDataHasNoPicture) {
   EXPECT_EQ(svg_icicle({"none", 0, "", {}}), "");
   EXPECT_EQ(svg_stacks({}), "");
 }

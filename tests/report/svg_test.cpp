@@ -44,7 +44,7 @@ TEST(Svg, ZeroHasAPlaceOfItsOwn) {
 }
 
 /// 100 GFLOP/s and 10 GB/s meet at 10 operations per byte: half of the way from 1 to 100, and the upper edge.
-TEST(Svg, WorkLiesBelowTheRoof) {
+TEST(Svg, WorkIsBelowTheRoof) {
   const std::string svg = svg_roofline({{"conv <1>", 100, 10, 0.25}, {"fc", 1, 1, 0}}, 100, 10);
   EXPECT_THAT(svg, HasSubstr("<title>conv &lt;1&gt;</title>"));
   EXPECT_THAT(svg, HasSubstr("<line x1='60.0' y1='146.0' x2='400.0' y2='12.0' class='floor'/>"));
@@ -62,7 +62,7 @@ TEST(Svg, EachChartIsThereForWideAndForNarrowWindows) {
   }
 }
 
-TEST(Svg, NothingToShowIsStillAChart) {
+TEST(Svg, EmptyDataStillGivesAChart) {
   EXPECT_THAT(svg_roofline({}, 100, 10), HasSubstr("</svg>"));
   EXPECT_THAT(svg_bars({}), HasSubstr("</svg>"));
   EXPECT_THAT(svg_lines({}, {}, {}, ""), HasSubstr("</svg>"));
@@ -70,7 +70,7 @@ TEST(Svg, NothingToShowIsStillAChart) {
 }
 
 /// Labels of marks by their middle, with the room that 7 pixels for each character take.
-TEST(Svg, TheLabelOfAMarkIsInsideTheChartWhereverItStands) {
+TEST(Svg, TheLabelOfAMarkIsAlwaysInsideTheChart) {
   const std::vector<std::optional<double>> values(101, 1e-5);
   const std::vector<std::string> names(101, "n");
   for (const std::size_t at : {std::size_t{0}, std::size_t{30}, std::size_t{59}, std::size_t{100}}) {

@@ -44,7 +44,7 @@ TEST(TextTable, FreeLinesKeepTheirPlaceAndWidenNothing) {
             "cc   d\n");
 }
 
-TEST(TextTable, ColoursOnlyWhenTold) {
+TEST(TextTable, ColoursOnlyOnRequest) {
   TextTable plain;
   plain.row({{"same", Style::good}, "x"});
   EXPECT_EQ(plain.text(), "same   x\n");
@@ -61,7 +61,7 @@ TEST(TextTable, ColumnsCountCharactersNotBytes) {
   EXPECT_EQ(table.text(), "σσ    a\nxxx   b\n");
 }
 
-TEST(TextTable, ColumnsStandOneBelowTheOtherInAsciiToo) {
+TEST(TextTable, ColumnsAreAlignedInAsciiToo) {
   measure_ascii(true);
   TextTable table({.width = 30});
   table.row({"3 → 2 …", "a"});
@@ -70,7 +70,7 @@ TEST(TextTable, ColumnsStandOneBelowTheOtherInAsciiToo) {
   const std::string text = ascii_text(table.text());
   const std::size_t narrow = shortened("/features/denseblock1/denselayer1/norm1", 12).size();
   measure_ascii(false);
-  // The second column ends all lines at one place.
+  // The second column ends all lines at the same position.
   const std::size_t line = text.find('\n') + 1;
   for (const char* const end : {"a\n", "b\n", "c\n"}) EXPECT_EQ(text.find(end) % line, line - 2) << text;
   EXPECT_LE(narrow, 12U);

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(VerdictPage, SaysTheAnswerFirstAndBySign) {
+TEST(VerdictPage, ShowsTheAnswerFirstAndBySign) {
   VerdictPage page;
   page.verdict = "different";
   page.style = Style::bad;
@@ -33,7 +33,7 @@ TEST(VerdictPage, SaysTheAnswerFirstAndBySign) {
   EXPECT_THAT(html, Not(HasSubstr("https://")));
 }
 
-TEST(VerdictPage, ASignSaysTheSameAsTheColour) {
+TEST(VerdictPage, ASignRepeatsTheColour) {
   VerdictPage page;
   page.verdict = "inconclusive";
   page.style = Style::warning;

@@ -1,4 +1,4 @@
-// Losses that a user takes: the figures by their textbook definition over all samples, and what bounds decide.
+// Tests losses that a user accepts: the figures by their textbook definition over all samples, and the verdicts that bounds decide.
 
 #include "verify/acceptance.h"
 
@@ -108,7 +108,7 @@ TEST(Acceptance, EachBoundDecidesByItself) {
   expect(bounds({{&Acceptance::snr, 10}, {&Acceptance::error, 0.11}}), Outcome::different, "error/range");
 }
 
-TEST(Acceptance, WhatNoNumberExcusesStaysDifferent) {
+TEST(Acceptance, DifferencesWithoutAFigureStayDifferent) {
   const float nan = std::nanf("");
   const Acceptance lax = bounds({{&Acceptance::snr, -1000}});
   EXPECT_EQ(judged(lax, compared({{rows({1, 2, 3, 4, 5}, 5), rows({1, 2, nan, 4, 5}, 5)}})).outcome, Outcome::different);
@@ -117,7 +117,7 @@ TEST(Acceptance, WhatNoNumberExcusesStaysDifferent) {
   shape.samples.back().outcome = Outcome::different;
   shape.samples.back().reason = "f32[2, 5], was f32[1, 5]";
   EXPECT_EQ(judged(lax, shape).outcome, Outcome::different);
-  // Rows of scores are asked for, and there are none.
+  // Rows of scores are requested, and there are none.
   EXPECT_EQ(judged(bounds({{&Acceptance::top1, 0}}), compared({{rows({1, 2, 3}, 3), rows({1, 2, 4}, 3)}})).outcome, Outcome::different);
 }
 
@@ -152,7 +152,7 @@ TEST(Acceptance, NarrowModelsAreTakenByTheirLossToo) {
   EXPECT_EQ(verified(a, b, options).outcome, Outcome::different);
 }
 
-/// Weights rounded to int8 with one scale, in front of the Gemm.
+/// Rounds weights to int8 with one scale, upstream of the Gemm.
 Network quantized_weights(Network n) {
   const std::vector<float> weights = n.values("fc.w");
   std::string bytes;

@@ -1,4 +1,5 @@
-// Inputs and outputs of the same models in another form: names, 16-bit types, sizes that became fixed. Both run, and it is said.
+// Tests inputs and outputs of the same models in a different form: names, 16-bit types, fixed sizes. Both models run, and the verdict says
+// so.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the
 using test::Network;
 using ::testing::HasSubstr;
 
-/// The same under other names: x is X, y and f are exchanged with names of values inside.
+/// The model under other names: x is X, y and f are exchanged with names of inner values.
 Network renamed(Network n) {
   for (auto& node : *n.graph().mutable_node()) {
     for (auto& input : *node.mutable_input()) {
@@ -61,7 +62,7 @@ TEST(Adaption, NamesAreExchangedAndNamesOfValuesInsideAreTaken) {
   VerifyOptions options;
   options.match_position = true;
   EXPECT_EQ(verified(a, b, options).outcome, Outcome::same);
-  // Of the very same file with its inputs exchanged, nothing is the same.
+  // With exchanged inputs, even the same file is different.
   options = {};
   options.renames = {{"p", "q"}, {"q", "p"}};
   EXPECT_EQ(verified(a, a, options).outcome, Outcome::different);
@@ -100,11 +101,11 @@ TEST(Adaption, V111NarrowInputsAndOutputsAreCast) {
     for (float& x : v) x *= 1.05F;
   });
   EXPECT_EQ(verified(a, narrowed(wrong, onnx::TensorProto::FLOAT16), options).outcome, Outcome::different);
-  // Types alone do not allow what is computed in them.
+  // Types alone do not permit the precision of the computation.
   options = {};
   options.allow_interface = true;
   EXPECT_EQ(verified(a, b, options).outcome, Outcome::different);
-  // bf16 is coarser than what is meant.
+  // bf16 is coarser than the requested precision.
   options = {};
   options.precision = DataType::float16;
   EXPECT_EQ(verified(a, narrowed(a, onnx::TensorProto::BFLOAT16), options).outcome, Outcome::different);
@@ -125,14 +126,14 @@ TEST(Adaption, V112FixedDimsBindFreeOnes) {
   Network wrong = b;
   wrong.edit("fc.b", [](auto& v) { v[3] += 0.1F; });
   EXPECT_EQ(verified(a, wrong, options).outcome, Outcome::different);
-  // What the user asks for besides cannot be run.
+  // A size that contradicts the model cannot be run.
   options.dims = {{"N", 2}};
   const VerifyResult contradicted = verified(a, b, options);
   EXPECT_EQ(contradicted.outcome, Outcome::different);
   EXPECT_THAT(contradicted.reason, HasSubstr("nothing was run"));
 }
 
-/// Scores of two heads, masked by a constant in front of the Softmax.
+/// Scores of two heads, masked by a constant upstream of the Softmax.
 Network masked(double minus_infinity, bool writes_out_softmax = false, const std::string& sum = "Add") {
   Network n(7);
   n.input("x", {"2", "6", "6"}).input("mask", {"2", "6"}, onnx::TensorProto::INT64).output("y", {"2", "6", "6"});

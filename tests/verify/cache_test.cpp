@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 class Cache : public testing::Test {
  protected:
-  /// A case with stored outputs whose weights lie in a data file.
+  /// A case with stored outputs whose weights are in a data file.
   Cache() {
     onnx::ModelProto model = conv_batch_norm();
     auto& weight = *model.mutable_graph()->mutable_initializer(0);
@@ -54,7 +54,7 @@ class Cache : public testing::Test {
   const SuiteCase verdict_{"case", "failed", 0.5, "far \"off\"", {}, ""};
 };
 
-TEST_F(Cache, KeysDependOnEveryByteOfWhatACaseReads) {
+TEST_F(Cache, KeysDependOnEveryByteThatACaseReads) {
   const auto stored = key(stored_), pair = key(pair_);
   ASSERT_TRUE(stored && pair);
   EXPECT_NE(stored, pair);
@@ -66,7 +66,7 @@ TEST_F(Cache, KeysDependOnEveryByteOfWhatACaseReads) {
     change(file);
     EXPECT_EQ(key(stored_), stored) << file;
   }
-  // Files that were not there.
+  // Files that did not exist.
   for (const char* const file :
        {"t/case/data.json", "t/data.json", "t/case/test_data_set_0/input_1.npy", "t/case/test_data_set_0/output_1.pb"}) {
     write_file(folder_ / file, "{}");
@@ -85,7 +85,7 @@ TEST_F(Cache, KeysDependOnFactsAndNames) {
   EXPECT_NE(key(renamed), key(stored_));
 }
 
-TEST_F(Cache, WhatCannotBeReadHasNoKey) {
+TEST_F(Cache, UnreadableCasesHaveNoKey) {
   SuiteEntry entry = stored_;
   entry.fault = "no counterpart";
   EXPECT_FALSE(key(entry));
@@ -94,7 +94,7 @@ TEST_F(Cache, WhatCannotBeReadHasNoKey) {
   EXPECT_FALSE(key(pair_));
 }
 
-TEST_F(Cache, GivesBackWhatWasKept) {
+TEST_F(Cache, ReturnsStoredVerdicts) {
   CaseCache cache(folder_ / "cache", {"1.0"});
   const std::string one = *cache.key_of(stored_);
   EXPECT_FALSE(cache.find(one, "case"));
@@ -115,7 +115,7 @@ void spoil_entry(const fs::path& folder, const std::function<std::string(std::st
   }
 }
 
-TEST_F(Cache, DamagedEntriesAreNone) {
+TEST_F(Cache, DamagedEntriesAreMissing) {
   CaseCache cache(folder_ / "cache", {"1.0"});
   const std::string one = *cache.key_of(stored_);
   const std::vector<std::function<std::string(std::string)>> spoils = {
@@ -135,7 +135,7 @@ TEST_F(Cache, DamagedEntriesAreNone) {
   EXPECT_TRUE(cache.find(one, "case"));
 }
 
-TEST_F(Cache, DoesWithoutWhereNothingCanBeWritten) {
+TEST_F(Cache, StoresNothingInAnUnwritableFolder) {
   CaseCache cache(folder_ / "cache", {"1.0"});
   const std::string one = *cache.key_of(stored_);
   fs::remove_all(folder_ / "cache");

@@ -99,7 +99,7 @@ TEST_F(Cases, OneTreeOfBoth) {
   EXPECT_THAT(names(find_cases({folder_ / "o", folder_ / "o", ""})), ElementsAre("a.onnx"));
 }
 
-TEST(Extent, TellsListsApart) {
+TEST(Extent, DistinguishesLists) {
   EXPECT_EQ(extent_of({"a", "b"}).cases, 2);
   EXPECT_NE(extent_of({"a", "b"}).digest, extent_of({"ab"}).digest);
   // printf 'a\0b\0' | sha256sum

@@ -14,7 +14,7 @@ ChildResult shell(const std::string& script, double timeout = kLong) {
   return run_child({"/bin/sh", "-c", script}, timeout);
 }
 
-TEST(Child, GivesBackWhatItPrintsAndItsExitCode) {
+TEST(Child, ReturnsItsOutputAndExitCode) {
   const ChildResult result = shell("echo out; echo err >&2; exit 3");
   EXPECT_EQ(result.out, "out\n");
   EXPECT_EQ(result.err, "err\n");
@@ -23,7 +23,7 @@ TEST(Child, GivesBackWhatItPrintsAndItsExitCode) {
   EXPECT_FALSE(result.timed_out);
 }
 
-TEST(Child, SaysWhichSignalEndedIt) {
+TEST(Child, ReturnsTheSignalThatEndedIt) {
   const ChildResult result = shell("kill -SEGV $$");
   EXPECT_EQ(result.signal, SIGSEGV);
   EXPECT_EQ(result.code, -1);
@@ -44,7 +44,7 @@ TEST(Child, MayPrintMoreThanAPipeHolds) {
   EXPECT_EQ(shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2").out.size(), 1'000'000U);
 }
 
-TEST(Child, HasNothingOnItsStandardInput) {
+TEST(Child, HasEmptyStandardInput) {
   EXPECT_EQ(shell("cat; echo end").out, "end\n");
 }
 

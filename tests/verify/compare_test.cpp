@@ -164,7 +164,7 @@ TEST(Compare, BoundIsFiveFloorsOrTheTypesMinimum) {
     EXPECT_DOUBLE_EQ(metrics.bound.max, minimum);
     EXPECT_DOUBLE_EQ(metrics.bound.rms, minimum);
     EXPECT_TRUE(metrics.least_bound);
-    // What is above its bound says which one that is.
+    // The reason names the exceeded bound.
     metrics.max_error = 2;
     decide(metrics, type, {0.1, 0.2});
     EXPECT_EQ(metrics.reason, "error/range 2.0e+00 is above 5.0e-01, 5 × floor");
@@ -204,7 +204,7 @@ TEST(Compare, V53IntegersAreExact) {
   const SampleMetrics big = compared(integers({3}, {1000000, 2, 3}), integers({3}, {1000005, 2, 3}));
   EXPECT_EQ(big.outcome, Outcome::different);
   EXPECT_THAT(big.reason, HasSubstr("1 element differs, first [0]: 1000005, was 1000000"));
-  // Beyond the integers that double holds.
+  // Beyond the integers that double represents.
   const int64_t beyond = int64_t{1} << 53;
   EXPECT_THAT(compared(integers({1}, {beyond}), integers({1}, {beyond + 1})).reason, HasSubstr("9007199254740993, was 9007199254740992"));
   Tensor a(DataType::uint64, {1}), b(DataType::uint64, {1});
@@ -214,7 +214,7 @@ TEST(Compare, V53IntegersAreExact) {
   EXPECT_EQ(compared(a, a).outcome, Outcome::same);
 }
 
-TEST(Compare, BoolsAreTrueOrFalseWhateverTheByte) {
+TEST(Compare, BoolsAreTrueOrFalseForAnyByte) {
   Tensor a(DataType::boolean, {2}), b(DataType::boolean, {2});
   a.data<uint8_t>()[0] = 1, a.data<uint8_t>()[1] = 0;
   b.data<uint8_t>()[0] = 7, b.data<uint8_t>()[1] = 0;
@@ -255,7 +255,7 @@ TEST(Compare, V20StructuresAreComparedBeforeNumbers) {
   EXPECT_EQ(structural_difference(two, sequence({floats({1}, {1})})), "sequence of 1: f32[1], was sequence of 2: f32[1], f32[2]");
   EXPECT_EQ(structural_difference(two, sequence({floats({1}, {1}), floats({1, 2}, {1, 2})})), "element 1: f32[1, 2], was f32[2]");
   EXPECT_EQ(structural_difference(optional({}), optional({floats({1}, {1})})), "optional f32[1], was nothing");
-  // Equal values of another type or rank.
+  // Equal values of a different type or rank.
   EXPECT_EQ(structural_difference(floats({1}, {5}), tensor(DataType::float64, {1}, {5})), "f64[1], was f32[1]");
   EXPECT_EQ(structural_difference(floats({}, {5}), floats({2}, {5, 5})), "f32[2], was f32[]");
 }
@@ -274,7 +274,7 @@ TEST(Compare, YardstickSpansAllSamplesAndFiniteElements) {
   EXPECT_EQ(yardstick.count(), 2);
 }
 
-TEST(Compare, OneNumberBesideInfinityIsNotConstant) {
+TEST(Compare, OneNumberNextToInfinityIsNotConstant) {
   Yardstick yardstick;
   yardstick.add(floats({3}, {0, -kInfinity, 0}));
   EXPECT_FALSE(yardstick.is_constant());
@@ -292,7 +292,7 @@ TEST(Compare, AFloorOfAThousandthOfTheRangeIsIllConditioned) {
   EXPECT_FALSE(is_ill_conditioned(DataType::float32, {.max = 9e-4, .rms = 0}));
   EXPECT_TRUE(is_ill_conditioned(DataType::float32, {.max = 2e-3, .rms = 0}));
   EXPECT_TRUE(is_ill_conditioned(DataType::float64, {.max = 2e-3, .rms = 0}));
-  // Of 16 bits, a hundredth is usual.
+  // In 16 bits, a hundredth is usual.
   EXPECT_FALSE(is_ill_conditioned(DataType::float16, {.max = 2e-2, .rms = 0}));
   EXPECT_TRUE(is_ill_conditioned(DataType::bfloat16, {.max = 0.2, .rms = 0}));
   EXPECT_FALSE(is_ill_conditioned(DataType::int64, {.max = 1, .rms = 1}));
@@ -304,7 +304,7 @@ TEST(Compare, SaturatedShareCountsExtremes) {
   EXPECT_EQ(saturated_share(floats({2}, {0, 1})), 0);  // two numbers are always extremes
 }
 
-TEST(Compare, SliceHashesTellSlicesApartAndNothingElse) {
+TEST(Compare, SliceHashesDistinguishSlicesOnly) {
   const auto three = slice_hashes(floats({3, 2}, {1, 2, 3, 4, 1, 2}));
   ASSERT_EQ(three.size(), 3U);
   EXPECT_EQ(three[0], three[2]);
@@ -317,7 +317,7 @@ TEST(Compare, TopScores) {
   std::swap(b[0], b[1]);
   EXPECT_EQ(compared(floats({1, 8}, a), floats({1, 8}, b)).top1, true);
   EXPECT_EQ(compared(floats({1, 8}, a), floats({1, 8}, b)).top5, true);
-  // As top-5 accuracy with a's best entry as the label: the others may change their places.
+  // Like top-5 accuracy with a's best entry as the label: the other entries may change places.
   std::swap(b[3], b[2]);
   EXPECT_EQ(compared(floats({1, 8}, a), floats({1, 8}, b)).top5, true);
   std::swap(b[6], b[7]);

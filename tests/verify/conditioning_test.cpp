@@ -1,5 +1,5 @@
-// Samples of very different scale, and samples over which a model amplifies rounding: each is judged by its own range and floor, and an
-// ill-conditioned one does not acquit.
+// Tests samples of very different scale, and samples over which a model amplifies rounding: each is judged by its own range and floor, and
+// an ill-conditioned one does not acquit.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(Conditioning, V79AnErrorShowsInEverySampleWhateverTheScaleOfTheOthers) {
 TEST(Conditioning, V79IllConditionedSamplesAreNamedAndReplaced) {
   const Network a = chaotic_when_large();
   Network b = a;
-  b.edit("fc.b", [](auto& v) { v[3] += 1e-7F; });  // something that is not proved
+  b.edit("fc.b", [](auto& v) { v[3] += 1e-7F; });  // an unproved change
   const VerifyResult result = verified(a, b);
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
   const auto& samples = result.outputs[0].samples;
@@ -76,11 +76,11 @@ TEST(Conditioning, V79IllConditionedSamplesAreNamedAndReplaced) {
   EXPECT_GE(std::ranges::count(samples, false, &SampleMetrics::ill_conditioned), 2);
   EXPECT_GT(samples.size(), 2U);
   EXPECT_GT(result.inputs.back().deviation, 0);
-  EXPECT_LT(result.outputs[0].floor, 1e-3);  // the figures shown are those of samples that can tell
+  EXPECT_LT(result.outputs[0].floor, 1e-3);  // the figures shown are those of conclusive samples
 }
 
-TEST(Conditioning, NodesVouchWhereOneNumberStandsBesideInfinity) {
-  // A mask of zeros and minus infinity tells its two numbers apart, as one of zeros and ones does.
+TEST(Conditioning, NodesVouchForOneNumberNextToInfinity) {
+  // A mask of zeros and minus infinity distinguishes its two numbers, as one of zeros and ones does.
   const auto masked = [](bool by_sign) {
     Network n(5);
     n.input("x", {"N", "64"}).output("y", {"N", "40"});
@@ -115,7 +115,7 @@ TEST(Conditioning, AModelWithoutWellConditionedSamplesIsJudgedByItsNodes) {
   wrong.edit("w1", [](auto& v) { v[7] *= 1.001F; });
   const VerifyResult different = verified(a, wrong);
   EXPECT_EQ(different.outcome, Outcome::different) << summary(different);
-  // The outputs alone can tell neither.
+  // The outputs alone are inconclusive.
   VerifyOptions outputs;
   outputs.outputs_only = true;
   EXPECT_EQ(verified(a, b, outputs).outcome, Outcome::inconclusive);
@@ -138,7 +138,7 @@ TEST(Conditioning, V94AHeadThatStartsAtZeroIsTheSameWhereItsNodesAre) {
   a.input("x", {"N", "16"}).output("y", {"N", "40"});
   a.normal("w1", {16, 32}, 0.3).node("MatMul", {"x", "w1"}, {"h"}), a.node("HardSwish", {"h"}, {"s"});
   a.floats("head", {32, 40}, std::vector<float>(1280, 0)).node("MatMul", {"s", "head"}, {"y"});
-  // Written with Clip, which the proof does not know as a HardSwish.
+  // Written with Clip, which the proof does not recognize as a HardSwish.
   const auto written_out = [&](float alpha, const std::string& name) {
     Network b = a;
     b.remove_node("s");
@@ -154,7 +154,7 @@ TEST(Conditioning, V94AHeadThatStartsAtZeroIsTheSameWhereItsNodesAre) {
   EXPECT_THAT(same.remarks, Contains(HasSubstr("'y' shows nothing")));
   const VerifyResult wrong = verified(a, written_out(0.2F, "s"));
   EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
-  // Zeros are all that can be compared when the activation's result has another name in b.
+  // Only zeros can be compared if the activation's result has a different name in b.
   EXPECT_NE(verified(a, written_out(0.2F, "another")).outcome, Outcome::same);
 }
 
@@ -187,7 +187,7 @@ TEST(Conditioning, V24OneWeightOfAWideLayerIsJudgedAtItsNode) {
   EXPECT_EQ(result.layers.front().tensor, "h");
 }
 
-/// Scores of boxes in front of a TopK: sums of 10^4 that saturate at 6, so that many scores are equal up to rounding.
+/// Scores of boxes upstream of a TopK: sums of 10^4 that saturate at 6, so that many scores are equal up to rounding.
 Network saturated_detector() {
   Network n(7);
   n.input("x", {"1", "3", "12", "12"}).output("best", {"1", "20"}).output("boxes", {"1", "20"});

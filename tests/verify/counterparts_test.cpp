@@ -51,15 +51,15 @@ TEST(Counterparts, PatternsLeadToThem) {
 TEST(Counterparts, OneTreeMayHoldBoth) {
   EXPECT_THAT(shown(pair_models({"a.cl.onnx", "a.onnx", "b.onnx"}, {"a.cl.onnx", "a.onnx", "b.onnx"}, "", true)),
               ElementsAre("a.onnx > a.cl.onnx", "b.onnx >  !"));
-  // A pattern that leads from the converted model to itself: it is no original, unless no other model leads to it.
+  // A pattern that leads from the converted model to itself: that is no original, unless no other model leads to it.
   const Names models{"a.cl.onnx", "a.onnx", "lost.cl.onnx"};
   EXPECT_THAT(shown(pair_models(models, models, "{stem}.cl.onnx", true)), ElementsAre("a.onnx > a.cl.onnx", "lost.cl.onnx >  !"));
-  // What is a counterpart of a counterpart is not forgotten.
+  // The counterpart of a counterpart is not forgotten.
   const Names chain{"a.cl.cl.onnx", "a.cl.onnx", "a.onnx"};
   EXPECT_THAT(shown(pair_models(chain, chain, "", true)), ElementsAre("a.cl.cl.onnx >  !", "a.onnx > a.cl.onnx"));
 }
 
-TEST(Counterparts, RefusesPatternsThatMakeNoSense) {
+TEST(Counterparts, RefusesInvalidPatterns) {
   for (const char* const pattern : {"{stem", "{base}.onnx"})
     EXPECT_THROW((void)pair_models({"a.onnx"}, {}, pattern, false), Error) << pattern;
 }

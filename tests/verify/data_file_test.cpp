@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 using testing::integers_of;
 using testing::values_of;
 
-/// A file of this test that goes with it.
+/// A file of this test, removed with the object.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& bytes, const std::string& extension)
@@ -70,7 +70,7 @@ onnx::TensorProto float_message(std::vector<int64_t> dims, const std::vector<flo
   return message;
 }
 
-/// As numpy.lib.format writes it.
+/// A file in the format of numpy.lib.format.
 std::string npy(const std::string& header, const std::string& data, char version = 1) {
   const std::string padded = header + std::string(63 - (header.size() + 10) % 64, ' ') + "\n";
   std::string out = "\x93NUMPY";
@@ -116,7 +116,7 @@ TEST(DataFile, ReadsSequencesAndOptionals) {
   EXPECT_EQ(describe(read("", Datum::Kind::optional)), "nothing");
 }
 
-TEST(DataFile, RefusesWhatIsNoTensor) {
+TEST(DataFile, RefusesNonTensors) {
   EXPECT_EQ(refusal("certainly not protobuf"), ErrorKind::invalid);
   EXPECT_EQ(refusal(float_message({3}, {1, 2}).SerializeAsString()), ErrorKind::invalid);
   onnx::TensorProto negative = float_message({-1}, {});
@@ -126,7 +126,7 @@ TEST(DataFile, RefusesWhatIsNoTensor) {
 }
 
 TEST(DataFile, MarksOfTheLoaderInAFileAreIgnored) {
-  // Fields 536870910 and 536870911 as varints: what the walk leaves in a model's skeleton.
+  // Fields 536870910 and 536870911 as varints: the marks that the walk leaves in a model's skeleton.
   const std::string marks("\xF0\xFF\xFF\xFF\x0F\x7F\xF8\xFF\xFF\xFF\x0F\x7F", 12);
   EXPECT_THAT(values_of(read(float_message({1}, {4}).SerializeAsString() + marks).tensor), ElementsAre(4));
 }
@@ -176,7 +176,7 @@ TEST(Npy, ReadsTexts) {
   EXPECT_EQ(*wide.data<std::string>(), "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
 }
 
-TEST(Npy, RefusesWhatItCannotRead) {
+TEST(Npy, RefusesInvalidAndUnsupportedFiles) {
   EXPECT_EQ(refusal("not numpy", ".npy"), ErrorKind::invalid);
   EXPECT_EQ(refusal("\x93NUMPY\x01", ".npy"), ErrorKind::invalid);
   EXPECT_EQ(refusal(std::string("\x93NUMPY\x02\0\xFF\xFF\xFF\xFF", 12), ".npy"), ErrorKind::invalid);
@@ -192,7 +192,7 @@ TEST(Npy, RefusesWhatItCannotRead) {
   EXPECT_EQ(refusal(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "1234"), ".npy"), ErrorKind::unsupported);
 }
 
-TEST(DataFile, ChecksWhatThePortDeclares) {
+TEST(DataFile, ChecksThePortsDeclaration) {
   Port port;
   port.name = "x";
   port.type = DataType::float32;
@@ -207,7 +207,7 @@ TEST(DataFile, ChecksWhatThePortDeclares) {
   refused(testing::sequence({}));
 }
 
-TEST(DataFile, ChannelsAtTheOtherEndAreSaid) {
+TEST(DataFile, ChannelsAtTheOtherEndAreHinted) {
   Port port;
   port.name = "x";
   port.type = DataType::float32;

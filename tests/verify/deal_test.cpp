@@ -1,4 +1,4 @@
-// How cases are dealt out to the parts of a suite: properties over random suites, and the balance.
+// Tests the dealing of cases to the parts of a suite: properties over random suites, and the balance.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,9 +73,9 @@ TEST(Deal, LongestFirstIntoTheLightestPart) {
 
 TEST(Deal, UnknownCasesCountAsTheMedianOfTheKnown) {
   const Names names{"a", "b", "c", "d"};
-  // The median of 1, 2 and 9 is 2: d stands behind b, which is as long.
+  // The median of 1, 2 and 9 is 2: d comes after b, which takes equally long.
   EXPECT_THAT(deal(names, {1, 1}, {{"a", 1}, {"b", 2}, {"c", 9}}), ElementsAre(2, 1, 3, 0));
-  // Names that the suite does not have say nothing.
+  // Names outside the suite have no effect.
   EXPECT_THAT(deal(names, {1, 1}, {{"a", 1}, {"b", 2}, {"c", 9}, {"y", 100}, {"z", 100}}), ElementsAre(2, 1, 3, 0));
 }
 
@@ -86,7 +86,7 @@ TEST(Deal, InTurnWithoutDurations) {
   EXPECT_THAT(deal({}, {1, 3}, {{"a", 1}}), ElementsAre());
 }
 
-/// Graham 1966: any list schedule is at most 2 - 1/m of the best there is, which is at least the mean and the longest case.
+/// Graham 1966: any list schedule is at most 2 - 1/m of the best one, which is at least the mean and the longest case.
 TEST(Deal, IsWithinGrahamsBound) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const Suite suite = random_suite(seed, 100);

@@ -1,4 +1,4 @@
-// Differences that show for equal numbers, NaN or infinities alone.
+// Tests differences that show only for equal numbers, NaN or infinities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ void expect_same(const Network& a, const Network& b) {
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
 }
 
-/// Classes of features, or the features themselves, by a search.
+/// A search over the classes of features, or over the features themselves.
 Network searched(const std::string& op_type, const std::string& which, bool is_classified, int type = kFloat) {
   Network n(3);
   n.input("x", {"N", "12"}, type).output("y", {"N", "1"}, kInt64);
@@ -40,18 +40,18 @@ Network searched(const std::string& op_type, const std::string& which, bool is_c
   return n;
 }
 
-TEST(Edges, ASearchThatTakesAnotherOneOfEqualNumbersIsInconclusive) {
+TEST(Edges, ASearchThatTakesADifferentOneOfEqualNumbersIsInconclusive) {
   for (const std::string op_type : {"ArgMax", "ArgMin"}) {
     expect_doubt(searched(op_type, "0", true), searched(op_type, "1", true), "equal numbers", "'search'");
     expect_doubt(searched(op_type, "1", false), searched(op_type, "0", false), "equal numbers", "'search'");
   }
-  // Samples of integers have equal ones.
+  // Samples of integers contain equal ones.
   const auto integers = [](const std::string& which) { return searched("ArgMax", which, false, onnx::TensorProto::INT32); };
   EXPECT_EQ(verified(integers("0"), integers("1")).outcome, Outcome::different);
 }
 
 TEST(Edges, ASearchWrittenAsTheBestOneOfManyIsTheSame) {
-  // TopK takes the lower index of equal ones too.
+  // TopK takes the lower index of equal numbers too.
   Network b(3);
   b.input("x", {"N", "12"}).output("y", {"N", "1"}, kInt64).integers("one", {1}, {1});
   b.node("TopK", {"x", "one"}, {"", "y"}, {"axis=1"});
@@ -81,7 +81,7 @@ TEST(Edges, ASearchInABranchThatSamplesEnterIsInconclusive) {
   expect_same(make("1"), make("1"));
 }
 
-/// Whether x, or the features made of it, is infinite.
+/// Tests whether x, or the features computed from it, is infinite.
 Network tested(const std::string& attribute, const std::string& before) {
   Network n(3);
   n.input("x", {"N", "12"}).output("y", {"N", "12"}, kBool).normal("w", {12, 12});
@@ -91,14 +91,14 @@ Network tested(const std::string& attribute, const std::string& before) {
   return n;
 }
 
-TEST(Edges, ATestForAnotherInfinityIsInconclusive) {
+TEST(Edges, ATestForADifferentInfinityIsInconclusive) {
   for (const std::string before : {"", "MatMul"}) {
     expect_doubt(tested("detect_negative=0", before), tested("detect_negative=1", before), "infinity", "'test'");
     expect_doubt(tested("detect_positive=1", before), tested("detect_positive=0", before), "infinity", "'test'");
   }
 }
 
-/// y is x, or what an operator makes of it, with another number where a test holds.
+/// y is x, or an operator's result for it, with a different number where a test holds.
 Network guarded(const std::string& before, const std::string& test, int type = kFloat) {
   Network n(3);
   n.input("x", {"N", "12"}, type).output("y", {"N", "12"}, type).normal("w", {12, 12}).floats("c", {}, {0.5F}).integers("i", {}, {3});
@@ -129,9 +129,9 @@ TEST(Edges, AGuardThatOneFileHasAloneIsInconclusive) {
   }
 }
 
-TEST(Edges, AGuardAgainstWhatCannotOccurIsNoDifference) {
+TEST(Edges, AGuardAgainstImpossibleValuesIsNoDifference) {
   expect_same(guarded("Relu", "IsNaN"), guarded("Relu", "IsNaN"));
-  // A Sigmoid is never infinite, and integers are never another than themselves.
+  // A Sigmoid is never infinite, and an integer always equals itself.
   expect_same(guarded("Sigmoid", ""), guarded("Sigmoid", "IsInf"));
   expect_same(guarded("", "", kInt64), guarded("", "Equal", kInt64));
 }
@@ -149,7 +149,7 @@ TEST(Edges, ALimitThatOnlyInfinitiesReachIsInconclusive) {
   expect_same(make(0, false), make(-kInfinite, true));
 }
 
-/// Attention of tokens, whose mask hides what is 0 in it, with a guard against rows without any token.
+/// Attention of tokens, whose mask hides the tokens that are 0 in it, with a guard against rows without any token.
 Network attention(float hidden, bool is_guarded) {
   Network n(5);
   n.input("ids", {"N", "6"}, kInt64).input("attention_mask", {"N", "6"}, kInt64).output("y", {"N", "6", "8"});
@@ -169,7 +169,7 @@ TEST(Edges, AGuardOfAttentionCountsWhereAMaskCanHideAWholeRow) {
   expect_same(attention(-1e4F, false), attention(-1e4F, true));
 }
 
-TEST(Edges, ARowThatTheCallersMaskHidesWholeTellsTheGuard) {
+TEST(Edges, AGivenMaskThatHidesAWholeRowRevealsTheGuard) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   const Folder folder;
   Network a = attention(-kInfinite, false), b = attention(-kInfinite, true);

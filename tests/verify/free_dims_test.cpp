@@ -37,7 +37,7 @@ std::map<std::string, int64_t> dims_of(const FreeDims& dims, int sample, int att
 }
 
 TEST(FreeDims, SumsOfSymbolsAddUp) {
-  // As text-generation exports declare their attention mask.
+  // The attention mask as text-generation exports declare it.
   const FreeDims dims({port("ids", {-1, -1}, {"batch_size", "sequence_length"}),
                        port("mask", {-1, -1}, {"batch_size", "past_sequence_length + sequence_length"}),
                        port("past", {-1, 4, -1, 8}, {"batch_size", "", "past_sequence_length", ""}, DataType::float32),
@@ -49,7 +49,7 @@ TEST(FreeDims, SumsOfSymbolsAddUp) {
   EXPECT_EQ(dims.assign({0, 4, 0}).shapes.at("one"), (Dims{12}));
 }
 
-TEST(FreeDims, NamesSayWhatADimIs) {
+TEST(FreeDims, NamesDetermineTheKindOfADim) {
   const FreeDims dims({port("x", {-1, -1, -1}, {"T", "N", "w"}, DataType::float32)}, {{}}, {}, {});
   EXPECT_EQ(dims_of(dims, 0), (std::map<std::string, int64_t>{{"N", 2}, {"T", 11}, {"w", 96}}));
   EXPECT_EQ(dims_of(dims, 1), (std::map<std::string, int64_t>{{"N", 3}, {"T", 16}, {"w", 160}}));
@@ -104,7 +104,7 @@ std::pair<std::map<std::string, int64_t>, std::map<std::string, int64_t>> chosen
   return {dims_of(maker.dims(0), 0), dims_of(maker.dims(1), 1)};
 }
 
-TEST(FreeDims, OfMatricesThatNothingTellsOfTakeAnySizesThatFit) {
+TEST(FreeDims, OfUnspecifiedMatricesTakeAnySizesThatFit) {
   const auto product = [](const std::string& op_type, const std::string& attribute, const std::vector<std::string>& weight) {
     test::Network n(1);
     n.input("x", {"N", "M"}).input("w", weight).output("y", {"N", "V"});
@@ -121,7 +121,7 @@ TEST(FreeDims, OfMatricesThatNothingTellsOfTakeAnySizesThatFit) {
   }
   // The other factor of a matrix may have a size.
   EXPECT_EQ(chosen_for(product("Einsum", "equation='ij,jk->ik'", {"6", "V"})).second.at("M"), 6);
-  // The diagonal of a batch: only where the batch is like the columns does anything fit.
+  // The diagonal of a batch: only equal sizes of batch and columns fit.
   test::Network square(1);
   square.input("x", {"N", "M"}).output("y", {"N"}).node("Einsum", {"x"}, {"y"}, {"equation='ii->i'"});
   const auto [even, odd] = chosen_for(square);

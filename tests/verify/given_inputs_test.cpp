@@ -31,7 +31,7 @@ class GivenInputs : public ::testing::Test {
       : model_(Model::from_text(R"(<ir_version: 8, opset_import: ["" : 17]>
             g (uint8[N] x, uint8[2] m, uint8[2] z) => (uint8[N] y) { y = Identity (x) })")) {}
 
-  /// A file of bytes, which are the elements.
+  /// Writes a file of bytes, which are the elements.
   void write(const std::string& name, const std::vector<uint8_t>& bytes) {
     std::filesystem::create_directories((folder_ / name).parent_path());
     test::write_file(folder_ / name, std::string(bytes.begin(), bytes.end()));
@@ -76,7 +76,7 @@ TEST_F(GivenInputs, AFileOfTheFolderForEachSampleInNameOrder) {
   EXPECT_EQ(inputs.given().paths(1).size(), 1) << "of folders only";
 }
 
-TEST_F(GivenInputs, FoldersGoTogether) {
+TEST_F(GivenInputs, FoldersNeedEqualNumbersOfFiles) {
   write("m/0.raw", {1, 1});
   write("m/1.raw", {2, 2});
   write("z/0.raw", {3, 3});
@@ -88,7 +88,7 @@ TEST_F(GivenInputs, FoldersGoTogether) {
   EXPECT_THAT(values_of(value(inputs, "z", 1)), Each(4));
 }
 
-TEST_F(GivenInputs, WhatDoesNotFitIsNamed) {
+TEST_F(GivenInputs, FilesThatDoNotFitAreNamed) {
   std::filesystem::create_directory(folder_ / "m");
   options_.inputs = {{"m", folder_ / "m"}};
   EXPECT_THAT(refusal(), HasSubstr("m: no file in this folder"));

@@ -29,7 +29,7 @@ TEST(Hints, V5Transposition) {
   const Tensor a = floats({2, 3, 3, 3}, noise(54));
   const std::vector<int64_t> to_last{0, 2, 3, 1};
   EXPECT_EQ(hint(a, contiguous(a.transposed(to_last)), 1e-6), "equal after Transpose [0, 2, 3, 1]");
-  // Of another shape too.
+  // Also with different dims.
   const Tensor wide = floats({2, 3, 4, 5}, noise(120));
   EXPECT_EQ(hint(wide, contiguous(wide.transposed(to_last)), 1e-6), "equal after Transpose [0, 2, 3, 1]");
 }
@@ -81,7 +81,7 @@ TEST(Hints, V36BatchAndSlices) {
   EXPECT_EQ(hint(floats({3, 8}, values), floats({3, 8}, column), 1e-6), "only slice 5 of axis 1 (of 8) differs");
 }
 
-TEST(Hints, NothingToSay) {
+TEST(Hints, NoHint) {
   EXPECT_EQ(hint(floats({64}, noise(64)), floats({64}, noise(64, 2)), 1e-6), "");
   EXPECT_EQ(hint(floats({0}, {}), floats({0}, {}), 1e-6), "");
   EXPECT_EQ(hint(testing::integers({2}, {1, 2}), testing::integers({2}, {2, 1}), 1e-6), "");

@@ -78,7 +78,7 @@ int paeth(int left, int above, int corner) {
   return to_above <= to_corner ? above : corner;
 }
 
-/// Rows of interleaved pixels, each behind another of the five filters.
+/// Rows of interleaved pixels, which use the five filters in turn.
 std::string filtered(const std::vector<int>& pixels, int width, int channels) {
   const int stride = width * channels;
   std::string out;
@@ -130,13 +130,13 @@ std::string marker(int code, const std::string& data) {
   return bytes({0xFF, code}) + big_endian(data.size() + 2, 2) + data;
 }
 
-/// A baseline JPEG (ITU-T T.81) of blocks that hold nothing but their mean. Coefficients in steps of 8: a mean that differs by 1 is 1 apart
+/// A baseline JPEG (ITU-T T.81) of blocks that contain only their mean. Coefficients are in steps of 8: means that differ by 1 are 1 apart
 /// in the samples. Sizes of differences, 1 to 7 bits, have codes of three bits.
 class FlatJpeg {
  public:
   explicit FlatJpeg(int components) : components_(components), last_(static_cast<std::size_t>(components), 0) {}
 
-  /// The next block, of the next component in turn.
+  /// Adds the next block, of the next component in turn.
   void block(int value) {
     const std::size_t component = blocks_++ % last_.size();
     const int difference = value - 128 - last_[component];
@@ -198,7 +198,7 @@ TEST(Image, JpegGrey) {
 TEST(Image, JpegColours) {
   FlatJpeg jpeg(3);
   for (const int value : {178, 100, 160}) jpeg.block(value);  // Y, Cb, Cr
-  // ITU-R BT.601 as JFIF has it; decoders round in between.
+  // ITU-R BT.601 as JFIF defines it; decoders round in between.
   const double red = 178 + 1.402 * 32, green = 178 + 0.344136 * 28 - 0.714136 * 32, blue = 178 - 1.772 * 28;
   const std::vector<double> values = read(jpeg.file(8, 8), DataType::float32, {1, 3, 8, 8});
   for (std::size_t i = 0; i < 64; ++i) {
@@ -234,7 +234,7 @@ std::string bitmap() {
          little(0) + little(0) + little(0) + little(0) + bytes({10, 20, 30, 40, 50, 60, 0, 0});
 }
 
-TEST(Image, WhatStandsBehindAnImageIsItsOwnMatter) {
+TEST(Image, BytesAfterAnImageAreIgnored) {
   FlatJpeg jpeg(1);
   jpeg.block(178);
   for (const char* behind : {"", "\n", "another file"}) {
@@ -249,7 +249,7 @@ TEST(Image, CutFilesAreRefused) {
   FlatJpeg jpeg(1);
   jpeg.block(178);
   const std::string bits = bitmap(), frame = gif();
-  // The end of a GIF is a byte of its own, and what fills the last row of a bitmap is no pixel.
+  // The end of a GIF is a separate byte, and the padding of a bitmap's last row is no pixel.
   const std::string pictures[] = {png(2, 2, 8, 2, filtered(std::vector<int>(12, 7), 2, 3)), jpeg.file(8, 8),
                                   frame.substr(0, frame.size() - 1), bits.substr(0, bits.size() - 2), "P5 2 1 255\n\x07\x09"};
   for (const std::string& picture : pictures) {

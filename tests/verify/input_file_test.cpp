@@ -135,7 +135,7 @@ TEST_F(InputFile, DamagedArchivesAreRefused) {
   EXPECT_EQ(refusal("a.npz", "no archive", port, "not a ZIP archive"), ErrorKind::invalid);
   EXPECT_EQ(refusal("a.npz", "", port, "not a ZIP archive"), ErrorKind::invalid);
   for (std::size_t i = 0; i < good.size(); ++i) {
-    // Any byte may be wrong: another error, or other values, never a crash.
+    // Any byte may be wrong: the result is an error or other values, never a crash.
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 0x55);
     test::write_file(folder_ / "bad.npz", bad);
@@ -197,7 +197,7 @@ TEST_F(InputFile, ImagesThatAreResizedAreRemarked) {
   EXPECT_THAT(remarks({1, 3, -1, -1}), IsEmpty());
   options_.images.resize = {8, 2};
   EXPECT_THAT(remarks({1, 3, -1, -1}), ElementsAre(HasSubstr("resized to 2 x 8")));
-  // Of a folder, the first that is resized; what is no picture is refused when its turn comes.
+  // In a folder, the first resized image is named; a file that is no image is refused when its turn comes.
   std::filesystem::create_directory(folder_ / "all");
   test::write_file(folder_ / "all/a.png", "no picture");
   test::write_file(folder_ / "all/b.ppm", picture());
@@ -208,7 +208,7 @@ TEST_F(InputFile, ImagesThatAreResizedAreRemarked) {
 
 TEST_F(InputFile, ImagesThatDoNotFit) {
   EXPECT_EQ(refusal("cat.png", "no picture", port_of(DataType::float32, {1, 3, 2, 2}), "not an image"), ErrorKind::invalid);
-  // A Targa header of 32,382 × 12,926 pixels, and nothing behind it.
+  // A Targa header of 32,382 × 12,926 pixels, without data.
   EXPECT_EQ(
       refusal("huge.png", std::string("\n\0\3~~~~~~~~~~~~2\x10", 17), port_of(DataType::uint8, {1, 3, 2, 2}), "cannot hold 32382 x 12926"),
       ErrorKind::invalid);
@@ -220,7 +220,7 @@ TEST_F(InputFile, ImagesThatDoNotFit) {
 }
 
 TEST_F(InputFile, ShrunkImagesCountEveryPixel) {
-  // Half black, half white in stripes of one pixel: grey when it is made half as wide.
+  // Half black, half white in stripes of one pixel: grey at half the width.
   std::string stripes = "P5 8 8 255\n";
   for (int i = 0; i < 64; ++i) stripes += i % 2 == 0 ? '\0' : '\xFF';
   for (const double value : values_of(read("s.pgm", stripes, port_of(DataType::float32, {1, 1, 4, 4})))) EXPECT_NEAR(value, 0.5, 0.13);

@@ -64,7 +64,7 @@ TEST(Inputs, NumbersAreScaledIntoARange) {
       const auto before = made(free), after = made(held);
       EXPECT_THAT(after, Each(AllOf(Ge(range.lowest), Le(range.highest))));
       const auto [least, most] = std::ranges::minmax(before);
-      // What lies within stays as it is; the rest keeps its order and its shape.
+      // Values within the range stay; the rest keeps its order and its shape.
       if (least >= range.lowest && most <= range.highest) {
         EXPECT_EQ(after, before);
       }
@@ -128,7 +128,7 @@ TEST(Inputs, V36V37BatchesOfTwoThreeTwoOne) {
   EXPECT_NE(x[0], x[std::size_t{3} * 16 * 16]);
 }
 
-TEST(Inputs, SameSeedSameValuesAndAnotherInputShiftsNothing) {
+TEST(Inputs, SameSeedSameValuesWhateverTheOtherInputs) {
   const auto one = parse("g (float[4, 4] x) => (float[4, 4] y) { y = Relu(x) }");
   const auto two = parse("g (float[2, 9] u, float[8, 4] x) => (float[8, 4] y, float[2, 9] z) { y = Relu(x) z = Relu(u) }");
   const auto small = values_of(input(*one, "x", 0)), large = values_of(input(*two, "x", 0));
@@ -144,7 +144,7 @@ TEST(Inputs, SpatialSizesAreUnequalAndAnOddMultipleOf32Comes) {
   const auto inputs = all_inputs(*model);
   EXPECT_EQ(inputs[0].at("x").tensor.dims(), (Dims{2, 3, 64, 96}));
   EXPECT_EQ(inputs[1].at("x").tensor.dims(), (Dims{3, 3, 96, 160}));
-  // Later attempts bring the sizes of classifiers.
+  // Later attempts use the sizes of classifiers.
   EXPECT_EQ(all_inputs(*model, {}, 1)[0].at("x").tensor.dims(), (Dims{2, 3, 224, 224}));
 }
 
@@ -160,7 +160,7 @@ TEST(Inputs, FeaturesComeFromTheMatrix) {
   EXPECT_EQ(input(*gemm, "x", 0).dims(), (Dims{2, 3}));
 }
 
-TEST(Inputs, TheUserSaysDimsAndShapes) {
+TEST(Inputs, TheUserSetsDimsAndShapes) {
   const auto model = parse(convolution("N, 3, H, W"));
   VerifyOptions options;
   options.dims = {{"N", 5}, {"W", 40}};
@@ -196,7 +196,7 @@ TEST(Inputs, RequestsThatDoNotFitAreUsageErrors) {
   EXPECT_THAT(refusal(*model, options), HasSubstr("--input nothing"));
 }
 
-TEST(Inputs, V64DimsAndValuesThatNobodyCanGuess) {
+TEST(Inputs, V64DimsAndValuesThatCannotBeGuessed) {
   const auto features = parse("g (float[N, F] x) => (float[N, F] y) { y = Relu(x) }");
   EXPECT_THAT(refusal(*features), AllOf(HasSubstr("dimension 'F' (axis 1) of input 'x'"), HasSubstr("--dim F=")));
   const auto nameless = parse("g (float[?, ?] x) => (float[?, ?] y) { y = Relu(x) }");
@@ -221,7 +221,7 @@ TEST(Inputs, V60V61IdsCoverTheTable) {
     seen.insert(ids.begin(), ids.end());
   }
   for (int64_t row = 0; row < 20; ++row) EXPECT_TRUE(seen.contains(row)) << row;
-  // The first sample alone holds the first and last row, and all rows of a table that is no larger than it.
+  // The first sample alone contains the first and last row, and all rows of a table no larger than the sample.
   const auto first = integers_of(input(*model, "ids", 0));
   EXPECT_EQ(first[0], 0);
   EXPECT_EQ(first[1], 19);
@@ -277,7 +277,7 @@ TEST(Inputs, IntegersThatAreCastAndMultipliedAreMasks) {
   EXPECT_THAT(integers_of(input(*model, "keep", 0)), Each(AllOf(Ge(0), Le(1))));
 }
 
-TEST(Inputs, WhatHidesScoresIsAMask) {
+TEST(Inputs, InputsThatHideScoresAreMasks) {
   for (const std::string nodes : {"n = Sub(one, c) y = Mul(n, hides)", "n = Sub(c, one) y = Mul(n, large)", "y = Mul(c, hides)"}) {
     const auto model = parse(
         "g (int64[2, 5] keep) => (float[2, 5] y) <float one = {1}, float hides = {-10000}, float large = {10000}>"
@@ -287,7 +287,7 @@ TEST(Inputs, WhatHidesScoresIsAMask) {
   }
 }
 
-TEST(Inputs, ImagesOfIntegersAreBytesWhateverScalesThem) {
+TEST(Inputs, ImagesOfIntegersAreBytesUnderAnyScaling) {
   const std::string rest = "w = ConstantOfShape(dims) y = Conv(n, w) }";
   for (const std::string type : {"uint8", "int32", "int64"}) {
     for (const std::string nodes :
@@ -310,7 +310,7 @@ TEST(Inputs, PositionsCountedAlongAMaskLeaveItAMask) {
   }
 }
 
-TEST(Inputs, RolesFollowFromWhatOperatorsAre) {
+TEST(Inputs, RolesFollowFromTheKindOfOperators) {
   for (const std::string op : {"AveragePool<kernel_shape = [2, 2]>", "GlobalLpPool", "GlobalMaxPool"}) {
     const auto pool = parse("g (int32[1, 3, 8, 8] x) => (float y) { c = Cast<to = 1>(x) y = " + op + "(c) }");
     EXPECT_GT(std::ranges::max(integers_of(input(*pool, "x", 0))), 200) << op;
@@ -358,7 +358,7 @@ TEST(Inputs, ReadersInsideSubgraphsCount) {
   EXPECT_THAT(integers_of(input(*model, "c", 1)), Each(0));
 }
 
-TEST(Inputs, SequencesAndOptionalsAreMadeUp) {
+TEST(Inputs, SequencesAndOptionalsAreGenerated) {
   const auto model =
       parse("g (seq(float[2]) s, optional(float[3]) o) => (seq(float[2]) y, float[3] z) { y = Identity(s) z = OptionalGetElement(o) }");
   const Inputs inputs = all_inputs(*model)[0];
@@ -372,7 +372,7 @@ TEST(Inputs, NothingVariesWithoutInputs) {
   EXPECT_TRUE(InputMaker(model->graph(), {}).is_always_the_same());
 }
 
-TEST(Inputs, IdsAreSoughtBehindWhateverMovesElements) {
+TEST(Inputs, IdsAreFoundThroughOperatorsThatMoveElements) {
   const std::string nodes[] = {"k = GatherElements(i, at)",     "k = GatherND(i, places)", "k = Compress(i, mask)",
                                "k = ScatterElements(z, at, i)", "k = Pad(two, pads, i)",   "k = Identity(i)"};
   std::vector<bool> are_ids;
@@ -383,7 +383,7 @@ TEST(Inputs, IdsAreSoughtBehindWhateverMovesElements) {
                              "int64[2] pads = {0, 1}> { " + node + " y = Gather(t, k) }");
     are_ids.push_back(use_of(*model->graph().inputs()[0]).role == InputRole::ids);
   }
-  // What ScatterElements puts in may be added up.
+  // Values that ScatterElements inserts may be added up.
   EXPECT_EQ(are_ids, (std::vector<bool>{true, true, true, false, true, true}));
 }
 

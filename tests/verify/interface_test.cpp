@@ -67,7 +67,7 @@ TEST(Interface, PortsThatCannotBeOneAreNotCalledRenamed) {
   EXPECT_EQ(differences(*ids, *pixels), (Lines{"input input_ids missing: i64[N, 8] -> ", "input pixels added:  -> f32[N, 3, 8, 8]"}));
   const auto other_size = parse("(float[N, 1, 8, 8] x) => (float[2] y)", "c = Constant<value_floats = [1.0, 2.0]>() y = Relu(c)");
   EXPECT_EQ(differences(*pixels, *other_size), (Lines{"input pixels missing: f32[N, 3, 8, 8] -> ", "input x added:  -> f32[N, 1, 8, 8]"}));
-  // Of 16 bits, or of sizes that one of the two leaves free, they may be.
+  // Ports of 16 bits, or with sizes that one of the two leaves free, may be renamed.
   const auto half = parse("(float16[2, 3, 8, 8] x) => (float[2] y)", "c = Constant<value_floats = [1.0, 2.0]>() y = Relu(c)");
   EXPECT_EQ(differences(*pixels, *half), (Lines{"input pixels renamed: pixels -> x"}));
 }
@@ -100,7 +100,7 @@ TEST(Interface, V16FreeDimsOfInputsMustStayFree) {
   }
 }
 
-TEST(Interface, V17FixedDimsMustStayWhatTheyAre) {
+TEST(Interface, V17FixedDimsMustNotChange) {
   const auto a = parse("(float[2, 3] x) => (float[2, 3] y)", kRelu);
   const auto b = parse("(float[2, 3] x) => (float[2, 4] y)", kRelu);
   EXPECT_EQ(differences(*a, *b), (Lines{"output y dim 1: 3 -> 4"}));

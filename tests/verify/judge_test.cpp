@@ -19,7 +19,7 @@ using testing::floats;
 using ::testing::HasSubstr;
 using testing::integers;
 
-/// Why these samples prove nothing; empty when they do.
+/// Reason why these samples are inconclusive; empty if they are conclusive.
 std::string inconclusive(const std::vector<Datum>& samples, bool may_saturate = true, bool varied = true) {
   ReferenceOutput output("y", {.may_saturate = may_saturate});
   for (const Datum& sample : samples) output.add(sample);
@@ -54,7 +54,7 @@ TEST(Judge, V51Saturated) {
   const Datum saturated = floats({2, 3}, {0, 1, 0, 1, 0, 0});
   const Datum other = floats({2, 3}, {1, 1, 0, 0, 0, 1});
   EXPECT_THAT(inconclusive({saturated, other}), HasSubstr("saturated: 100 %"));
-  // One sample that is not is enough; and what is cast from bool has two values by nature.
+  // One unsaturated sample is enough; and values cast from bool have two values by nature.
   EXPECT_EQ(inconclusive({saturated, floats({2, 3}, {0, 1, 0, 0.5, 0, 0})}), "");
   EXPECT_EQ(inconclusive({saturated, other}, /*may_saturate=*/false), "");
 }
@@ -62,15 +62,15 @@ TEST(Judge, V51Saturated) {
 TEST(Judge, V52IndependentOfTheInputs) {
   const Datum table = floats({2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(inconclusive({table, table}), HasSubstr("same bytes for every sample"));
-  // Another batch of the same rows is no difference, another row is one.
+  // A different batch of the same rows is no difference, a different row is one.
   EXPECT_THAT(inconclusive({table, floats({3, 2}, {1, 2, 3, 4, 5, 6})}), HasSubstr("same bytes"));
   EXPECT_EQ(inconclusive({table, floats({3, 2}, {1, 2, 3, 5, 5, 6})}), "");
-  // Nothing can be said when the inputs did not vary, or of exact types.
+  // No verdict on constant inputs, or on exact types.
   EXPECT_EQ(inconclusive({table, table}, true, /*varied=*/false), "");
   EXPECT_EQ(inconclusive({integers({2}, {3, 3}), integers({2}, {3, 3})}), "");
 }
 
-TEST(Judge, DifferentSamplesDecideWhateverTheOthersSay) {
+TEST(Judge, ADifferentSampleOverridesTheOthers) {
   ReferenceOutput reference("y", {.may_saturate = true});
   reference.add(floats({2}, {0.5, 0.5}));
   OutputComparison output;

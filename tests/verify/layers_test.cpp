@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Values of nodes that differ on their own.
+/// Values of nodes whose own outcome is different.
 std::vector<std::string> wrong_values(const VerifyResult& result) {
   std::vector<std::string> out;
   for (const LayerResult& layer : result.layers) {
@@ -39,7 +39,7 @@ VerifyOptions by_layers() {
   return options;
 }
 
-/// `depth` convolutions with normalization and Relu, 1×1 so that it is quick.
+/// `depth` convolutions with normalization and Relu, 1×1 for speed.
 Network deep(uint64_t seed, int depth, int64_t channels = 8) {
   Network n(seed);
   n.input("x", {"N", std::to_string(channels), "6", "5"}).output("y", {"N", std::to_string(channels), "6", "5"});
@@ -64,8 +64,8 @@ void scale_weight(Network& n, const std::string& name, float by) {
   });
 }
 
-TEST(Layers, WhatIsFlattenedUnderItsNameIsInnocentAndTheProductInFrontOfAReshapeIsNamed) {
-  // As ONNX Runtime and onnxsim write a product over three dims: Reshape, Gemm, Reshape, and what stood in front keeps its name.
+TEST(Layers, FlattenedValuesAreInnocentAndTheProductUpstreamOfAReshapeIsNamed) {
+  // ONNX Runtime and onnxsim write a product over three dims as Reshape, Gemm, Reshape, and the upstream value keeps its name.
   const auto make = [](bool flat) {
     Network n(1);
     n.input("x", {"2", "3", "4"}).output("z", {"2", "3", "5"});
@@ -93,7 +93,7 @@ TEST(Layers, WhatIsFlattenedUnderItsNameIsInnocentAndTheProductInFrontOfAReshape
     ASSERT_THAT(wrong_values(result), ElementsAre("s")) << constant;
     EXPECT_EQ(result.layers[0].node, "gemm") << constant;
   }
-  // Elements in another order are none that are flattened.
+  // Elements in a different order are not a flattening.
   Network b = make(true);
   b.node("Transpose", {"x"}, {"x.turned"}, {"perm=0,2,1"}).set_name("turn");
   b.producer("x.flat").set_input(0, "x.turned");
@@ -101,8 +101,8 @@ TEST(Layers, WhatIsFlattenedUnderItsNameIsInnocentAndTheProductInFrontOfAReshape
   EXPECT_EQ(verified(a, b).outcome, Outcome::different);
 }
 
-TEST(Layers, WhatAReaderTellsIsNotUndoneByWhatIsWrongFurtherDown) {
-  // b turns t and the product turns it back; the fault stands behind.
+TEST(Layers, EvidenceOfAReaderHoldsDespiteAFaultDownstream) {
+  // b transposes t, and the product transposes it back; the fault is downstream.
   const auto make = [](bool turned, float slope) {
     Network n(1);
     n.input("x", {"3", "4"}).output("z", {"3", "5"});
@@ -172,7 +172,7 @@ TEST(Layers, V78ANodeThatAmplifiesNoiseIsNotWrong) {
   EXPECT_THAT(wrong_values(result), IsEmpty());
 }
 
-/// A convolution in the middle has another weight, by less than its floor.
+/// A convolution in the middle has a different weight, by less than its floor.
 Network other_weight(Network network, const std::string& name) {
   network.edit(name, [](std::vector<float>& values) { values[5] *= 1.000002F; });
   return network;
@@ -211,7 +211,7 @@ TEST(Layers, OnRequestEveryValueIsListedWithItsErrorByDepth) {
   EXPECT_EQ(result.layers[1].error, 0) << "a Relu of the same numbers is the same";
 }
 
-TEST(Layers, AnErrorThatIsNotFiniteIsTold) {
+TEST(Layers, NonFiniteErrorsAreReported) {
   Network a(3);
   a.input("x", {"2", "8"}).output("y", {"2", "8"}).normal("w", {8, 8}).normal("b", {8});
   a.node("MatMul", {"x", "w"}, {"u"}), a.node("Add", {"u", "b"}, {"v"}), a.node("Tanh", {"v"}, {"y"});
@@ -249,7 +249,7 @@ TEST(Layers, NanIsNamedWhereItArises) {
   EXPECT_THAT(result.layers.front().reason, HasSubstr("NaN in B only"));
 }
 
-TEST(Layers, AnotherShapeInside) {
+TEST(Layers, ADifferentShapeInside) {
   Network a(6);
   a.input("x", {"N", "4", "6"}).output("y", {"N", "4"});
   a.node("Relu", {"x"}, {"r"}), a.node("ReduceSum", {"r"}, {"s"}, {"keepdims=0"});
@@ -297,8 +297,8 @@ TEST(Layers, V76AnErrorInsideALoopsBodyIsNamed) {
   EXPECT_THAT(result.layers.front().proof.inside, HasSubstr("'by'"));
 }
 
-TEST(Layers, AnotherThingUnderAnOldNameIsNotWrong) {
-  // The bias as a node of its own: the convolution's output keeps its name and is another value. Elsewhere something is really wrong.
+TEST(Layers, ADifferentValueUnderAnOldNameIsNotWrong) {
+  // The bias as a separate node: the convolution's output keeps its name but has a different value. Elsewhere a weight is really wrong.
   Network a = deep(10, 4), b = a;
   auto& convolution = b.producer("c1.y");
   const std::string bias = convolution.input(2);
@@ -324,7 +324,7 @@ TEST_P(NarrowLayers, V42V43CorrectFoldsPass) {
 }
 
 TEST_P(NarrowLayers, AFactorOnAnySingleLayerFails) {
-  // In a deep net 5 % of one layer drown in what 16-bit numbers may differ by at the end; on their own they do not.
+  // In a deep net, 5 % of one layer is lost in the allowed difference of 16-bit numbers at the end; the layer alone shows it.
   const int depth = 24;
   const Network a = deep(7, depth, 16);
   const Network narrow = narrowed(a, GetParam());
@@ -343,7 +343,7 @@ TEST_P(NarrowLayers, AFactorOnAnySingleLayerFails) {
 }
 
 TEST_P(NarrowLayers, OtherThingsUnderTheSameNameDoNotCount) {
-  // An exporter that numbers its values gives old names to new things.
+  // An exporter that numbers its values gives old names to different values.
   Network a(8);
   a.input("x", {"N", "64"}).output("y", {"N", "64"});
   a.normal("w", {64, 64}, 0.1).node("MatMul", {"x", "w"}, {"1"}), a.node("Neg", {"1"}, {"2"}), a.node("Neg", {"2"}, {"y"});
@@ -357,7 +357,7 @@ TEST_P(NarrowLayers, OtherThingsUnderTheSameNameDoNotCount) {
 INSTANTIATE_TEST_SUITE_P(Types, NarrowLayers, ::testing::Values(onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16),
                          [](const auto& one) { return one.param == onnx::TensorProto::FLOAT16 ? "Half" : "BFloat16"; });
 
-/// Two products in a row; flattened, the second one reads the first as it is, and not the value of the original's dims beside it.
+/// Two products in a row. Flattened, the second one reads the first directly, and not the value of the original's dims next to it.
 Network two_products(bool flattened) {
   Network n(29);
   n.input("x", {"N", "4", "6"}).output("y", {"N", "4", "8"}).output("z", {"N", "4", "5"});
@@ -379,7 +379,7 @@ Network two_products(bool flattened) {
   return n;
 }
 
-TEST(Layers, AValueThatSomeReadersPassByIsNotFilledWithOtherNumbers) {
+TEST(Layers, AValueThatSomeReadersBypassIsNotReplacedByOtherNumbers) {
   const VerifyResult result = verified(two_products(false), two_products(true));
   EXPECT_FALSE(result.proof && result.proof->proved) << "nothing is tested";
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);

@@ -1,4 +1,4 @@
-// Merging reports of parts: any partition gives the whole, and what is no partition is refused.
+// Tests merging reports of parts: any partition gives the whole, and other sets of parts are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using Parts = std::vector<SuitePart>;
 
 constexpr const char* kStatuses[] = {"passed", "failed", "unsupported", "crashed"};
 
-/// A run over everything.
+/// A run over all cases.
 SuiteResult whole_run(std::size_t count) {
   SuiteResult out;
   out.tree = "tree";
@@ -45,7 +45,7 @@ SuiteResult whole_run(std::size_t count) {
   return out;
 }
 
-/// The report of some of its cases.
+/// The report of some of the cases.
 SuiteResult part_of(const SuiteResult& whole, std::vector<SuiteCase> cases, const Shard& shard) {
   SuiteResult out = whole;
   out.shard = shard;
@@ -121,7 +121,7 @@ TEST(MergeSuites, NothingIsLost) {
   const Shard shard = parts.back().result.shard;
   parts.pop_back();
   EXPECT_EQ(refusal(parts), std::to_string(missing) + " of 37 cases are missing: no shard " + std::to_string(shard.index) + "/5");
-  // One that a signal ended.
+  // A part that a signal ended.
   parts = random_partition(whole_run(37), 3, 1);
   parts[1].result.cases.pop_back();
   parts[1].result.interruption = ErrorKind::terminated;
@@ -135,7 +135,7 @@ TEST(MergeSuites, NothingIsCountedTwice) {
   EXPECT_THAT(refusal(parts), AllOf(HasSubstr("case 'case1"), HasSubstr("again.json"), HasSubstr(parts[0].name)));
 }
 
-TEST(MergeSuites, NothingIsMixed) {
+TEST(MergeSuites, DifferingRunsAreNotMerged) {
   const auto spoiled = [](const auto& spoil) {
     Parts parts = random_partition(whole_run(12), 3, 0);
     spoil(parts[1].result);

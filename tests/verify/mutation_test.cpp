@@ -1,4 +1,4 @@
-// Wrong conversions that verify must catch, right ones that it must let pass.
+// Tests wrong conversions that verify must catch, and right ones that it must let pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ const std::vector<OptionSet> kOptionSets{
      }},
 };
 
-/// A right conversion: either a rewrite, or what convert makes under an option set.
+/// A right conversion: either a rewrite, or the result of convert under an option set.
 struct RightCase {
   const NamedNetwork* network = nullptr;
   const Rewrite* rewrite = nullptr;
@@ -153,7 +153,7 @@ TEST(Conversions, AreAsManyAsPromised) {
   EXPECT_GE(right_cases().size(), 200U);
 }
 
-/// In 16 bits too: nodes are looked at one by one there, and what is right must not look wrong.
+/// Also in 16 bits: nodes are compared one by one there, and right ones must not look wrong.
 class RightNarrowConversion : public ::testing::TestWithParam<RightCase> {};
 TEST_P(RightNarrowConversion, Passes) {
   for (const int type : {onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16}) {
@@ -163,7 +163,7 @@ TEST_P(RightNarrowConversion, Passes) {
   }
 }
 
-/// What is wrong in 16 bits is caught, or lies below what 16 bits can tell: then the proof names what it cannot explain.
+/// An error in 16 bits is caught, or is below the resolution of 16 bits: then the proof names the unexplained change.
 class WrongNarrowConversion : public ::testing::TestWithParam<Case> {};
 TEST_P(WrongNarrowConversion, IsCaughtOrNamed) {
   for (const int type : {onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16}) {
@@ -176,7 +176,7 @@ TEST_P(WrongNarrowConversion, IsCaughtOrNamed) {
   }
 }
 
-/// As constants hold their values in attributes or typed fields, they have no 16-bit twin here.
+/// These rewrites hold values in attributes, typed fields or double, and have no 16-bit twin here.
 std::vector<RightCase> right_narrow_cases() {
   std::vector<RightCase> out = right_cases();
   std::erase_if(out, [](const RightCase& one) {
@@ -187,7 +187,7 @@ std::vector<RightCase> right_narrow_cases() {
   return out;
 }
 
-/// Of bf16, 1.001 is 1, and an epsilon of 0.001 under variances around 1 is no more than a rounding of the weights.
+/// In bf16, 1.001 is 1, and an epsilon of 0.001 under variances around 1 is no more than a rounding of the weights.
 std::vector<Case> wrong_narrow_cases() {
   std::vector<Case> out = kWrong;
   std::erase_if(out, [](const Case& one) {

@@ -20,7 +20,7 @@ using test::fold_batch_norm;
 using Make = Network (*)(uint64_t seed);
 using Change = void (*)(Network& network);
 
-/// A network and what is done to it.
+/// A network and a change to it.
 struct Case {
   const char* name;
   Make make;
@@ -45,7 +45,7 @@ inline void scale(Network& n, const std::string& name, float by) {
   });
 }
 
-/// Turns the last two dims of a weight round.
+/// Reverses the last two dims of a weight.
 inline void mirror(Network& n, const std::string& name) {
   const auto& dims = n.tensor(name).dims();
   const auto plane = static_cast<std::size_t>(dims[dims.size() - 1] * dims[dims.size() - 2]);
@@ -55,7 +55,7 @@ inline void mirror(Network& n, const std::string& name) {
   });
 }
 
-/// The values of a weight [O, I, H, W] in another order of axes, under the old dims: bytes read in the wrong order.
+/// The values of a weight [O, I, H, W] in a different order of axes, under the old dims: bytes read in the wrong order.
 inline void misread(Network& n, const std::string& name, const std::vector<std::size_t>& order) {
   const std::vector<int64_t> dims(n.tensor(name).dims().begin(), n.tensor(name).dims().end());
   n.edit(name, [&](std::vector<float>& v) {
@@ -81,7 +81,7 @@ inline void through_half(Network& n, const std::string& name) {
   });
 }
 
-/// What verify must catch.
+/// Wrong conversions that verify must catch.
 inline const std::vector<Case> kWrong{
     {"OneWeightOff", classifier, [](Network& n) { n.edit("c2.w", [](auto& v) { v[100] *= 1.5F; }); }},
     {"OneWeightZero", mobile, [](Network& n) { n.edit("c1.w", [](auto& v) { v[4] = 0; }); }},
@@ -142,7 +142,7 @@ inline const std::vector<Case> kWrong{
      }},
     {"V33FoldedBehindTwoReaders", classifier,
      [](Network& n) {
-       // f is read by the pooling and is an output: the scale that belongs to one reader reaches both.
+       // f is read by the pooling and is an output: the scale for one reader reaches both.
        n.floats("half", {}, {0.5F}).insert_behind("r2", "Mul", {"half"});
      }},
     {"V34ClipLost", classifier, [](Network& n) { n.producer("r2").mutable_input()->RemoveLast(); }},
@@ -349,7 +349,7 @@ inline const std::vector<Case> kWrong{
     {"GrowthConcatenatedFirst", preactivated, [](Network& n) { n.producer("cat").set_input(0, "r1"); }},
     {"V32NormalizationFoldedForwardThroughPadding", preactivated,
      [](Network& n) {
-       // r1 loses a constant that the bias of c2 takes over: right but for the border.
+       // r1 loses a constant that the bias of c2 absorbs: right except at the border.
        n.floats("s", {1, 6, 1, 1}, {0.1F, 0.2F, -0.1F, 0.3F, -0.2F, 0.1F}).insert_behind("r1", "Sub", {"s"});
        const auto w = n.values("c2.w");
        n.edit("c2.b", [&](auto& b) {

@@ -37,8 +37,8 @@ inline test::Network narrowed(test::Network network, int type) {
   return network;
 }
 
-/// A network in f16 as ONNX Runtime writes it for processors without f16: everything in f32, under other names, between Casts of its
-/// inputs, constants and outputs.
+/// A network in f16 as ONNX Runtime writes it for processors without f16: all nodes in f32, under other names, between Casts of the inputs,
+/// constants and outputs.
 inline test::Network widened(test::Network network, const std::string& prefix = "wide.") {
   std::set<std::string> kept;
   for (const auto& tensor : network.graph().initializer()) {

@@ -39,7 +39,7 @@ inline Network mobile(uint64_t seed) {
   return n;
 }
 
-/// Down and up again with ConvTranspose and Concat; no two spatial sizes are equal.
+/// Downsampling and upsampling with ConvTranspose and Concat; no two spatial sizes are equal.
 inline Network segmenter(uint64_t seed) {
   Network n(seed);
   n.input("x", {"1", "2", "8", "12"}).output("y", {"1", "3", "8", "12"});
@@ -53,7 +53,7 @@ inline Network segmenter(uint64_t seed) {
   return n;
 }
 
-/// 1-D convolutions and 3-D ones would be the same code: one of each.
+/// 1-D and 3-D convolutions use the same code: one of each.
 inline Network volumes(uint64_t seed) {
   Network n(seed);
   n.input("x", {"N", "2", "5", "6", "7"}).output("y", {"N", "4", "5", "6", "7"});
@@ -99,7 +99,7 @@ inline Network transformer(uint64_t seed) {
   return n;
 }
 
-/// Where exact outputs come from: the best class, a shape, a mask, and the scores they come from.
+/// Exact outputs (the best class, a shape, a mask) and the scores from which they are computed.
 inline Network decisions(uint64_t seed) {
   Network n(seed);
   n.input("x", {"N", "6"}).output("scores", {"N", "9"}).output("best", {"N", "1"}, onnx::TensorProto::INT64);
@@ -177,7 +177,7 @@ inline Network patches(uint64_t seed) {
   return n;
 }
 
-/// Fully connected layers with normalizations behind them and one by hand: differences, quotients, roots.
+/// Fully connected layers followed by normalizations, one of them by hand: differences, quotients, roots.
 inline Network statistics(uint64_t seed) {
   Network n(seed);
   n.input("x", {"N", "20"}).output("y", {"N", "6"});
@@ -192,7 +192,7 @@ inline Network statistics(uint64_t seed) {
   return n;
 }
 
-/// Scores of places, the best of them with their boxes.
+/// Scores of places, and the best of them with their boxes.
 inline Network detector(uint64_t seed) {
   Network n(seed);
   n.input("x", {"1", "3", "16", "12"}).output("scores", {"1", "48"}).output("best", {"1", "5"});
@@ -207,7 +207,7 @@ inline Network detector(uint64_t seed) {
   return n;
 }
 
-/// Before opset 13 a Softmax takes all dims from its axis on as one.
+/// Before opset 13, a Softmax flattens all dims from its axis on.
 inline Network probabilities(uint64_t seed) {
   Network n(seed, 12);
   n.input("x", {"N", "4", "5", "6"}).output("y", {"N", "4", "5", "6"});

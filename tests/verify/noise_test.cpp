@@ -39,7 +39,7 @@ TEST(WeightNoise, MovesEveryFloatByOneUlpUpOrDown) {
     up += std::fabs(moved) > std::fabs(old) ? 1 : 0;
   }
   EXPECT_NEAR(up, 500, 80);
-  EXPECT_EQ(before.data<float>()[7], static_cast<float>(values[7]));  // the original stays
+  EXPECT_EQ(before.data<float>()[7], static_cast<float>(values[7]));  // the original is unchanged
 }
 
 TEST(WeightNoise, EveryTypeMovesByItsOwnUlp) {
@@ -142,7 +142,7 @@ TEST(WeightNoise, ShapesFilledWithOneNumberAreWeightsUnlessItIsStructure) {
   EXPECT_FALSE(noise.moves("exponent"));
 }
 
-TEST(WeightNoise, NestedGraphsAreLookedInto) {
+TEST(WeightNoise, NestedGraphsAreIncluded) {
   const auto model = parse(R"(g (bool c, float[2] x) => (float[2] y) <float[2] w = {0.3, 0.4}, float[2] v = {0.3, 0.4}> {
     y = If (c) <then_branch = a () => (float[2] p) { p = Pow (x, w) }, else_branch = b () => (float[2] q) { q = Mul (x, v) }>
   })");

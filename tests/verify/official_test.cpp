@@ -28,8 +28,8 @@ StoredComparison stored(const Datum& result, const Datum& reference) {
   return compare_stored(result, reference, {});
 }
 
-// The table of research on the backend test rule, measured on onnx 1.17.
-TEST(OfficialRule, LetsThroughWhatItLetsThrough) {
+// Results of the backend test's rule, measured on onnx 1.17.
+TEST(OfficialRule, AcceptsTheMeasuredCases) {
   EXPECT_TRUE(official(integers({2}, {1, 0}, DataType::uint8), integers({2}, {1, 0}, DataType::boolean)));
   EXPECT_TRUE(official(floats({}, {3}), floats({8}, std::vector<double>(8, 3))));
   EXPECT_TRUE(official(floats({8}, std::vector<double>(8, 3)), floats({}, {3})));
@@ -39,7 +39,7 @@ TEST(OfficialRule, LetsThroughWhatItLetsThrough) {
   EXPECT_TRUE(official(floats({0}, {}), floats({0}, {})));
 }
 
-TEST(OfficialRule, RefusesWhatItRefuses) {
+TEST(OfficialRule, RefusesTheMeasuredCases) {
   EXPECT_FALSE(official(tensor(DataType::float64, {1}, {1}), floats({1}, {1})));
   EXPECT_FALSE(official(floats({1, 5}, std::vector<double>(5, 1)), floats({5}, std::vector<double>(5, 1))));
   EXPECT_FALSE(official(floats({1}, {1.002}), floats({1}, {1})));
@@ -63,10 +63,10 @@ TEST(StoredOutputs, FloatsPassElementWiseOrByTheRange) {
   // 1e-3 of every element.
   EXPECT_TRUE(stored(floats({3}, {1.0009, 100.09, -10}), floats({3}, {1, 100, -10})).passed());
   EXPECT_FALSE(stored(floats({3}, {1.002, 1, -1}), floats({3}, {1, 1, -1})).passed());
-  // A large relative error of a small element is 9e-6 of the range: passes; 2e-5 does not.
+  // A large relative error of a small element that is 9e-6 of the range passes; 2e-5 does not.
   EXPECT_TRUE(stored(floats({3}, {1.8e-5, 1, -1}), floats({3}, {0, 1, -1})).passed());
   EXPECT_FALSE(stored(floats({3}, {4e-5, 1, -1}), floats({3}, {0, 1, -1})).passed());
-  // Without a range, its magnitude counts.
+  // Without a range, the magnitude counts.
   EXPECT_TRUE(stored(floats({2}, {5, 5}), floats({2}, {5, 5})).passed());
   EXPECT_TRUE(stored(floats({2}, {0, 0}), floats({2}, {0, 0})).passed());
   EXPECT_FALSE(stored(floats({2}, {1, 1}), floats({2}, {0, 0})).passed());
@@ -86,7 +86,7 @@ TEST(StoredOutputs, EightBitFloatsAreCastsAndExact) {
   EXPECT_FALSE(stored(f8(1.125), f8(1)).passed());
 }
 
-TEST(StoredOutputs, MessagesSayWhereAndWhat) {
+TEST(StoredOutputs, MessagesNamePlaceAndValues) {
   EXPECT_THAT(stored(floats({2, 2}, {1, 2, 3, 5}), floats({2, 2}, {1, 2, 3, 4})).message,
               HasSubstr("1 of 4 elements is beyond the tolerance, error/range 3.3e-01, worst [1, 1]: 5, stored 4"));
   EXPECT_THAT(stored(floats({1}, {1}), floats({2}, {1, 1})).message, HasSubstr("f32[1], was f32[2]"));

@@ -11,7 +11,7 @@
 
 namespace relayout::testing {
 
-/// A folder of this process that goes with the object.
+/// A folder of this process, removed with the object.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / ("relayout-verify-test-" + std::to_string(::getpid()))) {
@@ -31,20 +31,20 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// verify() of two networks; one thread, four samples unless told.
+/// verify() of two networks; one thread, four samples by default.
 inline VerifyResult verified(test::Network a, test::Network b, VerifyOptions options = {}) {
   const Folder folder;
   if (options.threads == 0) options.threads = 1;
   return verify(folder.write("a.onnx", a.bytes()), folder.write("b.onnx", b.bytes()), options);
 }
 
-/// The same, executed even when both are one.
+/// Like verified(), but executes identical networks too.
 inline VerifyResult ran(test::Network a, test::Network b, VerifyOptions options = {}) {
   options.run_identical = true;
   return verified(std::move(a), std::move(b), options);
 }
 
-/// Everything that a failed expectation should show.
+/// All results that a failed expectation should show.
 inline std::string summary(const VerifyResult& result) {
   std::string out = std::string(to_string(result.outcome)) + " " + result.reason + " " + result.defect + "\n";
   for (const auto& d : result.interface)

@@ -18,7 +18,7 @@ namespace {
 
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
 
-/// "name in b" → "name in a", with "~" in front when it was found by structure.
+/// "name in b" → "name in a", with a leading "~" if it was found by structure.
 std::map<std::string, std::string> pairs(Network& a, Network& b) {
   const auto left = Model::from_bytes(a.bytes()), right = Model::from_bytes(b.bytes());
   std::map<std::string, std::string> out;
@@ -28,7 +28,7 @@ std::map<std::string, std::string> pairs(Network& a, Network& b) {
   return out;
 }
 
-/// Every value that is no graph output under a name of its own.
+/// Gives a new name to every value that is no graph output.
 void rename_inner(Network& n) {
   std::vector<std::string> made;
   for (const auto& node : n.graph().node()) made.insert(made.end(), node.output().begin(), node.output().end());
@@ -56,7 +56,7 @@ TEST(Pairing, AFoldKeepsTheNameOfTheNormalizationsOutput) {
   EXPECT_FALSE(found.contains("c1.y"));
 }
 
-TEST(Pairing, ANetworkIn16BitsAndWhatComputesItIn32ArePairedNodeByNode) {
+TEST(Pairing, ANetworkIn16BitsAndItsFormIn32BitsArePairedNodeByNode) {
   Network n(1);
   n.input("x", {"1", "3", "6", "6"}).output("y", {"1", "5", "6", "6"});
   n.convolution("c", "x", "c.y", {4, 3, 3, 3}, {"pads=1,1,1,1"});
@@ -69,8 +69,8 @@ TEST(Pairing, ANetworkIn16BitsAndWhatComputesItIn32ArePairedNodeByNode) {
   EXPECT_EQ(found.at("y"), "y");
 }
 
-TEST(Pairing, ONNXRuntimesNamesOfWidenedValuesMeanWhatTheyWere) {
-  // The activation between the products is written as another operator: names alone tell that the second product is the same.
+TEST(Pairing, ONNXRuntimesNamesOfWidenedValuesMeanTheOriginals) {
+  // The activation between the products is written as a different operator: only names show that the second product is the same.
   const auto make = [](const std::string& prefix, const char* activation) {
     Network n(1);
     n.input("x", {"4", "8"}).output("y", {"4", "8"}).normal("v", {8, 8}).normal("w", {8, 8});
@@ -84,7 +84,7 @@ TEST(Pairing, ONNXRuntimesNamesOfWidenedValuesMeanWhatTheyWere) {
   EXPECT_EQ(found.at("InsertedPrecisionFreeCast_n"), "n");
 }
 
-TEST(Pairing, V96ANameThatAFoldLeftBehindMeansTheValueBehindTheFold) {
+TEST(Pairing, V96ANameLeftByAFoldMeansTheValueDownstreamOfTheFold) {
   Network a = segmenter(1), b = a;
   test::fold_batch_norm(b, "n1.y");
   b.replace_uses("n1.y", "c1.y");
@@ -93,8 +93,8 @@ TEST(Pairing, V96ANameThatAFoldLeftBehindMeansTheValueBehindTheFold) {
   EXPECT_EQ(found.at("c1.y"), "~n1.y");
 }
 
-TEST(Pairing, V96AFoldIntoWhatReadsAValueLeavesItAsItWas) {
-  // a: Add, BatchNormalization, GlobalAveragePool, Conv; b: the same without the BatchNormalization, which the last Conv took up.
+TEST(Pairing, V96AFoldIntoAReaderLeavesTheValueUnchanged) {
+  // a: Add, BatchNormalization, GlobalAveragePool, Conv; b: the same without the BatchNormalization, which the last Conv absorbed.
   const auto make = [](bool folded) {
     Network n(1);
     n.input("x", {"1", "4", "6", "6"}).output("y", {"1", "5", "1", "1"});
@@ -111,7 +111,7 @@ TEST(Pairing, V96AFoldIntoWhatReadsAValueLeavesItAsItWas) {
   EXPECT_EQ(found.at("c.y"), "c.y");
 }
 
-TEST(Pairing, V96WhatAFoldIsCarriedPastHasNoEqual) {
+TEST(Pairing, V96ValuesThatAFoldIsCarriedPastHaveNoEqual) {
   // a: MatMul, Flatten, BatchNormalization, Relu; b: MatMul, Add (the new bias), Flatten, Relu, with the old names.
   Network a(1);
   a.input("x", {"2", "3", "4"}).output("y", {"6", "5"});
@@ -130,7 +130,7 @@ TEST(Pairing, V96WhatAFoldIsCarriedPastHasNoEqual) {
   EXPECT_EQ(found.at("f"), "~n");
   EXPECT_FALSE(found.contains("m"));
   EXPECT_EQ(found.at("y"), "y");
-  // The same with the name that the BatchNormalization had.
+  // And with the name of the BatchNormalization.
   b.replace_uses("f", "n");
   std::ranges::replace(*b.producer("f").mutable_output(), "f", "n");
   const auto renamed = pairs(a, b);
@@ -139,7 +139,7 @@ TEST(Pairing, V96WhatAFoldIsCarriedPastHasNoEqual) {
 }
 
 TEST(Pairing, AFactorThatIsComputedFromDimsIsFoldedAsAConstantIs) {
-  // The scale of attention, 1/√C with C read from a Shape: a converter that knows C takes it into the projection.
+  // The scale of attention, 1/√C with C read from a Shape: a converter that knows C folds it into the projection.
   const auto make = [](bool folded) {
     Network n(1);
     n.input("x", {"2", "6", "4"}).output("y", {"2", "4", "4"});
@@ -162,7 +162,7 @@ TEST(Pairing, AFactorThatIsComputedFromDimsIsFoldedAsAConstantIs) {
   EXPECT_EQ(pairs(a, same).at("s"), "s");
 }
 
-TEST(Pairing, V75ByOperatorsAndPositionsWhereNamesAreGone) {
+TEST(Pairing, V75ByOperatorsAndPositionsWithoutNames) {
   Network a = segmenter(1), b = a;
   rename_inner(b);
   const auto found = pairs(a, b);
@@ -171,8 +171,8 @@ TEST(Pairing, V75ByOperatorsAndPositionsWhereNamesAreGone) {
 }
 
 TEST(Pairing, OfTwinsTheOneThatIsMostAlike) {
-  // Two convolutions of one value, listed in another order and read under other names: the name of the node, the dims of its weight or its
-  // padding tells which is which.
+  // Two convolutions of one value, listed in a different order and read under other names: the name of the node, the dims of its weight or
+  // its padding tells them apart.
   const auto make = [](bool second_first, const std::string& node_name, int64_t kernel, const std::string& pads,
                        const std::string& suffix) {
     Network n(1);
@@ -221,8 +221,8 @@ TEST(Pairing, V75AFoldedConvolutionPairsWithTheNormalizationsOutput) {
   EXPECT_EQ(found.size(), 9U);
 }
 
-TEST(Pairing, AConvolutionThatTookUpASignPairsWithTheSignsOutput) {
-  // a: Conv, Neg, Sum with a constant, Relu; b: Conv, Relu, with names of its own.
+TEST(Pairing, AConvolutionThatAbsorbedASignPairsWithTheSignsOutput) {
+  // a: Conv, Neg, Sum with a constant, Relu; b: Conv, Relu, with different names.
   const auto make = [](bool folded, const std::string& prefix) {
     Network n(1);
     n.input("x", {"1", "3", "6", "6"}).output("y", {"1", "4", "6", "6"});
@@ -239,7 +239,8 @@ TEST(Pairing, AConvolutionThatTookUpASignPairsWithTheSignsOutput) {
 }
 
 TEST(Pairing, OperandsMustCorrespond) {
-  // The same operators over exchanged operands: no pair behind the exchange but by name, and none in front of another operator.
+  // The same operators over exchanged operands: values downstream of the exchange pair by name only, and no value pairs whose reader is a
+  // different operator.
   const auto make = [](bool exchanged, const char* inner) {
     Network n(1);
     n.input("x", {"4"}).output("y", {"4"});
@@ -254,7 +255,7 @@ TEST(Pairing, OperandsMustCorrespond) {
   EXPECT_EQ(found.at("y"), "y");
 }
 
-TEST(Pairing, WhatATransposeBroughtLastIsInTheOrderOfOperatorsForImagesWhoseChannelsAreLast) {
+TEST(Pairing, TransposedImagesHaveTheOrderOfChannelsLastOperators) {
   const auto make = [](bool last) {
     Network n(3);
     n.input("x", {"1", "6", "6", "3"}).output("y", {"1", "6", "6", "4"}).floats("scale", {}, {0.1F}).normal("w", {4, 3, 1, 1});
@@ -282,8 +283,8 @@ TEST(Pairing, WhatATransposeBroughtLastIsInTheOrderOfOperatorsForImagesWhoseChan
   EXPECT_FALSE(steps.channels_last);
 }
 
-TEST(Pairing, UpstreamFromResultsWhereOperandsAreMadeInAnotherWay) {
-  // What scales the input is written otherwise, so that nothing behind it has a partner by its operands.
+TEST(Pairing, UpstreamFromResultsWhereOperandsAreComputedDifferently) {
+  // The scaling of the input is written differently, so that no node downstream has a partner by its operands.
   const auto make = [](bool other) {
     Network n(3);
     n.input("x", {"4", "8"})

@@ -1,4 +1,4 @@
-// The precision that a model computes in is part of what it computes: rounding through 16 bits is a difference unless it is meant.
+// Tests that the precision of a model's computation counts: rounding through 16 bits is a difference unless requested.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using ::testing::Not;
 constexpr const char* kToHalf = "to=10";
 constexpr const char* kToBrain = "to=16";
 
-/// Rounds one value through a 16-bit type where it stands.
+/// Rounds one value through a 16-bit type in place.
 void round_through(Network& network, const std::string& value, const char* type) {
   const std::string made = value + ".made";
   onnx::NodeProto& producer = network.producer(value);
@@ -80,7 +80,7 @@ TEST(Precision, V84RoundingThrough16BitsAnywhereIsADifferenceThatIsNamed) {
   }
 }
 
-TEST(Precision, V85ANarrowModelIsTheSameWhereThatIsMeant) {
+TEST(Precision, V85ANarrowModelIsTheSameIfRequested) {
   Network a = mobile(1);
   Network b = narrowed(a, onnx::TensorProto::FLOAT16);
   // f32 at both ends, as converters keep them.
@@ -95,17 +95,17 @@ TEST(Precision, V85ANarrowModelIsTheSameWhereThatIsMeant) {
   const VerifyResult refused = verified(a, b);
   EXPECT_EQ(refused.outcome, Outcome::different) << summary(refused);
   EXPECT_THAT(refused.reason, AllOf(HasSubstr("3 of 3 convolutions"), HasSubstr("f16"), HasSubstr("--precision fp16 accepts")));
-  // The Cast in front is no convolution.
+  // The upstream Cast is no convolution.
   EXPECT_THAT(refused.reason, HasSubstr("(first: '" + b.producer("c1.y").name() + "' (Conv))"));
   VerifyOptions meant;
   meant.precision = DataType::float16;
   const VerifyResult accepted = verified(a, b, meant);
   EXPECT_EQ(accepted.outcome, Outcome::same) << summary(accepted);
-  // What b computes in is said once.
+  // The precision of b is reported once.
   EXPECT_THAT(accepted.lossy, HasSubstr("3 of 3 convolutions"));
   EXPECT_THAT(accepted.remarks, Not(Contains(HasSubstr("3 of 3"))));
   EXPECT_THAT(accepted.remarks, Contains("floors and bounds are those of f16, as --precision means"));
-  // A type that is not coarse enough does not accept a coarser one, and a wrong model is none the better for it.
+  // A type that is not coarse enough does not accept a coarser one, and does not excuse a wrong model.
   VerifyOptions other;
   other.precision = DataType::bfloat16;
   Network wrong = b;
@@ -136,7 +136,8 @@ void expect_named(const Network& a, Network b, const std::string& constant, cons
 }
 
 TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
-  // 1/√8, computed from the dims of what it scales, which took the name of the product over when the factor went into w and bias.
+  // 1/√8, computed from the dims of the value that it scales. The scaled value took over the product's name when the factor was folded into
+  // w and bias.
   const auto make = [](bool folded) {
     Network n(4);
     n.input("x", {"2", "12", "16"}).output("y", {"2", "2", "12", "12"});
@@ -167,8 +168,8 @@ TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
   expect_named(a, b, "k.w", "keys");
 }
 
-/// Eight stages of two branches in f16. 2 % of a weight of one branch are less than all the rounding behind it. `sliced`: what the branches
-/// make goes through Slices that take everything.
+/// Eight stages of two branches in f16. 2 % of a weight of one branch is less than all the rounding downstream. `sliced`: the results of
+/// the branches pass through Slices that take every element.
 Network branches(float factor, bool sliced) {
   Network n(11);
   n.input("x0", {"24", "32"}).output("y", {"24", "32"});
@@ -234,8 +235,8 @@ TEST(Precision, AWeightThatOnlyManyProductsTogetherShowIsNotVouchedForByThem) {
   EXPECT_THAT(wrong.reason, AllOf(HasSubstr("'wide.l1'"), HasSubstr("more than rounding to f16")));
 }
 
-TEST(Precision, TheMeanOfWhatHasNoneIsAsFarOffAsItsOperandsRounding) {
-  // c has the mean 0 but for rounding, and f16 rounds it more: the second mean is another number altogether, and no wrong one.
+TEST(Precision, TheMeanOfZeroMeanValuesErrsByItsOperandsRounding) {
+  // c has the mean 0 except for rounding, and f16 rounds it more: the second mean is an entirely different number, but not wrong.
   Network a(6);
   a.input("x", {"40", "32"}).output("y", {"40", "24"});
   a.normal("w", {32, 32}, 0.2).normal("v", {32, 24}, 0.2);
@@ -267,7 +268,7 @@ TEST(Precision, TheMeanOfWhatHasNoneIsAsFarOffAsItsOperandsRounding) {
   EXPECT_EQ(verified(a, convert(wrong), meant_in_half()).outcome, Outcome::different);
 }
 
-TEST(Precision, AFactorThatIsWithinTheRoundingOfEachElementIsTold) {
+TEST(Precision, AFactorWithinTheRoundingOfEachElementIsReported) {
   Network a(12);
   a.input("x", {"100", "64"}).output("y", {"100", "48"});
   a.normal("w", {64, 64}, 0.125).normal("v", {64, 48}, 0.125);

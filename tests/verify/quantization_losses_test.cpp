@@ -1,4 +1,4 @@
-// What nodes of a quantized model lose, against losses computed here in double precision; and that a harmed one comes first.
+// Tests losses of the nodes of a quantized model against losses computed here in double precision, and that a damaged node comes first.
 
 #include "verify/nodes/quantization_losses.h"
 
@@ -34,7 +34,7 @@ using ::testing::HasSubstr;
 constexpr float kWeightScale = 0.01F;
 constexpr int kSamples = 1;
 
-/// Quantization to this type is meant, and one sample is enough.
+/// Quantization to this type is requested, and one sample is enough.
 VerifyOptions meaning(DataType precision) {
   VerifyOptions options;
   options.precision = precision;
@@ -49,7 +49,7 @@ void zero_point(Network& n, const std::string& name, onnx::TensorProto::DataType
   zero.set_raw_data(std::string(1, type == onnx::TensorProto::UINT8 ? '\x80' : '\0'));
 }
 
-/// Puts a QuantizeLinear and a DequantizeLinear behind a value; returns what they make.
+/// Inserts a QuantizeLinear and a DequantizeLinear after a value; returns the name of the result.
 std::string rounded_to_uint8(Network& n, const std::string& name, float scale) {
   n.floats(name + ".scale", {}, {scale});
   zero_point(n, name + ".zero", onnx::TensorProto::UINT8);
@@ -58,7 +58,7 @@ std::string rounded_to_uint8(Network& n, const std::string& name, float scale) {
   return name + ".d";
 }
 
-/// Puts a DequantizeLinear of stored integers in the place of a constant; returns what it makes.
+/// Replaces a constant by a DequantizeLinear of stored integers; returns the name of the result.
 std::string stored_as_int8(Network& n, const std::string& name, float scale) {
   std::string bytes;
   for (const float value : n.values(name)) {
@@ -99,7 +99,7 @@ const QuantizationLoss* find(const VerifyResult& result, const std::string& tens
   return found == result.losses.end() ? nullptr : &*found;
 }
 
-/// The loss of a node without a fault, which is expected within `within` dB; NaN where it is not in the table.
+/// The loss of a node without a fault, which must be within `within` dB of the expected one; NaN if it is not in the table.
 double loss_of_right(const VerifyResult& result, const std::string& tensor, double within) {
   const QuantizationLoss* const loss = find(result, tensor);
   if (loss == nullptr || !loss->expected) {
@@ -151,7 +151,7 @@ TEST(QuantizationLosses, AreThoseOfRoundingTheOperands) {
   EXPECT_NEAR(loss->snr, 10 * std::log10(squares_y / elements / noise), 1.5);
 }
 
-TEST(QuantizationLosses, AnotherScaleIsAtFaultAndFirst) {
+TEST(QuantizationLosses, ADifferentScaleIsAtFaultAndFirst) {
   for (const std::string weight : {"v", "w"}) {
     Network b = net(true);
     b.edit(weight + ".scale", [](auto& v) { v[0] *= 1.2F; });
@@ -173,7 +173,7 @@ TEST(QuantizationLosses, AMissingActivationIsAtFaultAndFirst) {
 }
 
 TEST(QuantizationLosses, AMissingActivationIsAtFaultAloneWhereItsOperandHasOtherReaders) {
-  // As HardSwish is written: x times HardSigmoid of x.
+  // HardSwish written out: x times HardSigmoid of x.
   const auto gated = [](bool quantized, const std::string& gate) {
     Network n(5);
     n.input("x", {"4", "16"}).output("y", {"4", "16"});
@@ -191,7 +191,7 @@ TEST(QuantizationLosses, AMissingActivationIsAtFaultAloneWhereItsOperandHasOther
   for (const QuantizationLoss& loss : result.losses) EXPECT_EQ(loss.fault.empty(), loss.tensor != "h") << loss.tensor;
 }
 
-/// y = x · f(x), of numbers around 0 in 8 bits. Without a name f is gone, and its readers read what it read.
+/// y = x · f(x), of numbers around 0 in 8 bits. Without a name f is missing, and its readers read its operand.
 Network gated_by(bool quantized, const std::string& function) {
   Network n(5);
   n.input("x", {"16", "16"}).output("y", {"16", "16"});
@@ -203,7 +203,7 @@ Network gated_by(bool quantized, const std::string& function) {
   return n;
 }
 
-TEST(QuantizationLosses, AFunctionThatIsGoneIsAtFaultByName) {
+TEST(QuantizationLosses, AMissingFunctionIsAtFaultByName) {
   const VerifyOptions options = meaning(DataType::int8);
   for (const std::string function : {"Sigmoid", "Softmax", "Erf", "HardSwish"}) {
     const VerifyResult wrong = verified(gated_by(false, function), gated_by(true, ""), options);
@@ -244,7 +244,7 @@ void import_microsoft(Network& n) {
   opset.set_version(1);
 }
 
-/// y = x · w + x · v: `x` is read by both products and, as it is, by the sum.
+/// y = x · w + x · v: `x` is read by both products and, unchanged, by the sum.
 Network sum_of_products() {
   Network n(9);
   n.input("x", {"4", "32"}).output("y", {"4", "32"});
@@ -253,7 +253,7 @@ Network sum_of_products() {
   return n;
 }
 
-/// The same with its weight and x in 8 bits, x by its own least and largest elements, as quantize_dynamic writes it.
+/// The same model with its weight and x in 8 bits, x by its own least and largest elements, as quantize_dynamic writes it.
 Network dynamic_sum_of_products(float factor) {
   Network n = sum_of_products();
   constexpr float kScale = 0.01F;
@@ -279,7 +279,7 @@ TEST(QuantizationLosses, OfOperandsRoundedByTheirOwnRange) {
   // 8 bits of x and of w: the steps are some hundredths of their deviations.
   EXPECT_GT(loss->snr, 30);
   EXPECT_LT(loss->snr, 45);
-  // Add reads x as it is, and loses nothing.
+  // Add reads x unchanged, and loses nothing.
   EXPECT_EQ(find(right, "y"), nullptr);
   EXPECT_EQ(loss->fault, "");
   const VerifyResult wrong = verified(sum_of_products(), dynamic_sum_of_products(1.1F), options);
@@ -288,8 +288,8 @@ TEST(QuantizationLosses, OfOperandsRoundedByTheirOwnRange) {
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
-/// y = x · w with 4-bit blocks of w; all scales by a factor.
-/// `outlier`: the one element of the first column that is not zero, which codes up to 7 cannot reach in steps of an eighth of it.
+/// y = x · w with 4-bit blocks of w; all scales are multiplied by a factor. `outlier`: the only nonzero element of the first column, which
+/// codes up to 7 cannot reach in steps of an eighth of it.
 Network product(bool quantized, float factor = 1, float outlier = 0) {
   Network n(4);
   n.input("x", {"16", "32"}).output("y", {"16", "8"});
@@ -324,7 +324,8 @@ Network product(bool quantized, float factor = 1, float outlier = 0) {
   return n;
 }
 
-/// y = table[ids] · wᵀ. In 8 bits as quantize_dynamic writes it: integers of the table go into the product, whose two scales are constant.
+/// y = table[ids] · wᵀ. In 8 bits as quantize_dynamic writes it: integers of the table are operands of the product, whose two scales are
+/// constant.
 Network product_of_rows(bool quantized, float factor = 1) {
   constexpr int64_t kWords = 40;
   constexpr float kTableScale = 0.001F, kScale = 0.007F;
@@ -364,7 +365,7 @@ TEST(QuantizationLosses, OfAProductOfIntegersOfATable) {
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
-/// y = x · wᵀ, of a weight that the original transposes and the quantized model has as it is read, with a scale for each column.
+/// y = x · wᵀ, with a weight that the original transposes and that the quantized model stores transposed, with a scale for each column.
 Network transposed_product(bool quantized, float factor = 1) {
   constexpr int64_t kOutputs = 12;
   Network n(3);
@@ -419,7 +420,7 @@ TEST(QuantizationLosses, OfWeightsRoundedInBlocks) {
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
-/// Weights as 8-bit integers of a scale for each column.
+/// Weights as 8-bit integers with a scale for each column.
 std::string in_columns(const std::vector<float>& values, const std::vector<float>& scales) {
   std::string integers;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -428,7 +429,7 @@ std::string in_columns(const std::vector<float>& values, const std::vector<float
   return integers;
 }
 
-/// y = x · w + b. Quantized: x in 8 bits, w in 8 bits by a scale for each of its columns, the scales as `harm` leaves them.
+/// y = x · w + b. Quantized: x in 8 bits, w in 8 bits with a scale for each of its columns, the scales changed by `harm`.
 Network columns(bool quantized, const std::function<void(std::vector<float>& scales)>& harm = {}) {
   constexpr std::size_t kCount = 24;
   Network n(7);
@@ -475,7 +476,7 @@ TEST(QuantizationLosses, AFaultOfOneChannelIsNamedWithItsPlace) {
 }
 
 TEST(QuantizationLosses, ChannelsThatLoseLessThanOthersAreNoFault) {
-  // A column of zeros loses nothing, and one of another magnitude than the rest as much as its own steps.
+  // A column of zeros loses nothing, and one of a different magnitude loses as much as its own steps cost.
   Network a = columns(false);
   a.edit("w", [](auto& v) {
     for (std::size_t row = 0; row < 32; ++row) v[row * 24 + 3] = 0, v[row * 24 + 4] *= 1e-3F;
@@ -491,7 +492,7 @@ TEST(QuantizationLosses, ChannelsThatLoseLessThanOthersAreNoFault) {
   EXPECT_EQ(find(result, "y")->fault, "");
 }
 
-/// f32 tensors of some names in f16.
+/// Converts some f32 tensors to f16.
 void in_half(Network& n, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     std::string halves;
@@ -504,7 +505,7 @@ void in_half(Network& n, const std::vector<std::string>& names) {
   }
 }
 
-/// y = softmax(x · w + b) · c, in f32, or with 4-bit blocks of w and everything else in f16, as converters write both.
+/// y = softmax(x · w + b) · c, in f32, or with 4-bit blocks of w and all else in f16, as converters write both.
 Network attended(bool quantized, float factor = 1) {
   Network n = product(quantized, factor);
   n.graph().mutable_output(0)->set_name("y");
@@ -528,7 +529,7 @@ TEST(QuantizationLosses, OfNodesIn16BitsAreThoseOfRoundingToThem) {
     ASSERT_TRUE(loss->expected) << tensor;
     EXPECT_EQ(loss->fault, "") << tensor;
     EXPECT_NEAR(loss->snr, *loss->expected, 3) << tensor;
-    // One rounding to 11 bits loses 68 to 80 dB, a handful of them no more than 60.
+    // One rounding to 11 bits loses 68 to 80 dB, several of them no more than 60.
     EXPECT_GT(loss->snr, tensor == "p" ? 15 : 60) << tensor;
   }
   const VerifyResult wrong = verified(attended(false), attended(true, 1.2F), options);
@@ -543,8 +544,8 @@ TEST(QuantizationLosses, OfNodesIn16BitsAreThoseOfRoundingToThem) {
   EXPECT_THAT(other.losses[0].fault, HasSubstr("another result"));
 }
 
-/// MatMul, Relu, MatMul; or the same on 8-bit numbers, where the Relu is in the range of the first result. `padded`: with a row of zeros
-/// more in between.
+/// MatMul, Relu, MatMul; or the same on 8-bit numbers, where the range of the first result includes the Relu. `padded`: with an additional
+/// row of zeros in between.
 Network chain(bool quantized, float factor = 1, bool padded = false) {
   Network n(6);
   n.input("x", {"16", "32"}).output("y", {padded ? "17" : "16", "8"});
@@ -597,7 +598,7 @@ TEST(QuantizationLosses, OfOperatorsOnQuantizedNumbers) {
     EXPECT_NEAR(loss.snr, *loss.expected, 1) << loss.tensor;
     EXPECT_GT(loss.snr, 25) << loss.tensor;
   }
-  // Integers that a Pad adds are of the type that it moves.
+  // A Pad adds integers of its operand's type.
   const VerifyResult padded = verified(chain(false, 1, true), chain(true, 1, true), options);
   ASSERT_GE(padded.losses.size(), 2U) << summary(padded);
   for (const QuantizationLoss& loss : padded.losses) EXPECT_EQ(loss.fault, "") << loss.tensor;
@@ -631,7 +632,7 @@ Network read_twice(bool quantized) {
   return n;
 }
 
-TEST(QuantizationLosses, IntegersThatAreReadBesideWhatIsDequantizedOfThemAreNoFault) {
+TEST(QuantizationLosses, IntegersReadDirectlyAndDequantizedAreNoFault) {
   const VerifyResult result = verified(read_twice(false), read_twice(true), meaning(DataType::int8));
   const QuantizationLoss* const product = find(result, "h");
   ASSERT_NE(product, nullptr) << summary(result);
@@ -644,7 +645,7 @@ TEST(QuantizationLosses, IntegersThatAreReadBesideWhatIsDequantizedOfThemAreNoFa
 }
 
 TEST(QuantizationLosses, OfOperatorsThatAnOptimizerNamed) {
-  // ONNX Runtime's optimizer gives integers names of its own; the nodes keep theirs, with a number at times.
+  // ONNX Runtime's optimizer renames integers; the nodes keep their names, sometimes with a number.
   Network a = chain(false), b = chain(true);
   a.producer("h").set_name("first"), a.producer("r").set_name("relu"), a.producer("y").set_name("second");
   b.producer("h_quantized").set_name("first_token_7");
@@ -657,7 +658,7 @@ TEST(QuantizationLosses, OfOperatorsThatAnOptimizerNamed) {
   EXPECT_NEAR(loss->snr, *loss->expected, 1);
 }
 
-/// y = (flat x) · w + b in other dims, as a product and a sum, or as optimizers join them: a Gemm of matrices, each value in 8 bits.
+/// y = (flat x) · w + b in other dims, as a product and a sum, or as optimizers merge them: a Gemm of matrices, each value in 8 bits.
 Network joined(bool quantized, float factor = 1) {
   Network n(8);
   n.input("x", {"2", "8", "32"}).output("y", {"2", "8", "24"});
@@ -779,7 +780,7 @@ TEST(QuantizationLosses, OfAMeanOfQuantizedNumbers) {
   }
 }
 
-/// An LSTM of both directions, in f32, or with its weights and what it reads in 8 bits.
+/// An LSTM of both directions, in f32, or with its weights and operands in 8 bits.
 Network recurrent(bool quantized, float factor = 1) {
   constexpr int64_t kBoth = 2, kWidth = 12, kHidden = 10;
   Network n(9);
@@ -820,7 +821,7 @@ TEST(QuantizationLosses, OfRecurrentWeights) {
   const QuantizationLoss* const loss = find(right, "y");
   ASSERT_NE(loss, nullptr) << summary(right);
   ASSERT_TRUE(loss->expected);
-  // The state is rounded at each step besides.
+  // The state is also rounded at each step.
   EXPECT_NEAR(loss->snr, *loss->expected, 2);
   EXPECT_GT(loss->snr, 25);
   EXPECT_EQ(loss->fault, "");
@@ -830,8 +831,9 @@ TEST(QuantizationLosses, OfRecurrentWeights) {
   EXPECT_THAT(wrong.losses[0].fault, HasSubstr("another result"));
 }
 
-TEST(QuantizationLosses, ValuesOfAnotherTypeAreLookedAtOnce) {
-  // Each is made of the one before, read twice: 2⁴⁸ ways lead to the first. None of them can be fed, as b computes them in f64.
+TEST(QuantizationLosses, ValuesOfAnotherTypeAreVisitedOnce) {
+  // Each value is computed from the previous one, read twice: 2⁴⁸ paths lead to the first. None of them can be given, as b computes them in
+  // f64.
   const auto scaled = [](bool quantized) {
     Network n = product(quantized);
     n.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
@@ -852,7 +854,7 @@ TEST(QuantizationLosses, ValuesOfAnotherTypeAreLookedAtOnce) {
   EXPECT_EQ(find(result, "z")->fault, "");
 }
 
-TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {
+TEST(QuantizationLosses, SamplesStayWithinTheRangeOfTheInputsQuantizer) {
   // The second sample reaches to 16, the grid of x to 7.7: beyond it every node would be cut off.
   VerifyOptions options;
   options.precision = DataType::int8;
@@ -865,7 +867,7 @@ TEST(QuantizationLosses, SamplesStayWithinWhatTheInputsQuantizerHolds) {
   }
 }
 
-TEST(QuantizationLosses, RangesOfInputsAreThoseOfTheirQuantizersBehindWhatMovesThem) {
+TEST(QuantizationLosses, RangesOfInputsAreThoseOfQuantizersAfterNodesThatMoveElements) {
   Network n(5);
   n.input("x", {"4", "16"}).input("z", {"4", "16"}).output("y", {"16", "4"}).output("w", {"4", "16"});
   const auto quantize = [&](const std::string& from, const std::string& to, float scale) {
@@ -896,7 +898,7 @@ Network normalized() {
   return n;
 }
 
-/// As quantizers leave it: folded first, then the folded weights as int8.
+/// The result of a quantizer: folded first, then the folded weights as int8.
 Network normalized_and_quantized() {
   Network n = normalized();
   test::fold_batch_norm(n, "n");
@@ -927,12 +929,12 @@ TEST(QuantizationLosses, ARangeThatIsTooSmallIsNamedWithItsShare) {
   ASSERT_TRUE(result.losses[0].clipped);
   EXPECT_GT(*result.losses[0].clipped, 0.1);
   EXPECT_LT(*result.losses[0].clipped, 0.6) << "elements that the Relu made 0 are within";
-  // The node that reads it is not to blame: the elements that are cut off are part of its expected loss.
+  // The reader is not to blame: the clipped elements are part of its expected loss.
   EXPECT_LT(loss_of_right(result, "y", 0.5), 10);
 }
 
 TEST(QuantizationLosses, StepsAreCountedByADivisionInTheTypeThatOnnxDefines) {
-  // 3 / 0.0235294122 lies below 127.5 and is that in f32; 1.25 / 0.09998 lies above 12.5 and is that in f16. Half of a step goes to even.
+  // 3 / 0.0235294122 is below 127.5 and equals it in f32; 1.25 / 0.09998 is above 12.5 and equals it in f16. Half a step rounds to even.
   struct Case {
     DataType scale_type, precision;
     float value, scale;

@@ -1,5 +1,5 @@
-// Quantized models: a missing activation or another scale drowns in the steps at the outputs, so nodes decide; elements that rounding
-// puts on the other side of a boundary are no difference.
+// Tests quantized models: steps at the outputs hide a missing activation or a different scale, so nodes decide. Elements that rounding puts
+// on the other side of a boundary are no difference.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(Quantized, ARightFoldIsTheSame) {
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
 }
 
-TEST(Quantized, SamplesThatAQuantizerTakesWholeAreSaidToBeThat) {
+TEST(Quantized, SamplesWithinAQuantizersRangeAreRemarked) {
   const auto made = [](float scale) {
     Network n(3);
     n.input("x", {"1", "3", "10", "10"}).output("y", {"1", "8", "10", "10"});
@@ -96,7 +96,7 @@ TEST(Quantized, V83AMissingActivationAndOtherScalesAreNamed) {
   expect_named(zero, {"n1.d.q", "n1.d"});
 }
 
-/// Every step counted by int8 around 0 instead of uint8 around 128.
+/// Counts every step in int8 around 0 instead of uint8 around 128.
 void count_around_zero(Network& n) {
   for (onnx::TensorProto& tensor : *n.graph().mutable_initializer()) {
     if (!tensor.name().ends_with(".zero") || tensor.data_type() != onnx::TensorProto::UINT8) continue;
@@ -105,7 +105,7 @@ void count_around_zero(Network& n) {
   }
 }
 
-/// Steps under other names, as ONNX Runtime gives them when it makes unsigned ones of signed ones.
+/// Renames steps as ONNX Runtime does when it converts signed steps to unsigned ones.
 void rename_steps(Network& n) {
   int token = 0;
   for (onnx::NodeProto& node : *n.graph().mutable_node()) {
@@ -160,7 +160,7 @@ Network product(bool in_integers) {
   zero.set_name("w.zero");
   zero.set_data_type(onnx::TensorProto::INT8);
   zero.set_raw_data(std::string(1, '\0'));
-  // Sums are whole multiples of the product of both scales: one in 622 lies at a boundary between two steps.
+  // Sums are whole multiples of the product of both scales: one in 622 is at a boundary between two steps.
   quantize(n, "p", "y", 0.031F * 0.0037F * 622);
   if (in_integers) {
     n.remove_node("y.q");
@@ -173,7 +173,7 @@ Network product(bool in_integers) {
   return n;
 }
 
-/// The sum of two products of quantized numbers: each rounded before it is added, or by operators that hand steps on to each other.
+/// The sum of two products of quantized numbers: each rounded before the addition, or by operators that pass steps to each other.
 Network sum_of_products(bool in_integers) {
   Network n = product(in_integers);
   n.producer("y.q").set_name("product");
@@ -238,8 +238,8 @@ TEST(Quantized, V114OneStepAtABoundaryIsRoundingAndNothingElseIs) {
       "exchanged scales");
 }
 
-TEST(Quantized, WhatIsMadeOfAResultOfOtherDimsTellsWhereTheOutputHidesIt) {
-  // Squares are averaged along another axis; what is divided by their mean has the same dims again.
+TEST(Quantized, ReadersRevealAResultOfOtherDimsThatTheOutputHides) {
+  // Squares are averaged along a different axis; the values divided by their mean have the same dims again.
   const auto made = [](int64_t axis) {
     Network n(7);
     n.input("x", {"4", "8", "8"}).output("y", {"4", "8", "8"}).floats("tiny", {}, {1e-9F});
@@ -258,8 +258,8 @@ TEST(Quantized, WhatIsMadeOfAResultOfOtherDimsTellsWhereTheOutputHidesIt) {
   EXPECT_EQ(result.layers.front().tensor, "variance.q");
 }
 
-/// Attention weights in 8 bits: by DequantizeLinear, Softmax and QuantizeLinear, or by QLinearSoftmax.
-/// `gated`: what exceeds 6 in the first column is added first, in integers spelled in another way.
+/// Attention weights in 8 bits: by DequantizeLinear, Softmax and QuantizeLinear, or by QLinearSoftmax. `gated`: the excess of the first
+/// column over 6 is added first, with a different spelling in integers.
 Network weights_of_attention(bool in_integers, bool gated = false) {
   Network n(5);
   n.input("x", {"40", "24"}).output("y", {"40", "24"});
@@ -274,7 +274,7 @@ Network weights_of_attention(bool in_integers, bool gated = false) {
     n.node("Add", {"x", "gate"}, {"x.gated"});
   }
   quantize(n, gated ? "x.gated" : "x", "x.d", 0.031F);
-  // The f32 next to 1/255 lies above it: 254 whole steps fit into 1.
+  // The f32 next to 1/255 is above it: 254 whole steps fit into 1.
   quantize(n, "p", "y", 1 / 255.0F);
   n.tensor("y.zero").set_raw_data(std::string(1, '\0'));
   if (in_integers) {
@@ -288,7 +288,7 @@ Network weights_of_attention(bool in_integers, bool gated = false) {
   return n;
 }
 
-TEST(Quantized, WhatIsOneNumberInASampleThatFallsOtherwiseIsShownByAnother) {
+TEST(Quantized, AValueConstantInAFlippedSampleIsShownByAnotherSample) {
   const VerifyResult result = verified(weights_of_attention(false, true), weights_of_attention(true, true));
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
   EXPECT_THAT(result.remarks, ::testing::Contains(::testing::HasSubstr("though no node alone differs"))) << "nothing is tested";

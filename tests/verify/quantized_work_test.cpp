@@ -14,7 +14,7 @@ QuantizedWork work_of(const std::string& graph) {
 }
 
 TEST(QuantizedWork, ConstantsOfEveryOperatorOnQuantizedNumbersCount) {
-  // Its operands follow on the result's scale and zero point, three inputs each: a and the constant w.
+  // Its operands follow the result's scale and zero point, three inputs each: a and the constant w.
   const QuantizedWork joined = work_of(R"(g (uint8[2] a) => (y) <float s = {0.1}, uint8 z = {3}, uint8[2] w = {1, 2}> {
     y = com.microsoft.QLinearConcat<axis = 0>(s, z, a, s, z, w, s, z) })");
   EXPECT_EQ(joined.constants, 1);

@@ -14,7 +14,7 @@
 
 namespace relayout::testing {
 
-/// Folds what stands directly behind a convolution without another reader.
+/// Folds each BatchNormalization directly downstream of a convolution without a second reader.
 inline void fold_all(Network& network, const test::FoldOptions& options = {}) {
   for (const std::string& value : network.outputs_of("BatchNormalization")) {
     const std::string x = network.producer(value).input(0);
@@ -112,7 +112,7 @@ inline void batch_norm_as_mul_add(Network& n) {
       factor.push_back(static_cast<float>(f));
       offset.push_back(static_cast<float>(static_cast<double>(shift[c]) - static_cast<double>(mean[c]) * f));
     }
-    // Normalizations see as many axes as the input has.
+    // Normalizations have as many axes as the input.
     const auto rank = static_cast<std::size_t>(n.graph().input(0).type().tensor_type().shape().dim_size());
     std::vector<int64_t> dims(rank, 1);
     dims[1] = static_cast<int64_t>(factor.size());
@@ -237,7 +237,7 @@ inline void other_metadata(Network& n) {
   n.node("Identity", {dead}, {"dead"});
 }
 
-/// Ops that mean the same up to opset 18.
+/// Raises the opset to 18 if no operator changes its meaning.
 inline void newer_opset(Network& n) {
   const bool changes = std::ranges::any_of(n.graph().node(), [](const auto& node) {
     return node.op_type() == "ReduceMean" || node.op_type() == "Split" || node.op_type() == "Softmax" || node.op_type() == "Resize";
@@ -286,7 +286,7 @@ inline void split_inputs(Network& n) {
   n.sort();
 }
 
-/// Padding as a node of its own.
+/// Padding as a separate node.
 inline void pads_apart(Network& n) {
   for (const std::string& value : n.outputs_of("Conv")) {
     auto& node = n.producer(value);
@@ -310,7 +310,7 @@ inline void pads_apart(Network& n) {
   n.sort();
 }
 
-/// The channels between a convolution and the next in another order: sums go another way.
+/// Reorders the channels between a convolution and the next one: sums are taken in a different order.
 inline void permute_channels(Network& n) {
   for (const auto& [first, second] : {std::pair{"c1", "c2"}, std::pair{"c2", "c3"}}) {
     const auto has = [&](const std::string& name) {
@@ -320,7 +320,7 @@ inline void permute_channels(Network& n) {
     const std::string before = first, behind = second;
     const std::string norm = "n" + before.substr(1);
     const int64_t channels = n.tensor(before + ".w").dims(0), inner = n.tensor(before + ".w").dims(1);
-    // Only where one thing leads to the other: convolution, normalization, Relu, convolution.
+    // Only for the chain convolution, normalization, Relu, convolution.
     if (!has(norm + ".scale") || inner < 2 || n.tensor(behind + ".w").dims(1) != channels) continue;
     if (n.producer(behind + ".y").op_type() != "Conv" || n.producer(behind + ".y").input(0) != "r" + before.substr(1)) continue;
     const std::string between[] = {before + ".y", norm + ".y", "r" + before.substr(1)};
@@ -395,7 +395,7 @@ inline void differences_as_sums(Network& n) {
   n.sort();
 }
 
-/// Weights stored in double, cast when they are read: exact.
+/// Weights stored in double and cast at their readers: exact.
 inline void weights_in_double(Network& n) {
   const std::vector<onnx::TensorProto> all(n.graph().initializer().begin(), n.graph().initializer().end());
   for (const auto& tensor : all) {
@@ -412,7 +412,7 @@ inline void weights_in_double(Network& n) {
   n.sort();
 }
 
-/// One way to write the same function.
+/// A rewrite that keeps the function of a network.
 struct Rewrite {
   const char* name;
   Change change;

@@ -1,4 +1,4 @@
-// The value that a quantizer rounds, upstream of quantizers of the same grid.
+// Tests the value that a quantizer rounds, upstream of quantizers of the same grid.
 #include "verify/nodes/rounded_value.h"
 
 #include <gmock/gmock.h>

@@ -25,7 +25,7 @@ using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-TEST(SaveData, WhatIsWrittenReadsBackEqual) {
+TEST(SaveData, WrittenDataReadsBackEqual) {
   const test::TemporaryFolder folder;
   const std::vector<Datum> data{floats({2, 2}, {1, -2, 3, 4}),
                                 integers({3}, {1, 0, 1}, DataType::boolean),
@@ -45,7 +45,7 @@ TEST(SaveData, WhatIsWrittenReadsBackEqual) {
   EXPECT_TRUE(bit_equal(data.front(), read_data_file(folder.path() / "new/test_data_set_3/output_0.pb")));
 }
 
-TEST(SaveData, NothingIsWrittenOver) {
+TEST(SaveData, NoFileIsOverwritten) {
   const test::TemporaryFolder folder;
   const std::vector<Datum> data{floats({1}, {1})};
   save_data_set(folder.path(), 0, data, data, {"x"}, {"y"});
@@ -53,7 +53,7 @@ TEST(SaveData, NothingIsWrittenOver) {
   EXPECT_THAT(folder.entries(), ElementsAre("test_data_set_0/"));
 }
 
-/// Sets how large a file may become, as a full disk does, until it goes out of scope.
+/// Limits the size of files, as a full disk does, until it goes out of scope.
 class FileLimit {
  public:
   explicit FileLimit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -73,7 +73,7 @@ class FileLimit {
   rlimit before_{};
 };
 
-TEST(SaveData, AFullDiskNamesTheFileThatTheUserAskedFor) {
+TEST(SaveData, AFullDiskNamesTheRequestedFile) {
   const test::TemporaryFolder folder;
   const std::vector<Datum> data{floats({64}, std::vector<double>(64, 1))};
   std::string message;

@@ -25,7 +25,7 @@ using testing::optional;
 using testing::sequence;
 using testing::strings;
 
-TEST(Spill, GivesBackWhatWasWritten) {
+TEST(Spill, ReadsBackWrittenData) {
   Spill spill;
   const std::vector<int64_t> swap{1, 0};
   const std::vector<Datum> data{
@@ -60,7 +60,7 @@ TEST(Spill, LeavesNoNameInTheFolder) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Spill, V71AFolderThatTakesNothingIsAnIoError) {
+TEST(Spill, V71AMissingFolderIsAnIoError) {
   ASSERT_EQ(::setenv("TMPDIR", "/nowhere/at/all", 1), 0);
   Spill spill;
   try {

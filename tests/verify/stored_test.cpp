@@ -1,4 +1,4 @@
-// Stored outputs of quantized models: elements at a boundary between two steps may lie on either, and no others.
+// Tests stored outputs of quantized models: elements at a boundary between two steps may be on either, and no others.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the
 using test::Network;
 using ::testing::HasSubstr;
 
-/// x over 1/8 as u8, and that times 1/8 again.
+/// Quantizes x by 1/8 to u8, and dequantizes it.
 Network quantizer() {
   Network n(1);
   n.input("x", {"6"}).output("q", {"6"}, onnx::TensorProto::UINT8).output("y", {"6"});
@@ -51,7 +51,7 @@ DataCase verified_with(const std::vector<double>& x, const std::vector<int64_t>&
 // 0.3125 / 0.125 is 2.5, which rounds to 2; a larger quotient by one ULP would be 3.
 const std::vector<double> kWithOneBoundary{0.1, 0.3125, 1.01, 2, 3.3, 5};
 
-TEST(Stored, V82AnElementAtABoundaryMayLieOnTheNeighbouringStep) {
+TEST(Stored, V82AnElementAtABoundaryMayBeOnTheNeighbouringStep) {
   EXPECT_EQ(verified_with(kWithOneBoundary, {1, 2, 8, 16, 26, 40}).status, "passed");
   const DataCase flipped = verified_with(kWithOneBoundary, {1, 3, 8, 16, 26, 40});
   EXPECT_EQ(flipped.status, "passed") << flipped.message;
@@ -65,7 +65,7 @@ TEST(Stored, V82TwoStepsAreADifference) {
   EXPECT_THAT(far.message, HasSubstr("output 'q': 1 element differs"));
 }
 
-TEST(Stored, V82WithoutABoundaryAnotherStepIsADifference) {
+TEST(Stored, V82WithoutABoundaryADifferentStepIsADifference) {
   const DataCase wrong = verified_with({0.1, 0.3, 1.01, 2, 3.3, 5}, {1, 3, 8, 16, 26, 40});
   EXPECT_EQ(wrong.status, "failed");
   EXPECT_EQ(wrong.flips, 0);

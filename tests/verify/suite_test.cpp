@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Stands for the program: what it does depends on the case's name. $1 is the model, $3 the folder.
+/// Replaces the program: its result depends on the case's name. $1 is the model, $3 the folder.
 constexpr const char* kProgram = R"sh(
   answer() { printf '{"cases": [{"name": "set 0", "status": "passed"}, {"name": "set 1", "status": "%s", "message": "%s"}]}' "$1" "$2"; }
   case "$1" in
@@ -89,7 +89,7 @@ TEST_F(SuiteTest, LightModelsAreTheFileAndItsOutput) {
   EXPECT_EQ(statuses(result), (std::map<std::string, std::string>{{"light_net", "passed"}}));
 }
 
-TEST_F(SuiteTest, ShardsTogetherAreTheWholeAndNothingTwice) {
+TEST_F(SuiteTest, ShardsPartitionTheSuite) {
   std::vector<std::string> all, dealt;
   for (int i = 0; i < 7; ++i) {
     all.push_back("good" + std::to_string(i));
@@ -121,7 +121,7 @@ TEST_F(SuiteTest, ExceptionsMustBeRightInBothDirections) {
   EXPECT_TRUE(run(options).passed());
 }
 
-/// Stands for the program given two models: $2 is the one to be judged.
+/// Replaces the program for two models: $2 is the one to judge.
 constexpr const char* kPairProgram = R"sh(
   case "$2" in
     *good*) printf '{"verdict": "same", "unsupported": []}' ;;

@@ -24,7 +24,7 @@ namespace {
 using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
 using ::testing::HasSubstr;
 
-/// Verdicts over the one node of a graph.
+/// Verdicts on the only node of a graph.
 class OneNode {
  public:
   OneNode(const std::string& graph, std::vector<DeciderOperand> operands)
@@ -62,7 +62,7 @@ TEST(Ties, NumbersThatAreGivenDoNotTie) {
   EXPECT_FALSE(node.verdict(integers({2, 1}, {1, 0}), integers({2, 1}, {2, 0})).explained);
 }
 
-TEST(Ties, WhatFallsByAShareOfItselfCrossesBoundariesBelow) {
+TEST(Ties, ValuesLoweredByAShareCrossBoundariesBelow) {
   // Steps of 1/255, and 254 times the value: 0.2 → 51 and 50.8, 0.5 → 127.5 and 127, 0.79 → 201.45 and 200.66, 0.9 → 229.5 and 228.6.
   const double share = 1 - 254.0 / 255;
   const OneNode node("g (float[4] x, float s, uint8 z) => (uint8[4] y) { y = QuantizeLinear (x, s, z) }",
@@ -142,7 +142,7 @@ TEST(Ties, V58OrderOfKeptBoxes) {
   EXPECT_TRUE(node.verdict(integers({2, 3}, {0, 0, 0, 0, 0, 1}), integers({2, 3}, {0, 0, 1, 0, 0, 0})).explained);
 }
 
-TEST(Ties, DecidersAreFoundBehindWhatKeepsTheOrder) {
+TEST(Ties, DecidersAreFoundThroughNodesThatKeepTheOrder) {
   const auto model = Model::from_text(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (int32[2] y, int64[2] z, float[2, 3] f, int32[2] like) {
       i = ArgMax <axis = 1> (x)  to = Constant <value_ints = [2]> ()  r = Reshape (i, to)  y = Cast <to = 6> (r)

@@ -1,5 +1,5 @@
-// Models whose images may have any size: a difference at sizes that do not halve evenly is a difference, and a model that takes even
-// sizes alone is still compared over all samples.
+// Tests models whose images may have any size: a difference at sizes that do not halve evenly is a difference, and a model that takes only
+// even sizes is still compared over all samples.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ Network halved(const std::vector<std::string>& padding) {
   return n;
 }
 
-/// Takes images of even sizes only: a halved image is doubled and added to the whole one.
+/// Takes only images of even sizes: a halved image is doubled and added to the whole one.
 Network joined(const std::string& activation) {
   Network n(7);
   n.input("x", {"N", "3", "H", "W"}).output("y", {"N", "4", "H", "W"});

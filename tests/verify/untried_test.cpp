@@ -1,5 +1,5 @@
-// Rules of operators that one file has alone and that no sample tries: limits, guards, comparisons, ends of types, nodes that nothing
-// needs. Pairs that differ in such a rule are inconclusive, never the same; pairs whose rules no number reaches are the same.
+// Tests rules of operators that only one file has and that no sample tries: limits, guards, comparisons, ends of types, unused nodes. Pairs
+// that differ in such a rule are inconclusive, never the same; pairs whose rules no number reaches are the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
              "  n = Neg(s)\n m = Min(n, l)\n y = Neg(m) }"},
         Pair{"an absolute value by hand", kImage, "{ y = Abs(x) }", "{ n = Neg(x)\n y = Max(x, n) }"}));
 
-/// A function of x in front of a Max by a constant, in one file alone.
+/// A function of x upstream of a Max by a constant, in one file alone.
 struct Limited {
   std::string function;         ///< from x to s
   std::string reached, beyond;  ///< limits above and below the least result
@@ -133,7 +133,7 @@ void PrintTo(const Limited& limited, std::ostream* out) {  // NOLINT(readability
 
 class LimitBehind : public ::testing::TestWithParam<Limited> {
  protected:
-  /// `behind`: what makes y of t, which is s behind the limit in the first file, and s itself in the second one.
+  /// `behind`: the nodes that compute y from t. t is the limited s in the first file, and s itself in the second one.
   [[nodiscard]] static Outcome outcome(const std::string& limit, bool is_first, const std::string& behind) {
     const Folder folder;
     const std::string head =
@@ -155,8 +155,8 @@ TEST_P(LimitBehind, IsSeenWhereResultsReachIt) {
   }
 }
 
-// The least results: of u · sigmoid(u) -0.278465, at u = -1.27846; of the others by their definitions, with x far below zero or,
-// of Gelu and Mish, at -0.751791 and -1.192491.
+// The least results: of u · sigmoid(u) -0.278465, at u = -1.27846; of the others by their definitions, with x far below zero or, for Gelu
+// and Mish, at -0.751791 and -1.192491.
 INSTANTIATE_TEST_SUITE_P(
     Functions, LimitBehind,
     ::testing::Values(

@@ -89,7 +89,7 @@ TEST(Verify, NanInBothIsRemarked) {
   EXPECT_THAT(result.remarks, Contains(MatchesRegex("output 'y': [0-9]+ of [0-9]+ elements (is|are) NaN in both")));
 }
 
-TEST(Verify, TwoValuesAreNoSaturationBehindWhateverPermutesThem) {
+TEST(Verify, TwoValuesAreNoSaturationDownstreamOfPermutingNodes) {
   for (const char* const op_type : {"Identity", "Flatten"}) {
     Network n(1);
     n.input("x", {"2", "8"}).output("y", {"2", "8"});
@@ -153,8 +153,8 @@ TEST(Verify, V20SequencesOfAnotherLength) {
   EXPECT_THAT(result.outputs[0].reason, HasSubstr("sequence of 2: f32[3, 8], f32[3, 8], was sequence of 3"));
 }
 
-TEST(Verify, V22SigmoidBehindLargeLogits) {
-  // Logits in the thousands: an error that is noise before the Sigmoid is large behind it, and so is the floor.
+TEST(Verify, V22SigmoidDownstreamOfLargeLogits) {
+  // Logits in the thousands: an error that is noise upstream of the Sigmoid is large downstream of it, and so is the floor.
   Network a = segmenter(3);
   for (const char* name : {"c3.w", "c3.b"}) {
     a.edit(name, [](auto& v) {
@@ -202,7 +202,7 @@ TEST(Verify, V60V61RowsThatDifferAreLookedUp) {
   EXPECT_EQ(result.samples, 4);
 }
 
-/// A convolution behind whose Relu nothing comes: its weights show nowhere.
+/// A convolution whose Relu passes no element: no output shows its weights.
 Network with_dead_branch(float bias) {
   Network n(1);
   n.input("x", {"N", "3", "6", "6"}).output("y", {"N", "4", "6", "6"});
@@ -226,7 +226,7 @@ TEST(Verify, V61WeightsThatNoOutputShowsAreJudgedAtTheirNode) {
   EXPECT_EQ(verified(a, b, outputs).outcome, Outcome::same);
 }
 
-TEST(Verify, V93AWeightOfAnOperandThatIsAlwaysSmallIsJudgedBesideTheSamples) {
+TEST(Verify, V93AWeightOfAnAlwaysSmallOperandIsJudgedByValuesBesideTheSamples) {
   Network a(1);
   a.input("x", {"N", "3", "6", "6"}).output("y", {"N", "4", "6", "6"});
   a.convolution("c", "x", "c.y", {16, 3, 1, 1}, {}).convolution("d", "c.y", "y", {4, 16, 1, 1}, {});
@@ -248,7 +248,7 @@ TEST(Verify, OtherAxesOfANodeThatReshapesShowInTheDims) {
     n.node("Unsqueeze", {"x", "first"}, {"row"}), n.node("Unsqueeze", {"row", "second"}, {"volume"}), n.node("Sigmoid", {"volume"}, {"y"});
     return n;
   };
-  // A dim of 1 in front or behind one is the same; no number is there that other samples would reach.
+  // A dim of 1 before or after one is the same; the axis is not a number that other samples could reach.
   EXPECT_EQ(verified(net(1), net(0)).outcome, Outcome::same);
   EXPECT_EQ(verified(net(1), net(2)).outcome, Outcome::different);
 }
@@ -274,7 +274,7 @@ TEST(Verify, V95MasksWithHolesAreARemark) {
   EXPECT_THAT(ran(again, again).remarks, ::testing::Not(::testing::Contains(HasSubstr("holes"))));
 }
 
-TEST(Verify, V92WhatNoSampleReachesIsInconclusive) {
+TEST(Verify, V92ANumberThatNoSampleReachesIsInconclusive) {
   const auto make = [](float high) {
     Network n = one_node("Clip", {"lo", "hi"});
     return n.floats("lo", {}, {-100}).floats("hi", {}, {high});
@@ -287,7 +287,7 @@ TEST(Verify, V92WhatNoSampleReachesIsInconclusive) {
 }
 
 TEST(Verify, AConstantFurtherOffThanRoundingToF16IsNotItsRounding) {
-  // Positions of a thousandth of the features: 5 % of them are less than the features' own rounding.
+  // Positions of a thousandth of the features: 5 % of them is less than the features' own rounding.
   const auto make = [](bool narrow, double scale) {
     Network n(9);
     n.input("x", {"N", "6"}).output("y", {"N", "16"}).normal("w", {6, 16}, 1).normal("positions", {16}, 2e-3);
@@ -309,7 +309,7 @@ TEST(Verify, AConstantFurtherOffThanRoundingToF16IsNotItsRounding) {
 }
 
 TEST(Verify, AnAttributeWhoseNumberNoSampleReachesIsInconclusive) {
-  // Features far above zero: the slope below zero is never felt, that above it always.
+  // Features far above zero: the slope below zero never has an effect, the one above it always.
   const auto make = [](const std::string& op_type, const std::string& attribute) {
     Network n(9);
     n.input("x", {"N", "6"}).output("y", {"N", "6"});
@@ -321,13 +321,13 @@ TEST(Verify, AnAttributeWhoseNumberNoSampleReachesIsInconclusive) {
   EXPECT_THAT(unfelt.reason, AllOf(HasSubstr("'alpha'"), HasSubstr("no sample reaches that")));
   EXPECT_EQ(verified(make("ThresholdedRelu", "alpha=1000000.0"), make("ThresholdedRelu", "alpha=1000001.0")).outcome, Outcome::different);
   EXPECT_EQ(verified(make("LeakyRelu", "alpha=0.01"), make("LeakyRelu", "alpha=nan.")).outcome, Outcome::inconclusive);
-  // As other tools print it.
+  // The number as other tools print it.
   EXPECT_EQ(verified(make("LeakyRelu", "alpha=0.01"), make("LeakyRelu", "alpha=0.010000001")).outcome, Outcome::same);
-  // No number: where the last dims are one, an axis counted from the end is the same.
+  // Not a number that samples reach: on the last axis, counting from the end gives the same axis.
   EXPECT_EQ(verified(make("Softmax", "axis=1"), make("Softmax", "axis=-1")).outcome, Outcome::same);
 }
 
-/// Features of a Gemm, shifted, and bent by one operator.
+/// Features of a Gemm, shifted and transformed by one operator.
 Network bent(float shift, double scale, const std::string& op_type, const std::vector<std::string>& bounds = {}) {
   Network n(9);
   n.input("x", {"N", "6"}).output("y", {"N", "16"});
@@ -358,7 +358,7 @@ void add_branches(onnx::NodeProto& node, const std::string& op_type) {
   branch("then_branch", op_type), branch("else_branch", "Cos");
 }
 
-/// An If whose condition no sample of numbers around zero makes true; `op_type` and another operator stand in its branches.
+/// An If whose condition no sample of numbers around zero fulfils; `op_type` and Cos are in its branches.
 Network branching(const std::string& op_type, const std::string& condition = "rare") {
   Network n(4);
   n.input("x", {"1", "4"}).output("y", {"1", "4"}).floats("many", {}, {1e9F}).floats("few", {}, {-1e9F});
@@ -374,12 +374,12 @@ TEST(Verify, AnOperatorInABranchThatNoSampleEntersIsInconclusive) {
     EXPECT_EQ(result.outcome, Outcome::inconclusive) << op_type << ": " << summary(result);
     EXPECT_THAT(result.reason, AllOf(HasSubstr("Tanh"), HasSubstr("no sample reaches that"))) << op_type;
   }
-  // Each sample enters the branch that differs, or the one that does not differ decides alone.
+  // Each sample enters the branch that differs, or the branches are the same.
   EXPECT_EQ(verified(branching("Tanh", "usual"), branching("Neg", "usual")).outcome, Outcome::different);
   EXPECT_EQ(verified(branching("Tanh"), branching("Tanh")).outcome, Outcome::same);
 }
 
-/// Rows that end at the given one, where there is an end.
+/// Rows that end at the given one, if there is an end.
 Network cut(int64_t end, const std::string& rows = "S") {
   Network n(5);
   n.input("x", {"N", rows, "8"}).output("y", {"N", rows, "8"});
@@ -396,7 +396,7 @@ TEST(Verify, ASliceThatOneModelHasAloneIsInconclusiveWhereOtherSizesAreCut) {
     EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
     EXPECT_THAT(result.reason, AllOf(HasSubstr("'cut' (Slice) is in "), HasSubstr("S = 513 does")));
   }
-  // No size is cut: of rows that the file counts, that the caller counts, and up to the largest number.
+  // No size is cut: rows with a size from the file, rows with a size from the caller, and an end at the largest number.
   EXPECT_EQ(verified(cut(512, "16"), cut(0, "16")).outcome, Outcome::same);
   EXPECT_EQ(verified(cut(std::numeric_limits<int64_t>::max()), cut(0)).outcome, Outcome::same);
   VerifyOptions options;
@@ -404,7 +404,7 @@ TEST(Verify, ASliceThatOneModelHasAloneIsInconclusiveWhereOtherSizesAreCut) {
   EXPECT_EQ(verified(cut(512), cut(0), options).outcome, Outcome::same);
 }
 
-/// One of two operators, chosen by the number of rows; or the second one alone.
+/// One of two operators, chosen by the number of rows; or only the second one.
 Network chosen(bool by_rows, const std::string& rows = "S") {
   Network n(5);
   n.input("x", {"N", rows, "8"}).output("y", {"N", rows, "8"}).integers("many", {1}, {300});
@@ -417,7 +417,7 @@ Network chosen(bool by_rows, const std::string& rows = "S") {
   return n;
 }
 
-TEST(Verify, AConditionThatIsGoneIsInconclusiveWhereOtherSizesOrDataDecideOtherwise) {
+TEST(Verify, AMissingConditionIsInconclusiveWhereOtherSizesOrDataChangeIt) {
   const VerifyResult by_size = verified(chosen(true), chosen(false));
   EXPECT_EQ(by_size.outcome, Outcome::inconclusive) << summary(by_size);
   EXPECT_THAT(by_size.reason, AllOf(HasSubstr("'choice' (If)"), HasSubstr("S = 512 does")));
@@ -430,7 +430,7 @@ TEST(Verify, AConditionThatIsGoneIsInconclusiveWhereOtherSizesOrDataDecideOtherw
   EXPECT_EQ(verified(branching("Tanh"), without).outcome, Outcome::inconclusive);
 }
 
-/// Rows of x and of a table of positions, as many as x has, within a limit.
+/// Rows of x and of a table of positions, equally many as in x, within a limit.
 Network within_limit(const std::string& op_type, int64_t limit) {
   Network n(5);
   n.input("x", {"N", "S", "8"}).output("y", {"N", "S", "8"}).normal("table", {1, 3000, 8});
@@ -457,7 +457,7 @@ TEST(Verify, ALimitOfSizesIsNeverRounded) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("'limit' differs"), HasSubstr("no sample reaches that")));
 }
 
-TEST(Verify, ALimitThatTheSliceBehindItHasTooIsNoDifference) {
+TEST(Verify, ALimitRepeatedByTheSliceDownstreamIsNoDifference) {
   const auto made = [](bool is_limited) {
     Network n(5);
     n.input("x", {"N", "S", "8"}).output("y", {"N", "T", "8"});
@@ -520,7 +520,7 @@ TEST(Verify, ComparisonsOfIntegersThatAreNeverEqualAreInconclusive) {
   EXPECT_EQ(verified(made("Less", 12345), made("LessOrEqual", 12345)).outcome, Outcome::inconclusive);
 }
 
-TEST(Verify, OperatorsThatPartAtZeroAreInconclusiveWhereNoSampleIsZero) {
+TEST(Verify, OperatorsThatDifferAtZeroAreInconclusiveIfNoSampleIsZero) {
   const auto made = [](const std::string& op_type) {
     Network n(5);
     n.input("x", {"4", "64"}).output("y", {"4", "64"});
@@ -538,7 +538,7 @@ TEST(Verify, OperatorsThatPartAtZeroAreInconclusiveWhereNoSampleIsZero) {
   }
 }
 
-TEST(Verify, WhatAConstantChangesBeforeTheRunIsInconclusiveToo) {
+TEST(Verify, ValuesComputedBeforeTheRunAreInconclusiveToo) {
   // Rows of positions beyond the length of every sample, chosen by a Shape: the Slice depends on dims alone.
   const auto made = [](float factor) {
     Network n(9);
@@ -556,7 +556,7 @@ TEST(Verify, WhatAConstantChangesBeforeTheRunIsInconclusiveToo) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("'table'"), HasSubstr("no sample reaches that")));
 }
 
-TEST(Verify, WhatIsMadeOfAResultOfOtherDimsTellsWhereTheOutputHidesIt) {
+TEST(Verify, ReadersRevealAResultOfOtherDimsThatTheOutputHides) {
   const auto made = [](const std::string& axis) {
     Network n(7);
     n.input("x", {"4", "8", "8"}).output("y", {"4", "8", "8"}).floats("tiny", {}, {1e-9F}).floats("epsilon", {}, {0.1F});
@@ -574,8 +574,8 @@ TEST(Verify, WhatIsMadeOfAResultOfOtherDimsTellsWhereTheOutputHidesIt) {
 }
 
 TEST(Verify, ANodeThatTheProofDoesNotReachIsNamedWhereTheOutputHidesIt) {
-  // The sum is written in another way, and the values have other names: the proof ends before the products. The second one is far below
-  // the rounding of the first.
+  // The sum is written differently, and the values have other names: the proof ends before the products. The second one is far below the
+  // rounding of the first.
   const auto made = [](bool other, float factor) {
     Network n(15);
     n.input("x", {"16", "32"}).output("y", {"16", "24"});
@@ -627,7 +627,7 @@ TEST(Verify, TheInputThatKeepsBFromRunningIsNamed) {
   EXPECT_EQ(result.reason, "B cannot be given A's inputs ('image': dim 1 is 8, was 3): nothing was run");
 }
 
-TEST(Verify, InputsWithADefaultThatAreGoneAreRemarked) {
+TEST(Verify, MissingInputsWithADefaultAreRemarked) {
   const auto made = [](bool may_be_given) {
     Network n(1);
     n.input("x", {"4"}).output("y", {"4"}).normal("w", {4}).node("Mul", {"x", "w"}, {"y"});
@@ -659,8 +659,8 @@ TEST(Verify, AnIntegerOperatorThatNoSampleReachesIsInconclusive) {
   EXPECT_EQ(outcome("Max", 0, onnx::TensorProto::UINT8), Outcome::same) << "no number is smaller";
 }
 
-TEST(Verify, AnOperatorThatNothingReachesIsTheSame) {
-  // Behind a Sigmoid and behind a Relu nothing is below zero.
+TEST(Verify, AnOperatorThatNoNumberReachesIsTheSame) {
+  // Downstream of these operators no number is below zero.
   const auto make = [](const std::string& in_front, const std::string& op_type) {
     Network n(9);
     n.input("x", {"N", "6"}).output("y", {"N", "16"}).normal("w", {6, 16}, 1);
@@ -711,8 +711,8 @@ TEST(Verify, V30V31TheFirstWrongNodeIsTheConvolution) {
   }
 }
 
-TEST(Verify, V33AFoldBehindTwoReadersIsOneNode) {
-  // c1.y is read by the normalization and by another path; scaling its convolution reaches both.
+TEST(Verify, V33AFoldThatReachesASecondReaderIsOneNode) {
+  // c1.y is read by the normalization and on another path; scaling its convolution reaches both.
   Network a(1);
   a.input("x", {"N", "3", "9", "9"}).output("y", {"N", "4", "9", "9"});
   a.convolution("c1", "x", "c1.y", {4, 3, 3, 3}, {"pads=1,1,1,1"}).batch_norm("n1", "c1.y", "n1.y", 4);
@@ -732,7 +732,7 @@ TEST(Verify, V34TheWideSampleIsNamed) {
   b.floats("lo", {}, {-100}).floats("hi", {}, {1e6F});
   const VerifyResult result = verified(a, b);
   EXPECT_EQ(result.outcome, Outcome::different);
-  // 4 · N(0, 1), and not the first, within N(0, 1).
+  // Samples of 4 · N(0, 1), and not the first one, within N(0, 1).
   const OutputComparison& output = result.outputs[0];
   EXPECT_EQ(output.samples[0].outcome, Outcome::same);
   EXPECT_EQ(output.samples[1].outcome, Outcome::different);
@@ -775,7 +775,7 @@ TEST(Verify, V40RandomNodesAlikeArePinned) {
   EXPECT_THAT(result.remarks, Contains(HasSubstr("seeds are pinned by node name")));
 }
 
-/// Executors that err: `spoil` may change what a run gave, `spoil_node` what a node gave, for those behind it too.
+/// Faults of an executor: `spoil` may change the outputs of a run, `spoil_node` those of a node, which its readers also see.
 struct Errors {
   std::function<void(const std::string& file, Mode mode, Outputs& outputs)> spoil;
   std::function<void(Mode mode, const Node& node, const std::vector<Datum>& outputs)> spoil_node;
@@ -823,7 +823,7 @@ VerifyResult verified_by_erring_executor(Network a, Network b, const Errors& err
                         [&](const Side& of, const ExecuteOptions& how) { return std::make_unique<ErringSession>(of, how, errors); });
 }
 
-/// Puts 0.01 onto the first element, in a copy.
+/// Adds 0.01 to the first element, in a copy.
 void shift_first(Datum& datum) {
   const Tensor dense = contiguous(datum.tensor);
   Tensor copy(dense.type(), dense.dims());
@@ -844,13 +844,13 @@ TEST(Verify, V41AReferenceThatDiffersBetweenRunsIsADefect) {
   EXPECT_EQ(exit_code(result, true), 70);
 }
 
-/// Adds to the first element of an output, in memory of its own.
+/// Adds to the first element of an output, in a copy.
 void add_to_first(Datum& datum, float number) {
   datum.tensor = contiguous(datum.tensor);
   datum.tensor.data<float>()[0] += number;
 }
 
-/// Two floors of one draw are rounding beyond doubt; a figure beyond them gets the draws of other pairs before it is judged.
+/// Two floors of one draw are certainly rounding; a figure beyond them gets the draws of other pairs before it is judged.
 TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
@@ -877,7 +877,7 @@ TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   }
 }
 
-/// Sums that b takes in another order are no other result, if b in double precision agrees.
+/// A different order of b's sums is no different result, if b in double precision agrees.
 TEST(Verify, AProvedPairIsNotDifferentByItsOwnRounding) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
@@ -896,7 +896,7 @@ TEST(Verify, AProvedPairIsNotDifferentByItsOwnRounding) {
   EXPECT_EQ(verified_by_erring_executor(a, b, errors).outputs[0].outcome, Outcome::different);
 }
 
-/// Fused nodes may turn a NaN into a number: of that, as written has the last word.
+/// Fused nodes may turn a NaN into a number: the run as written decides.
 TEST(Verify, AProvedPairWhoseNaNIsLostOptimizedIsRunAsWritten) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
@@ -948,7 +948,7 @@ TEST(Verify, APairThatIsProvedButForRoundingIsRunOverOneSample) {
   }
 }
 
-TEST(Verify, ConstantsThatDifferByMoreAreLookedAtOverTheSamplesOfTheirNodes) {
+TEST(Verify, ConstantsThatDifferByMoreAreJudgedOverTheSamplesOfTheirNodes) {
   const Network a = classifier(1);
   Network farther = a;
   farther.edit("c1.w", [](std::vector<float>& values) { values[0] *= 1.00001F; });
@@ -963,7 +963,7 @@ TEST(Verify, ConstantsThatDifferByMoreAreLookedAtOverTheSamplesOfTheirNodes) {
   restructured.node("Abs", {"r1"}, {"r1.abs"});
   restructured.producer("p").set_input(0, "r1.abs"), restructured.sort();
   EXPECT_EQ(verified(a, restructured).samples, 4);
-  // Counts are not rounded, however little they differ.
+  // Counts are not rounded, however small their difference.
   Network count = a, other = a;
   count.integers("many", {1}, {100'000'000});
   other.integers("many", {1}, {100'000'001});
@@ -974,7 +974,7 @@ TEST(Verify, ConstantsThatDifferByMoreAreLookedAtOverTheSamplesOfTheirNodes) {
   EXPECT_EQ(verified(count, other).samples, 4);
 }
 
-TEST(Verify, AProvedPairIsLookedAtForRunsThatDifferWhereItsFloorIsLarge) {
+TEST(Verify, AProvedPairWithALargeFloorIsCheckedForRunsThatDiffer) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
   int written = 0;
@@ -1012,7 +1012,7 @@ TEST(Verify, OptimizedOutputsThatNoNodeExplainsAreARemark) {
   EXPECT_THAT(result.remarks, Contains(HasSubstr("optimized execution is")));
 }
 
-/// Puts 1 onto the first element of one value, where it lies.
+/// Adds 1 to the first element of one value, in place.
 Errors shifting(Mode spoiled, const std::string& name) {
   return {nullptr, [=](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
             if (mode == spoiled && node.output(0)->name() == name) outputs[0].tensor.data<float>()[0] += 1;
@@ -1030,7 +1030,7 @@ TEST(Verify, ANodeFarFromItsDoublePrecisionIsADefect) {
   }
 }
 
-/// The number that stands at the place of the best of eight scores, each of which is there twice.
+/// The number at the place of the best of eight scores, each of which occurs twice.
 Network chooser() {
   Network n(1);
   n.input("x", {"N", "8"}).output("y", {"N", "1"});
@@ -1061,7 +1061,7 @@ TEST(Verify, AChoiceThatFallsOtherwiseInDoublePrecisionIsNoDefect) {
   const VerifyResult optimized = verified_by_erring_executor(n, n, {nullptr, tip_optimized});
   EXPECT_EQ(optimized.defect, "") << summary(optimized);
   EXPECT_THAT(optimized.remarks, Contains(HasSubstr("optimized execution is"))) << summary(optimized);
-  // A choice that the scores do not suggest is one.
+  // A choice that the scores do not support is a defect.
   const auto choose = [](Mode mode, const Node& chooser, const std::vector<Datum>& outputs) {
     if (mode == Mode::reference && chooser.op_type() == "ArgMax") outputs[0].tensor.data<int64_t>()[0] += 1;
   };
@@ -1106,7 +1106,7 @@ TEST(Verify, V45AllNanIsInconclusive) {
 }
 
 TEST(Verify, V46NanAtTheSamePlacesIsCounted) {
-  Network n = one_node("Log");  // of inputs that are made positive: none
+  Network n = one_node("Log");  // of inputs that are made positive: no NaN
   Network m = one_node("Add", {"bits"});
   std::vector<float> bits(48, 0);
   bits[7] = std::numeric_limits<float>::quiet_NaN();
@@ -1118,12 +1118,12 @@ TEST(Verify, V46NanAtTheSamePlacesIsCounted) {
   EXPECT_EQ(result.outputs[0].samples[0].non_finite.nan_both, 2);
 }
 
-TEST(Verify, V47TheNodeThatMakesNanIsNamed) {
+TEST(Verify, V47TheNodeThatProducesNanIsNamed) {
   Network a(1);
   a.input("x", {"N", "48"}).output("y", {"N", "48"});
   a.node("Abs", {"x"}, {"p"}), a.node("Sqrt", {"p"}, {"s"}), a.node("Tanh", {"s"}, {"y"});
   Network b = a;
-  b.producer("s").set_op_type("Acosh");  // below 1 there is none
+  b.producer("s").set_op_type("Acosh");  // NaN below 1
   const VerifyResult result = verified(a, b);
   EXPECT_EQ(result.outcome, Outcome::different);
   EXPECT_THAT(result.outputs[0].reason, HasSubstr("NaN in B only")) << summary(result);
@@ -1131,7 +1131,7 @@ TEST(Verify, V47TheNodeThatMakesNanIsNamed) {
   EXPECT_EQ(result.layers[0].tensor, "s");
 }
 
-TEST(Verify, V50AConstantThatIsAnotherIsDifferent) {
+TEST(Verify, V50AChangedConstantIsDifferent) {
   Network a = one_node("Mul", {"zero"});
   a.floats("zero", {}, {0});
   Network b = one_node("Pow", {"zero"});
@@ -1197,7 +1197,7 @@ TEST(Verify, InputsFromFilesAreUsedAsTheyAre) {
   Network a = one_node("Clip", {"lo", "hi"}), b = one_node("Clip", {"lo", "hi"});
   a.floats("lo", {}, {-100}).floats("hi", {}, {100});
   b.floats("lo", {}, {-100}).floats("hi", {}, {101});
-  EXPECT_EQ(verified(a, b).outcome, Outcome::inconclusive);  // nothing that is made up reaches a hundred
+  EXPECT_EQ(verified(a, b).outcome, Outcome::inconclusive);  // no generated value reaches a hundred
   std::vector<float> values(48, 1);
   values[3] = 100.5F;
   onnx::TensorProto x;
@@ -1232,7 +1232,7 @@ TEST(Verify, V65BothRejectTheirInputs) {
   EXPECT_THAT(result.reason, AllOf(HasSubstr("the reference cannot run"), HasSubstr("/y/Gather")));
 }
 
-TEST(Verify, V65SizesThatAreAskedForAndDoNotFitAreTheCallers) {
+TEST(Verify, V65RequestedSizesThatDoNotFitAreUsageErrors) {
   Network n(1);
   n.input("x", {"N", "48"}).input("z", {"M", "48"}).output("y", {"a", "48"}).node("Add", {"x", "z"}, {"y"});
   VerifyOptions options;
@@ -1264,7 +1264,7 @@ TEST(Verify, V67UnsupportedNodesOfBothFilesAreListed) {
   EXPECT_EQ(result.unsupported_b[0].op_type, "Bar");
 }
 
-TEST(Verify, V89IdenticalOrProvedFilesAreTheSameWhateverCanRun) {
+TEST(Verify, V89IdenticalOrProvedFilesAreTheSameEvenIfTheyCannotRun) {
   Network a = one_node("Foo");
   a.graph().mutable_node(0)->set_domain("com.acme");
   auto& import = *a.model().add_opset_import();
@@ -1339,7 +1339,7 @@ TEST(Verify, DimsComeFromTheUser) {
 }
 
 TEST(Verify, SizesThatTheModelRefusesAreTriedNoMore) {
-  // A fixed Flatten behind stride 32 wants 224 × 224.
+  // A fixed Flatten downstream of stride 32 needs 224 × 224.
   Network n(1);
   n.input("x", {"N", "3", "H", "W"}).output("y", {"N", "40"});
   n.convolution("c", "x", "c.y", {4, 3, 3, 3}, {"pads=1,1,1,1", "strides=32,32"});
