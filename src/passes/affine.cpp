@@ -21,11 +21,11 @@
 #include "ops/axis.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/traits.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
-#include "passes/widening.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -94,7 +94,7 @@ Match<AffineNode> read_batch_norm(const Node& node, PassContext& context) {
     if (constant.dims.size() != 1)
       obstacles.note(Reason::per_activation, std::string(kParameters[i]) + " has dims " + to_string(constant.dims));
     if (obstacles.any()) continue;
-    parameters[i] = to_doubles(constant.load());
+    parameters[i] = reals_of(constant.load());
     if (parameters[i].size() != parameters[1].size()) {
       fail(ErrorKind::invalid, std::string(kParameters[i]) + " " + quote(operand->name()) + " has " + std::to_string(parameters[i].size()) +
                                    " elements, scale has " + std::to_string(parameters[1].size()));
@@ -216,7 +216,7 @@ Match<AffineNode> read_binary(const Node& node, PassContext& context) {
   const auto data = context.constants.dims(*node.input(1 - at));
   if (auto skip = Alignment(node, at, constant.dims, data).place(out, name)) return std::move(*skip);
   if (element_count(constant.dims) == 0) return Skip{out.misplaced, name};
-  Affine affine = affine_of(arithmetic, at, to_doubles(constant.load()));
+  Affine affine = affine_of(arithmetic, at, reals_of(constant.load()));
   if (auto skip = non_finite_channel(affine)) return std::move(*skip);
   out.affine = std::make_shared<const Affine>(std::move(affine));
   return out;

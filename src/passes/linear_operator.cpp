@@ -21,13 +21,13 @@
 #include "ops/axis.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/match.h"
 #include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
-#include "passes/widening.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -204,7 +204,7 @@ void load_bias(LinearOperator& out, PassContext& context) {
   }
   out.bias.values.assign(as_size(*count), 0.0);
   if (!out.bias.stored || out.beta == 0 || *count == 0) return;
-  const std::vector<double> stored = to_doubles(out.bias.stored->load());
+  const std::vector<double> stored = reals_of(out.bias.stored->load());
   const Dims& dims = out.bias.stored->dims;
   const std::size_t columns = out.node->is("Gemm") ? (dims.empty() ? 1 : as_size(dims.back())) : stored.size();
   for (std::size_t i = 0; i < out.bias.values.size(); ++i) {

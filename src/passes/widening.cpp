@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/positions.h"
 #include "base/unaligned.h"
 #include "model/bytes.h"
 #include "model/float_elements.h"
@@ -19,13 +18,6 @@
 #include "relayout/types.h"
 
 namespace relayout::passes {
-
-std::vector<double> to_doubles(const Tensor& tensor) {
-  const Tensor dense = contiguous(tensor);
-  std::vector<double> out(as_size(dense.element_count()));
-  widen(dense.type(), std::span(dense.bytes(), out.size() * memory_size(dense.type())), out);
-  return out;
-}
 
 void widen(DataType type, std::span<const std::byte> bytes, std::span<double> out) {
   with_format(type, [&]<class Format>(Format) {

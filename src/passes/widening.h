@@ -1,15 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
-#include <vector>
 
 #include "model/tensor_data.h"
 #include "relayout/tensor.h"
 
 namespace relayout::passes {
 
-/// All elements of a tensor of a scalable type in row-major order, widened exactly.
-[[nodiscard]] std::vector<double> to_doubles(const Tensor& tensor);
 /// A tensor of a scalable type, each element rounded once.
 [[nodiscard]] TensorData from_doubles(DataType type, Dims dims, std::span<const double> values);
 /// Elements as a file stores them, widened exactly; `out` has one place for each.

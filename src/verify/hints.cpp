@@ -13,11 +13,11 @@
 
 #include "base/half.h"
 #include "base/positions.h"
+#include "ops/operands.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/data_structure.h"
 #include "verify/distance.h"
-#include "verify/elements.h"
 #include "verify/measured_types.h"
 
 namespace relayout {
@@ -27,19 +27,11 @@ constexpr int64_t kMaxElements = int64_t{1} << 22;
 constexpr std::size_t kMaxPermutedRank = 5;
 constexpr std::size_t kMaxNamedIndices = 6;
 
-std::vector<double> as_doubles(const Tensor& tensor) {
-  std::vector<double> out;
-  out.reserve(as_size(tensor.element_count()));
-  for_each_chunk(contiguous(tensor),
-                 [&](int64_t /*first*/, std::span<const double> values) { out.insert(out.end(), values.begin(), values.end()); });
-  return out;
-}
-
 /// Two tensors of one type and shape, as numbers.
 class ValuePair {
  public:
   ValuePair(const Tensor& a, const Tensor& b, double tolerance)
-      : type_(a.type()), dims_(a.dims()), a_(as_doubles(a)), b_(as_doubles(b)), tolerance_(tolerance) {}
+      : type_(a.type()), dims_(a.dims()), a_(reals_of(a)), b_(reals_of(b)), tolerance_(tolerance) {}
 
   [[nodiscard]] std::string hint() const {
     for (const auto look : {&ValuePair::transposed, &ValuePair::exchanged, &ValuePair::factor, &ValuePair::offset, &ValuePair::narrowed,

@@ -20,6 +20,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/quantized_form.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
@@ -33,12 +34,6 @@ namespace {
 
 constexpr TypeSet kUnsigned{DataType::uint8, DataType::uint16, DataType::uint4, DataType::uint2};
 constexpr TypeSet kSigned{DataType::int8, DataType::int16, DataType::int4, DataType::int2, DataType::int32};
-
-std::vector<double> numbers(const Tensor& tensor) {
-  std::vector<double> out(as_size(tensor.element_count()));
-  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), out.data());
-  return out;
-}
 
 /// Type of the integers: that of the zero point, of a DequantizeLinear's operand, or `output_dtype`.
 DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Constants& constants) {
@@ -130,8 +125,8 @@ std::optional<Quantizer> Quantizer::of_integers(const Node& node, Constants& con
   const bool is_signed = kSigned.has(type);
   if (!is_signed && !kUnsigned.has(type)) return std::nullopt;
   Quantizer out;
-  out.scales_ = numbers(contiguous(*scales));
-  out.zeros_ = zeros ? numbers(contiguous(*zeros)) : std::vector<double>{0};
+  out.scales_ = reals_of(*scales);
+  out.zeros_ = zeros ? reals_of(*zeros) : std::vector<double>{0};
   out.set_ends(is_signed, traits(type).bits);
   const int64_t named = node.is("QuantizeLinear") ? Attributes(node).integer("precision", 0) : 0;
   out.division_ = named == 0 ? scales->type() : static_cast<DataType>(named);
@@ -209,13 +204,12 @@ std::optional<Quantizer> Quantizer::of_blocks(const Node& node, Constants& const
   if (!scales || !kRealTypes.has(scales->type()) || (node.input(3) != nullptr && !zeros) || block <= 0) return std::nullopt;
   if (bits != 2 && bits != 4 && bits != 8) return std::nullopt;
   Quantizer out;
-  out.scales_ = numbers(contiguous(*scales));
+  out.scales_ = reals_of(*scales);
   const auto count = static_cast<int64_t>(out.scales_.size());
   const int64_t columns = gathers ? (scales->dims().empty() ? 0 : scales->dims().back()) : (attributes.integer("K", 0) + block - 1) / block;
   if (columns <= 0 || count % columns != 0) return std::nullopt;
   out.zeros_ = {std::ldexp(1.0, static_cast<int>(bits) - 1)};
-  if (zeros)
-    out.zeros_ = zeros->type() == DataType::uint8 ? unpacked(numbers(contiguous(*zeros)), bits, columns) : numbers(contiguous(*zeros));
+  if (zeros) out.zeros_ = zeros->type() == DataType::uint8 ? unpacked(reals_of(*zeros), bits, columns) : reals_of(*zeros);
   out.sharing_.how = gathers ? ScaleSharing::How::blocks : ScaleSharing::How::rows;
   out.sharing_.axis = attributes.integer("quantize_axis", 1);
   out.sharing_.block = block;
@@ -229,7 +223,7 @@ std::optional<Quantizer> Quantizer::of_codes(const Node& node, Constants& consta
   Quantizer out;
   out.sharing_.block = attributes.integer("block_size", 0);
   if (!scales || !kRealTypes.has(scales->type()) || out.sharing_.block <= 0 || attributes.integer("transB", 1) == 0) return std::nullopt;
-  out.scales_ = numbers(contiguous(*scales));
+  out.scales_ = reals_of(*scales);
   out.zeros_ = {0};
   out.sharing_.how = ScaleSharing::How::column_major;
   for (const float code : bnb4_codes(attributes.integer("quant_type", 0))) out.codes_.push_back(static_cast<double>(code));
@@ -275,8 +269,8 @@ double Quantizer::step(double value, double scale, double zero) const {
 }
 
 bool Quantizer::round(const Tensor& tensor, Ends ends) const {
-  if (is_dynamic_) return kRealTypes.has(tensor.type()) && spanning(numbers(tensor)).round(tensor, Ends::saturate);
-  std::vector<double> values = numbers(tensor);
+  if (is_dynamic_) return kRealTypes.has(tensor.type()) && spanning(reals_of(tensor)).round(tensor, Ends::saturate);
+  std::vector<double> values = reals_of(tensor);
   const bool suits = for_each(tensor, [&](int64_t i, double scale, double zero) {
     double& value = values[as_size(i)];
     if (scale == 0) {
@@ -306,7 +300,7 @@ Range Quantizer::range() const {
 }
 
 int64_t Quantizer::count_beyond(const Tensor& tensor) const {
-  const std::vector<double> values = numbers(tensor);
+  const std::vector<double> values = reals_of(tensor);
   int64_t beyond = 0;
   for_each(tensor, [&](int64_t i, double scale, double zero) {
     const double place = step(values[as_size(i)], scale, zero);

@@ -5,15 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/numbers.h"
-#include "base/positions.h"
 #include "ops/loops/dtypes.h"
+#include "ops/operands.h"
 #include "relayout/tensor.h"
-#include "verify/elements.h"
 #include "verify/ties.h"
 
 namespace relayout {
@@ -32,13 +30,6 @@ std::string competitors(const char* what, double x, double y, double tolerance) 
          " apart, rounding may be " + scientific(tolerance);
 }
 
-std::vector<double> doubles_of(const Tensor& tensor) {
-  std::vector<double> out;
-  out.reserve(as_size(tensor.element_count()));
-  for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> values) { out.insert(out.end(), values.begin(), values.end()); });
-  return out;
-}
-
 const DeciderOperand& DeciderOperands::operator[](std::size_t i) const {
   static const DeciderOperand kNone;
   return i < all_->size() ? (*all_)[i] : kNone;
@@ -46,7 +37,7 @@ const DeciderOperand& DeciderOperands::operator[](std::size_t i) const {
 
 std::optional<std::vector<double>> DeciderOperands::numbers(std::size_t i) const {
   const Tensor& value = (*this)[i].value;
-  return value && kRealTypes.has(value.type()) ? std::optional(doubles_of(value)) : std::nullopt;
+  return value && kRealTypes.has(value.type()) ? std::optional(reals_of(value)) : std::nullopt;
 }
 
 double DeciderOperands::scalar(std::size_t i, double otherwise) const {

@@ -34,8 +34,6 @@ class TieCount {
 /// "scores 0.51 and 0.52 are 0.01 apart, rounding may be 1.0e-05"
 [[nodiscard]] std::string competitors(const char* what, double x, double y, double tolerance);
 
-[[nodiscard]] std::vector<double> doubles_of(const Tensor& tensor);
-
 /// Operands by which a decider decided.
 class DeciderOperands {
  public:

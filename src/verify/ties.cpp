@@ -18,6 +18,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -64,8 +65,8 @@ class Explanation {
 
   TieVerdict run() {
     if (reference_.dims() != candidate_.dims() || reference_.type() != candidate_.type()) return {};
-    a_ = doubles_of(reference_);
-    b_ = doubles_of(candidate_);
+    a_ = reals_of(reference_);
+    b_ = reals_of(candidate_);
     if (node_.is("ArgMax") || node_.is("ArgMin")) {
       chosen_indices();
     } else if (node_.is("TopK")) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "model/save.h"
+#include "ops/operands.h"
 #include "passes/pass.h"
-#include "passes/widening.h"
 #include "relayout/findings.h"
 #include "relayout/model.h"
 #include "relayout/pass_options.h"
@@ -321,7 +321,7 @@ TEST(FoldBatchNormConstants, F46ExternalData) {
   EXPECT_EQ(read_file(folder / "weights.bin"), data) << "the original data file was touched";
   const PassResult inside = run(kFolds, before);
   const auto saved = Model::load(folder / "folded" / "model.onnx");
-  EXPECT_EQ(passes::to_doubles(saved->graph().find("W")->initializer()->data->load()), inside.initializer("W"));
+  EXPECT_EQ(reals_of(saved->graph().find("W")->initializer()->data->load()), inside.initializer("W"));
 }
 
 TEST(FoldBatchNormConstants, F44Freeze) {

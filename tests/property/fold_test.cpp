@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "model/float_elements.h"
 #include "model/save.h"
+#include "ops/operands.h"
 #include "passes/pass.h"
 #include "passes/widening.h"
 #include "relayout/datum.h"
@@ -88,7 +89,7 @@ Inputs random_inputs(const Model& model, uint64_t sample) {
     out[input->name()] = Datum(random_tensor(*input, sample));
     if (input->initializer() == nullptr) continue;
     // A variance stays positive, whichever initializer it is.
-    std::vector<double> values = passes::to_doubles(out[input->name()].tensor);
+    std::vector<double> values = reals_of(out[input->name()].tensor);
     for (double& value : values) value = std::fabs(value) + 0.5;
     out[input->name()] = Datum(passes::from_doubles(input->declared()->type, input->declared()->dims, values).load());
   }
@@ -112,7 +113,7 @@ double tolerance(DataType type) {
 
 std::string difference(const Tensor& expected, const Tensor& found, double range) {
   if (expected.type() != found.type() || expected.dims() != found.dims()) return "is of another type or shape";
-  const std::vector<double> a = passes::to_doubles(expected), b = passes::to_doubles(found);
+  const std::vector<double> a = reals_of(expected), b = reals_of(found);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool is_same =
         std::isfinite(a[i]) ? std::fabs(a[i] - b[i]) <= tolerance(expected.type()) * range : a[i] == b[i] || std::isnan(a[i]);
@@ -129,8 +130,7 @@ std::string different_values(const Model& before, const Model& after) {
     double range = 0;
     for (const Outputs* outputs : {&expected, &found}) {
       for (const Datum& output : *outputs) {
-        for (const double value : passes::to_doubles(output.tensor))
-          range = std::isfinite(value) ? std::max(range, std::fabs(value)) : range;
+        for (const double value : reals_of(output.tensor)) range = std::isfinite(value) ? std::max(range, std::fabs(value)) : range;
       }
     }
     for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "model/float_elements.h"
 #include "model/save.h"
+#include "ops/operands.h"
 #include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/widening.h"
@@ -207,8 +208,8 @@ void expect_same_tensor(const Tensor& expected, const Tensor& found, const std::
   ASSERT_EQ(expected.type(), found.type()) << name;
   ASSERT_EQ(expected.dims(), found.dims()) << name;
   if (!is_scalable(expected.type())) return;
-  const std::vector<double> a = passes::to_doubles(expected);
-  const std::vector<double> b = passes::to_doubles(found);
+  const std::vector<double> a = reals_of(expected);
+  const std::vector<double> b = reals_of(found);
   double range = 0;
   for (const double value : a) range = std::max(range, std::fabs(value));
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -277,7 +278,7 @@ std::vector<double> PassResult::initializer(const std::string& name) const {
     ADD_FAILURE() << "no initializer " << name << " in\n" << to_text(*model);
     return {};
   }
-  return passes::to_doubles(value->initializer()->data->load());
+  return reals_of(value->initializer()->data->load());
 }
 
 PassResult run(const std::vector<std::string>& passes, const TextModel& before, const PassOptions& options) {

@@ -22,14 +22,6 @@ namespace {
 
 constexpr TypeSet kNarrowTypes{DataType::float32, DataType::float16, DataType::bfloat16};
 
-/// All elements as doubles, in row-major order.
-std::vector<double> doubles_of(const Tensor& tensor) {
-  const Tensor dense = contiguous(tensor);
-  std::vector<double> out(as_size(dense.element_count()));
-  load(dense.type(), dense.bytes(), 1, dense.element_count(), out.data());
-  return out;
-}
-
 void write_doubles(const std::vector<double>& values, const Tensor& tensor) {
   const DenseOutput target(tensor);
   store(tensor.type(), target.tensor().bytes(), 1, tensor.element_count(), values.data());
@@ -137,12 +129,12 @@ Inferred infer_linear_attention(const OpCall& call, InputInfos inputs) {
 
 void linear_attention(const OpCall& call, InputData inputs, OutputData outputs) {
   const LinearShape shape = linear_shape(call, KnownInfos(inputs).get());
-  const std::vector<double> query = doubles_of(tensor_at(inputs, kQuery)), key = doubles_of(tensor_at(inputs, kKey)),
-                            value = doubles_of(tensor_at(inputs, kValue));
-  const std::vector<double> decay = shape.decays ? doubles_of(tensor_at(inputs, kDecay)) : std::vector<double>{};
-  const std::vector<double> beta = shape.deltas ? doubles_of(tensor_at(inputs, kBeta)) : std::vector<double>{};
+  const std::vector<double> query = reals_of(tensor_at(inputs, kQuery)), key = reals_of(tensor_at(inputs, kKey)),
+                            value = reals_of(tensor_at(inputs, kValue));
+  const std::vector<double> decay = shape.decays ? reals_of(tensor_at(inputs, kDecay)) : std::vector<double>{};
+  const std::vector<double> beta = shape.deltas ? reals_of(tensor_at(inputs, kBeta)) : std::vector<double>{};
   std::vector<double> state(as_size(element_count(shape.state())), 0.0);
-  if (present(inputs, kPastState)) state = doubles_of(tensor_at(inputs, kPastState));
+  if (present(inputs, kPastState)) state = reals_of(tensor_at(inputs, kPastState));
   std::vector<double> out(as_size(shape.batch * shape.length * shape.heads * shape.value_size));
   const float given = call.attributes.real("scale", 0);
   const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(shape.key_size));
@@ -193,10 +185,10 @@ void causal_conv_with_state(const OpCall& call, InputData inputs, OutputData out
   const auto channels = as_size(dims[1]), length = as_size(dims[2]);
   const auto kernel = as_size(tensor_at(inputs, 1).dims()[2]);
   const std::size_t before = kernel - 1;
-  const std::vector<double> x = doubles_of(tensor_at(inputs, 0)), weight = doubles_of(tensor_at(inputs, 1));
-  const std::vector<double> bias = present(inputs, 2) ? doubles_of(tensor_at(inputs, 2)) : std::vector<double>(channels, 0.0);
+  const std::vector<double> x = reals_of(tensor_at(inputs, 0)), weight = reals_of(tensor_at(inputs, 1));
+  const std::vector<double> bias = present(inputs, 2) ? reals_of(tensor_at(inputs, 2)) : std::vector<double>(channels, 0.0);
   const std::size_t lines = as_size(dims[0]) * channels;
-  const std::vector<double> past = present(inputs, 3) ? doubles_of(tensor_at(inputs, 3)) : std::vector<double>(lines * before, 0.0);
+  const std::vector<double> past = present(inputs, 3) ? reals_of(tensor_at(inputs, 3)) : std::vector<double>(lines * before, 0.0);
   std::vector<double> out(x.size()), state(past.size());
   std::vector<double> line(before + length);
   for (std::size_t row = 0; row < lines; ++row) {
