@@ -86,9 +86,9 @@ void Account::pair_nodes(Sides& sides, const Node& of_a, const Node& of_b, bool 
 ProofResult Account::result() {
   ProofResult out;
   std::ranges::stable_sort(issues_, {}, &Issue::order);
-  std::unordered_set<std::string> told;
+  std::unordered_set<std::string> reported;
   for (Issue& issue : issues_) {
-    if (told.insert(issue.what.text).second) out.unexplained.push_back(std::move(issue.what));
+    if (reported.insert(issue.what.text).second) out.unexplained.push_back(std::move(issue.what));
   }
   for (const Value* tensor : permuted_tensors_) equal_tensors_.erase(tensor);
   out.unreached = std::move(unreached_);

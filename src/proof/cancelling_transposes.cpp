@@ -20,7 +20,7 @@ std::vector<int64_t> written_permutation(const Node& node, const Call* call) {
   return out;
 }
 
-Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes) {
+Ref upstream_of_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes) {
   const Node* const outer = ref.value->producer();
   if (outer == nullptr || !outer->is("Transpose")) return {};
   const Ref between = side.operand(ref, 0);

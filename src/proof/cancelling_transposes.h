@@ -11,6 +11,6 @@ namespace relayout::proof {
 [[nodiscard]] std::vector<int64_t> written_permutation(const Node& node, const Call* call);
 
 /// The value upstream of two Transposes that cancel, with the two nodes appended to `nodes`; empty if another kind of node produces `ref`.
-[[nodiscard]] Ref behind_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes);
+[[nodiscard]] Ref upstream_of_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes);
 
 }  // namespace relayout::proof

@@ -57,15 +57,15 @@ struct Candidate {
 /// Two linear operators with the affines around them.
 struct Pair {
   Linear a, b;
-  Chain front_a, front_b;
-  Composed behind_a, behind_b;
+  Chain upstream_a, upstream_b;
+  Composed downstream_a, downstream_b;
   bool is_product = false;  ///< spelled by different operators, see product_spellings.h
 };
 
 /// Candidate meeting points of two chains: equal names, the operators themselves, upstream of all differences, both ends.
 std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
-  const Chain& a = pair.front_a;
-  const Chain& b = pair.front_b;
+  const Chain& a = pair.upstream_a;
+  const Chain& b = pair.upstream_b;
   std::vector<Candidate> out;
   const auto add = [&](Candidate candidate) {
     if (std::ranges::find(out, candidate) == out.end()) out.push_back(candidate);
@@ -139,11 +139,11 @@ bool leads_on(Sides& sides, Claim first) {
 /// Equal numbers of affines on both sides are preferred.
 Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> holding) {
   std::ranges::stable_partition(
-      holding, [&](const Candidate& candidate) { return pair.front_a.steps(candidate.of_a) == pair.front_b.steps(candidate.of_b); });
+      holding, [&](const Candidate& candidate) { return pair.upstream_a.steps(candidate.of_a) == pair.upstream_b.steps(candidate.of_b); });
   if (holding.size() == 1 || sides.is_probing) return holding.front();
   sides.is_probing = true;
   const auto found = std::ranges::find_if(holding, [&](const Candidate& candidate) {
-    return leads_on(sides, {pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
+    return leads_on(sides, {pair.upstream_a.values[candidate.of_a], pair.upstream_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
   });
   sides.is_probing = false;
   return found != holding.end() ? *found : holding.front();
@@ -151,24 +151,24 @@ Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> hol
 
 /// Whether there are affines upstream and none has an effect: factors of 1, shifts of 0.
 bool changes_nothing(Sides& sides, const Pair& pair, const Candidate& candidate) {
-  const auto front_a = compose_front(sides.a, sides.shapes_a, pair.front_a, candidate.of_a, pair.a);
-  const auto front_b = compose_front(sides.b, sides.shapes_b, pair.front_b, candidate.of_b, pair.b);
+  const auto upstream_a = compose_upstream(sides.a, sides.shapes_a, pair.upstream_a, candidate.of_a, pair.a);
+  const auto upstream_b = compose_upstream(sides.b, sides.shapes_b, pair.upstream_b, candidate.of_b, pair.b);
   const auto is_nothing = [](const Composed& composed) {
     return std::ranges::all_of(composed.lanes, [](const Lane& lane) { return lane.factor == 1 && lane.shift == 0; });
   };
-  return front_a && front_b && front_a->steps + front_b->steps > 0 && is_nothing(*front_a) && is_nothing(*front_b);
+  return upstream_a && upstream_b && upstream_a->steps + upstream_b->steps > 0 && is_nothing(*upstream_a) && is_nothing(*upstream_b);
 }
 
 Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candidate, bool thorough) {
-  const auto front_a = compose_front(sides.a, sides.shapes_a, pair.front_a, candidate.of_a, pair.a);
-  const auto front_b = compose_front(sides.b, sides.shapes_b, pair.front_b, candidate.of_b, pair.b);
-  if (!front_a || !front_b) {
+  const auto upstream_a = compose_upstream(sides.a, sides.shapes_a, pair.upstream_a, candidate.of_a, pair.a);
+  const auto upstream_b = compose_upstream(sides.b, sides.shapes_b, pair.upstream_b, candidate.of_b, pair.b);
+  if (!upstream_a || !upstream_b) {
     Recomputed out;
     out.obstacle = "the affine upstream does not run along the channels";
     return out;
   }
-  const Around around_a{pair.behind_a, *front_a};
-  const Around around_b{pair.behind_b, *front_b};
+  const Around around_a{pair.downstream_a, *upstream_a};
+  const Around around_b{pair.downstream_b, *upstream_b};
   // Without affines around either operator, rounding cannot explain a difference.
   const bool is_bare = around_a.steps() + around_b.steps() == 0;
   if (is_bare && !thorough && !pair.is_product) {
@@ -192,7 +192,7 @@ void compare_operators(Sides& sides, const Claim& claim, const Pair& pair, Look&
 
 void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, double near, Look& look) {
   compare_operators(sides, claim, pair, look);
-  bool is_fold = !claim.behind_a.empty() || !claim.behind_b.empty();
+  bool is_fold = !claim.downstream_a.empty() || !claim.downstream_b.empty();
   std::vector<std::pair<const Node*, Ref>> passed_a, passed_b;
   const auto account = [&](Side& side, const Step& step, bool is_first) {
     (is_first ? look.folded : look.nodes_b).push_back(step.node);
@@ -216,10 +216,10 @@ void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
       }
     }
   };
-  for (const Step& step : claim.behind_a) account(sides.a, step, true);
-  for (const Step& step : claim.behind_b) account(sides.b, step, false);
-  account_chain(sides.a, pair.front_a, candidate.of_a, true);
-  account_chain(sides.b, pair.front_b, candidate.of_b, false);
+  for (const Step& step : claim.downstream_a) account(sides.a, step, true);
+  for (const Step& step : claim.downstream_b) account(sides.b, step, false);
+  account_chain(sides.a, pair.upstream_a, candidate.of_a, true);
+  account_chain(sides.b, pair.upstream_b, candidate.of_b, false);
   for (std::size_t i = 0; i < passed_a.size(); ++i) {
     look.equal_nodes.emplace_back(passed_a[i].first, passed_b[i].first);
     for (std::size_t k = 1; k < passed_a[i].first->inputs().size(); ++k) {
@@ -235,10 +235,10 @@ void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
     const Value* const leaf = sides.b.stored(pair.b.weight_value);
     if (leaf != nullptr) look.tensors.emplace_back(leaf, true);
   }
-  Claim below{pair.front_a.values[candidate.of_a], pair.front_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node};
-  below.is_flat = claim.is_flat;
-  if (below.is_flat) below.origin_a = below.a, below.origin_b = below.b;
-  look.claims.push_back(std::move(below));
+  Claim upstream{pair.upstream_a.values[candidate.of_a], pair.upstream_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node};
+  upstream.is_flat = claim.is_flat;
+  if (upstream.is_flat) upstream.origin_a = upstream.a, upstream.origin_b = upstream.b;
+  look.claims.push_back(std::move(upstream));
 }
 
 /// Whether weight and bias of the two operators are the same bytes, or absent in both.
@@ -279,18 +279,19 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
 
 /// Pairs the affines around the operators one by one if both models have the same ones; else empty.
 std::vector<std::pair<const Step*, const Step*>> counterparts(const Claim& claim, const Pair& pair, const Candidate& candidate) {
-  const auto steps_of = [](const Steps& behind, const Chain& front, std::size_t count) {
+  const auto steps_of = [](const Steps& downstream, const Chain& upstream, std::size_t count) {
     std::vector<const Step*> out;
-    for (const Step& step : behind) out.push_back(&step);
+    for (const Step& step : downstream) out.push_back(&step);
     for (std::size_t i = 0; i < count; ++i) {
-      if (front.links[i].step) out.push_back(&*front.links[i].step);
+      if (upstream.links[i].step) out.push_back(&*upstream.links[i].step);
     }
     return out;
   };
-  const auto of_a = steps_of(claim.behind_a, pair.front_a, candidate.of_a), of_b = steps_of(claim.behind_b, pair.front_b, candidate.of_b);
+  const auto of_a = steps_of(claim.downstream_a, pair.upstream_a, candidate.of_a),
+             of_b = steps_of(claim.downstream_b, pair.upstream_b, candidate.of_b);
   const auto is_same = [](const Step* a, const Step* b) { return same_operator(*a->node, *b->node); };
   std::vector<std::pair<const Step*, const Step*>> out;
-  if (claim.behind_a.size() != claim.behind_b.size() || !std::ranges::equal(of_a, of_b, is_same)) return out;
+  if (claim.downstream_a.size() != claim.downstream_b.size() || !std::ranges::equal(of_a, of_b, is_same)) return out;
   for (std::size_t i = 0; i < of_a.size(); ++i) out.emplace_back(of_a[i], of_b[i]);
   return out;
 }
@@ -315,15 +316,15 @@ void note_changed_constants(Sides& sides, const Pair& pair, const std::vector<st
 void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
   compare_operators(sides, claim, pair, look);
   const Recomputed found = try_candidate(sides, pair, candidate, true);
-  Steps absorbed = claim.behind_a;
+  Steps absorbed = claim.downstream_a;
   for (std::size_t i = 0; i < candidate.of_a; ++i) {
-    if (pair.front_a.links[i].step) absorbed.push_back(*pair.front_a.links[i].step);
+    if (pair.upstream_a.links[i].step) absorbed.push_back(*pair.upstream_a.links[i].step);
   }
   const auto unfolded = counterparts(claim, pair, candidate);
   const bool has_bias_alike = static_cast<bool>(pair.a.bias_value) == static_cast<bool>(pair.b.bias_value);
-  const std::size_t told = look.issues.size();
+  const std::size_t reported = look.issues.size();
   if (!unfolded.empty() && has_bias_alike) note_changed_constants(sides, pair, unfolded, look);
-  if (look.issues.size() > told) {
+  if (look.issues.size() > reported) {
     // Each different constant has been named.
   } else if (!absorbed.empty() && keeps_constants(sides, pair)) {
     const std::string what = "is gone, and weight " + quote(pair.b.weight_value.value->name()) + " is as it was";
@@ -342,24 +343,24 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
 }
 
 /// Reads the chains upstream of both operators.
-void read_fronts(Sides& sides, const Claim& claim, Transposes transposes, Pair& pair) {
-  pair.front_a = pair.front_b = {};
+void read_chains(Sides& sides, const Claim& claim, Transposes transposes, Pair& pair) {
+  pair.upstream_a = pair.upstream_b = {};
   if (claim.is_flat) {
-    pair.front_a.values.push_back(pair.a.data);
-    pair.front_b.values.push_back(pair.b.data);
+    pair.upstream_a.values.push_back(pair.a.data);
+    pair.upstream_b.values.push_back(pair.b.data);
   } else {
-    pair.front_a = chain_in_front(sides.a, pair.a.data, false, transposes);
-    pair.front_b = chain_in_front(sides.b, pair.b.data, true, transposes);
+    pair.upstream_a = chain_upstream(sides.a, pair.a.data, false, transposes);
+    pair.upstream_b = chain_upstream(sides.b, pair.b.data, true, transposes);
   }
-  for (const Chain* chain : {&pair.front_a, &pair.front_b}) {
+  for (const Chain* chain : {&pair.upstream_a, &pair.upstream_b}) {
     // Only counts here; an excess is noticed at the next claim.
     for (const Link& link : chain->links) (void)sides.spend(link.step ? link.step->lanes.size() : 0);
   }
 }
 
 bool has_paired_transposes(const Pair& pair) {
-  const auto stands_for_more = [](const Link& link) { return !link.others.empty(); };
-  return std::ranges::any_of(pair.front_a.links, stands_for_more) || std::ranges::any_of(pair.front_b.links, stands_for_more);
+  const auto has_others = [](const Link& link) { return !link.others.empty(); };
+  return std::ranges::any_of(pair.upstream_a.links, has_others) || std::ranges::any_of(pair.upstream_b.links, has_others);
 }
 
 /// Tries the points where the two chains may meet, and accepts the fold that the weights show.
@@ -390,21 +391,21 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
   if (claim.is_plain() && !pair.is_product) {
     is_same_operator = keeps_constants(sides, pair);  // the usual case
   }
-  if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
-  read_fronts(sides, claim, Transposes::paired, pair);
+  if (!sides.spend(lanes_of(claim.downstream_a)) || !sides.spend(lanes_of(claim.downstream_b))) return false;
+  read_chains(sides, claim, Transposes::paired, pair);
   // A removed node may have had no effect: factors of 1.
-  if (is_same_operator && pair.front_a.steps() == pair.front_b.steps()) return false;
-  const auto behind_a = compose(claim.behind_a, pair.a.output_axis, pair.a.outputs, pair.a.rank, pair.a.weight.type);
-  const auto behind_b = compose(claim.behind_b, pair.b.output_axis, pair.b.outputs, pair.b.rank, pair.b.weight.type);
-  if (!behind_a || !behind_b) return false;
-  pair.behind_a = *behind_a;
-  pair.behind_b = *behind_b;
+  if (is_same_operator && pair.upstream_a.steps() == pair.upstream_b.steps()) return false;
+  const auto downstream_a = compose(claim.downstream_a, pair.a.output_axis, pair.a.outputs, pair.a.rank, pair.a.weight.type);
+  const auto downstream_b = compose(claim.downstream_b, pair.b.output_axis, pair.b.outputs, pair.b.rank, pair.b.weight.type);
+  if (!downstream_a || !downstream_b) return false;
+  pair.downstream_a = *downstream_a;
+  pair.downstream_b = *downstream_b;
   const std::vector<Candidate> tried = candidates(sides, pair);
   if (accept_any(sides, claim, pair, tried, is_same_operator, look)) return true;
   if (has_paired_transposes(pair)) {
     // The removal of an affine leaves the two Transposes around it adjacent.
     Pair apart = pair;
-    read_fronts(sides, claim, Transposes::single, apart);
+    read_chains(sides, claim, Transposes::single, apart);
     if (accept_any(sides, claim, apart, candidates(sides, apart), is_same_operator, look)) return true;
   }
   if (claim.is_plain()) return false;
@@ -413,28 +414,28 @@ bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
 }
 
 bool pass(Sides& sides, const Claim& claim, Look& look) {
-  if (!sides.spend(lanes_of(claim.behind_a)) || !sides.spend(lanes_of(claim.behind_b))) return false;
+  if (!sides.spend(lanes_of(claim.downstream_a)) || !sides.spend(lanes_of(claim.downstream_b))) return false;
   const Node& node = *claim.a.value->producer();
-  std::vector<Steps> below_a, below_b;
+  std::vector<Steps> upstream_a, upstream_b;
   if (node.is("Concat")) {
-    below_a = cut(sides.a, sides.shapes_a, claim.a, claim.behind_a);
-    below_b = cut(sides.b, sides.shapes_b, claim.b, claim.behind_b);
-    if (below_a.empty() || below_a.size() != below_b.size()) return false;
+    upstream_a = cut(sides.a, sides.shapes_a, claim.a, claim.downstream_a);
+    upstream_b = cut(sides.b, sides.shapes_b, claim.b, claim.downstream_b);
+    if (upstream_a.empty() || upstream_a.size() != upstream_b.size()) return false;
   } else {
     if (!is_passable(node)) return false;
-    below_a = {claim.behind_a};
-    below_b = {claim.behind_b};
-    for (Step& step : below_a[0]) {
+    upstream_a = {claim.downstream_a};
+    upstream_b = {claim.downstream_b};
+    for (Step& step : upstream_a[0]) {
       if (!pull(sides.a, sides.shapes_a, claim.a, step)) return false;
     }
-    for (Step& step : below_b[0]) {
+    for (Step& step : upstream_b[0]) {
       if (!pull(sides.b, sides.shapes_b, claim.b, step)) return false;
     }
   }
   compare_heads(sides, claim, {}, look);
-  examine_operands(sides, claim, below_a.size(), look);
-  for (std::size_t i = 0; i < below_a.size(); ++i) {
-    look.claims.push_back({sides.a.operand(claim.a, i), sides.b.operand(claim.b, i), std::move(below_a[i]), std::move(below_b[i]),
+  examine_operands(sides, claim, upstream_a.size(), look);
+  for (std::size_t i = 0; i < upstream_a.size(); ++i) {
+    look.claims.push_back({sides.a.operand(claim.a, i), sides.b.operand(claim.b, i), std::move(upstream_a[i]), std::move(upstream_b[i]),
                            claim.origin_a, claim.origin_b, claim.b.value->producer(), true});
   }
   return true;
@@ -451,30 +452,30 @@ void give_up(Sides& sides, const Claim& claim, Look& look) {
     if (a != nullptr && b != nullptr && same_operator(*a, *b)) return examine_nodes(sides, top, look);
     return resynchronize(sides, top, look);
   }
-  Steps of_a = claim.behind_a;
-  Steps of_b = claim.behind_b;
+  Steps of_a = claim.downstream_a;
+  Steps of_b = claim.downstream_b;
   while (!of_a.empty() && !of_b.empty() && same_operator(*of_a.back().node, *of_b.back().node) && same_lanes(of_a.back(), of_b.back())) {
     look.equal_nodes.emplace_back(of_a.back().node, of_b.back().node);
     of_a.pop_back();
     of_b.pop_back();
   }
   const bool same_nodes = std::ranges::equal(of_a, of_b, [](const Step& a, const Step& b) { return same_operator(*a.node, *b.node); });
-  const std::string below = claim.a ? quote(claim.a.value->name()) : "nothing";
+  const std::string upstream = claim.a ? quote(claim.a.value->name()) : "nothing";
   for (std::size_t i = 0; same_nodes && i < of_a.size(); ++i) {
     look.issues.push_back(
         issue_of_node(sides, Unexplained::Kind::tensor, *of_b[i].node, false, "has other constants; no fold explains it"));
   }
   for (std::size_t i = 0; !same_nodes && i < of_a.size(); ++i) {
     Issue issue = issue_of_node(sides, Unexplained::Kind::node_removed, *of_a[i].node, true,
-                                "is gone, and the operator of " + below + " does not absorb it");
+                                "is gone, and the operator of " + upstream + " does not absorb it");
     issue.order = order_of(sides, claim);
     look.issues.push_back(std::move(issue));
   }
   for (std::size_t i = 0; !same_nodes && i < of_b.size(); ++i) {
     look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *of_b[i].node, false, "was not there; no fold explains it"));
   }
-  for (const Step& step : claim.behind_a) look.nodes_a.push_back(step.node);
-  for (const Step& step : claim.behind_b) look.nodes_b.push_back(step.node);
+  for (const Step& step : claim.downstream_a) look.nodes_a.push_back(step.node);
+  for (const Step& step : claim.downstream_b) look.nodes_b.push_back(step.node);
   if (claim.a && claim.b) look.claims.push_back({claim.a, claim.b, {}, {}, {}, {}, claim.reader});
 }
 
@@ -519,8 +520,8 @@ void examine_affine(Sides& sides, Claim claim, Look& look) {
       steps.push_back(std::move(*step));
       collected = true;
     };
-    collect(sides.a, claim.a, claim.behind_a, false);
-    collect(sides.b, claim.b, claim.behind_b, true);
+    collect(sides.a, claim.a, claim.downstream_a, false);
+    collect(sides.b, claim.b, claim.downstream_b, true);
     if (collected) continue;
     const Node* const a = claim.a.value->producer();
     const Node* const b = claim.b.value->producer();

@@ -36,7 +36,7 @@ bool keeps_shape(Shapes& shapes, const Step& step, int64_t data_rank, bool is_di
 
 }  // namespace
 
-Chain chain_in_front(Side& side, Ref data, bool rounded, Transposes transposes) {
+Chain chain_upstream(Side& side, Ref data, bool rounded, Transposes transposes) {
   Chain out;
   out.values.push_back(data);
   std::size_t lanes = 0;
@@ -46,20 +46,20 @@ Chain chain_in_front(Side& side, Ref data, bool rounded, Transposes transposes) 
     if (node == nullptr) break;
     Link link{read_step(side, at, rounded), node, at, is_identity(side, at), false, {}};
     const auto inside = side.entered(at);
-    const Ref behind_pair = transposes == Transposes::paired ? behind_transposes(side, at, link.others) : Ref();
+    const Ref upstream_of_pair = transposes == Transposes::paired ? upstream_of_transposes(side, at, link.others) : Ref();
     link.is_call = inside.has_value();
-    link.is_identity = link.is_identity || link.is_call || behind_pair;
+    link.is_identity = link.is_identity || link.is_call || upstream_of_pair;
     if (!link.step && !link.is_identity && !is_passable(*node)) break;
-    const Ref below = link.step ? link.step->input : link.is_call ? *inside : behind_pair ? behind_pair : side.operand(at, 0);
-    if (!below) break;
+    const Ref upstream = link.step ? link.step->input : link.is_call ? *inside : upstream_of_pair ? upstream_of_pair : side.operand(at, 0);
+    if (!upstream) break;
     if (link.step) lanes += link.step->lanes.size();
     out.links.push_back(std::move(link));
-    out.values.push_back(below);
+    out.values.push_back(upstream);
   }
   return out;
 }
 
-std::optional<Composed> compose_front(Side& side, Shapes& shapes, const Chain& chain, std::size_t count, const Linear& linear) {
+std::optional<Composed> compose_upstream(Side& side, Shapes& shapes, const Chain& chain, std::size_t count, const Linear& linear) {
   int64_t rank = linear.rank;
   if (linear.kind == Linear::Kind::matmul_left || linear.kind == Linear::Kind::matmul_right) {
     const auto dims = shapes.of(linear.data);
@@ -75,9 +75,9 @@ std::optional<Composed> compose_front(Side& side, Shapes& shapes, const Chain& c
     if (!keeps_shape(shapes, step, rank, first_passed > i)) return std::nullopt;
     step.constant_rank = 0;
     for (std::size_t k = i; k-- > 0;) {
-      const Link& above = chain.links[k];
-      if (above.step || above.is_identity) continue;
-      if (!push(side, shapes, above.output, k == first_passed ? linear.inputs : -1, step)) return std::nullopt;
+      const Link& downstream = chain.links[k];
+      if (downstream.step || downstream.is_identity) continue;
+      if (!push(side, shapes, downstream.output, k == first_passed ? linear.inputs : -1, step)) return std::nullopt;
     }
     steps.push_back(std::move(step));
   }

@@ -12,15 +12,15 @@
 
 namespace relayout::proof {
 
-/// "`a` of the first model with `behind_a` applied equals `b` of the second with `behind_b` applied."
+/// "`a` of the first model with `downstream_a` applied equals `b` of the second with `downstream_b` applied."
 struct Claim {
   Ref a, b;
-  Steps behind_a, behind_b;
+  Steps downstream_a, downstream_b;
   Ref origin_a, origin_b;        ///< the two values where the collection of affines began; none in a plain claim
   const Node* reader = nullptr;  ///< of the second model, for messages; nullptr: a graph output
   bool has_passed = false;       ///< the affines have passed other operators
   bool is_flat = false;          ///< about the elements in row-major order: dims may differ
-  [[nodiscard]] bool is_plain() const { return behind_a.empty() && behind_b.empty() && !is_flat; }
+  [[nodiscard]] bool is_plain() const { return downstream_a.empty() && downstream_b.empty() && !is_flat; }
 };
 
 /// An entry of the result with its position: that of its node in its model.

@@ -276,12 +276,12 @@ bool step_down(Sides& sides, Claim& claim, Look& look) {
     claim.b = sides.b.operand(claim.b, 0);
     return true;
   }
-  if (const Ref down = behind_transposes(sides.a, claim.a, look.bypassed)) {
-    claim.a = down;
+  if (const Ref upstream = upstream_of_transposes(sides.a, claim.a, look.bypassed)) {
+    claim.a = upstream;
     return true;
   }
-  if (const Ref down = behind_transposes(sides.b, claim.b, look.nodes_b)) {
-    claim.b = down;
+  if (const Ref upstream = upstream_of_transposes(sides.b, claim.b, look.nodes_b)) {
+    claim.b = upstream;
     return true;
   }
   if (const auto inside = sides.a.entered(claim.a)) {
@@ -415,21 +415,21 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
   for (const bool by_name : {true, false}) {
     if (!by_name && is_replaced(by_name)) break;
     for (std::size_t i = 0; b != nullptr && i < b->inputs().size(); ++i) {
-      const Ref below = sides.b.operand(claim.b, i);
-      if (!meets(claim.a, below, by_name)) continue;
+      const Ref upstream = sides.b.operand(claim.b, i);
+      if (!meets(claim.a, upstream, by_name)) continue;
       look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *b, false, "was not there"));
       look.nodes_b.push_back(b);
-      look.claims.push_back({claim.a, below, {}, {}, {}, {}, b});
+      look.claims.push_back({claim.a, upstream, {}, {}, {}, {}, b});
       return;
     }
     for (std::size_t i = 0; a != nullptr && i < a->inputs().size(); ++i) {
-      const Ref below = sides.a.operand(claim.a, i);
-      if (!meets(below, claim.b, by_name)) continue;
+      const Ref upstream = sides.a.operand(claim.a, i);
+      if (!meets(upstream, claim.b, by_name)) continue;
       Issue issue = issue_of_node(sides, Unexplained::Kind::node_removed, *a, true, "is gone; no fold explains it");
       issue.order = order_of(sides, claim);
       look.issues.push_back(std::move(issue));
       look.nodes_a.push_back(a);
-      look.claims.push_back({below, claim.b, {}, {}, {}, {}, claim.reader});
+      look.claims.push_back({upstream, claim.b, {}, {}, {}, {}, claim.reader});
       return;
     }
     if (is_replaced(by_name)) break;

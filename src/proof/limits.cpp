@@ -42,9 +42,9 @@ class LimitReader {
   [[nodiscard]] Limits read(Ref ref) {
     Limits out;
     for (out.operand = side_.resolve(ref); out.nodes.size() < kMostLimits;) {
-      const Ref below = step(out);
-      if (!below) break;
-      out.operand = side_.resolve(below);
+      const Ref upstream = step(out);
+      if (!upstream) break;
+      out.operand = side_.resolve(upstream);
     }
     return out;
   }

@@ -165,7 +165,7 @@ std::optional<int64_t> kept_axis(const std::vector<int64_t>& wanted, const std::
 }
 
 /// The number of elements per index of an axis, the product of the dims after it; −1 if unknown.
-int64_t behind(const Dims& dims, std::size_t axis) {
+int64_t elements_per_index(const Dims& dims, std::size_t axis) {
   int64_t out = 1;
   for (std::size_t i = axis + 1; i < dims.size(); ++i) {
     if (dims[i] < 0 || __builtin_mul_overflow(out, dims[i], &out)) return -1;
@@ -177,9 +177,9 @@ int64_t behind(const Dims& dims, std::size_t axis) {
 std::optional<int64_t> moved_axis(const Dims& from, const Dims& to, Axis axis, int64_t lanes) {
   const int64_t at = from_front(axis, static_cast<int64_t>(from.size()));
   if (at < 0 || at >= static_cast<int64_t>(from.size()) || from[as_size(at)] != lanes) return std::nullopt;
-  const int64_t rest = behind(from, as_size(at));
+  const int64_t rest = elements_per_index(from, as_size(at));
   for (std::size_t i = 0; i < to.size() && rest > 0 && lanes > 1; ++i) {
-    if (to[i] == lanes && behind(to, i) == rest) return static_cast<int64_t>(i);
+    if (to[i] == lanes && elements_per_index(to, i) == rest) return static_cast<int64_t>(i);
   }
   return std::nullopt;
 }

@@ -117,7 +117,7 @@ void Prover::settle(Claim claim) {
   claim.a = sides_.a.resolve(claim.a);
   claim.b = sides_.b.resolve(claim.b);
   if (claim.is_plain() && !claimed_.emplace(claim.a, claim.b).second) return;
-  const bool is_flat = claim.is_flat && claim.behind_a.empty() && claim.behind_b.empty();
+  const bool is_flat = claim.is_flat && claim.downstream_a.empty() && claim.downstream_b.empty();
   if (is_flat && !claimed_flat_.emplace(claim.a, claim.b).second) return;
   Look look = examine(sides_, claim);
   if (hints_.realign && claim.is_plain()) {

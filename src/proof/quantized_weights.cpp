@@ -29,8 +29,8 @@ bool same_axis(const Node& a, const Call* call_a, const Node& b, const Call* cal
     const int64_t axis = AttributeReader(node, call).integer("axis", 1);
     return axis < 0 ? axis + rank : axis;
   };
-  const int64_t behind = axis_of(b, call_b);
-  return behind >= 0 && behind < rank && permutation[as_size(behind)] == axis_of(a, call_a);
+  const int64_t downstream = axis_of(b, call_b);
+  return downstream >= 0 && downstream < rank && permutation[as_size(downstream)] == axis_of(a, call_a);
 }
 
 }  // namespace
@@ -40,10 +40,10 @@ bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
   const Node* const node_b = claim.b.value->producer();
   if (transpose == nullptr || node_b == nullptr || !(node_b->is("DequantizeLinear") || node_b->is("QuantizeLinear"))) return false;
   const auto permutation = written_permutation(*transpose, claim.a.call);
-  const Ref below = permutation.empty() ? Ref{} : sides.a.operand(claim.a, 0);
-  const Node* const node_a = below ? below.value->producer() : nullptr;
+  const Ref upstream = permutation.empty() ? Ref{} : sides.a.operand(claim.a, 0);
+  const Node* const node_a = upstream ? upstream.value->producer() : nullptr;
   if (node_a == nullptr || !same_operator(*node_a, *node_b)) return false;
-  const Ref of_a = sides.a.operand(below, 0), of_b = sides.b.operand(claim.b, 0), scale = sides.b.operand(claim.b, 1);
+  const Ref of_a = sides.a.operand(upstream, 0), of_b = sides.b.operand(claim.b, 0), scale = sides.b.operand(claim.b, 1);
   auto data_a = of_a ? sides.a.contents(of_a) : std::nullopt;
   const auto data_b = of_b ? sides.b.contents(of_b) : std::nullopt;
   const auto scales = scale ? sides.b.contents(scale) : std::nullopt;
@@ -56,8 +56,8 @@ bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
   data_a->data = data_a->data.permuted(permutation);
   data_a->dims = data_a->data.dims();
   const auto found = difference(*data_a, *data_b);
-  if (!found || found->values != 0 || !same_axis(*node_a, below.call, *node_b, claim.b.call, permutation, scales->dims)) return false;
-  if (!different_attributes(sides.a, below, sides.b, claim.b, "axis").empty()) return false;
+  if (!found || found->values != 0 || !same_axis(*node_a, upstream.call, *node_b, claim.b.call, permutation, scales->dims)) return false;
+  if (!different_attributes(sides.a, upstream, sides.b, claim.b, "axis").empty()) return false;
 
   look.bypassed.push_back(transpose);
   look.nodes_a.push_back(node_a);
@@ -65,7 +65,7 @@ bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
   look.constants_a.push_back(of_a);
   look.constants_b.push_back(of_b);
   look.tensors.emplace_back(of_b.value, true);
-  examine_operands(sides, {below, claim.b, {}, {}, {}, {}, claim.reader}, 1, look);
+  examine_operands(sides, {upstream, claim.b, {}, {}, {}, {}, claim.reader}, 1, look);
   return true;
 }
 

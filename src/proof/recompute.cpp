@@ -43,7 +43,7 @@ double rounding_error(DataType type) {
 
 /// Number of roundings of a fold in the weight's own type.
 double roundings_of(const Around& a, const Around& b) {
-  return std::min(a.behind.roundings + a.in_front.roundings + b.behind.roundings + b.in_front.roundings, kMostRoundings);
+  return std::min(a.downstream.roundings + a.upstream.roundings + b.downstream.roundings + b.upstream.roundings, kMostRoundings);
 }
 
 /// Weights of the types other than float32.
@@ -93,17 +93,17 @@ struct TapSums {
   explicit TapSums(const Linear& linear)
       : sum(as_size(linear.outputs)), absolute(as_size(linear.outputs)), magnitude(as_size(linear.outputs)) {}
   template <class Format>
-  void add(const Linear& linear, int64_t row, const typename Format::Element* weights, const Composed& front);
+  void add(const Linear& linear, int64_t row, const typename Format::Element* weights, const Composed& upstream);
 
   std::vector<long double> sum, absolute, magnitude;
 };
 
 template <class Format>
-void TapSums::add(const Linear& linear, int64_t row, const typename Format::Element* weights, const Composed& front) {
+void TapSums::add(const Linear& linear, int64_t row, const typename Format::Element* weights, const Composed& upstream) {
   if (sum.empty()) return;
   const Channels inputs = linear.input_channels(row), outputs = linear.output_channels(row);
   for (int64_t column = 0; column < linear.columns; ++column) {
-    const Lane& lane = front.lanes[as_size(inputs.of(column))];
+    const Lane& lane = upstream.lanes[as_size(inputs.of(column))];
     const auto output = as_size(outputs.of(column));
     long double of_channel = 0;
     for (int64_t i = 0; i < linear.inner; ++i) {
@@ -171,21 +171,21 @@ std::vector<long double> ratios(const Composed& a, const Composed& b, int64_t ch
   return out;
 }
 
-/// What the weights of `a` are to be multiplied by for b's.
+/// The factors by which the weights of `a` must be multiplied to give those of `b`.
 class WeightFactors {
  public:
   WeightFactors(const Linear& a, const Around& around_a, const Around& around_b)
       : a_(a),
-        of_outputs_(ratios(around_a.behind, around_b.behind, a.outputs)),
-        of_inputs_(ratios(around_a.in_front, around_b.in_front, a.inputs)),
+        of_outputs_(ratios(around_a.downstream, around_b.downstream, a.outputs)),
+        of_inputs_(ratios(around_a.upstream, around_b.upstream, a.inputs)),
         vanish_(std::ranges::find(of_inputs_, 0) != of_inputs_.end()) {}
-  /// Of a weight between two channels.
+  /// The factor of the weights between two channels.
   [[nodiscard]] long double between(int64_t output, int64_t input) const {
     return of_outputs_[as_size(output)] * of_inputs_[as_size(input)];
   }
-  /// Of each weight of a row, until the next call.
+  /// The factor of each weight of a row; valid until the next call.
   std::span<const double> of_row(int64_t row);
-  /// Whether those of an input channel are 0.
+  /// Whether the factors of some input channel are 0.
   [[nodiscard]] bool vanish() const { return vanish_; }
 
  private:
@@ -210,8 +210,8 @@ class WeightCheck {
   WeightCheck(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b)
       : a_(a),
         b_(b),
-        front_a_(around_a.in_front),
-        front_b_(around_b.in_front),
+        upstream_a_(around_a.upstream),
+        upstream_b_(around_b.upstream),
         factors_(a, around_a, around_b),
         closeness_(a, around_a, around_b),
         largest_a_(a.outputs),
@@ -246,7 +246,7 @@ class WeightCheck {
 
  private:
   /// Whether all weights of a row have the same factor.
-  [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && front_a_.steps == 0 && front_b_.steps == 0; }
+  [[nodiscard]] bool has_one_factor() const { return a_.output_by_row() && upstream_a_.steps == 0 && upstream_b_.steps == 0; }
 
   template <class Format>
   void run_as(bool thorough);
@@ -256,7 +256,7 @@ class WeightCheck {
   void note_largest(int64_t row, const typename Format::Element* a, const typename Format::Element* b);
 
   const Linear &a_, &b_;
-  const Composed &front_a_, &front_b_;
+  const Composed &upstream_a_, &upstream_b_;
   WeightFactors factors_;
   Closeness closeness_;
   TapSums sums_a_, sums_b_;
@@ -300,8 +300,8 @@ void WeightCheck::run_as(bool thorough) {
     for (int64_t i = 0; i < count; ++i) {
       compare_row<Format>(begin + i, piece_a.get() + i * row, piece_b.get() + i * row);
       note_largest<Format>(begin + i, piece_a.get() + i * row, piece_b.get() + i * row);
-      sums_a_.add<Format>(a_, begin + i, piece_a.get() + i * row, front_a_);
-      sums_b_.add<Format>(a_, begin + i, piece_b.get() + i * row, front_b_);
+      sums_a_.add<Format>(a_, begin + i, piece_a.get() + i * row, upstream_a_);
+      sums_b_.add<Format>(a_, begin + i, piece_b.get() + i * row, upstream_b_);
     }
   }
 }
@@ -436,7 +436,7 @@ struct Effect {
 
 Effect effect_of(const Linear& linear, const Around& around, double bias, const TapSums& taps, int64_t output, bool is_rounded) {
   const auto o = as_size(output);
-  const Lane lane = around.behind.steps > 0 ? around.behind.lanes[o] : Lane();
+  const Lane lane = around.downstream.steps > 0 ? around.downstream.lanes[o] : Lane();
   const auto alpha = static_cast<long double>(linear.alpha);
   const long double own = static_cast<long double>(linear.beta) * static_cast<long double>(bias);
   const long double sum = taps.sum.empty() ? 0 : alpha * taps.sum[o];
@@ -525,15 +525,15 @@ Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, c
                                     : "the operator has " + std::to_string(b.groups) + " groups, had " + std::to_string(a.groups);
     return out;
   }
-  for (const Composed* composed : {&around_a.behind, &around_a.in_front, &around_b.behind, &around_b.in_front}) {
+  for (const Composed* composed : {&around_a.downstream, &around_a.upstream, &around_b.downstream, &around_b.upstream}) {
     if (composed->steps > 0 && !all_finite(*composed)) out.obstacle = "a factor or shift is not finite";
   }
-  for (const Composed* composed : {&around_b.behind, &around_b.in_front}) {
+  for (const Composed* composed : {&around_b.downstream, &around_b.upstream}) {
     if (composed->steps > 0 && !divides(*composed)) out.obstacle = "a factor left in the second model is zero";
   }
-  const bool shifted_a = around_a.in_front.steps > 0 && shifts(around_a.in_front);
-  const bool shifted_b = around_b.in_front.steps > 0 && shifts(around_b.in_front);
-  if (!a.takes_shift && (shifted_a || shifted_b) && !same_shifts(around_a.in_front, around_b.in_front, a.weight.type)) {
+  const bool shifted_a = around_a.upstream.steps > 0 && shifts(around_a.upstream);
+  const bool shifted_b = around_b.upstream.steps > 0 && shifts(around_b.upstream);
+  if (!a.takes_shift && (shifted_a || shifted_b) && !same_shifts(around_a.upstream, around_b.upstream, a.weight.type)) {
     out.obstacle = "a shift in front does not reach the padded border";
   }
   if (!out.obstacle.empty()) return out;

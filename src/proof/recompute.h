@@ -10,8 +10,8 @@ namespace relayout::proof {
 
 /// The affines around a linear operator: of each output channel downstream, of each input channel upstream.
 struct Around {
-  Composed behind, in_front;
-  [[nodiscard]] int64_t steps() const { return behind.steps + in_front.steps; }
+  Composed downstream, upstream;
+  [[nodiscard]] int64_t steps() const { return downstream.steps + upstream.steps; }
   bool operator==(const Around&) const = default;
 };
 

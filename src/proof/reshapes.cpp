@@ -49,16 +49,16 @@ void pass_reshapes(Sides& sides, Ref& at, bool is_first, Look& look) {
   for (;;) {
     const Node* const node = at.value->producer();
     const bool passes = node != nullptr && at.value->output_index() == 0 && (is_reshaping(*node) || is_identity(side, at));
-    const Ref below = passes ? side.operand(at, 0) : Ref();
-    if (!below) return;
+    const Ref upstream = passes ? side.operand(at, 0) : Ref();
+    if (!upstream) return;
     const auto dims = certain_dims(shapes, at);
-    const auto dims_below = certain_dims(shapes, below);
-    if (!dims || !dims_below || element_count(*dims) != element_count(*dims_below)) return;
+    const auto dims_upstream = certain_dims(shapes, upstream);
+    if (!dims || !dims_upstream || element_count(*dims) != element_count(*dims_upstream)) return;
     (is_first ? look.bypassed : look.nodes_b).push_back(node);
     for (std::size_t i = 1; i < node->inputs().size(); ++i) {
       if (node->input(i) != nullptr) (is_first ? look.constants_a : look.constants_b).push_back(side.operand(at, i));
     }
-    at = below;
+    at = upstream;
   }
 }
 
@@ -142,7 +142,7 @@ void examine_flat(Sides& sides, Claim claim, Look& look) {
       return;
     }
     if (examine_product(sides, claim, look)) return;
-    if (claim.behind_a.empty() && claim.behind_b.empty() && examine_flat_elements(sides, claim, look)) return;
+    if (claim.downstream_a.empty() && claim.downstream_b.empty() && examine_flat_elements(sides, claim, look)) return;
     bool collected = false;
     const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
       constexpr std::size_t kMostSteps = 16;
@@ -152,8 +152,8 @@ void examine_flat(Sides& sides, Claim claim, Look& look) {
       steps.push_back(std::move(*step));
       collected = true;
     };
-    collect(sides.a, claim.a, claim.behind_a, false);
-    collect(sides.b, claim.b, claim.behind_b, true);
+    collect(sides.a, claim.a, claim.downstream_a, false);
+    collect(sides.b, claim.b, claim.downstream_b, true);
     if (!collected) break;
   }
   look.issues.push_back(issue_of_other_value(sides, {claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader}, *claim.origin_a.value));

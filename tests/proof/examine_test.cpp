@@ -106,8 +106,8 @@ TEST(ProofOfNodes, NodeAdded) {
   const Example before = graph("a = Conv (x, w) y = Sigmoid (a)").add("w", kWeightU);
   const Example after = graph("a = Conv (x, w) b = Relu (a) y = Sigmoid (b)").add("w", kWeightU);
   EXPECT_TRUE(names(prove(before, after), Kind::node_added, "output 'b' (Relu) was not there"));
-  const Example in_front = graph("b = Abs (x) a = Conv (b, w) y = Sigmoid (a)").add("w", kWeightU);
-  EXPECT_TRUE(names(prove(before, in_front), Kind::node_added, "output 'b' (Abs) was not there"));
+  const Example upstream = graph("b = Abs (x) a = Conv (b, w) y = Sigmoid (a)").add("w", kWeightU);
+  EXPECT_TRUE(names(prove(before, upstream), Kind::node_added, "output 'b' (Abs) was not there"));
 }
 
 TEST(ProofOfNodes, V34NodeRemoved) {

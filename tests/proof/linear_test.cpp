@@ -188,7 +188,7 @@ TEST(ProofOfAffines, F112Opset6) {
 }
 
 /// BatchNormalization upstream of a convolution.
-struct InFront {
+struct UpstreamNorm {
   std::string operation = "Conv";
   Array weight = normal("w", {4, 3, 3, 3});
   int64_t group = 2;
@@ -214,33 +214,33 @@ struct InFront {
 };
 
 TEST(ProofOfAffines, F67UpstreamOfAnUnpaddedConvWithGroups) {
-  InFront front;
-  front.operation = "Conv <group = 2>";
-  const ProofResult result = prove(front.before(), front.after());
+  UpstreamNorm upstream;
+  upstream.operation = "Conv <group = 2>";
+  const ProofResult result = prove(upstream.before(), upstream.after());
   EXPECT_TRUE(is_proved(result));
   EXPECT_EQ(result.folds, 1);
   EXPECT_EQ(result.folded_nodes, 1);
-  expect_every_value_matters(front.before(), front.after(), "w");
-  expect_every_value_matters(front.before(), front.after(), "b");
+  expect_every_value_matters(upstream.before(), upstream.after(), "w");
+  expect_every_value_matters(upstream.before(), upstream.after(), "b");
 }
 
 TEST(ProofOfAffines, F68PaddingDoesNotTakeAShift) {
-  InFront front;
+  UpstreamNorm upstream;
   for (const char* padding : {"pads = [0, 0, 0, 1]", "auto_pad = \"SAME_UPPER\"", "pads = [1, 1, 1, 1]"}) {
-    front.operation = std::string("Conv <group = 2, ") + padding + ">";
-    EXPECT_FALSE(prove(front.before(), front.after()).proved) << padding;
+    upstream.operation = std::string("Conv <group = 2, ") + padding + ">";
+    EXPECT_FALSE(prove(upstream.before(), upstream.after()).proved) << padding;
   }
-  front.operation = "Conv <group = 2, auto_pad = \"VALID\">";
-  EXPECT_TRUE(is_proved(prove(front.before(), front.after())));
+  upstream.operation = "Conv <group = 2, auto_pad = \"VALID\">";
+  EXPECT_TRUE(is_proved(prove(upstream.before(), upstream.after())));
 }
 
 TEST(ProofOfAffines, F69PaddingTakesAScale) {
-  InFront front;
-  front.operation = "Conv <group = 2, pads = [1, 1, 1, 1]>";
-  for (std::size_t c = 0; c < 6; ++c) front.bn.mean[c] = front.bn.bias[c] = 0;
-  EXPECT_TRUE(is_proved(prove(front.before(), front.after())));
-  front.bn.bias[4] = 1e-3;
-  EXPECT_FALSE(prove(front.before(), front.after()).proved);
+  UpstreamNorm upstream;
+  upstream.operation = "Conv <group = 2, pads = [1, 1, 1, 1]>";
+  for (std::size_t c = 0; c < 6; ++c) upstream.bn.mean[c] = upstream.bn.bias[c] = 0;
+  EXPECT_TRUE(is_proved(prove(upstream.before(), upstream.after())));
+  upstream.bn.bias[4] = 1e-3;
+  EXPECT_FALSE(prove(upstream.before(), upstream.after()).proved);
 }
 
 TEST(ProofOfAffines, F116OnlyTheScaleIsFolded) {
@@ -312,17 +312,17 @@ TEST(ProofOfAffines, F75BetweenTwoConvsEitherAbsorbsIt) {
   const auto make = [&](const std::string& text) { return Example("g (float[1,4,8,8] x) => (float[1,4,8,8] y) { " + text + " }"); };
   Example before = make("c = Conv (x, u) n = BatchNormalization (c, bn_scale, bn_bias, bn_mean, bn_var) y = Conv (n, v)");
   before.add("u", u).add("v", v).add("bn", bn);
-  const Array back = scaled(u, [&](std::size_t i) { return affine.factor[i / 4]; });
-  const Array front = scaled(v, [&](std::size_t i) { return affine.factor[i % 4]; });
+  const Array scaled_u = scaled(u, [&](std::size_t i) { return affine.factor[i / 4]; });
+  const Array scaled_v = scaled(v, [&](std::size_t i) { return affine.factor[i % 4]; });
   std::vector<double> sums(4);
   for (std::size_t i = 0; i < v.size(); ++i) sums[i / 4] += v[i] * affine.shift[i % 4];
   for (const std::string name : {"n", "c", "k"}) {  // whatever the name of the value between
     Example backward = make(name + " = Conv (x, u, b) y = Conv (" + name + ", v)");
-    EXPECT_TRUE(is_proved(prove(before, backward.add("u", back).add("v", v).add("b", vector(affine.shift))))) << name;
+    EXPECT_TRUE(is_proved(prove(before, backward.add("u", scaled_u).add("v", v).add("b", vector(affine.shift))))) << name;
     Example forward = make(name + " = Conv (x, u) y = Conv (" + name + ", v, b)");
-    EXPECT_TRUE(is_proved(prove(before, forward.add("u", u).add("v", front).add("b", vector(sums))))) << name;
+    EXPECT_TRUE(is_proved(prove(before, forward.add("u", u).add("v", scaled_v).add("b", vector(sums))))) << name;
     Example both = make(name + " = Conv (x, u, b) y = Conv (" + name + ", v)");
-    EXPECT_FALSE(prove(before, both.add("u", back).add("v", front).add("b", vector(affine.shift))).proved) << name;
+    EXPECT_FALSE(prove(before, both.add("u", scaled_u).add("v", scaled_v).add("b", vector(affine.shift))).proved) << name;
   }
 }
 
@@ -458,10 +458,10 @@ TEST(ProofOfAffines, BatchedWeights) {
   EXPECT_TRUE(is_proved(prove(before, after)));
   expect_every_value_matters(before, after, "w");
   const Array k = normal("k", {5});
-  const Example front = make("p = Mul (x, k) y = MatMul (p, w)").add("w", w).add("k", k);
+  const Example upstream = make("p = Mul (x, k) y = MatMul (p, w)").add("w", w).add("k", k);
   const Example folded = make("y = MatMul (x, w)").add("w", scaled(w, [&](std::size_t i) { return k[i / 4 % 5]; }));
-  EXPECT_TRUE(is_proved(prove(front, folded)));
-  expect_every_value_matters(front, folded, "w");
+  EXPECT_TRUE(is_proved(prove(upstream, folded)));
+  expect_every_value_matters(upstream, folded, "w");
 }
 
 TEST(ProofOfAffines, F38WeightsThroughATranspose) {
