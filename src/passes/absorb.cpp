@@ -184,7 +184,7 @@ std::variant<std::vector<double>, Skip> set_scale(Absorption& out, Scale scale, 
 }
 
 /// For an operator upstream of the affines: applies them to its weight and bias.
-std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
+std::optional<Skip> take_into_upstream(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
   const LinearOperator& target = out.target;
   if (auto skip = fit_all(affines, {target.output_axis, target.outputs, target.rank}, target)) return skip;
 
@@ -202,7 +202,7 @@ std::optional<Skip> take_from_behind(Absorption& out, std::vector<AffineNode> af
 }
 
 /// For an operator downstream of the affines: its weight absorbs their factors, its bias Σ W·t of their shifts.
-std::optional<Skip> take_from_in_front(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
+std::optional<Skip> take_into_downstream(Absorption& out, std::vector<AffineNode> affines, PassContext& context) {
   const LinearOperator& target = out.target;
   Obstacles obstacles;
   for (const AffineNode& affine : affines) {
@@ -247,12 +247,12 @@ std::variant<Absorption, Skip> absorb(const Branch& branch, PassContext& context
 
 }  // namespace
 
-std::variant<Absorption, Skip> absorb_behind(const Branch& branch, PassContext& context) {
-  return absorb(branch, context, take_from_behind);
+std::variant<Absorption, Skip> absorb_into_upstream(const Branch& branch, PassContext& context) {
+  return absorb(branch, context, take_into_upstream);
 }
 
-std::variant<Absorption, Skip> absorb_in_front(const Branch& branch, PassContext& context) {
-  return absorb(branch, context, take_from_in_front);
+std::variant<Absorption, Skip> absorb_into_downstream(const Branch& branch, PassContext& context) {
+  return absorb(branch, context, take_into_downstream);
 }
 
 }  // namespace relayout::passes

@@ -114,7 +114,7 @@ std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, P
 struct Reshaping {
   Dims before, after;         ///< −1: not known
   std::vector<char> is_kept;  ///< per dim of the result: equal to the operand's dim of the same index, even if neither is known
-  [[nodiscard]] bool keeps_in_front_of(std::size_t axis) const {
+  [[nodiscard]] bool keeps_dims_before(std::size_t axis) const {
     if (axis >= before.size() || axis >= after.size()) return false;
     for (std::size_t i = 0; i < axis; ++i) {
       if (is_kept[i] == 0 && (before[i] < 0 || before[i] != after[i])) return false;
@@ -153,14 +153,14 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
 /// The axis of `to` that corresponds to the whole of axis `at` of `from`, which has `length` elements, more than one. Elements keep their
 /// order, so it is enough that the dims before the axis, or those after it, have the same product.
 std::optional<int64_t> whole_axis(const Reshaping& shapes, const Dims& from, const Dims& to, std::size_t at, int64_t length) {
-  if (shapes.keeps_in_front_of(at) && to[at] == length) return static_cast<int64_t>(at);
-  const int64_t behind = product(from, at + 1, from.size());
-  const int64_t in_front = product(from, 0, at);
+  if (shapes.keeps_dims_before(at) && to[at] == length) return static_cast<int64_t>(at);
+  const int64_t elements_after = product(from, at + 1, from.size());
+  const int64_t elements_before = product(from, 0, at);
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] != length) continue;
-    const bool same_behind = behind > 0 && behind == product(to, i + 1, to.size());
-    const bool same_in_front = in_front > 0 && in_front == product(to, 0, i);
-    if (same_behind || same_in_front) return static_cast<int64_t>(i);
+    const bool same_after = elements_after > 0 && elements_after == product(to, i + 1, to.size());
+    const bool same_before = elements_before > 0 && elements_before == product(to, 0, i);
+    if (same_after || same_before) return static_cast<int64_t>(i);
   }
   return std::nullopt;
 }
@@ -179,7 +179,7 @@ std::optional<Axis> reshaped(const Node& node, AffineNode& affine, bool is_up, P
   if (!affine.is_sized || (from[place] >= 0 && from[place] != length)) return std::nullopt;
   if (const auto whole = whole_axis(*shapes, from, to, place, length)) return Axis{*whole, false};
   // Down only: channels and all dims after them become the last axis.
-  if (is_up || !shapes->keeps_in_front_of(place) || place + 1 != to.size()) return std::nullopt;
+  if (is_up || !shapes->keeps_dims_before(place) || place + 1 != to.size()) return std::nullopt;
   affine.is_merged = true;
   return Axis{at, false};
 }

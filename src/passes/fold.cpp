@@ -44,22 +44,22 @@ std::string detail_of(const std::vector<Absorption>& parts) {
 }
 
 /// The fold into all branches of one side, or why one of them cannot take part.
-std::variant<AffineFold, Skip> fold_into(Neighbours& side, bool is_behind, PassContext& context) {
+std::variant<AffineFold, Skip> fold_into(Neighbours& side, bool into_upstream, PassContext& context) {
   Obstacles obstacles = side.obstacles;
   AffineFold fold;
   for (const Branch& branch : side.branches) {
-    auto part = is_behind ? absorb_behind(branch, context) : absorb_in_front(branch, context);
+    auto part = into_upstream ? absorb_into_upstream(branch, context) : absorb_into_downstream(branch, context);
     if (auto* const skip = std::get_if<Skip>(&part)) {
       const bool is_one_of_several = side.branches.size() > 1 && skip->reason != Reason::excluded;
-      const Reason shared = is_behind ? Reason::concat_branch : Reason::affine_output_shared;
+      const Reason shared = into_upstream ? Reason::concat_branch : Reason::affine_output_shared;
       if (is_one_of_several) obstacles.note(shared, branch.target->label() + ": " + std::string(to_string(skip->reason)));
-      if (!is_one_of_several || !is_behind) obstacles.note(std::move(*skip));
+      if (!is_one_of_several || !into_upstream) obstacles.note(std::move(*skip));
     } else {
       fold.parts.push_back(std::get<Absorption>(std::move(part)));
     }
   }
   if (obstacles.any()) return obstacles.first();
-  fold.is_behind = is_behind;
+  fold.into_upstream = into_upstream;
   fold.path = std::move(side.path);
   fold.taken = std::move(side.taken);
   fold.detail = detail_of(fold.parts);
@@ -85,14 +85,14 @@ class Matcher {
     // An obstacle to a later affine must not keep this one from folding.
     for (const AffineNode* end : {&last, &affine}) {
       if (end == &affine && last.node == affine.node) break;
-      auto side = look_behind(*end, context_);
+      auto side = look_upstream(*end, context_);
       if (auto fold = try_side(side, true, end == &affine, is_pointless)) return std::move(*fold);
     }
     if (last.node == affine.node) {
-      auto side = look_behind(affine, context_);
+      auto side = look_upstream(affine, context_);
       if (auto fold = try_side(side, true, true, is_pointless)) return std::move(*fold);
     }
-    auto side = look_ahead(affine, context_);
+    auto side = look_downstream(affine, context_);
     if (auto fold = try_side(side, false, true, is_pointless)) return std::move(*fold);
     if (is_pointless) return NotApplicable{};
     if (quantized_) return std::move(*quantized_);
@@ -102,13 +102,13 @@ class Matcher {
 
  private:
   /// A fold, or nothing; the obstacle is noted if it `counts`.
-  std::optional<AffineFold> try_side(Neighbours& side, bool is_behind, bool counts, bool& is_pointless) {
+  std::optional<AffineFold> try_side(Neighbours& side, bool into_upstream, bool counts, bool& is_pointless) {
     if (!side.found) return std::nullopt;
     found_ = true;
-    auto fold = fold_into(side, is_behind, context_);
+    auto fold = fold_into(side, into_upstream, context_);
     if (auto* const skip = std::get_if<Skip>(&fold)) {
       // If the upstream operator is quantized already, a downstream obstacle is no useful advice.
-      if (counts && is_behind && skip->reason == Reason::quantized) quantized_ = *skip;
+      if (counts && into_upstream && skip->reason == Reason::quantized) quantized_ = *skip;
       if (counts) obstacles_.note(std::move(*skip));
       return std::nullopt;
     }
@@ -127,7 +127,7 @@ class Matcher {
 Match<AffineFold> match_other(const Node& node, PassContext& context) {
   std::size_t data = node.inputs().size();
   for (std::size_t i = std::min<std::size_t>(node.inputs().size(), 2); i-- > 0;) {
-    if (is_right_behind_linear(node, i, context)) data = i;
+    if (follows_linear(node, i, context)) data = i;
   }
   if (data == node.inputs().size()) return NotApplicable{};
   if (!is_affine_operator(node)) return Skip{Reason::not_affine, node.op_type()};
@@ -150,16 +150,17 @@ Match<AffineFold> match_other(const Node& node, PassContext& context) {
 Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& context) {
   std::size_t data = 0;
   if (node.inputs().size() == 2 && node.input(0) != nullptr && context.constants.is_constant(*node.input(0))) data = 1;
-  const Neighbours behind = look_behind(node, data, context);
-  const Neighbours ahead = look_ahead(node, context);
-  if (!behind.found && !ahead.found) {
+  const Neighbours upstream = look_upstream(node, data, context);
+  const Neighbours downstream = look_downstream(node, context);
+  if (!upstream.found && !downstream.found) {
     return node.is("BatchNormalization") ? Skip{std::min(own.reason, Reason::no_linear_neighbour), own.detail}
                                          : Match<AffineFold>(NotApplicable{});
   }
-  if (behind.found && behind.obstacles.any() && behind.obstacles.first().reason == Reason::quantized) return behind.obstacles.first();
+  if (upstream.found && upstream.obstacles.any() && upstream.obstacles.first().reason == Reason::quantized)
+    return upstream.obstacles.first();
   Obstacles obstacles;
   obstacles.note(own);
-  for (const Neighbours* side : {&behind, &ahead}) {
+  for (const Neighbours* side : {&upstream, &downstream}) {
     if (side->found) obstacles.note(side->obstacles);
   }
   return obstacles.first();
@@ -215,12 +216,12 @@ void apply_part(Absorption& part, PassContext& context) {
 }
 
 /// Removes a node: its operand takes the name of its result (downstream of an operator) or the readers (upstream of one).
-void bypass(const Bypass& gone, bool is_behind, std::vector<Value*>& freed) {
+void bypass(const Bypass& gone, bool into_upstream, std::vector<Value*>& freed) {
   Node& node = writable(*gone.node);
   Graph& graph = node.graph();
   Value& from = *node.input(gone.data);
   Value& to = *node.output(0);
-  if (is_behind) {
+  if (into_upstream) {
     graph.set_input(node, gone.data, nullptr);
     // The remaining readers use only dims, which are the same.
     const std::vector<Use> others(from.uses().begin(), from.uses().end());
@@ -252,7 +253,7 @@ void apply(AffineFold& fold, PassContext& context) {
   // All operands have been read by the matcher: one initializer may be bias, mean and shift at once.
   std::vector<Value*> freed;
   for (const Bypass& gone : fold.path) {
-    bypass(gone, fold.is_behind, freed);
+    bypass(gone, fold.into_upstream, freed);
     context.folds.affines.erase(gone.node);
   }
   for (Value* value : freed) release(*value, context);

@@ -32,7 +32,7 @@ struct Absorption {
 /// (For o and i of ConvTranspose, Gemm and MatMul see linear_operator.h.)
 struct AffineFold {
   std::vector<Absorption> parts;
-  bool is_behind = true;
+  bool into_upstream = true;         ///< into operators upstream of the affines, else into those downstream
   std::vector<Bypass> path;          ///< nodes to be removed
   std::vector<const Node*> taken;    ///< the affines among them
   std::vector<const Node*> anchors;  ///< the operators

@@ -121,9 +121,9 @@ Reason blocking_reason(const Node& node) {
   return ends_quantized(node) ? Reason::quantized : reason_between(node);
 }
 
-class Behind {
+class UpstreamSearch {
  public:
-  Behind(PassContext& context, int depth) : context_(context), depth_(depth) {}
+  UpstreamSearch(PassContext& context, int depth) : context_(context), depth_(depth) {}
 
   /// `affines` are applied to `value`, the last of them first; `reader` is its reader on the path.
   void climb(const Value* value, const Node* reader, std::vector<AffineNode> affines) {
@@ -220,7 +220,7 @@ class Behind {
       const Value* const operand = concat.input(i);
       // Beyond an obstacle a few operands are enough.
       if (operand == nullptr || (out_.obstacles.any() && i >= kNearby)) break;
-      Behind part(context_, depth_ + 1);
+      UpstreamSearch part(context_, depth_ + 1);
       part.climb(operand, &concat, std::move(std::get<0>(parts)[i]));
       out_.found = out_.found || part.out_.found;
       out_.path.insert(out_.path.end(), part.out_.path.begin(), part.out_.path.end());
@@ -239,9 +239,9 @@ class Behind {
   Neighbours out_;
 };
 
-class Ahead {
+class DownstreamSearch {
  public:
-  explicit Ahead(PassContext& context) : context_(context) {}
+  explicit DownstreamSearch(PassContext& context) : context_(context) {}
 
   /// `value` is the result of `affines`, applied in this order.
   void descend(const Value& value, const std::vector<AffineNode>& affines, int steps) {
@@ -304,8 +304,8 @@ class Ahead {
 
 }  // namespace
 
-Neighbours look_behind(const AffineNode& affine, PassContext& context) {
-  Behind search(context, 0);
+Neighbours look_upstream(const AffineNode& affine, PassContext& context) {
+  UpstreamSearch search(context, 0);
   search.climb(affine.node->input(affine.data), affine.node, {affine});
   Neighbours out = search.result();
   out.path.push_back({affine.node, affine.data});
@@ -313,14 +313,14 @@ Neighbours look_behind(const AffineNode& affine, PassContext& context) {
   return out;
 }
 
-Neighbours look_behind(const Node& node, std::size_t data, PassContext& context) {
-  Behind search(context, 0);
+Neighbours look_upstream(const Node& node, std::size_t data, PassContext& context) {
+  UpstreamSearch search(context, 0);
   search.climb(node.input(data), &node, {});
   return search.result();
 }
 
-Neighbours look_ahead(const AffineNode& affine, PassContext& context) {
-  Ahead search(context);
+Neighbours look_downstream(const AffineNode& affine, PassContext& context) {
+  DownstreamSearch search(context);
   search.descend(*affine.node->output(0), {affine}, 0);
   Neighbours out = search.result();
   out.path.push_back({affine.node, affine.data});
@@ -328,8 +328,8 @@ Neighbours look_ahead(const AffineNode& affine, PassContext& context) {
   return out;
 }
 
-Neighbours look_ahead(const Node& node, PassContext& context) {
-  Ahead search(context);
+Neighbours look_downstream(const Node& node, PassContext& context) {
+  DownstreamSearch search(context);
   if (node.output(0) != nullptr) search.descend(*node.output(0), {}, 0);
   return search.result();
 }
@@ -357,7 +357,7 @@ AffineNode last_in_row(const AffineNode& affine, PassContext& context) {
   return last;
 }
 
-bool is_right_behind_linear(const Node& node, std::size_t data, PassContext& context) {
+bool follows_linear(const Node& node, std::size_t data, PassContext& context) {
   const Value* value = node.input(data);
   for (int steps = 0; value != nullptr && steps < kNearby; ++steps) {
     const Node* const producer = value->producer();

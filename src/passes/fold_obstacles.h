@@ -32,17 +32,17 @@ struct Neighbours {
 
 /// Searches upstream from the input of an affine: to one operator, or through Concat to several. Beyond an obstacle it only tells whether
 /// there is an operator nearby.
-[[nodiscard]] Neighbours look_behind(const AffineNode& affine, PassContext& context);
+[[nodiscard]] Neighbours look_upstream(const AffineNode& affine, PassContext& context);
 /// Searches downstream from the output of an affine, along every reader.
-[[nodiscard]] Neighbours look_ahead(const AffineNode& affine, PassContext& context);
+[[nodiscard]] Neighbours look_downstream(const AffineNode& affine, PassContext& context);
 
 /// The same searches from a node that is not an affine, or not one of constants: for the obstacles to report.
-[[nodiscard]] Neighbours look_behind(const Node& node, std::size_t data, PassContext& context);
-[[nodiscard]] Neighbours look_ahead(const Node& node, PassContext& context);
+[[nodiscard]] Neighbours look_upstream(const Node& node, std::size_t data, PassContext& context);
+[[nodiscard]] Neighbours look_downstream(const Node& node, PassContext& context);
 
 /// The last affine of the row that begins with this one, each the only reader of the previous one.
 [[nodiscard]] AffineNode last_in_row(const AffineNode& affine, PassContext& context);
 /// Whether a linear operator computes operand `data` of the node, with nothing between but nodes that pass it on.
-[[nodiscard]] bool is_right_behind_linear(const Node& node, std::size_t data, PassContext& context);
+[[nodiscard]] bool follows_linear(const Node& node, std::size_t data, PassContext& context);
 
 }  // namespace relayout::passes

@@ -31,7 +31,7 @@ std::string conv(const std::string& body, const std::string& listed, const std::
   return "g (float[2,3,5,6] x) => (" + result + ") <float[4,3,3,3] W, float[4] B" + (listed.empty() ? "" : ", ") + listed +
          "> { c = Conv (x, W, B)  " + body + " }";
 }
-std::string in_front(const std::string& body, const std::string& listed, const std::string& result = "float[2,4,3,4] y") {
+std::string upstream_of_conv(const std::string& body, const std::string& listed, const std::string& result = "float[2,4,3,4] y") {
   return "g (float[2,3,5,6] x) => (" + result + ") <float[4,3,3,3] W, " + listed + "> { " + body + " }";
 }
 
@@ -108,31 +108,33 @@ const std::vector<FoldCase> kCases = {
     {"F112bOpset6Suffix", conv("y = Add <broadcast = 1> (c, k)", "float[4] k"), 0, Reason::not_per_channel, 6},
     {"F113Sum", conv("y = Sum (c, k)", kC), 1},
     {"F114InputIsGraphOutput", conv("y = Mul (c, k)", kC, "float[2,4,3,4] y, float[2,4,3,4] c"), 0, Reason::operator_output_visible},
-    {"F115aMulInFrontOfPadded", in_front("n = Mul (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[3,1,1] k", "float[2,4,5,6] y"), 1},
-    {"F115bDivByScalar", in_front("n = Div (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float k = {255.0}", "float[2,4,5,6] y"), 1},
+    {"F115aMulUpstreamOfPadded",
+     upstream_of_conv("n = Mul (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[3,1,1] k", "float[2,4,5,6] y"), 1},
+    {"F115bDivByScalar", upstream_of_conv("n = Div (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float k = {255.0}", "float[2,4,5,6] y"),
+     1},
     {"F115bOfUnknownBatchAndSpace",
      "g (float[N,3,H,L] x) => (float[N,4,H,L] y) <float[4,3,3,3] W, float[1,3,1,1] k = {0.5,2.0,3.0}> { n = Div (x, k)  y = Conv <pads = "
      "[1,1,1,1]> (n, W) }",
      1},
     {"F116aSubDivUnpadded",
-     in_front("n = Sub (x, k)  d = Div (n, l)  y = Conv (d, W)", "float[1,3,1,1] k, float[1,3,1,1] l = {0.5,2.0,3.0}"), 2},
+     upstream_of_conv("n = Sub (x, k)  d = Div (n, l)  y = Conv (d, W)", "float[1,3,1,1] k, float[1,3,1,1] l = {0.5,2.0,3.0}"), 2},
     {"F116cDivSubPadded",
-     in_front("d = Div (x, k)  n = Sub (d, l)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[1,3,1,1] k = {0.5,2.0,3.0}, float[1,3,1,1] l",
-              "float[2,4,5,6] y"),
+     upstream_of_conv("d = Div (x, k)  n = Sub (d, l)  y = Conv <pads = [1,1,1,1]> (n, W)",
+                      "float[1,3,1,1] k = {0.5,2.0,3.0}, float[1,3,1,1] l", "float[2,4,5,6] y"),
      0, Reason::pads_with_shift},
     {"F116cMulReluPadded",
-     in_front("d = Mul (x, k)  n = Relu (d)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[1,3,1,1] k", "float[2,4,5,6] y"), 0,
+     upstream_of_conv("d = Mul (x, k)  n = Relu (d)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[1,3,1,1] k", "float[2,4,5,6] y"), 0,
      Reason::nonlinear_between},
     {"F115aFactorsOfOne",
-     in_front("n = Mul (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[3,1,1] k = {1.0,1.0,1.0}", "float[2,4,5,6] y"), 1},
-    {"F115aFactorsOfZero", in_front("n = Neg (x)  d = Mul (n, k)  y = Conv (d, W)", "float[3,1,1] k = {0.0,0.0,0.0}"), 2},
-    {"F117ChannelGrowsInFront",
+     upstream_of_conv("n = Mul (x, k)  y = Conv <pads = [1,1,1,1]> (n, W)", "float[3,1,1] k = {1.0,1.0,1.0}", "float[2,4,5,6] y"), 1},
+    {"F115aFactorsOfZero", upstream_of_conv("n = Neg (x)  d = Mul (n, k)  y = Conv (d, W)", "float[3,1,1] k = {0.0,0.0,0.0}"), 2},
+    {"F117ChannelGrowsUpstream",
      "g (float[2,1,5,6] x) => (float[2,6,3,4] y) <float[6,4,3,3] W, float[1,4,1,1] k> { n = Mul (x, k)  y = Conv (n, W) }", 0,
      Reason::broadcast_grows},
-    {"F117ChannelMayGrowInFront",
+    {"F117ChannelMayGrowUpstream",
      "g (float[2,C,5,6] x) => (float[2,6,3,4] y) <float[6,4,3,3] W, float[1,4,1,1] k> { n = Mul (x, k)  y = Conv (n, W) }", 0,
      Reason::broadcast_grows},
-    {"F117RankGrowsInFront",
+    {"F117RankGrowsUpstream",
      "g (float[4,5,6] x) => (float[1,6,3,4] y) <float[6,4,3,3] W, float[1,1,1,1] k> { n = Mul (x, k)  y = Conv (n, W) }", 0,
      Reason::broadcast_grows},
     {"F136RankFollowsFromTheWeight",
@@ -163,8 +165,8 @@ std::string name_of_case(const ::testing::TestParamInfo<FoldCase>& info) {
 INSTANTIATE_TEST_SUITE_P(Cases, FoldAffine, ::testing::ValuesIn(kCases), name_of_case);
 
 TEST(FoldAffine, F116bScaleIsFoldedShiftStays) {
-  const TextModel before(in_front("n = Sub (x, k)  d = Div (n, l)  y = Conv <pads = [1,1,1,1]> (d, W)",
-                                  "float[1,3,1,1] k, float[1,3,1,1] l = {0.5,2.0,3.0}", "float[2,4,5,6] y"));
+  const TextModel before(upstream_of_conv("n = Sub (x, k)  d = Div (n, l)  y = Conv <pads = [1,1,1,1]> (d, W)",
+                                          "float[1,3,1,1] k, float[1,3,1,1] l = {0.5,2.0,3.0}", "float[2,4,5,6] y"));
   const PassResult result = run(kFolds, before);
   EXPECT_EQ(result.count("Div"), 0);
   EXPECT_EQ(result.count("Sub"), 1);
@@ -175,7 +177,7 @@ TEST(FoldAffine, F116bScaleIsFoldedShiftStays) {
 
 TEST(FoldAffine, F110LongChains) {
   constexpr int kLength = 40;
-  for (const bool is_behind : {true, false}) {
+  for (const bool is_downstream : {true, false}) {
     std::string body, listed;
     for (int i = 0; i < kLength; ++i) {
       const std::string at = std::to_string(i);
@@ -184,7 +186,7 @@ TEST(FoldAffine, F110LongChains) {
     }
     const std::string last = std::to_string(kLength);
     const std::string graph =
-        is_behind
+        is_downstream
             ? "g (float[2,3,5,6] x) => (float[2,3,5,6] v" + last + ") <float[3,3,1,1] W" + listed + "> { v0 = Conv (x, W)  " + body + "}"
             : "g (float[2,3,5,6] v0) => (float[2,3,5,6] y) <float[3,3,1,1] W" + listed + "> { " + body + "y = Conv (v" + last + ", W) }";
     const PassResult result = run(kFolds, graph);

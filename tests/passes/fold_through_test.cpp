@@ -41,7 +41,7 @@ const std::vector<FoldCase> kCases = {
          "> { q, r, o = DynamicQuantizeLinear (x)  c = ConvInteger (q, W, o)  f = Cast <to = 1> (c)  k = Mul (r, w)  d = Mul (f, k)  "
          "y = BatchNormalization (d, s, b, m, var) }",
      0, Reason::quantized},
-    {"F48dQuantizedBehindAndAReluAhead",
+    {"F48dQuantizedUpstreamAndAReluDownstream",
      "g (uint8[2,3,5,6] x) => (float[2,4,3,4] y) <int8[4,3,3,3] W, float[4,4,1,1] V, float r = {0.25}, uint8 o = {128}, int8 p = {0}, " +
          parameters(4) +
          "> { c = QLinearConv (x, r, o, W, r, p, r, o)  d = DequantizeLinear (c, r, o)  e = BatchNormalization (d, s, b, m, var)  "
