@@ -55,7 +55,7 @@ class Spread {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto id = id_at<LayoutNodeId>(i);
       if (out_.op_of[id] == OperatorId::none || out_.is_fused[id] || !is_real_convolution(id)) continue;
-      fuse_behind(graph_.nodes[id], out_.op_of[id], out_.ports[id].outputs[0]);
+      fuse_downstream(graph_.nodes[id], out_.op_of[id], out_.ports[id].outputs[0]);
     }
     for (const LayoutValueId id : graph_.values.ids()) {
       if (graph_.values[id].fixed) propose(id, *graph_.values[id].fixed);
@@ -158,7 +158,7 @@ class Spread {
   }
 
   /// Nodes that run as parts of a convolution have its order, and are one operator with it.
-  void fuse_behind(const LayoutNode& anchor, OperatorId op, const AxisOrder& order) {
+  void fuse_downstream(const LayoutNode& anchor, OperatorId op, const AxisOrder& order) {
     LayoutValueId value = anchor.output(0);
     for (bool is_first = true;; is_first = false) {
       const LayoutNodeId reader = any_only_reader(value);

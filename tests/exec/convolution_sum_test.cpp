@@ -119,7 +119,7 @@ class Branches {
     }
     return terms.front();
   }
-  void behind(const std::string& op, const std::string& x, const std::string& y) { builder_.node(op, {x}, {y}); }
+  void append(const std::string& op, const std::string& x, const std::string& y) { builder_.node(op, {x}, {y}); }
   ModelBuilder& finish() { return builder_.output("y"); }
   [[nodiscard]] const Dims& dims() const { return dims_; }
   /// Makes the operand itself a possible term: an element of the window is aligned with it.
@@ -169,7 +169,7 @@ TEST(ConvolutionSum, OfWholeNumbersIsOneExactConvolution) {
     if (draw.yes()) terms.push_back(branches.shift());
     std::string sum = branches.add(terms);
     if (draw.yes()) sum = branches.normalize(sum);
-    branches.behind(draw.yes() ? "Relu" : "Neg", sum, "y");
+    branches.append(draw.yes() ? "Relu" : "Neg", sum, "y");
     ASSERT_NO_FATAL_FAILURE(expect_same(*branches.finish().build(), branches.dims(), draw, 1));
   }
 }

@@ -133,7 +133,7 @@ TEST(WrittenGelu, IsItsFormula) {
 
 /// GELU downstream of an operator that leaves its operand unchanged: a convolution or a product by 1, or one with a bias that is subtracted
 /// again.
-std::unique_ptr<Model> gelu_behind(const std::string& op, bool is_one_node, const Dims& dims) {
+std::unique_ptr<Model> gelu_after(const std::string& op, bool is_one_node, const Dims& dims) {
   ModelBuilder builder(is_one_node ? 20 : 17);
   builder.input("x", dims).constant("root", {}, std::vector<float>{1.41421356F});
   builder.constant("one", {}, std::vector<float>{1}).constant("half", {}, std::vector<float>{0.5F});
@@ -157,7 +157,7 @@ TEST(WrittenGelu, IsItsFormulaDownstreamOfConvolutionsAndProducts) {
   for (const std::string op : {"Conv", "MatMul", "Gemm"}) {
     const Dims dims = op == "Conv" ? Dims{1, 1, count, 1} : Dims{count, 1};
     for (const bool is_one_node : {false, true}) {
-      const auto model = gelu_behind(op, is_one_node, dims);
+      const auto model = gelu_after(op, is_one_node, dims);
       for (const Mode mode : kModes) {
         SCOPED_TRACE(op + (is_one_node ? ", Gelu, " : ", written out, ") + std::string(to_string(mode)));
         const RunResult result = run_in(mode, *model, {{"x", tensor_of(dims, x)}});

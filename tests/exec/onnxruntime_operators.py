@@ -649,7 +649,7 @@ def BiasSoftmax(rng):
 
 @operator
 def GroupQueryAttention(rng):
-    """A first prompt, or steps behind a past that is as long as it is, or lies in a longer buffer."""
+    """A first prompt, or steps that follow a past, which fills its buffer or is stored in a longer one."""
     batch, groups, kv_heads, size = int(rng.integers(1, 4)), int(rng.integers(1, 3)), int(rng.integers(1, 3)), 16
     heads = groups * kv_heads
     first = rng.random() < 0.5

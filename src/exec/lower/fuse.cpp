@@ -222,15 +222,15 @@ class Fuser {
     const std::vector<NodeId> parts = parts_of(concat);
     if (parts.empty()) return;
     std::vector<NodeId> chain{concat};
-    while (take_behind(chain)) {
+    while (take_downstream(chain)) {
     }
     if (chain.size() == 1) return;
     free_.take(concat);
-    std::vector<const ProgramNode*> behind;
-    for (const NodeId node : std::span(chain).subspan(1)) behind.push_back(&node_at(node));
+    std::vector<const ProgramNode*> downstream;
+    for (const NodeId node : std::span(chain).subspan(1)) downstream.push_back(&node_at(node));
     int64_t channel = 0;
     for (const NodeId part : parts) {
-      parts_and_sums_[part] = {{}, behind, channel};
+      parts_and_sums_[part] = {{}, downstream, channel};
       channel += element_at(dims(node_at(part).output(0)), 1);
     }
     parts_and_sums_[concat].in_parts = true;
@@ -253,7 +253,7 @@ class Fuser {
   }
 
   /// Takes the next node downstream of a Concat of convolutions, or the next two, if each operand can be given to it separately.
-  bool take_behind(std::vector<NodeId>& chain) {
+  bool take_downstream(std::vector<NodeId>& chain) {
     const ValueId through = node_at(chain.back()).output(0);
     const NodeId next = free_.only_reader(through);
     if (next == NodeId::none) return take_gate(chain, through);

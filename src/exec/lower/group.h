@@ -25,7 +25,7 @@ struct Group {
   std::vector<const ProgramNode*> nodes;
   /// Nodes downstream of a Concat of channels, which this group computes for its own channels, those from `first_channel` on. The output of
   /// its last node then holds the result of the last of these.
-  std::vector<const ProgramNode*> behind = {};
+  std::vector<const ProgramNode*> downstream = {};
   int64_t first_channel = 0;
   bool in_parts = false;  ///< a Concat whose downstream nodes are computed by the groups of its operands
   /// Convolutions of one operand whose results are added, computed as one convolution: the anchor, whose window contains those of the

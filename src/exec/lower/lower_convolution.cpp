@@ -95,8 +95,8 @@ bool is_product(Lowering& lowering, const Convolution& spec, const ProgramNode& 
 std::optional<ConvolutionRest> rest_of_convolution(Lowering& lowering, const Group& group) {
   ConvolutionRest out;
   const ProgramNode& convolution = group.anchor();
-  const bool is_part = !group.behind.empty();
-  std::span<const ProgramNode* const> rest = is_part ? std::span(group.behind) : std::span(group.nodes).subspan(group.summed);
+  const bool is_part = !group.downstream.empty();
+  std::span<const ProgramNode* const> rest = is_part ? std::span(group.downstream) : std::span(group.nodes).subspan(group.summed);
   ValueId through = is_part ? rest.front()->input(0) : group.nodes[group.summed - 1]->output(0);
   auto affine = rest.empty() ? std::nullopt : channel_affine_of(lowering.facts, *rest.front());
   if (affine && affine->is_finite()) {
@@ -114,7 +114,7 @@ std::optional<ConvolutionRest> rest_of_convolution(Lowering& lowering, const Gro
 }
 
 /// All operations of the group on the result, as stages that the chain kernel computes; else nothing.
-std::optional<std::vector<Stage>> stages_behind(Lowering& lowering, const Group& group) {
+std::optional<std::vector<Stage>> stages_downstream(Lowering& lowering, const Group& group) {
   const auto rest = rest_of_convolution(lowering, group);
   if (!rest) return std::nullopt;
   std::vector<Stage> out;
@@ -126,7 +126,7 @@ std::optional<std::vector<Stage>> stages_behind(Lowering& lowering, const Group&
 /// Lowers a convolution whose window covers the input once to a matrix product, for which the library has faster kernels.
 bool lower_product(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  const auto stages = stages_behind(lowering, group);
+  const auto stages = stages_downstream(lowering, group);
   if (!stages) return false;
   const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
   const int64_t depth = element_count(w) / w[0];
@@ -167,7 +167,7 @@ Stage add_per_channel(const std::vector<double>& values, std::size_t rank) {
 /// Lowers a convolution with shallow windows to the product of its weights with the windows as columns.
 bool lower_columns(Lowering& lowering, const Group& group, const Convolution& spec) {
   const ProgramNode& node = group.anchor();
-  auto stages = stages_behind(lowering, group);
+  auto stages = stages_downstream(lowering, group);
   if (!stages) return false;
   const Dims &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
   const Place source = lowering.places.of(node.inputs[0]);
@@ -524,7 +524,7 @@ bool lower_convolution(Lowering& lowering, const Group& group) {
 }
 
 void lower_part(Lowering& lowering, const Group& group) {
-  const auto stages = stages_behind(lowering, group);
+  const auto stages = stages_downstream(lowering, group);
   if (!stages) fail(ErrorKind::defect, group.anchor().node->label() + ": operators downstream of its Concat cannot run in its part");
   const Place place = lowering.places.of(group.output());
   emit_stages(lowering, place, place, *stages);

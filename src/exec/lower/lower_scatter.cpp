@@ -61,9 +61,9 @@ std::optional<View> view_of_indices(const Tensor& indices, const TensorDesc& dat
     for (std::size_t i = 0; i < rows.size(); ++i) expected += row / row_steps[i] % rows[i] * out.desc.strides[i];
     if (place(row) != expected) return std::nullopt;
   }
-  const auto behind = static_cast<std::ptrdiff_t>(depth);
-  out.desc.dims.insert(out.desc.dims.end(), data.dims.begin() + behind, data.dims.end());
-  out.desc.strides.insert(out.desc.strides.end(), data.strides.begin() + behind, data.strides.end());
+  const auto tail = static_cast<std::ptrdiff_t>(depth);
+  out.desc.dims.insert(out.desc.dims.end(), data.dims.begin() + tail, data.dims.end());
+  out.desc.strides.insert(out.desc.strides.end(), data.strides.begin() + tail, data.strides.end());
   return out;
 }
 

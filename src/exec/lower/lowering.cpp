@@ -115,14 +115,14 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
         return;
       }
       lower_own(lowering, group.anchor());
-      if (!group.behind.empty()) lower_part(lowering, group);
+      if (!group.downstream.empty()) lower_part(lowering, group);
     }
   } catch (const Error& error) {
     const std::string label = group.anchor().node->label();
     if (std::string_view(error.what()).find(label) != std::string_view::npos) throw;
     throw Error(error.kind(), label + ": " + error.what(), error.hint());
   }
-  if (group.behind.empty()) show(lowering, group.last(), plan);
+  if (group.downstream.empty()) show(lowering, group.last(), plan);
 }
 
 /// Values that are read after the plan. They live beyond the last step.

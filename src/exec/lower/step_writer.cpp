@@ -115,7 +115,7 @@ void StepWriter::begin(const Group& group, const ValueFacts& facts) {
   about_ = {};
   std::vector<const ProgramNode*> parts{&group.anchor()};
   if (!group.in_parts) parts.insert(parts.end(), group.nodes.begin() + 1, group.nodes.end());
-  parts.insert(parts.end(), group.behind.begin(), group.behind.end());
+  parts.insert(parts.end(), group.downstream.begin(), group.downstream.end());
   for (const ProgramNode* part : parts) {
     const Node& node = *part->node;
     if (part == parts.front()) {
