@@ -37,7 +37,7 @@ struct SuiteEntry {
   std::filesystem::path model;  ///< the model; for a pair the original
   std::filesystem::path data;   ///< folder of the stored outputs; empty for a pair
   std::filesystem::path other;  ///< for a pair the model to be judged
-  std::string fault;            ///< why it cannot be run; empty when it can
+  std::string fault;            ///< why the case cannot be run; empty if it can
 };
 
 /// Expands `pattern` for a model: {stem} is "net" for net.onnx and net.cl.onnx, {stem%SUFFIX} the stem without SUFFIX, {name} "net.cl", and
@@ -98,14 +98,13 @@ struct SuiteOptions {
   CaseDurations durations = {};
   bool allow_empty = false;         ///< treat a shard without cases as a success
   bool allow_inconclusive = false;  ///< for pairs: do not count inconclusive verdicts as failures
-  std::filesystem::path expected =
-      {};  ///< list of exceptions: cases known not to pass; empty: all must pass
-           /// Folder of cached verdicts, keyed by the contents of the cases' files; empty: run every case. Processes may share it.
+  /// List of exceptions: cases known not to pass; empty: all must pass.
+  std::filesystem::path expected = {};
+  /// Folder of cached verdicts, keyed by the contents of the cases' files; empty: run every case. Processes may share it.
   std::filesystem::path cache = {};
   std::vector<std::string> cache_facts = {};  ///< other facts that verdicts depend on, besides files and `options`: program, processor
-  /// The report of the same run when a signal interrupted it, or nullptr: its cases are not run again. Error{invalid} if it is of a
-  /// different
-  /// run. Not owned.
+  /// The report of the same run from before a signal interrupted it, or nullptr: its cases are not run again. Error{invalid} for the report
+  /// of a different run. Not owned.
   const SuiteResult* resume = nullptr;
   /// Called as cases finish, by one thread at a time.
   std::function<void(const SuiteProgress&)> progress = {};

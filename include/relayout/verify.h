@@ -45,8 +45,8 @@ struct VerifyOptions : InputOptions {
   DataType precision = DataType::undefined;
   std::map<std::string, std::string> renames;  ///< names of b's inputs and outputs, by the corresponding names in a
   bool match_position = false;                 ///< match inputs and outputs by position, whatever their names
-  bool allow_interface =
-      false;                  ///< allow inputs and outputs of b with a different floating-point type, or with fixed dims where a's are free
+  /// Allow inputs and outputs of b with a different floating-point type, or with fixed dims where a's are free.
+  bool allow_interface = false;
   Acceptance accept;          ///< limits of b's loss; empty: rounding only
   bool outputs_only = false;  ///< judge the outputs only; do not check unexplained differences at their nodes
   bool allow_inconclusive = false;
@@ -97,7 +97,8 @@ struct NonFinite {
   int64_t nan_a = 0, nan_b = 0, nan_both = 0;  ///< NaN only in a, only in b, in both at the same place
   int64_t infinite = 0;                        ///< ±Inf in one and a different value, but not NaN, in the other
   int64_t infinite_a = 0;                      ///< elements among these that are infinite in a and finite in b
-                                               /// Number of elements that differ.
+
+  /// Number of elements that differ.
   [[nodiscard]] int64_t unequal() const noexcept { return nan_a + nan_b + infinite; }
 };
 
@@ -179,8 +180,8 @@ struct LayerResult {
   LayerProof proof;
   int64_t flips = 0;      ///< number of elements of a quantized or chosen result that rounding upstream moves to the neighbouring step
   bool constant = false;  ///< all elements of a's value are equal, as those of an unrelated node may be
-  bool other_structure =
-      false;          ///< b's value has other dims or a different type; it is `same` where its consumers compute a's results from it
+  /// b's value has other dims or a different type. It is `same` if its consumers compute a's results from it.
+  bool other_structure = false;
   bool mask = false;  ///< if it is the same: it differs only in numbers that act as minus infinity in the Softmaxes that read it
   Outcome outcome = Outcome::same;
   std::string reason;

@@ -46,7 +46,7 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
 /// Constant scale of an operand of a node that computes sums of products, if the sums are cast and then multiplied by the product of both
 /// operands' scales. If both scales are constant, they are in the order of the operands. nullptr without such nodes, or if the operand's
 /// scale varies.
-const Value* scale_behind(const Node& node, std::size_t operand) {
+const Value* scale_downstream(const Node& node, std::size_t operand) {
   const auto is_product = [](const Node& reader) { return arithmetic_of(reader) == Arithmetic::multiply; };
   const auto sole_reader = [](const Value* value, const auto& is_wanted) -> const Node* {
     const bool one = value != nullptr && value->uses().size() == 1 && !value->is_output() && is_wanted(*value->uses().front().node);
@@ -71,7 +71,7 @@ std::pair<const Value*, const Value*> parameters_of(const Node& node, const Quan
   const std::vector<QuantizedForm::Operand> operands = form.operands(node);
   const auto found = std::ranges::find(operands, operand, &QuantizedForm::Operand::numbers);
   if (found == operands.end()) return {};
-  return {found->scale == QuantizedForm::kNoInput ? scale_behind(node, operand) : node.input(found->scale), node.input(found->zero)};
+  return {found->scale == QuantizedForm::kNoInput ? scale_downstream(node, operand) : node.input(found->scale), node.input(found->zero)};
 }
 
 /// Unpacks numbers of `bits` bits from bytes, low bits first; each row of `columns` begins with a new byte.
@@ -309,7 +309,7 @@ int64_t Quantizer::count_beyond(const Tensor& tensor) const {
   return beyond;
 }
 
-const Node* quantizer_behind(const Value& value) {
+const Node* quantizer_downstream(const Value& value) {
   const auto quantizes = [](const Use& use) { return use.node->is("QuantizeLinear") && use.index == 0; };
   const bool by_all = !value.is_output() && !value.uses().empty() && std::ranges::all_of(value.uses(), quantizes);
   return by_all ? value.uses().front().node : nullptr;

@@ -74,7 +74,7 @@ class Quantizer {
 [[nodiscard]] bool is_rounded_dynamically(const Node& reader, std::size_t index);
 
 /// The QuantizeLinear through which all nodes read a value; nullptr if a node or a caller reads it directly, or none reads it.
-[[nodiscard]] const Node* quantizer_behind(const Value& value);
+[[nodiscard]] const Node* quantizer_downstream(const Value& value);
 
 /// Ranges of the quantizers that read inputs, directly or through nodes that only move elements.
 [[nodiscard]] std::map<std::string, Range> ranges_of_inputs(const Graph& graph);

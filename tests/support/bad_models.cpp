@@ -206,7 +206,7 @@ void add_graphs(std::vector<BadModel>& out) {
   add("B34DuplicateGraphInputs", [](ModelProto& m) { set_tensor_type(*m.mutable_graph()->add_input(), "x", 1, {1}); }, "'x'");
   add("B34DuplicateGraphOutputs", [](ModelProto& m) { set_tensor_type(*m.mutable_graph()->add_output(), "y", 1, {1}); }, "'y'");
   add("B35DanglingInput", [](ModelProto& m) { node(m, 2).set_input(0, "nowhere"); }, "'nowhere'");
-  add("B36GraphOutputThatNobodyMakes", [](ModelProto& m) { set_tensor_type(*m.mutable_graph()->add_output(), "z", 1, {1}); }, "'z'");
+  add("B36GraphOutputWithoutProducer", [](ModelProto& m) { set_tensor_type(*m.mutable_graph()->add_output(), "z", 1, {1}); }, "'z'");
   add("B37ControlCharacters", [](ModelProto& m) { node(m, 2).set_input(0, "a\n\x1b[2Jb\r\t\x7f"); }, "\\x0a\\x1b[2Jb\\x0d\\x09\\x7f");
   add("B37NameOfAMegabyte", [](ModelProto& m) { node(m, 2).set_input(0, std::string(1 << 20, 'n')); }, "nnn…");
   add(

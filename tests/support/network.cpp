@@ -184,8 +184,8 @@ bool Network::is_graph_output(const std::string& name) {
   return std::ranges::any_of(graph().output(), [&](const auto& output) { return output.name() == name; });
 }
 
-onnx::NodeProto& Network::insert_behind(const std::string& value, const std::string& op_type, const std::vector<std::string>& more_inputs,
-                                        const std::vector<std::string>& attributes) {
+onnx::NodeProto& Network::insert_after(const std::string& value, const std::string& op_type, const std::vector<std::string>& more_inputs,
+                                       const std::vector<std::string>& attributes) {
   const std::string other = value + "/inserted";
   std::string from = value, to = other;
   if (is_graph_output(value)) {

@@ -47,8 +47,8 @@ class Network {
   void replace_uses(const std::string& from, const std::string& to);
   /// Inserts a node downstream of the producer of `value`: all consumers of `value` read the output of the new node. A graph output keeps
   /// its name.
-  onnx::NodeProto& insert_behind(const std::string& value, const std::string& op_type, const std::vector<std::string>& more_inputs = {},
-                                 const std::vector<std::string>& attributes = {});
+  onnx::NodeProto& insert_after(const std::string& value, const std::string& op_type, const std::vector<std::string>& more_inputs = {},
+                                const std::vector<std::string>& attributes = {});
   void remove_node(const std::string& output);
   void remove_initializer(const std::string& name);
   /// Sets an attribute, in the notation of node().

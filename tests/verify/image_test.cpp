@@ -237,11 +237,11 @@ std::string bitmap() {
 TEST(Image, BytesAfterAnImageAreIgnored) {
   FlatJpeg jpeg(1);
   jpeg.block(178);
-  for (const char* behind : {"", "\n", "another file"}) {
-    EXPECT_THAT(read(jpeg.file(8, 8) + behind, DataType::uint8, {1, 1, 8, 8}), Each(178));
-    EXPECT_THAT(read(gif() + behind, DataType::uint8, {1, 1, 1, 2}), ElementsAre(0, 255));
-    EXPECT_THAT(read(bitmap() + behind, DataType::uint8, {1, 3, 1, 2}), ElementsAre(30, 60, 20, 50, 10, 40));
-    EXPECT_THAT(read("P5 2 1 255\n\x07\x09" + std::string(behind), DataType::uint8, {1, 1, 1, 2}), ElementsAre(7, 9));
+  for (const char* trailing : {"", "\n", "another file"}) {
+    EXPECT_THAT(read(jpeg.file(8, 8) + trailing, DataType::uint8, {1, 1, 8, 8}), Each(178));
+    EXPECT_THAT(read(gif() + trailing, DataType::uint8, {1, 1, 1, 2}), ElementsAre(0, 255));
+    EXPECT_THAT(read(bitmap() + trailing, DataType::uint8, {1, 3, 1, 2}), ElementsAre(30, 60, 20, 50, 10, 40));
+    EXPECT_THAT(read("P5 2 1 255\n\x07\x09" + std::string(trailing), DataType::uint8, {1, 1, 1, 2}), ElementsAre(7, 9));
   }
 }
 

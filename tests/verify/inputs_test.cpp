@@ -229,15 +229,15 @@ TEST(Inputs, V60V61IdsCoverTheTable) {
 }
 
 TEST(Inputs, IdsCoverATableOfQuantizedNumbers) {
-  for (const std::string behind : {"rows = DequantizeLinear(table, scale)", "rows = Cast<to = 1>(table)",
-                                   "wide = Cast<to = 6>(table) rows = DequantizeLinear(wide, scale)"}) {
+  for (const std::string downstream : {"rows = DequantizeLinear(table, scale)", "rows = Cast<to = 1>(table)",
+                                       "wide = Cast<to = 6>(table) rows = DequantizeLinear(wide, scale)"}) {
     const auto model = parse("g (int64[N, T] ids) => (float[N, T, 1] y) <int8[6, 1] table = {1, 2, 3, 4, 5, 6}, float scale = {0.5}> { " +
-                             behind + " y = Gather(rows, ids) }");
+                             downstream + " y = Gather(rows, ids) }");
     std::set<int64_t> seen;
     for (const Inputs& inputs : all_inputs(*model)) {
       for (const int64_t id : integers_of(inputs.at("ids").tensor)) seen.insert(id < 0 ? id + 6 : id);
     }
-    EXPECT_THAT(seen, ::testing::ElementsAre(0, 1, 2, 3, 4, 5)) << behind;
+    EXPECT_THAT(seen, ::testing::ElementsAre(0, 1, 2, 3, 4, 5)) << downstream;
   }
 }
 

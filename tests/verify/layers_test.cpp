@@ -303,7 +303,7 @@ TEST(Layers, ADifferentValueUnderAnOldNameIsNotWrong) {
   auto& convolution = b.producer("c1.y");
   const std::string bias = convolution.input(2);
   convolution.mutable_input()->RemoveLast();
-  b.floats("bias", {1, 8, 1, 1}, b.values(bias)).insert_behind("c1.y", "Add", {"bias"});
+  b.floats("bias", {1, 8, 1, 1}, b.values(bias)).insert_after("c1.y", "Add", {"bias"});
   scale_weight(b, "c2.w", 1.3F);
   EXPECT_THAT(wrong_values(verified(a, b)), ElementsAre("c2.y"));
 }

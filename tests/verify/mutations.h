@@ -89,8 +89,8 @@ inline const std::vector<Case> kWrong{
     {"WeightsScaledBy1_05", classifier, [](Network& n) { scale(n, "c1.w", 1.05F); }},
     {"WeightsScaledBy1_001", classifier, [](Network& n) { scale(n, "c3.w", 1.001F); }},
     {"V26WeightsThroughHalf", classifier, [](Network& n) { through_half(n, "c2.w"); }},
-    {"V27OutputTimes1_001", classifier, [](Network& n) { n.floats("f1001", {}, {1.001F}).insert_behind("y", "Mul", {"f1001"}); }},
-    {"OutputPlus1e-4", mobile, [](Network& n) { n.floats("e", {}, {1e-4F}).insert_behind("y", "Add", {"e"}); }},
+    {"V27OutputTimes1_001", classifier, [](Network& n) { n.floats("f1001", {}, {1.001F}).insert_after("y", "Mul", {"f1001"}); }},
+    {"OutputPlus1e-4", mobile, [](Network& n) { n.floats("e", {}, {1e-4F}).insert_after("y", "Add", {"e"}); }},
     {"V29EpsilonIgnored", mobile, [](Network& n) { fold_batch_norm(n, "n1.y", {.epsilon_factor = 0}); }},
     {"V29EpsilonTenfold", mobile, [](Network& n) { fold_batch_norm(n, "n1.y", {.epsilon_factor = 10}); }},
     {"V29EpsilonOutsideTheRoot", mobile, [](Network& n) { fold_batch_norm(n, "n1.y", {.epsilon_outside = true}); }},
@@ -131,7 +131,7 @@ inline const std::vector<Case> kWrong{
     {"V32FoldedForwardThroughPadding", mobile,
      [](Network& n) {
        // A shift before a padded convolution moved into its bias: right inside, wrong at the border.
-       n.floats("s", {1, 6, 1, 1}, {0.3F, -0.2F, 0.5F, 0.1F, 0.4F, -0.3F}).insert_behind("r2", "Sub", {"s"});
+       n.floats("s", {1, 6, 1, 1}, {0.3F, -0.2F, 0.5F, 0.1F, 0.4F, -0.3F}).insert_after("r2", "Sub", {"s"});
        const auto w = n.values("c3.w");
        n.edit("c3.b", [&](auto& b) {
          const float s[] = {0.3F, -0.2F, 0.5F, 0.1F, 0.4F, -0.3F};
@@ -140,10 +140,10 @@ inline const std::vector<Case> kWrong{
          }
        });
      }},
-    {"V33FoldedBehindTwoReaders", classifier,
+    {"V33FoldedDownstreamOfTwoReaders", classifier,
      [](Network& n) {
        // f is read by the pooling and is an output: the scale for one reader reaches both.
-       n.floats("half", {}, {0.5F}).insert_behind("r2", "Mul", {"half"});
+       n.floats("half", {}, {0.5F}).insert_after("r2", "Mul", {"half"});
      }},
     {"V34ClipLost", classifier, [](Network& n) { n.producer("r2").mutable_input()->RemoveLast(); }},
     {"V34ClipAtSevenInsteadOfSix", classifier, [](Network& n) { n.set_values("six", {7}); }},
@@ -187,7 +187,7 @@ inline const std::vector<Case> kWrong{
      [](Network& n) { n.convolution("c4", "r3", "c4.y", {6, 6, 1, 1}, {}), n.producer("cat").set_input(1, "c4.y"), n.sort(); }},
     {"ConcatInputsExchanged", segmenter, [](Network& n) { n.producer("cat").mutable_input()->SwapElements(0, 1); }},
     {"ResidualDropped", classifier, [](Network& n) { n.producer("f").set_input(1, "zero"); }},
-    {"ResidualAddedTwice", classifier, [](Network& n) { n.insert_behind("f", "Add", {"r1"}); }},
+    {"ResidualAddedTwice", classifier, [](Network& n) { n.insert_after("f", "Add", {"r1"}); }},
     {"ActivationDropped", classifier, [](Network& n) { n.producer("c2.y").set_input(0, "n1.y"); }},
     {"ActivationChanged", lines, [](Network& n) { n.producer("r1").set_op_type("Abs"); }},
     {"MaxPoolForAveragePool", classifier, [](Network& n) { n.producer("p").set_op_type("AveragePool"); }},
@@ -220,8 +220,8 @@ inline const std::vector<Case> kWrong{
          }
        });
      }},
-    {"V56BestClassOffByOne", decisions, [](Network& n) { n.integers("o1", {}, {1}).insert_behind("best", "Add", {"o1"}); }},
-    {"BoolInverted", decisions, [](Network& n) { n.insert_behind("positive", "Not"); }},
+    {"V56BestClassOffByOne", decisions, [](Network& n) { n.integers("o1", {}, {1}).insert_after("best", "Add", {"o1"}); }},
+    {"BoolInverted", decisions, [](Network& n) { n.insert_after("positive", "Not"); }},
     {"ThresholdMoved", decisions, [](Network& n) { n.set_values("null", {0.5F}); }},
     {"ShapeConstant", decisions,
      [](Network& n) {
@@ -230,19 +230,19 @@ inline const std::vector<Case> kWrong{
      }},
     {"V1OutputToDouble", classifier,
      [](Network& n) {
-       n.insert_behind("y", "Cast", {}, {"to=11"});
+       n.insert_after("y", "Cast", {}, {"to=11"});
        n.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::DOUBLE);
      }},
     {"V2BoolToUint8", decisions,
      [](Network& n) {
-       n.insert_behind("positive", "Cast", {}, {"to=2"});
+       n.insert_after("positive", "Cast", {}, {"to=2"});
        n.graph().mutable_output(2)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::UINT8);
      }},
     {"V4ScalarForAVector", decisions,
      [](Network& n) {
        n.graph().mutable_output(3)->mutable_type()->mutable_tensor_type()->clear_shape();
        n.graph().mutable_output(3)->mutable_type()->mutable_tensor_type()->mutable_shape();
-       n.insert_behind("shape", "ReduceMax", {}, {"keepdims=0"});
+       n.insert_after("shape", "ReduceMax", {}, {"keepdims=0"});
      }},
     {"V13InputDtype", decisions,
      [](Network& n) {
@@ -268,12 +268,12 @@ inline const std::vector<Case> kWrong{
      }},
     {"V3OutputRank", segmenter,
      [](Network& n) {
-       n.integers("ax0", {1}, {0}).insert_behind("y", "Squeeze", {"ax0"});
+       n.integers("ax0", {1}, {0}).insert_after("y", "Squeeze", {"ax0"});
        n.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()->DeleteSubrange(0, 1);
      }},
     {"V5OutputAxesExchanged", segmenter,
      [](Network& n) {
-       n.insert_behind("y", "Transpose", {}, {"perm=0,1,3,2"});
+       n.insert_after("y", "Transpose", {}, {"perm=0,1,3,2"});
        auto& shape = *n.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
        shape.mutable_dim()->SwapElements(2, 3);
      }},
@@ -350,7 +350,7 @@ inline const std::vector<Case> kWrong{
     {"V32NormalizationFoldedForwardThroughPadding", preactivated,
      [](Network& n) {
        // r1 loses a constant that the bias of c2 absorbs: right except at the border.
-       n.floats("s", {1, 6, 1, 1}, {0.1F, 0.2F, -0.1F, 0.3F, -0.2F, 0.1F}).insert_behind("r1", "Sub", {"s"});
+       n.floats("s", {1, 6, 1, 1}, {0.1F, 0.2F, -0.1F, 0.3F, -0.2F, 0.1F}).insert_after("r1", "Sub", {"s"});
        const auto w = n.values("c2.w");
        n.edit("c2.b", [&](auto& b) {
          const float s[] = {0.1F, 0.2F, -0.1F, 0.3F, -0.2F, 0.1F};
@@ -363,10 +363,10 @@ inline const std::vector<Case> kWrong{
     {"QueriesAndKeysExchanged", patches,
      [](Network& n) { n.producer("q").set_input(0, "k0"), n.producer("v").set_input(0, "q0"), n.producer("k").set_input(0, "v0"); }},
     {"HeadsJoinedWrong", patches, [](Network& n) { Network::set_attribute(n.producer("o1"), "perm=0,1,2,3"); }},
-    {"PatchesTransposedWrong", patches, [](Network& n) { n.insert_behind("c1.y", "Transpose", {}, {"perm=0,1,3,2"}); }},
+    {"PatchesTransposedWrong", patches, [](Network& n) { n.insert_after("c1.y", "Transpose", {}, {"perm=0,1,3,2"}); }},
     {"AttentionFactor", patches, [](Network& n) { n.set_values("root", {0.51F}); }},
     {"SmallestInsteadOfLargest", detector, [](Network& n) { Network::set_attribute(n.producer("best"), "largest=0"); }},
-    {"V57PlacesOffByOne", detector, [](Network& n) { n.integers("o1", {}, {1}).insert_behind("places", "Sub", {"o1"}); }},
+    {"V57PlacesOffByOne", detector, [](Network& n) { n.integers("o1", {}, {1}).insert_after("places", "Sub", {"o1"}); }},
     {"BoxesOfOtherPlaces", detector,
      [](Network& n) {
        n.integers("o1", {}, {1}).node("Sub", {"places", "o1"}, {"before"}), n.producer("boxes").set_input(1, "before");
@@ -383,7 +383,7 @@ inline const std::vector<Case> kWrong{
     {"SoftmaxOverChannels", probabilities, [](Network& n) { Network::set_attribute(n.producer("y"), "axis=2"); }},
     {"V1IntegersNarrowed", detector,
      [](Network& n) {
-       n.insert_behind("places", "Cast", {}, {"to=6"});
+       n.insert_after("places", "Cast", {}, {"to=6"});
        n.graph().mutable_output(2)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT32);
      }},
     {"V9OutputsExchanged", detector,
@@ -391,7 +391,7 @@ inline const std::vector<Case> kWrong{
        n.node("Identity", {"scores"}, {"kept"});
        n.graph().mutable_output(0)->set_name("kept");
      }},
-    {"V28OutputReplacedByZero", statistics, [](Network& n) { n.floats("tiny", {}, {0}).insert_behind("y", "Mul", {"tiny"}); }},
+    {"V28OutputReplacedByZero", statistics, [](Network& n) { n.floats("tiny", {}, {0}).insert_after("y", "Mul", {"tiny"}); }},
     {"V35InputRoundedToBytes", patches,
      [](Network& n) {
        n.floats("steps", {}, {64}).node("Mul", {"x", "steps"}, {"x.s"}), n.node("Round", {"x.s"}, {"x.q"});

@@ -131,7 +131,7 @@ inline void bias_as_add(Network& n) {
     dims[1] = n.tensor(bias).dims(0);
     convolution.mutable_input()->RemoveLast();
     n.floats(value + ".bias", dims, n.values(bias));
-    n.insert_behind(value, "Add", {value + ".bias"});
+    n.insert_after(value, "Add", {value + ".bias"});
   }
 }
 
@@ -153,7 +153,7 @@ inline void relu_as_clip(Network& n) {
 inline void identities(Network& n) {
   std::vector<std::string> made;
   for (const auto& node : n.graph().node()) made.push_back(node.output(0));
-  for (const std::string& value : made) n.insert_behind(value, "Identity");
+  for (const std::string& value : made) n.insert_after(value, "Identity");
 }
 
 inline void typed_data(Network& n) {
@@ -317,12 +317,12 @@ inline void permute_channels(Network& n) {
       return std::ranges::count(n.graph().initializer(), name, &onnx::TensorProto::name) > 0;
     };
     if (!has(std::string(first) + ".w") || !has(std::string(second) + ".w")) continue;
-    const std::string before = first, behind = second;
+    const std::string before = first, next = second;
     const std::string norm = "n" + before.substr(1);
     const int64_t channels = n.tensor(before + ".w").dims(0), inner = n.tensor(before + ".w").dims(1);
     // Only for the chain convolution, normalization, Relu, convolution.
-    if (!has(norm + ".scale") || inner < 2 || n.tensor(behind + ".w").dims(1) != channels) continue;
-    if (n.producer(behind + ".y").op_type() != "Conv" || n.producer(behind + ".y").input(0) != "r" + before.substr(1)) continue;
+    if (!has(norm + ".scale") || inner < 2 || n.tensor(next + ".w").dims(1) != channels) continue;
+    if (n.producer(next + ".y").op_type() != "Conv" || n.producer(next + ".y").input(0) != "r" + before.substr(1)) continue;
     const std::string between[] = {before + ".y", norm + ".y", "r" + before.substr(1)};
     const auto is_read_once = [&](const std::string& value) {
       int64_t readers = n.is_graph_output(value) ? 1 : 0;
@@ -340,8 +340,8 @@ inline void permute_channels(Network& n) {
     };
     rotate(before + ".w", 1, static_cast<int64_t>(n.values(before + ".w").size()) / channels);
     for (const std::string& name : {before + ".b", norm + ".scale", norm + ".bias", norm + ".mean", norm + ".var"}) rotate(name, 1, 1);
-    const int64_t rows = n.tensor(behind + ".w").dims(0);
-    rotate(behind + ".w", rows, static_cast<int64_t>(n.values(behind + ".w").size()) / rows / channels);
+    const int64_t rows = n.tensor(next + ".w").dims(0);
+    rotate(next + ".w", rows, static_cast<int64_t>(n.values(next + ".w").size()) / rows / channels);
   }
 }
 
@@ -355,7 +355,7 @@ inline void relu_channels_last(Network& n) {
     const std::string x = node.input(0);
     node.set_input(0, value + ".in");
     n.node("Transpose", {x}, {value + ".in"}, {to});
-    n.insert_behind(value, "Transpose", {}, {back});
+    n.insert_after(value, "Transpose", {}, {back});
   }
   n.sort();
 }

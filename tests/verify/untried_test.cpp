@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
              "{ y = Identity(x) }"},
         Pair{"an Exp that overflows", kImage, "{ e = Exp(x)\n o = Constant<value_float = 1.0>()\n s = Add(e, o)\n y = Log(s) }",
              "{ y = Softplus(x) }"},
-        Pair{"a limit behind a node that is left without readers", "(int64[N] i, float[40, 6] t) => (float[N, 6] y) ",
+        Pair{"a limit downstream of a node that is left without readers", "(int64[N] i, float[40, 6] t) => (float[N, 6] y) ",
              "{ k = Constant<value_int = 39>()\n l = Min(i, k)\n y = Gather(t, l) }",
              "{ k = Constant<value_int = 39>()\n l = Min(i, k)\n y = Gather(t, i) }"},
         Pair{"nested Slices whose ends lie close", "(float[N, 4] x) => (float[M, 4] y) ",
@@ -131,23 +131,23 @@ void PrintTo(const Limited& limited, std::ostream* out) {  // NOLINT(readability
   *out << limited.function;
 }
 
-class LimitBehind : public ::testing::TestWithParam<Limited> {
+class LimitDownstream : public ::testing::TestWithParam<Limited> {
  protected:
-  /// `behind`: the nodes that compute y from t. t is the limited s in the first file, and s itself in the second one.
-  [[nodiscard]] static Outcome outcome(const std::string& limit, bool is_first, const std::string& behind) {
+  /// `downstream`: the nodes that compute y from t. t is the limited s in the first file, and s itself in the second one.
+  [[nodiscard]] static Outcome outcome(const std::string& limit, bool is_first, const std::string& downstream) {
     const Folder folder;
     const std::string head =
         "<ir_version: 10, opset_import: [\"\" : 24, \"com.microsoft\" : 1]>\ng (float[N, 12] x) => (float[N, 12] y) { ";
-    const std::string a = folder.write(
-        "a.onnxtxt", head + GetParam().function + "\n l = Constant<value_float = " + limit + ">()\n t = Max(s, l)\n " + behind + " }\n");
-    const std::string b = folder.write("b.onnxtxt", head + GetParam().function + "\n t = Identity(s)\n " + behind + " }\n");
+    const std::string a = folder.write("a.onnxtxt", head + GetParam().function + "\n l = Constant<value_float = " + limit +
+                                                        ">()\n t = Max(s, l)\n " + downstream + " }\n");
+    const std::string b = folder.write("b.onnxtxt", head + GetParam().function + "\n t = Identity(s)\n " + downstream + " }\n");
     VerifyOptions options;
     options.threads = 1;
     return is_first ? verify(a, b, options).outcome : verify(b, a, options).outcome;
   }
 };
 
-TEST_P(LimitBehind, IsSeenWhereResultsReachIt) {
+TEST_P(LimitDownstream, IsSeenWhereResultsReachIt) {
   for (const bool is_first : {true, false}) {
     EXPECT_NE(outcome(GetParam().reached, is_first, "y = Identity(t)"), Outcome::same) << GetParam().reached;
     EXPECT_NE(outcome(GetParam().reached, is_first, "y = Add(t, x)"), Outcome::same) << GetParam().reached << " in a sum";
@@ -158,7 +158,7 @@ TEST_P(LimitBehind, IsSeenWhereResultsReachIt) {
 // The least results: of u · sigmoid(u) -0.278465, at u = -1.27846; of the others by their definitions, with x far below zero or, for Gelu
 // and Mish, at -0.751791 and -1.192491.
 INSTANTIATE_TEST_SUITE_P(
-    Functions, LimitBehind,
+    Functions, LimitDownstream,
     ::testing::Values(
         Limited{"s = Swish<alpha = 0.02>(x)", "-10.0", "-13.93"}, Limited{"s = Swish<alpha = 0.02>(x)", "-13.0", "-14.5"},
         Limited{"s = Swish<alpha = 0.001>(x)", "-200.0", "-278.5"}, Limited{"s = Elu<alpha = 12.0>(x)", "-11.9", "-12.5"},

@@ -161,7 +161,7 @@ TEST(Verify, V22SigmoidDownstreamOfLargeLogits) {
       for (float& value : v) value *= 3000;
     });
   }
-  a.insert_behind("y", "Sigmoid");
+  a.insert_after("y", "Sigmoid");
   Network b = a;
   for (const char* value : {"n1.y", "n2.y", "n3.y"}) fold_batch_norm(b, value);
   const VerifyResult result = verified(a, b);
@@ -661,16 +661,16 @@ TEST(Verify, AnIntegerOperatorThatNoSampleReachesIsInconclusive) {
 
 TEST(Verify, AnOperatorThatNoNumberReachesIsTheSame) {
   // Downstream of these operators no number is below zero.
-  const auto make = [](const std::string& in_front, const std::string& op_type) {
+  const auto make = [](const std::string& upstream, const std::string& op_type) {
     Network n(9);
     n.input("x", {"N", "6"}).output("y", {"N", "16"}).normal("w", {6, 16}, 1);
-    n.node("MatMul", {"x", "w"}, {"g"}), n.node(in_front, {"g"}, {"s"}), n.node(op_type, {"s"}, {"y"});
+    n.node("MatMul", {"x", "w"}, {"g"}), n.node(upstream, {"g"}, {"s"}), n.node(op_type, {"s"}, {"y"});
     return n;
   };
-  for (const std::string in_front : {"Sigmoid", "Relu", "Softplus", "Abs", "Softmax"}) {
+  for (const std::string upstream : {"Sigmoid", "Relu", "Softplus", "Abs", "Softmax"}) {
     for (const std::string op_type : {"Relu", "Abs"}) {
-      const VerifyResult result = verified(make(in_front, op_type), make(in_front, "Identity"));
-      EXPECT_EQ(result.outcome, Outcome::same) << in_front << ' ' << op_type << summary(result);
+      const VerifyResult result = verified(make(upstream, op_type), make(upstream, "Identity"));
+      EXPECT_EQ(result.outcome, Outcome::same) << upstream << ' ' << op_type << summary(result);
     }
   }
 }
@@ -1153,7 +1153,7 @@ TEST(Verify, V49V50V51V52NothingWasTested) {
   constant.floats("zero", {}, {0});
   EXPECT_THAT(reason(constant), HasSubstr("constant: every element is"));
   Network saturated = one_node("Mul", {"huge"});
-  saturated.floats("huge", {}, {1e6F}).insert_behind("y", "Sigmoid");
+  saturated.floats("huge", {}, {1e6F}).insert_after("y", "Sigmoid");
   EXPECT_THAT(reason(saturated), HasSubstr("saturated: 100 %"));
   Network independent(1);
   independent.input("x", {"N", "4"}).output("y", {"8"});

@@ -32,12 +32,12 @@
 namespace relayout {
 namespace {
 
-/// Sizes of up to three spatial axes, for even and odd samples. Unequal, so that an exchange shows, as long as nothing speaks against;
-/// then what classifiers with a fixed Flatten want.
+/// Sizes of up to three spatial axes, for even and odd samples. Those of the first attempt are unequal, so that exchanged axes show;
+/// further ones suit classifiers with a fixed Flatten.
 struct Sizes {
   std::array<int64_t, 3> even, odd;
-  /// Of odd samples, where asked for: sizes on which rounding up, rounding down and the side of a padding show. Halved again and again, up
-  /// or down, each depth has an odd number on one axis and, where there are several axes, an even one on another.
+  /// For odd samples, if requested: sizes that show rounding up, rounding down and the side of a padding. When they are halved repeatedly,
+  /// up or down, each depth has an odd number on one axis and, if there are several axes, an even one on another.
   std::array<int64_t, 3> uneven = odd;
 };
 constexpr auto kLines =
@@ -59,9 +59,9 @@ constexpr auto kVolumes = std::to_array<Sizes>({{{16, 32, 48}, {32, 16, 48}, {21
 constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {8}}, {{128}, {128}}, {{512}, {512}}, {{77}, {77}}, {{1}, {1}}});
 
 constexpr int64_t kBatches[] = {2, 3};
-/// Sizes of dims of which nothing tells more: no two are alike, nor like the usual ones of others.
+/// Sizes of dims for which there is no other clue. They differ from each other and from the usual sizes of other dims.
 constexpr auto kUnlike = std::to_array<int64_t>({5, 7, 13, 17, 19, 23, 29, 31, 37, 41});
-/// And where those do not fit.
+/// Sizes to try if those do not fit.
 constexpr auto kDivisible = std::to_array<int64_t>({8, 64, 12, 1});
 constexpr int kMaxSumDepth = 4;
 
@@ -96,7 +96,7 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
-/// Brings the sizes of `open` dims from node to node to what fits. Whether that succeeds.
+/// Adjusts the sizes of `open` dims, node by node, until all nodes fit. Whether that succeeds.
 bool fit(const Graph& graph, const InputShapes& inputs, const std::vector<std::string>& open, SizesByKey& sizes) {
   const auto place_of = [&](const SizesByKey& trial) {
     const layout::Shapes shapes(graph, {{}, inputs.with(trial)});
@@ -104,7 +104,8 @@ bool fit(const Graph& graph, const InputShapes& inputs, const std::vector<std::s
     return std::distance(graph.nodes().begin(), at);
   };
   const auto end = std::distance(graph.nodes().begin(), graph.nodes().end());
-  // The sizes that a node reads, then some that reshapes divide by, in the place of all dims of one size: what gets farther is better.
+  // Replaces all open dims of one size by a size that the misfit node reads, or by one that reshapes often divide by, and accepts the first
+  // replacement with which a later node is the first misfit.
   const auto advance = [&](std::ptrdiff_t place) {
     layout::Shapes shapes(graph, {{}, inputs.with(sizes)});
     std::vector<int64_t> candidates;
@@ -212,7 +213,7 @@ void FreeDims::add_input(const Port& whole, const InputUse& use) {
     const bool image = (use.role == InputRole::image || use.role == InputRole::bytes) && rank >= 3;
     if (symbol.find('+') != std::string::npos) {
       free.kind = Kind::sum;
-      // NOLINTNEXTLINE(bugprone-branch-clone): what a name says comes before what a place says
+      // NOLINTNEXTLINE(bugprone-branch-clone): a name is a better clue than a position
     } else if (contains_any(name, {"batch"}) || is_any(name, {"n", "b", "bs", "nb"})) {
       free.kind = Kind::batch;
     } else if (contains_any(name, {"seq", "len", "time", "token", "step", "frame", "past"}) || is_any(name, {"t", "l", "s"})) {
@@ -303,7 +304,7 @@ void FreeDims::choose(const Graph& graph) {
   const auto is_unknown = [](const auto& entry) { return entry.second.kind == Kind::unknown; };
   const auto has_rank = [&](const Port& port) { return shapes_.has_rank(port); };
   if (std::ranges::none_of(free_, is_unknown) || !std::ranges::all_of(shapes_.ports(), has_rank)) return;
-  // Batches and sequences as they are guessed; only where that does not fit, such as have the sizes of others.
+  // Guessed batches and sequences are kept first, and are chosen, too, only if that does not fit.
   for (const bool with_guesses : {false, true}) {
     const auto before = free_;
     if (choose(graph, with_guesses)) return;
@@ -340,7 +341,7 @@ bool FreeDims::choose(const Graph& graph, bool with_guesses) {
 }
 
 int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place& place, int depth) const {
-  // All sizes with batches of two and three, then all with a batch of one.
+  // All attempts at sizes with batches of two and three, then all with a batch of one.
   const bool single = place.attempt >= size_attempts_;
   const int size = place.attempt % size_attempts_;
   switch (free.kind) {
@@ -365,7 +366,7 @@ int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place
   fail(ErrorKind::defect, "a free dimension without value: " + quote(key));
 }
 
-/// "past_sequence_length + sequence_length", as exporters write it; a term that no input has is a sequence of its own.
+/// Evaluates "past_sequence_length + sequence_length", as exporters write it. A term that no input has counts as a sequence.
 int64_t FreeDims::evaluate_sum(const std::string& key, const Place& place, int depth) const {
   int64_t sum = 0;
   std::string_view rest = key;

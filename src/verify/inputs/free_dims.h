@@ -11,10 +11,10 @@
 
 namespace relayout {
 
-/// The tensor type behind a port: its own, or its elements'.
+/// The tensor type of a port: its own, or that of its innermost elements.
 [[nodiscard]] const Port& tensor_port(const Port& port);
 
-/// Sizes by symbol, or "input[axis]" of a dim without one.
+/// Sizes by symbol, or by "input[axis]" for a dim without a symbol.
 using SizesByKey = std::map<std::string, int64_t>;
 
 /// The shapes of all inputs, to be filled in with sizes for their free dims.
@@ -22,11 +22,11 @@ class InputShapes {
  public:
   explicit InputShapes(const std::vector<Port>& ports) : ports_(ports) {}
   [[nodiscard]] const std::vector<Port>& ports() const noexcept { return ports_; }
-  /// Of an input that declares no rank.
+  /// Sets the dims of an input that declares no rank.
   void give(const std::string& input, const Dims& dims) { given_[input] = dims; }
   /// Whether the rank of an input is declared or given.
   [[nodiscard]] bool has_rank(const Port& port) const { return tensor_port(port).has_shape || given_.contains(port.name); }
-  /// By input.
+  /// The shapes with these sizes, by input.
   [[nodiscard]] std::map<std::string, Dims> with(const SizesByKey& sizes) const;
 
  private:
@@ -34,14 +34,14 @@ class InputShapes {
   std::map<std::string, Dims> given_;
 };
 
-/// Values for the free dims of all inputs: what the user said, what weights demand, else guesses that differ between samples so that
-/// shortcuts show: batch 2 and 3, sequences of 11 and 16, spatial sizes that are multiples of 32 and ones that halve unevenly. The same
-/// symbol has one value everywhere. Guesses come in attempts, for the reference to refuse.
+/// Sizes for the free dims of all inputs: those that the user states or weights demand, else guesses. Guesses differ between samples, so
+/// that shortcuts show: batches of 2 and 3, sequences of 11 and 16, spatial sizes that are multiples of 32 and sizes that halve unevenly. A
+/// symbol has the same size everywhere. If the reference refuses the guesses of one attempt, the next attempt has others.
 class FreeDims {
  public:
-  /// Shapes of the inputs that come from files count as said by the user. Error{usage} for names that no input or dim has, for shapes
-  /// that contradict the model or each other, and for dims where no guess is safe. `bound`: sizes that the other model asks for.
-  /// `graph`: where it is given, dims of which nothing tells more take any sizes that fit it.
+  /// Shapes of inputs from files count as stated by the user. Error{usage} for names that no input or dim has, for shapes that contradict
+  /// the model or each other, and for dims where no guess is safe. `bound`: sizes that the other model requires. `graph`, if given: dims
+  /// for which there is no other clue take any sizes that fit it.
   FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const InputOptions& options,
            const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound = {},
            const Graph* graph = nullptr);
@@ -51,18 +51,18 @@ class FreeDims {
     SizesByKey dims;
   };
   [[nodiscard]] int attempts() const noexcept { return attempts_; }
-  /// From this attempt on batches are of one; 0 where there are none.
+  /// The first attempt with batches of one; 0 if there is none.
   [[nodiscard]] int first_single() const noexcept { return attempts_ > size_attempts_ ? size_attempts_ : 0; }
-  /// Of which sample sizes are wanted.
+  /// The sample and attempt for which sizes are requested.
   struct Place {
     int sample = 0, samples = 1;
     int attempt = 0;
-    bool uneven = false;  ///< odd samples of the first attempts have sizes that halve unevenly, which not every model takes
+    bool uneven = false;  ///< odd samples of the first attempts have sizes that halve unevenly, which not every model accepts
   };
   [[nodiscard]] Assignment assign(const Place& place) const;
   /// Whether dims besides batches are guessed.
   [[nodiscard]] bool are_guessed() const;
-  /// Error{usage}: the model took none of the guessed sizes, `why` tells of the last ones; with the options that give them.
+  /// Error{usage}: the model accepts none of the guessed sizes. Names the options that set them; `why`: the reason against the last ones.
   [[noreturn]] void fail_of_guesses(const std::string& why) const;
 
  private:
@@ -72,12 +72,12 @@ class FreeDims {
     int64_t value = 0;         ///< fixed; chosen: of even samples
     int64_t odd = 0;           ///< chosen: of odd samples
     std::string other;         ///< like: the dim that has the same size
-    std::size_t position = 0;  ///< spatial: which of the spatial axes
-    std::size_t spatial = 0;   ///< spatial: how many there are
-    std::string input;         ///< the first that has it
+    std::size_t position = 0;  ///< spatial: index among the spatial axes
+    std::size_t spatial = 0;   ///< spatial: number of spatial axes
+    std::string input;         ///< the first input that has it
     std::size_t axis = 0;
     bool has_symbol = false;
-    /// Whether its size is another one in other samples or attempts.
+    /// Whether its size differs between samples or attempts.
     [[nodiscard]] bool varies() const noexcept { return is_guessed() || kind == Kind::batch || kind == Kind::sum; }
     [[nodiscard]] bool is_guessed() const noexcept { return kind == Kind::sequence || kind == Kind::spatial || kind == Kind::chosen; }
   };
@@ -86,14 +86,14 @@ class FreeDims {
   void fix(const std::string& key, int64_t value, const std::string& input, std::size_t axis);
   void fix_shape(const Port& whole, const Dims& dims);
   void check_names(const std::vector<Port>& ports, const InputOptions& options, const Graph* graph) const;
-  /// Sizes for dims of kind `unknown` with which the graph's operators fit together; leaves them as they are where none are found.
+  /// Chooses sizes for dims of kind `unknown` with which the graph's operators fit together; changes nothing if it finds none.
   void choose(const Graph& graph);
   [[nodiscard]] bool choose(const Graph& graph, bool with_guesses);
   void count_attempts();
   [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, const Place& place, int depth) const;
   [[nodiscard]] int64_t evaluate_sum(const std::string& key, const Place& place, int depth) const;
   void check_guessable() const;
-  /// "--dim N=SIZE", or "--shape INPUT=1,SIZE" of a dim without a name.
+  /// "--dim N=SIZE", or "--shape INPUT=1,SIZE" for a dim without a name.
   [[nodiscard]] std::string option_for(const std::string& key, const Free& free) const;
 
   InputShapes shapes_;

@@ -29,7 +29,7 @@
 namespace relayout {
 namespace {
 
-/// Elements of a sequence that is made up.
+/// Number of elements of a generated sequence.
 constexpr std::size_t kSequenceLength = 3;
 
 /// Runs `work`; its errors begin with the name of the model.
@@ -44,9 +44,9 @@ void named(const std::string& model, const Work& work) {
   }
 }
 
-/// Has ids choose rows of the tables first that are others in the same input of another graph.
+/// Lets ids first select the rows of their tables that differ in the other graph, where the same input reads as many tables.
 void prefer_differing_rows(const Value& there, InputUse& here) {
-  // Of more rows than these, any will show it.
+  // This many differing rows are enough to show a difference.
   constexpr std::size_t kMost = 1024;
   const InputUse use = use_of(there);
   if (use.tables.size() != here.tables.size()) return;
@@ -56,7 +56,7 @@ void prefer_differing_rows(const Value& there, InputUse& here) {
   }
 }
 
-/// Error where nothing can be made up for an input that no file gives.
+/// Error if no value can be generated for an input that is not from a file.
 void check_guessable(const InputPorts& ports, const GivenInputs& given) {
   for (std::size_t i = 0; i < ports.all().size(); ++i) {
     const std::string& name = ports.all()[i].name;
@@ -203,7 +203,7 @@ Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assig
     }
     const Dims& dims = assignment.shapes.at(port.name);
     const DataType type = tensor_port(port).type;
-    // Sequences and optionals are filled level by level, each tensor from a stream of its own.
+    // Sequences and optionals are filled recursively, each tensor from a separate stream.
     int element = 0;
     const auto fill = [&](const auto& self, const Port& at) -> Datum {
       const std::string stream = element == 0 ? port.name : port.name + "#" + std::to_string(element);

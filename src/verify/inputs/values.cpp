@@ -24,12 +24,12 @@ namespace relayout {
 namespace {
 
 constexpr double kSmoothStep = 12;             ///< elements between the points of low-pass noise
-constexpr int kSpatialAxes = 3;                ///< low-pass noise is smooth along at most so many trailing axes
-constexpr int64_t kSecond = int64_t{1} << 40;  ///< a second random number for the same element
+constexpr int kSpatialAxes = 3;                ///< maximum number of trailing axes along which low-pass noise is smooth
+constexpr int64_t kSecond = int64_t{1} << 40;  ///< offset of the index for a second random number of the same element
 
 constexpr auto kWords = std::to_array<std::string_view>({"", "a", "The", "quick brown fox", "relayout", "\xC3\xA9t\xC3\xA9", "42", " b "});
 
-/// make(first, values) makes several elements, the first of which has that index.
+/// Fills a tensor in chunks: make(first, values) computes the elements from index `first` on.
 template <class Domain, class F>
 void fill_chunks(const Tensor& tensor, F&& make) {
   std::array<Domain, kElementChunk> buffer;
@@ -48,8 +48,8 @@ void fill(const Tensor& tensor, F&& value) {
   });
 }
 
-/// Low-pass noise in [0, 1): random values on a coarse grid over the trailing axes from the third on, linear in between; each plane its
-/// own.
+/// Low-pass noise in [0, 1): random values on a coarse grid over up to three trailing axes from the third on, with linear interpolation
+/// between them. Each plane has a separate grid. With at most two axes, the grid is over the last.
 class SmoothNoise {
  public:
   SmoothNoise(const RandomStream& random, const Dims& dims) : random_(&random) {
@@ -90,7 +90,8 @@ class SmoothNoise {
   uint64_t grid_;
 };
 
-/// Scales what reaches beyond a range into it: all around zero where the range has numbers of both signs.
+/// Scales all values into a range if some are beyond it: around zero if the range has numbers of both signs, else so that the extremes
+/// become its ends.
 void scale_into(Range range, const Tensor& tensor) {
   std::vector<double> values(as_size(tensor.element_count()));
   load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
@@ -143,9 +144,9 @@ class Values {
 
  private:
   static uint64_t index(int64_t i) { return static_cast<uint64_t>(i); }
-  /// Every other sample reaches far: beyond a Clip at 6, beyond inputs clipped at 3.
+  /// Standard deviation. That of kind 1 reaches beyond a Clip at 6 and beyond inputs clipped at 3.
   [[nodiscard]] double spread() const { return deviation_ > 0 ? deviation_ : kind() == 1 ? 4 : 1; }
-  /// Which of the usual kinds of values: 0 normal, 1 reaching far, 2 smooth, 3 large whole numbers or many scales.
+  /// The kind of values of this sample: 0 normal, 1 widely spread, 2 smooth, 3 large whole numbers or many scales.
   [[nodiscard]] int kind() const { return deviation_ > 0 ? 0 : sample_ % 4; }
   [[nodiscard]] double normal(int64_t i) const { return spread() * random_.normal(index(i)); }
 
@@ -177,7 +178,7 @@ class Values {
     }
   }
 
-  /// Second corners lie beyond first ones.
+  /// A coordinate of a box. The second corner is beyond the first.
   [[nodiscard]] double corner(int64_t i) const {
     const int64_t first = i - i % 4 + i % 2;
     const double low = 8 * random_.uniform(index(first));
@@ -186,7 +187,7 @@ class Values {
 
   void fill_image(const Tensor& tensor) const {
     const SmoothNoise smooth(random_, dims_);
-    // 255 overflows the activations of many 16-bit networks, and tells nothing that 16 does not.
+    // 255 overflows the activations of many 16-bit networks, and shows no more than 16 does.
     const double most = use_.narrow || traits(type_).bits <= 16 ? 16 : 256;
     switch (kind()) {
       case 2:
@@ -235,7 +236,7 @@ class Values {
     fill<int64_t>(tensor, [&](int64_t i) { return static_cast<int64_t>(value(i)); });
   }
 
-  /// Random with both values in every row, all true, a prefix of every row; of padding, always a prefix.
+  /// By sample: random with both values in every row, all true, or a prefix of every row. Padding is all true or a prefix.
   void fill_mask(const Tensor& tensor) const {
     const int64_t length = dims_.empty() ? 1 : dims_.back();
     const auto is_set = [&](int64_t i) -> int64_t {
@@ -275,7 +276,7 @@ class Values {
     }
   }
 
-  /// Types of 8 bits over their whole range, with the extremes; wider ones around zero, so that sums and products stay small.
+  /// Types of up to 8 bits cover their whole range, with the extremes. Wider ones stay near zero, so that sums and products stay small.
   [[nodiscard]] int64_t whole_number(int64_t i) const {
     const bool is_unsigned = type_ == DataType::uint8 || type_ == DataType::uint16 || type_ == DataType::uint32 ||
                              type_ == DataType::uint64 || type_ == DataType::uint4 || type_ == DataType::uint2;
@@ -289,8 +290,8 @@ class Values {
     return least + static_cast<int64_t>(random_.below(index(i), static_cast<uint64_t>(most - least + 1)));
   }
 
-  /// The first row, the last, those preferred, then a walk that visits every row once, over all samples but the third and the fourth:
-  /// those draw.
+  /// The first row, the last, the preferred ones, then a walk that visits every row once, continued over all samples. The third and the
+  /// fourth sample draw at random instead.
   void fill_ids(const Tensor& tensor) const {
     const auto rows = static_cast<uint64_t>(limit_);
     if (!use_.direct) {

@@ -1,5 +1,5 @@
-// Runs two models with a's values in front of every node, measures what each node of b makes of them, and how far rounding alone may move
-// it.
+// Runs two models with a's values fed to every node, and measures the error of each node of b and how far rounding alone may move its
+// result.
 #include "verify/nodes/fed_runs.h"
 
 #include <algorithm>
@@ -41,15 +41,15 @@
 namespace relayout {
 namespace {
 
-/// Error/range of `datum`; nothing when the structures differ.
+/// The largest error of `datum` over the range; nothing if the structures differ.
 std::optional<double> error_of(const Layer& layer, const Datum& reference, const Datum& datum) {
   if (!structural_difference(reference, datum).empty()) return std::nullopt;
   const Distance error = distance(reference, datum);
   return error.apart > 0 ? std::numeric_limits<double>::infinity() : error.max_abs / layer.yardstick.range();
 }
 
-/// Element by element the error of a factor may lie within the floor; all elements together tell it, where rounding is not as large as
-/// they are: behind sums with a mask of −65504 it is, and the same for all of a row.
+/// A wrong factor can stay within the floor in every single element, but not in all elements together. The test needs rounding smaller than
+/// the elements. Downstream of sums with a mask of −65504 it is as large, and the same throughout a row.
 void decide_gain(Layer& layer, DataType type) {
   if (is_ill_conditioned(type, layer.floor)) return;
   const double bound = std::max(kFloorFactor * layer.gain.floor, rules::kGainRoundings * unit_roundoff(type));
@@ -60,7 +60,7 @@ void decide_gain(Layer& layer, DataType type) {
                          " may be rounding";
 }
 
-/// Runs a side. `observer` is told of the values of nodes that run, and may put others in their place; `leave_out`: nodes that do not.
+/// Runs a side, except for the nodes that `leave_out` selects. `observer` gets each result and may replace it.
 void execute(const LayerTask& task, const FedValues& values, const Side& side, const FedRuns::Observer& observer, FedRuns::Edit edit = {},
              Mode mode = Mode::as_written, const std::function<bool(const Node&)>& leave_out = {}) {
   if (task.progress) task.progress();
@@ -78,7 +78,7 @@ void execute(const LayerTask& task, const FedValues& values, const Side& side, c
     }
   };
   const auto session = task.open(side, std::move(options));
-  // Values are written over in place, and some are views of the inputs.
+  // Values are overwritten in place, and some are views of the inputs.
   Inputs copies = task.inputs();
   for (auto& [name, datum] : copies) {
     datum = copy_of(datum);
@@ -86,7 +86,7 @@ void execute(const LayerTask& task, const FedValues& values, const Side& side, c
     const Value* const input = side.model->graph().find(name);
     if (task.watch && input != nullptr) task.watch(*input, datum);
   }
-  // What a node refuses ends the run: what came before has been seen.
+  // A node that refuses its operands ends the run; results up to there have been observed.
   (void)session->run(copies);
 }
 

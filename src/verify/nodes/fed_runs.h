@@ -18,52 +18,54 @@
 
 namespace relayout {
 
-/// Runs of the two models in which nodes are fed the values that a has in their place. a's values lie in a temporary file; of a model
-/// never more than a value at a time is held besides the running Session, and Sessions live one after the other.
+/// Runs the two models with each node fed a's values. a's values are stored in a temporary file. Besides the running Session, at most one
+/// value of a model is in memory at a time, and no two Sessions exist at once.
 class FedRuns {
  public:
-  /// `excerpt`: runs no other nodes than those where it may; null: all. Values outside it are then not compared.
+  /// `excerpt`: where possible, only its nodes run, and values outside it are not compared; null: all nodes run.
   FedRuns(const LayerTask& task, Layers& layers, const Excerpt* excerpt = nullptr);
 
-  /// Captures a's values; every layer is as before any run of b.
+  /// Runs a, captures its values, and resets all layers.
   void capture();
-  /// Every layer as before any run of b, but those of another structure; its floor is one rounding of a's value.
+  /// Discards the results of b's runs, except for layers that their readers judge. Floors become the least floor of the type.
   void reset();
-  /// Widens the floors by runs of a with moved constants; values without a partner, and those apart, are moved as well: they are rounded
-  /// in one of the two models and not in the other. Fed values are rounded as b holds them: b's nodes get no better operands, and one that
-  /// adds up values which cancel (a mean near 0) makes that rounding large beside its result.
+  /// Widens the floors by runs of a with moved constants. Values without a partner, and values set apart, are moved too, because only one
+  /// of the two models rounds them. Fed values are rounded to the type in which b holds them: b's nodes get no better operands, and a sum
+  /// of values that cancel (a mean near 0) makes that rounding large relative to its result.
   void measure_floors(int first_draw, int count);
-  /// Runs b and compares what its nodes make of a's values.
+  /// Runs b and compares the results that its nodes compute from a's values.
   void feed_candidate(Mode mode = Mode::as_written);
-  /// Widens the floors of layers that differ by how far b's own values move when those without a partner do: b's rounding is as honest as
-  /// a's.
+  /// Widens the floors of layers that differ by the movement of b's own values when values without a partner move: b's rounding counts as
+  /// much as a's.
   void widen_by_candidate(int draw);
-  /// Runs b on its own values: how they go together with a's. `by_depth`: also how far a's values lie apart when its constants move.
+  /// Runs b on its own values and measures their correlation with a's and their error by depth. `by_depth`: also measures how far a's
+  /// values move when its constants do.
   void run_unfed(bool by_depth);
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
-  /// Runs a side, each node fed a's values; `observer` is told of all that nodes make, before others are fed in its place. `draw`: with
-  /// moved constants, and what is not fed is moved as well.
+  /// Runs a side with each node fed a's values. `observer` gets every result before another value is fed in its place. `draw`: with moved
+  /// constants; values that are not fed are moved too.
   void run_fed(const Side& side, const Observer& observer, std::optional<int> draw) const;
-  /// Runs a side and hands over what its nodes make of values that are paired and compared by distance, beside a's; each in its own type.
-  /// What the visitor leaves in `datum` is what readers get.
+  /// Runs a side and passes the results that are paired and compared by distance to the visitor, each with a's value, both in their own
+  /// types. Readers get `datum` as the visitor leaves it.
   using Visitor = std::function<void(const Layer& layer, const Datum& reference, const Datum& datum)>;
   using Edit = std::function<void(const std::string&, Tensor&)>;
   /// Returns the element types of all values.
   std::unordered_map<const Value*, DataType> visit(const Side& side, const Visitor& visitor, Edit edit = {});
-  /// Whether the readers of a value got another structure than a's, as the node that makes it was left out.
+  /// Whether readers of a value got a different structure than a's because its producer was left out.
   [[nodiscard]] bool has_misfed() const noexcept { return misfed_; }
-  /// What the runs have made of layers.
+  /// The captured values of layers.
   [[nodiscard]] const LayerValues& kept() const noexcept { return kept_; }
-  /// Same or different, by the metrics and the floor at hand.
+  /// Decides whether a layer is the same or different, by its current metrics and floor.
   void decide(Layer& layer) const;
 
  private:
-  /// `observer` is told of nodes that run, the values of others are filled in.
+  /// `observer` gets the results of nodes that run; the results of other nodes are filled in.
   void execute_parts(const Side& side, const Observer& observer, Edit edit, Mode mode);
-  /// a's value in the place of one whose node was left out.
+  /// Feeds a's value in the place of the result of a node that was left out.
   void fill(const Side& side, const Value& value, const Datum& datum);
   void compare(Layer& layer, const Datum& datum);
-  /// Whether b's value is a's in the same order under other dims: tools that fuse flatten in front of products and keep the name.
+  /// Whether b's value has a's elements in the same order with other dims, as from tools that move a flatten upstream of a product and keep
+  /// the name.
   [[nodiscard]] bool is_flat(const Layer& layer, const Datum& datum) const;
 
   const LayerTask* task_;

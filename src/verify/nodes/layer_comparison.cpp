@@ -1,4 +1,4 @@
-// Judges two models node by node: which node of b, fed a's values, makes others than a.
+// Judges two models node by node: finds the nodes of b that, fed a's values, compute different results than a.
 #include "verify/nodes/layer_comparison.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@
 namespace relayout {
 namespace {
 
-/// Lets results that jump, and differ, be fed a's operands: rounding upstream of them may be the reason. Whether there are any.
+/// Feeds a's operands to nodes whose results jump and differ, as rounding upstream may be the reason. Whether there are any.
 bool feed_before_flips(Layers& layers) {
   bool found_any = false;
   for (const Layer& layer : layers.all()) {
@@ -49,15 +49,16 @@ bool feed_before_flips(Layers& layers) {
   return found_any;
 }
 
-/// Masks that one model writes as another large number: what reads them, up to the Softmaxes, goes on from b's own, and those tell.
-void compare_behind_masks(FedRuns& runs, Layers& layers) {
+/// Handles masks that the models write as different large numbers: their readers, up to the Softmaxes, continue from b's own values, and
+/// the Softmaxes decide.
+void compare_downstream_of_masks(FedRuns& runs, Layers& layers) {
   bool found_any = false;
   for (Layer& layer : layers.all()) {
     if (layer.other_structure || !layer.compared || (!layer.differs() && !found_any)) continue;
-    const auto is_behind = [&](std::size_t upstream) { return layers.all()[upstream].mask; };
-    const bool behind = found_any && std::ranges::any_of(layers.upstream(layer), is_behind);
-    if ((!behind && !layer.candidate) || !ends_in_softmax(*layer.a) || !ends_in_softmax(*layer.b)) continue;
-    layer.mask = behind || runs.kept().differs_in(layer, differs_by_masks);
+    const auto is_mask = [&](std::size_t upstream) { return layers.all()[upstream].mask; };
+    const bool is_downstream = found_any && std::ranges::any_of(layers.upstream(layer), is_mask);
+    if ((!is_downstream && !layer.candidate) || !ends_in_softmax(*layer.a) || !ends_in_softmax(*layer.b)) continue;
+    layer.mask = is_downstream || runs.kept().differs_in(layer, differs_by_masks);
     found_any = found_any || layer.mask;
   }
   if (!found_any) return;
@@ -66,16 +67,17 @@ void compare_behind_masks(FedRuns& runs, Layers& layers) {
   runs.feed_candidate();
 }
 
-/// Once more, without a's values where b's have another structure: the nodes that read them make results of the same structure again, out
-/// of b's own, and their floors reach as far upstream.
-void compare_behind_other_structures(FedRuns& runs, Layers& layers) {
+/// Compares again without feeding a's values where b's have a different structure. The readers compute results of the same structure from
+/// b's own values, and their floors cover the nodes up to there.
+void compare_downstream_of_other_structures(FedRuns& runs, Layers& layers) {
   for (Layer& layer : layers.all()) layer.apart = layer.apart || layer.other_structure;
   runs.capture();
   runs.measure_floors(0, rules::kNoiseDraws);
   runs.feed_candidate();
 }
 
-/// Once more, with a's operands in front of every jump: elements that fell to the neighbouring step are right then, and counted.
+/// Compares again with a's operands fed to every node that jumps. Elements that were on the neighbouring step are right then, and are
+/// counted as flips.
 void compare_before_jumps(FedRuns& runs, Layers& layers) {
   std::vector<int64_t> mismatches;
   for (const Layer& layer : layers.all()) mismatches.push_back(layer.differs() ? layer.metrics.mismatches : 0);
@@ -93,7 +95,7 @@ bool is_finite_alike(const Layer& layer) {
   return layer.metrics.non_finite.unequal() == 0;
 }
 
-/// Whether more draws may still make a difference rounding.
+/// Whether more draws may still show that a difference is rounding.
 bool is_in_doubt(const Layer& layer) {
   const SampleMetrics& metrics = layer.metrics;
   return layer.candidate && layer.differs() && is_measured(layer.type) && is_finite_alike(layer) &&
@@ -109,14 +111,14 @@ void look_closer(FedRuns& runs, Layers& layers) {
   }
 }
 
-/// Whether the first draws leave it open that a layer is rounding.
+/// Whether the first draws do not decide about a layer.
 bool wants_all_draws(const LayerTask& task, const Layer& layer) {
   if (!layer.compared || layer.other_structure || !is_measured(layer.type)) return false;
   const bool is_healthy = layer.floor.max <= rules::kHealthyFloor * dtype_minimum(task.type_of_floor(layer.type));
   return layer.differs() || !(layer.metrics.ratio <= rules::kNearFloors) || !is_healthy;
 }
 
-/// Compares b's nodes over the first draws, and over all where those leave one open.
+/// Compares b's nodes over the first draws, and over all draws if those leave a layer undecided.
 void compare_fed(const LayerTask& task, FedRuns& runs, Layers& layers) {
   runs.measure_floors(0, rules::kFirstDraws);
   runs.feed_candidate();
@@ -129,13 +131,13 @@ void compare_fed(const LayerTask& task, FedRuns& runs, Layers& layers) {
   }
 }
 
-/// Layers that differ, each with those that differ behind it, and the equal ones between that only move its elements.
+/// Layers that differ, each with the different ones downstream of it, and the equal ones between them that only move elements.
 struct Chains {
-  std::map<std::size_t, std::vector<std::size_t>> followed;  ///< by the first: those behind
+  std::map<std::size_t, std::vector<std::size_t>> followed;  ///< by the first layer: those downstream of it
   std::set<std::size_t> between;
 };
 
-/// In the order of the nodes: what lies behind a first one is no first one, what lies behind that may be one again.
+/// In the order of the nodes, removes chains that begin within the chain of a kept layer; layers after that may begin a chain again.
 void keep_first_ones(Chains& chains) {
   std::set<std::size_t> later;
   for (auto at = chains.followed.begin(); at != chains.followed.end();) {
@@ -176,22 +178,22 @@ void acquit(Layer& layer) {
   layer.candidate.reset();
 }
 
-/// A value may be another thing under an old name: a convolution whose bias is a node of its own now. Then what reads it is worse when it
-/// is given a's value than with b's own. So of layers that differ one behind the other, the first lets b go on from its own value once;
-/// where what follows is right and better by that, both were right; where it is much better, the first was.
+/// A name may denote a different value in b, such as a convolution whose bias is now a separate node. Its readers then get worse results
+/// from a's value than from b's own. So where one different layer follows another, b runs once with its own value of the first. If the
+/// second is then right and has a smaller error, both are acquitted. If it still differs with a much smaller error, only the first is.
 void confirm(FedRuns& runs, Layers& layers) {
   const Chains chains = find_chains(layers);
   if (chains.followed.empty()) return;
   std::vector<Layer>& all = layers.all();
   std::vector<Layer> found = all;
   runs.reset();
-  for (const auto& [first, behind] : chains.followed) all[first].apart = true;
+  for (const auto& [first, downstream] : chains.followed) all[first].apart = true;
   for (const std::size_t i : chains.between) all[i].apart = true;
   runs.measure_floors(0, rules::kNoiseDraws);
   runs.feed_candidate();
   look_closer(runs, layers);
-  for (const auto& [first, behind] : chains.followed) {
-    for (const std::size_t i : behind) {
+  for (const auto& [first, downstream] : chains.followed) {
+    for (const std::size_t i : downstream) {
       const double before = found[i].metrics.rms_error, after = all[i].metrics.rms_error;
       if (!all[i].compared || !(after < before)) continue;
       if (!all[i].differs()) {
@@ -211,12 +213,12 @@ bool is_constant(const Layer& layer) {
   return layer.yardstick.is_constant() && layer.yardstick.count() > 1;
 }
 
-/// Which nodes tell of a value: all downstream, or the first ones whose results are fed again, behind which nothing of the value is left.
+/// The nodes that decide about a value: all nodes downstream, or only those up to the next fed values, past which it has no effect.
 enum class Reach { all, up_to_fed };
 
-/// Where nodes read a value, and every node downstream makes a's results when it is fed a's values, both models mean the same by it,
-/// however far apart its values lie. (Elements in another order, or a value under an old name, show in a node downstream; in one whose
-/// result is constant nothing shows.)
+/// Layers that have readers and no wrong node downstream. If every node downstream computes a's results from a's values, the value has the
+/// same meaning in both models, however different its elements are. (A different order of elements, or a different value under an old
+/// name, shows in a node downstream, unless the result of that node is constant.)
 std::vector<bool> with_right_readers(const Layers& layers, Reach reach) {
   const std::vector<Layer>& all = layers.all();
   std::vector<bool> read(all.size(), false), wrong(all.size(), false), right(all.size(), false);
@@ -265,8 +267,8 @@ LayerResult describe(const Layer& layer, int sample) {
   return result;
 }
 
-/// Of several nodes that make a value together the one to name: the linear operator that the files say is another; only where none is,
-/// what adds its bias, as a fold changes both. nullptr: neither.
+/// The node to report among several that compute a value together: the last linear operator that the files show to be different, else the
+/// last such affine, because a fold changes both; nullptr if there is neither.
 const Node* guilty_of(const std::vector<const Node*>& nodes, const Suspects& suspects) {
   const Node* const product = suspects.last_of(nodes, [](const Node& node) { return has_trait(node, Trait::multiplies); });
   return product != nullptr ? product : suspects.last_of(nodes, [](const Node& node) { return has_trait(node, Trait::affine); });
@@ -286,21 +288,22 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
   if (!layer.differs()) return;
   result.correlation = trusted ? 1 : layer.correlation;
   for (const std::size_t before : layers.upstream(layer)) {
-    // Of elements in other dims none is known: what is made of them tells.
+    // Elements in other dims have no known correlation; their readers decide.
     if (!layers.all()[before].other_structure) result.correlation = std::min(result.correlation, layers.all()[before].correlation);
   }
   for (const Node* const part : region) result.replaces.push_back(part->label());
-  // The very same node by name is no region.
+  // A single node with the same operator replaces nothing.
   if (region.size() == 1 && region.front()->op_type() == layer.b->producer()->op_type()) result.replaces.clear();
 }
 
-/// So few elements that three draws may agree by chance.
+/// Whether a difference is near the bound in so few elements that three draws may agree by chance.
 bool differs_by_chance(const Layer& layer) {
   return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) && is_finite_alike(layer) &&
          layer.metrics.max_error < rules::kNearBound * layer.metrics.bound.max;
 }
 
-/// Where most elements saturate, few carry the rounding of the sums in front, and the draws may miss it: those sums' own floor counts.
+/// If most elements saturate, only few show the rounding of the sums upstream, and the draws may miss it. The floor of those sums counts
+/// then.
 void widen_through_contraction(Layer& layer, Layers& layers) {
   const Node* const node = layer.a->producer();
   if (node == nullptr || !has_trait(*node, Trait::contracts) || node->input(0) == nullptr) return;
@@ -315,14 +318,14 @@ void widen_through_contraction(Layer& layer, Layers& layers) {
 
 std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects) {
   Layers layers(task.a->model->graph(), task.b->model->graph());
-  // Equal numbers and NaN stand in front of what decides by them.
+  // Samples of equal numbers or NaN are fed to the nodes that decide by them, too.
   for (Layer& layer : layers.all()) layer.before_jump = layer.apart = layer.before_jump && !is_edge(task.feeding);
   FedRuns runs(task, layers);
   runs.capture();
   compare_fed(task, runs, layers);
   const auto has_other_structure = [](const Layer& layer) { return layer.other_structure; };
-  if (std::ranges::any_of(layers.all(), has_other_structure)) compare_behind_other_structures(runs, layers);
-  compare_behind_masks(runs, layers);
+  if (std::ranges::any_of(layers.all(), has_other_structure)) compare_downstream_of_other_structures(runs, layers);
+  compare_downstream_of_masks(runs, layers);
   if (feed_before_flips(layers)) compare_before_jumps(runs, layers);
   explain_steps(task, runs, layers);
   look_closer(runs, layers);
@@ -337,7 +340,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   for (std::size_t i = 0; i < layers.all().size(); ++i) {
     Layer& layer = layers.all()[i];
     if (!layer.compared) continue;
-    // The same elements in other dims, or a mask: readers that are right decide, as they went on from b's value.
+    // For the same elements in other dims, or a mask, right readers decide, because they continued from b's value.
     if (differs_by_chance(layer) || (layer.told_by_readers() && right_readers[i])) acquit(layer);
     const bool trusted = right_downstream[i] && layer.metrics.bound.max > 0;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);

@@ -15,23 +15,23 @@
 
 namespace relayout {
 
-/// What two models are compared on, node by node.
+/// The models, inputs and settings of a comparison node by node.
 struct LayerTask {
   const Side* a = nullptr;
   const Side* b = nullptr;
   const VerifyOptions* options = nullptr;
-  DataType grain = DataType::undefined;  ///< the 16-bit type that b computes in where a does not
+  DataType grain = DataType::undefined;  ///< the 16-bit type in which b computes but a does not
   OpenSession open = open_session;
   std::function<void()> progress;  ///< called before each run, if set
   std::function<Inputs()> inputs;
   std::set<std::string> plain_integers;  ///< inputs that may hold any integer
-  std::set<std::string> masks;           ///< inputs of zeros and ones that say which elements count
-  /// Told each value of either model as its readers get it, the inputs included, if set.
+  std::set<std::string> masks;           ///< inputs of zeros and ones that select the elements that count
+  /// Called with each value of either model as its readers get it, including inputs, if set.
   std::function<void(const Value& value, const Datum& datum)> watch;
   int sample = 0;
   Feeding feeding = Feeding::exact;
 
-  /// The coarser of a value's own type and what b computes in.
+  /// The coarser of a value's own type and the type in which b computes.
   [[nodiscard]] DataType type_of_floor(DataType type) const {
     return is_measured(type) && unit_roundoff(grain) > unit_roundoff(type) ? grain : type;
   }

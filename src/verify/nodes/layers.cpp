@@ -1,4 +1,4 @@
-// Pairs the values of two models that are compared node by node, tells which stand upstream of which, and keeps what runs make of them.
+// Pairs the values of two models that are compared node by node, finds the layers upstream of each, and stores their captured values.
 #include "verify/nodes/layers.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace relayout {
 namespace {
 
-/// The coarsest type in which nodes read a value: its own, or that of a Cast that it goes through.
+/// The coarsest type in which nodes read a value: its own, or that of a Cast that reads it.
 DataType held_as(const Value& value, const ElementTypes& types) {
   DataType held = types.of(value);
   for (const Use& use : value.uses()) {

@@ -16,52 +16,52 @@
 
 namespace relayout {
 
-/// Two values that should be equal, made by nodes of two models, and what is known of their comparison.
+/// Two values of the two models that should be equal, and the state of their comparison.
 struct Layer {
   const Value* a = nullptr;
   const Value* b = nullptr;
   bool by_structure = false;
-  bool before_jump = false;                           ///< not fed, unless a jump behind it differs
-  std::optional<Spill::Stored> reference, candidate;  ///< a's value, b's fed one
+  bool before_jump = false;                           ///< not fed, unless a jump downstream of it differs
+  std::optional<Spill::Stored> reference, candidate;  ///< a's value; b's, computed from fed values, if it differs
   DataType type = DataType::undefined;                ///< of a's value; of a sequence, its first tensor's
   DataType held = DataType::undefined;                ///< the coarsest type in which b's nodes read the value
   Yardstick yardstick;
   Floor floor;
   SampleMetrics metrics;
-  /// On the whole: how much larger b's values are, and how much rounding may make them so.
+  /// Relative excess of b's values over a's as a whole, and the excess that rounding may cause.
   struct Gain {
     double measured = 0, floor = 0;
   } gain;
-  double correlation = 1;  ///< when b goes on from its own values
-  /// Of b's own values, with all that came before: how far they lie from a's, and a's from a's when its constants move.
+  double correlation = 1;  ///< between a's and b's values when b runs on its own values
+  /// Accumulated error of b's value when b runs on its own values, and that of a's value when its constants move.
   DepthError depth;
   int64_t flips = 0;
   bool compared = false;
-  bool other_structure = false;  ///< b's value has other dims or another type: nothing is fed in its place, its readers tell
+  bool other_structure = false;  ///< b's value has other dims or another type: it is not fed, and its readers decide
   bool flat = false;             ///< b's value has a's elements in the same order under other dims
-  bool mask = false;             ///< differs in elements alone that are minus infinity to every Softmax behind: nothing is fed either
-  bool channels_last = false;    ///< b's value has a's second axis behind the others
-  bool leaks = false;            ///< an operand of it in one of both models is read by others too, past the value that is fed
-  bool apart = false;            ///< for now not fed to anything
-  bool unseen = false;           ///< no run has made it: b computes it before it runs, as it depends on dims alone, or it stopped upstream
+  bool mask = false;             ///< differs only in elements that act as minus infinity in every Softmax downstream: not fed either
+  bool channels_last = false;    ///< b's value has a's second axis last
+  bool leaks = false;            ///< an intermediate value of it, in either model, is also read outside, which bypasses the fed value
+  bool apart = false;            ///< currently not fed to its readers
+  bool unseen = false;  ///< no run has computed it: it depends on dims alone, so that b computes it in advance, or the run stopped upstream
 
-  /// Whether nodes that read it go on from b's own value, and tell by what they make of it.
+  /// Whether its readers continue from b's own value, and their results decide about it.
   [[nodiscard]] bool told_by_readers() const { return other_structure || mask; }
   [[nodiscard]] bool differs() const { return metrics.outcome == Outcome::different; }
 };
 
-/// What runs have made of layers, in a temporary file: of a all values, of b those that differ.
+/// Captured values of layers in a temporary file: all of a's, and those of b that differ.
 class LayerValues {
  public:
   void keep_reference(Layer& layer, const Datum& datum) { layer.reference = spill_.write(datum); }
   void keep_candidate(Layer& layer, const Datum& datum) { layer.candidate = spill_.write(datum); }
-  /// a's value of a layer, as a makes it.
+  /// a's value of a layer, as a computes it.
   [[nodiscard]] Datum reference(const Layer& layer) const { return spill_.read(*layer.reference); }
-  /// And as b holds it; `made`: what b makes.
+  /// The same in b's order and dims; `made`: b's value.
   [[nodiscard]] Datum reference_for(const Layer& layer, const Datum& made) const;
   /// b's value of a layer that differs.
   [[nodiscard]] Datum candidate(const Layer& layer) const { return spill_.read(*layer.candidate); }
-  /// What a relation says of a's value of a layer and b's that differs; both in the wider of their types.
+  /// Whether a relation holds for a's value of a layer and b's different one, both in the wider of their types.
   [[nodiscard]] bool differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const;
 
  private:
@@ -80,15 +80,17 @@ class Layers {
   [[nodiscard]] Layer* of_b(const Value& value);
   [[nodiscard]] const Layer* of_a(const Value& value) const;
   [[nodiscard]] const Layer* of_b(const Value& value) const;
-  /// The layer of a value of a that a run has captured, or of a value of b in the place of which a captured one is fed; nullptr: none.
+  /// The layer of a value of a if a run has captured it, and that of a value of b if a captured value is fed in its place; else nullptr.
   [[nodiscard]] Layer* captured(const Value& value_of_a);
   [[nodiscard]] Layer* fed(const Value& value_of_b);
-  /// The layers that a layer's nodes in b read.
+  /// Indices of the layers that a layer's nodes in b read.
   [[nodiscard]] std::vector<std::size_t> upstream(const Layer& layer) const;
-  /// The nodes that make a layer's value out of values that are fed, in a and in b; through values that no run has made.
+  /// The nodes of a, or of b, that compute a layer's value from fed values; values that are not fed, or that no run has computed, are
+  /// intermediate ones.
   [[nodiscard]] std::vector<const Node*> region_in_a(const Layer& layer) const;
   [[nodiscard]] std::vector<const Node*> region_in_b(const Layer& layer) const;
-  /// Whether b makes a layer of nodes behind which another layer is fed that a makes it of: what is fed there reaches it in a alone.
+  /// Whether a computes a layer from another layer that b bypasses: b computes both from the same nodes. A value fed to that other layer
+  /// then reaches this layer in a only.
   [[nodiscard]] bool goes_past_fed(const Layer& layer) const;
 
  private:

@@ -250,14 +250,14 @@ class FoldedNames {
     std::vector<const Value*> folded;
     for (const Node& node : b_.nodes()) {
       for (const Value* const output : node.outputs()) {
-        if (output == nullptr || !takes_up_folds(*output)) continue;
+        if (output == nullptr || !absorbs_folds(*output)) continue;
         const Partner* const partner = pairs_.find(output);
         if (partner == nullptr || partner->by_structure) continue;
         const Node& maker = *partner->value->producer();
         if (is_affine_by_constants(maker) && maker.op_type() != node.op_type()) folded.push_back(output);
         const Value* const end = end_of_chain(*output, partner->value);
-        const bool is_behind = end != nullptr && end != partner->value && !pairs_.is_taken(end);
-        if (is_behind && !is_taken_up_behind(*output)) moved.emplace_back(output, end);
+        const bool is_downstream = end != nullptr && end != partner->value && !pairs_.is_taken(end);
+        if (is_downstream && !is_absorbed_downstream(*output)) moved.emplace_back(output, end);
       }
     }
     for (const auto& [value, end] : moved) {
@@ -276,7 +276,7 @@ class FoldedNames {
   }
 
   /// Whether a linear operator computes a value, directly or through nodes that carry folds.
-  bool takes_up_folds(const Value& made) const {
+  bool absorbs_folds(const Value& made) const {
     constexpr int kMostNodes = 8;
     const Value* value = &made;
     for (int step = 0; step < kMostNodes && value != nullptr && value->producer() != nullptr; ++step) {
@@ -288,7 +288,7 @@ class FoldedNames {
 
   /// Whether a linear operator reads a value, directly or through nodes that carry folds: it may have absorbed the fold, and the value is
   /// unchanged.
-  bool is_taken_up_behind(const Value& made) const {
+  bool is_absorbed_downstream(const Value& made) const {
     constexpr int kMostNodes = 8;
     const Value* value = &made;
     for (int step = 0; step < kMostNodes && value != nullptr && value->uses().size() == 1; ++step) {

@@ -53,10 +53,10 @@ const Node* maker_of_moved(const Node& node) {
 
 /// The QuantizeLinear whose steps are dequantized to a value, or through which all consumers read it, perhaps in other dims.
 const Node* quantizer_of(const Value& value) {
-  if (const Node* const reader = quantizer_behind(value); reader != nullptr) return reader;
+  if (const Node* const reader = quantizer_downstream(value); reader != nullptr) return reader;
   const Node* const sole = value.uses().size() == 1 && !value.is_output() ? value.uses().front().node : nullptr;
   if (sole != nullptr && reshapes(*sole, &value)) {
-    if (const Node* const reader = quantizer_behind(*sole->output(0)); reader != nullptr) return reader;
+    if (const Node* const reader = quantizer_downstream(*sole->output(0)); reader != nullptr) return reader;
   }
   const Node* producer = value.producer();
   while (producer != nullptr && reshapes(*producer, producer->input(0))) producer = producer->input(0)->producer();
@@ -74,8 +74,8 @@ bool is_on_grid(const Node& quantizer) {
 /// The node that computes a value, upstream of the quantizer that rounds it.
 const Node& maker_of(const Value& value) {
   const Node* const quantizer = quantizer_of(value);
-  const bool behind = quantizer != nullptr && value.producer()->is("DequantizeLinear");
-  const Node* const before = behind && quantizer->input(0) != nullptr ? quantizer->input(0)->producer() : nullptr;
+  const bool is_downstream = quantizer != nullptr && value.producer()->is("DequantizeLinear");
+  const Node* const before = is_downstream && quantizer->input(0) != nullptr ? quantizer->input(0)->producer() : nullptr;
   return before != nullptr ? *before : *value.producer();
 }
 

@@ -1,4 +1,4 @@
-// Tells integers of quantizers that rounding puts on the neighbouring step from those that are wrong, by what the quantizers round.
+// Distinguishes quantized integers that rounding moves to the neighbouring step from wrong ones, by the operands of the quantizers.
 #include "verify/nodes/quantizer_steps.h"
 
 #include <algorithm>
@@ -33,10 +33,10 @@
 namespace relayout {
 namespace {
 
-/// Operands of quantizers: what they round, by how much rounding alone may move that, and their scales.
+/// Operands of quantizers: the value that they round, with the distance by which rounding alone may move it, and the scale.
 using Rounded = std::unordered_map<const Node*, std::vector<DeciderOperand>>;
 
-/// The quantizer that makes a layer's integers, in the model that has one there; nullptr where neither does.
+/// The quantizer that computes a layer's integers, in whichever model has one; nullptr if neither has.
 const Node* quantizer_of(const Layer& layer) {
   for (const Value* const value : {layer.a, layer.b}) {
     if (value->producer()->is("QuantizeLinear")) return value->producer();
@@ -44,8 +44,8 @@ const Node* quantizer_of(const Layer& layer) {
   return nullptr;
 }
 
-/// QLinearSoftmax multiplies probabilities by the whole number of steps in 1, by 254 where the scale is 1/254.9999, and not by what the
-/// scale divides by, as the kernel of ONNX Runtime computes it: the share of each by which its results lie below.
+/// The share by which results of QLinearSoftmax are too small. ONNX Runtime's kernel multiplies probabilities by the whole number of steps
+/// in 1 (254 for a scale of 1/254.9999) instead of dividing by the scale.
 double share_below(const Layer& layer, const Tensor& scale) {
   const auto makes = [](const Value& value) {
     return value.producer()->op_type() == "QLinearSoftmax" && value.producer()->domain() == kMicrosoftDomain;
@@ -55,7 +55,7 @@ double share_below(const Layer& layer, const Tensor& scale) {
   return std::max(0.0, 1 - static_cast<double>(std::floor(1 / step)) * static_cast<double>(step));
 }
 
-/// A copy of a tensor; rounding moves it by the least bound of its type at least.
+/// A copy of a tensor, with the least bound of its type as tolerance.
 DeciderOperand rounded_operand(const Datum& datum) {
   if (datum.kind != Datum::Kind::tensor || !datum.tensor) return {};
   Yardstick yardstick;
@@ -63,7 +63,8 @@ DeciderOperand rounded_operand(const Datum& datum) {
   return {copy_of(datum).tensor, dtype_minimum(datum.tensor.type()) * yardstick.range()};
 }
 
-/// What quantizers of one side round, each fed a's values; and once more in draws, that far may rounding move it.
+/// Captures the values that one side's quantizers round when each node is fed a's values. Further runs with moved values show how far
+/// rounding may move them.
 Rounded capture_rounded(const FedRuns& runs, const Side& side, const std::vector<const Node*>& quantizers) {
   Rounded rounded;
   Constants constants;
@@ -75,7 +76,7 @@ Rounded capture_rounded(const FedRuns& runs, const Side& side, const std::vector
     rounded[node] = {{}, {known ? *known : Tensor(), 0}};
     readers[read.value].emplace_back(node, std::move(read));
   }
-  // The first run as it is, the others with what is not fed moved.
+  // The first run is exact; in the others, constants and values that are not fed are moved.
   for (int run = 0; run <= rules::kNoiseDraws; ++run) {
     const auto observer = [&](const Value& value, const Datum& datum) {
       const auto found = readers.find(&value);

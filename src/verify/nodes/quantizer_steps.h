@@ -6,8 +6,8 @@
 
 namespace relayout {
 
-/// Acquits integers of quantizers that fall to the neighbouring step where what is rounded lies as near the boundary between the two as
-/// rounding upstream of it, within the same node, may move it. Counts them; any other difference stays.
+/// Acquits layers whose only differences are quantized integers on a neighbouring step, where the operand is so close to the boundary of
+/// the two steps that upstream rounding within the same layer may carry it across. Counts those elements as flips.
 void explain_steps(const LayerTask& task, const FedRuns& runs, Layers& layers);
 
 }  // namespace relayout

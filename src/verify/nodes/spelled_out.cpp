@@ -40,11 +40,11 @@ class Originals {
     if (same == nullptr || same->uses().size() != 1 || same->is_output()) return same;
     const Node& reader = *same->uses().front().node;
     if (!has_trait(reader, Trait::clips) || reader.output(0) == nullptr) return same;
-    const std::string& behind = reader.output(0)->name();
-    const Value* const made = graph_.find(behind);
+    const std::string& clipped = reader.output(0)->name();
+    const Value* const made = graph_.find(clipped);
     const bool is_dequantized = made != nullptr && made->producer() != nullptr && made->producer()->is("DequantizeLinear") &&
                                 made->producer()->input(0) == &integers;
-    const bool is_there = (made != nullptr && !is_dequantized) || graph_.find(behind + "_quantized") != nullptr || is_node(reader.name());
+    const bool is_there = (made != nullptr && !is_dequantized) || graph_.find(clipped + "_quantized") != nullptr || is_node(reader.name());
     return is_there ? same : reader.output(0);
   }
 
