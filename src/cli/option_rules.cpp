@@ -1,4 +1,4 @@
-// Refuses options that contradict each other, and those that do nothing without another one.
+// Rejects options that contradict each other, and options that have no effect without another one.
 #include "cli/option_rules.h"
 
 #include <algorithm>

@@ -8,19 +8,19 @@
 
 namespace relayout::cli {
 
-/// Which options go together. One without effect is refused: rules over the options that the command line gives; a configuration file may
-/// hold options for other calls.
+/// Rules about combinations of options on the command line: options that contradict each other or have no effect are rejected. Options in a
+/// configuration file are exempt, as they may be for other calls.
 class OptionRules {
  public:
   using Names = std::initializer_list<std::string_view>;
-  /// Each of `names` does something only together with one of `others`.
+  /// Each of `names` has an effect only together with one of `others`.
   void needs(Names names, Names others);
-  /// None of `names` goes with any of `others`; the message ends with `reason`, where the names alone do not tell it.
+  /// None of `names` may be combined with any of `others`. `reason`: end of the message, if the names do not explain themselves.
   void excludes(Names names, Names others, std::string_view reason = {});
-  /// The same, but not where the command line gives `unless`.
+  /// The same, unless `unless` is on the command line.
   void excludes_unless(Names names, std::string_view other, std::string_view unless);
 
-  /// Error{usage} for the first rule that the options which are given break.
+  /// Error{usage} for the first rule that the given options break.
   void check(const std::function<bool(const std::string& name)>& is_given) const;
 
  private:

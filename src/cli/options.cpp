@@ -1,4 +1,4 @@
-// The one file that knows CLI11, which takes the command line apart. Values are converted here, so that messages are ours and no locale
+// Reads the command line with CLI11, which no other file uses. Values are converted here, so that messages are relayout's and no locale
 // matters.
 #include "cli/options.h"
 
@@ -54,14 +54,15 @@ std::vector<std::string> split_names(std::string_view names) {
   return out;
 }
 
-/// How a file is named that begins with a dash; `else_advice` where there is none.
+/// Advice on how to write the name of a file that begins with a dash; `else_advice` if there is no such file.
 std::string file_advice(const std::string& word, const std::string& else_advice) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(word, ignored)) return else_advice;
   return "; the file of this name is " + file_word(word);
 }
 
-/// Names may hold '=', and so may paths: the first one with a file behind it parts them, else the last one.
+/// Position of the '=' between a name and a path, both of which may contain '=': the first one that an existing file follows, else the
+/// last.
 std::size_t equals_before_file(const std::string& value) {
   std::error_code ignored;
   for (std::size_t at = value.find('='); at != std::string::npos; at = value.find('=', at + 1)) {
@@ -70,7 +71,7 @@ std::size_t equals_before_file(const std::string& value) {
   return value.rfind('=');
 }
 
-/// An option that is wrong for one command may be right for another.
+/// Advice for a key outside of all sections: an option that is wrong for one command may be right for another.
 std::string belongs_below(const ConfigEntry& given) {
   return given.section.empty() ? " (options of one command belong below its section, like [convert])" : "";
 }
@@ -125,7 +126,7 @@ std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words) 
 }
 
 struct OptionSet::Declared {
-  std::vector<std::string> names;  ///< with dashes; the last is the one for messages
+  std::vector<std::string> names;  ///< with dashes; messages use the last
   CLI::Option* option = nullptr;   ///< null for the positional
   bool is_flag = false, repeatable = false;
   bool is_given = false;                                                             ///< on the command line
@@ -163,8 +164,8 @@ OptionSet::OptionSet(std::string_view command, std::string_view summary, std::st
     : impl_(std::make_unique<Impl>()) {
   impl_->command = command;
   impl_->help = HelpText(command, summary, synopsis, examples);
-  impl_->app.set_help_flag();  // ours
-  impl_->app.allow_extras();   // unknown options are ours to name
+  impl_->app.set_help_flag();  // none: finish() declares it
+  impl_->app.allow_extras();   // tokenize() reports unknown options
 }
 
 OptionSet::~OptionSet() = default;
@@ -177,7 +178,7 @@ OptionSet::Declared& OptionSet::Impl::declare(std::string_view names, std::strin
 }
 
 OptionSet::Declared& OptionSet::Impl::add_valued(Declared& entry) {
-  // One value per occurrence; how often it may occur is ours to check.
+  // One value per occurrence; check_and_assign() checks the number of occurrences.
   std::string joined;
   for (const std::string& name : entry.names) joined += (joined.empty() ? "" : ",") + name;
   entry.option = app.add_option(joined)->expected(1)->take_all()->allow_extra_args(false);
@@ -223,7 +224,7 @@ void OptionSet::toggle(std::string_view name, bool& target, std::string_view hel
 void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry](const auto& values) {
-    // Without the option `target` stays empty: an empty value would be taken for that.
+    // `target` stays empty if the option is not given, so an empty value would be mistaken for that.
     if (values.front().empty()) usage(entry.label() + " needs a value, not an empty one");
     target = values.front();
   };
@@ -326,7 +327,7 @@ std::vector<std::string> OptionSet::Impl::option_names() const {
 void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
   const auto mark = std::ranges::find(arguments, "--");
   try {
-    app.parse(std::vector<std::string>(std::make_reverse_iterator(mark), arguments.rend()));  // it takes them last one first
+    app.parse(std::vector<std::string>(std::make_reverse_iterator(mark), arguments.rend()));  // it expects them in reverse order
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string message = error.what();
     usage(message.substr(0, message.find(':')) + " needs a value");
@@ -372,7 +373,7 @@ void OptionSet::Impl::set_from_config(const ConfigEntry& given) {
   for (const auto& entry : declared) {
     const auto name = std::ranges::find(entry->names, "--" + given.key);
     if (entry->option == nullptr || entry.get() == config || entry.get() == help_flag || name == entry->names.end()) continue;
-    // The command line wins. The section of the command stands behind what is for all commands, and wins over that.
+    // The command line takes precedence. The section of the command follows the options for all commands, and overrides them.
     if (entry->is_given) return;
     if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {
       usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false") +

@@ -17,13 +17,13 @@
 
 namespace relayout::cli {
 
-/// Standard input or output, in the place of a file.
+/// The name that stands for standard input or output instead of a file.
 inline constexpr char kStream[] = "-";
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
-/// The options of one subcommand: declared once, read from the command line and from a configuration file, printed as its help.
-/// Every complaint is Error{usage} in one line. Numbers are read the same in every locale.
+/// The options of one subcommand: declared once, read from the command line and from a configuration file, and printed as its help. Errors
+/// are Error{usage} with a message of one line. Numbers are read the same in every locale.
 class OptionSet {
  public:
   OptionSet(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples);
@@ -31,47 +31,47 @@ class OptionSet {
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  /// Options declared from here on stand under this title of the help.
+  /// Begins a group of the help with this title, for the options declared next.
   void group(std::string_view title);
   /// Arguments without a dash: at least `minimum`, at most `maximum`.
   void positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
                   std::string_view help);
 
-  // `names` are as they are typed, "-o, --output"; `placeholder` stands for the value in the help.
+  // `names`: as the user types them, "-o, --output". `placeholder`: the word for the value in the help.
   void flag(std::string_view names, bool& target, std::string_view help);
-  /// --NAME and --no-NAME.
+  /// A flag with two forms, --NAME and --no-NAME.
   void toggle(std::string_view name, bool& target, std::string_view help);
-  /// Any word but the empty one.
+  /// Any text that is not empty.
   void text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help);
-  /// One of `choices`, which are the placeholder too.
+  /// One of `choices`, which are also the placeholder.
   void choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help);
   void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help);
   void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help);
   /// A finite number that is not negative.
   void real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help);
-  /// May be given several times; `separator` parts the items of one value.
+  /// May be given several times. `separator` separates the items of one value; '\0': each value is one item.
   void list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
             char separator = '\0');
-  /// NAME=VALUE, may be given several times.
+  /// NAME=VALUE; may be given several times.
   void assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help);
-  /// The option declared last does not appear in the help.
+  /// Hides the option declared last from the help.
   void hide_last();
 
-  /// Which of the options go together.
+  /// Rules about combinations of the options.
   [[nodiscard]] OptionRules& rules();
-  /// Whether the command line gives the option, by any of its names.
+  /// Whether the option is on the command line, by any of its names.
   [[nodiscard]] bool is_given(std::string_view name) const;
-  /// Names and values of all options that the command line or the configuration file gives, but `others`: what results depend on.
+  /// Names and values of all options from the command line or the configuration file, except for `others`: those that affect results.
   [[nodiscard]] std::vector<std::string> given_except(std::initializer_list<std::string_view> others) const;
-  /// All names with their dashes, --help and --config included.
+  /// All names with their dashes, including --help and --config.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// Reads the arguments, then the TOML file of --config for what they leave open: keys before the first section are for all
-  /// commands, those of section [COMMAND] for this one. False when --help was asked for; nothing is checked then.
+  /// Reads the arguments, then the TOML file of --config for options that they do not set. Keys before the first section are for all
+  /// commands, those of section [COMMAND] for this one. False if --help was requested; nothing is checked then.
   [[nodiscard]] bool parse(std::span<const std::string> arguments);
-  /// The help in lines of at most `width` columns.
+  /// The help text in lines of at most `width` columns.
   [[nodiscard]] std::string help(std::size_t width) const;
-  /// Declares -h, --help and --config, in whose files sections are named after `commands`; call it last.
+  /// Declares -h, --help and --config; `commands` are the names of the sections in configuration files. To be called last.
   void finish(std::vector<std::string> commands);
 
  private:
@@ -80,16 +80,16 @@ class OptionSet {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A whole number in decimal, nothing else around it. `what` begins the message of the error.
+/// Parses a decimal whole number without anything around it. `what`: beginning of the error message.
 [[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
-/// A finite number, nothing else around it.
+/// Parses a finite number without anything around it.
 [[nodiscard]] double parse_real(const std::string& what, std::string_view text);
-/// "5%" or "5": 0.05, not negative.
+/// Parses "5%" or "5" as 0.05; rejects negative numbers.
 [[nodiscard]] double parse_percent(const std::string& what, std::string word);
-/// "1,3,224,224"
+/// Parses "1,3,224,224".
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);
 
-/// --dim N=2 and --shape NAME=1,3,224,224.
+/// Parses the values of --dim, N=2, and of --shape, NAME=1,3,224,224.
 [[nodiscard]] std::map<std::string, int64_t> dims_of(const Assignments& words);
 [[nodiscard]] std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words);
 
