@@ -84,7 +84,7 @@ class ChangedPairs {
       out.push_back(next);
       return true;
     };
-    for (const Node* at = &node; take(only_affine_behind(*at));) at = out.back();
+    for (const Node* at = &node; take(only_affine_downstream(*at));) at = out.back();
     for (const Value* input : node.inputs()) {
       while (input != nullptr && input->uses().size() == 1 && input->producer() != nullptr) {
         const Value* const below = transparent_operand(*input->producer());
@@ -95,7 +95,7 @@ class ChangedPairs {
     return out;
   }
 
-  [[nodiscard]] static const Node* only_affine_behind(const Node& node) {
+  [[nodiscard]] static const Node* only_affine_downstream(const Node& node) {
     const Value* const output = node.output(0);
     if (output == nullptr || output->uses().size() != 1) return nullptr;
     const Node* const reader = output->uses().front().node;

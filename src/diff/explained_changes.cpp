@@ -39,7 +39,7 @@ const Graph& top_of(const Graph& graph) {
 }
 
 /// The Transpose that is the only reader of a constant of the second model, or nullptr.
-const Node* transpose_behind(const Value& constant) {
+const Node* transpose_downstream(const Value& constant) {
   const auto uses = constant.uses();
   return uses.size() == 1 && uses.front().node->is("Transpose") ? uses.front().node : nullptr;
 }
@@ -86,7 +86,7 @@ class AccountListing {
     std::unordered_set<std::string_view> told;
     for (const Issue& issue : account_->issues()) told.insert(issue.what.name);
     for (const Value* constant : account_->permuted_tensors()) {
-      const Node* const transpose = transpose_behind(*constant);
+      const Node* const transpose = transpose_downstream(*constant);
       const Value* const read = transpose != nullptr ? transpose->output(0) : constant;
       const Node* const reader = read->uses().empty() ? nullptr : read->uses().front().node;
       const double order = reader != nullptr ? static_cast<double>(sides_->b.order_of(*reader)) : std::numeric_limits<double>::infinity();

@@ -59,9 +59,9 @@ void TraceSums::set_steps(std::vector<StepSpan> spans) {
 
 /// The last span that begins at or before the event, if the event begins within it and its step counts.
 const StepSpan* TraceSums::span_of(double begin) const {
-  const auto behind = std::ranges::upper_bound(spans_, begin, {}, &StepSpan::begin);
-  if (behind == spans_.begin()) return nullptr;
-  const StepSpan& span = *(behind - 1);
+  const auto next = std::ranges::upper_bound(spans_, begin, {}, &StepSpan::begin);
+  if (next == spans_.begin()) return nullptr;
+  const StepSpan& span = *(next - 1);
   if (begin >= span.end) return nullptr;
   const bool counts = options_->steps.empty() || std::ranges::find(options_->steps, span.number) != options_->steps.end();
   return counts ? &span : nullptr;

@@ -109,7 +109,7 @@ class Prefix {
 
 /// Skips a version (field 1), the header of a message (field 2), and that of a message in it (field 1): the position is at the first byte
 /// of the inner message.
-std::optional<Prefix> behind_version(std::string_view bytes) {
+std::optional<Prefix> after_version(std::string_view bytes) {
   Prefix prefix(bytes);
   const bool fits = prefix.take(8) && prefix.number() && prefix.take(0x12) && prefix.number() && prefix.take(0x0A) && prefix.number();
   return fits ? std::optional(prefix) : std::nullopt;
@@ -117,13 +117,13 @@ std::optional<Prefix> behind_version(std::string_view bytes) {
 
 /// SavedModel: saved_model_schema_version, meta_graphs, meta_info_def, whose fields here are stripped_op_list or tags.
 bool is_saved_model(std::string_view bytes) {
-  const auto prefix = behind_version(bytes);
+  const auto prefix = after_version(bytes);
   return bytes.starts_with("\x08\x01") && prefix && (prefix->is_next(0x12) || prefix->is_next(0x22));
 }
 
 /// Core ML: specificationVersion, description, input, whose first field is its name.
 bool is_core_ml(std::string_view bytes) {
-  const auto prefix = behind_version(bytes);
+  const auto prefix = after_version(bytes);
   return prefix && prefix->is_next(0x0A);
 }
 

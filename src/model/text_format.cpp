@@ -242,9 +242,9 @@ FileFormat format_of(const File& file) {
   const auto skip_space = [&](std::string_view text) { return std::string_view(std::ranges::find_if_not(text, is_space), text.end()); };
   const auto begins_with_field = [&](std::string_view text) {
     const auto is_name = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    const std::string_view behind(std::ranges::find_if_not(text, is_name), text.end());
-    const std::string_view next = skip_space(behind);
-    return behind.size() < text.size() && (next.starts_with(':') || next.starts_with('{'));
+    const std::string_view rest(std::ranges::find_if_not(text, is_name), text.end());
+    const std::string_view next = skip_space(rest);
+    return rest.size() < text.size() && (next.starts_with(':') || next.starts_with('{'));
   };
   const std::string_view text = skip_space(bytes);
   if (text.starts_with('{')) return FileFormat::json;

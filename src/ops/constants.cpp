@@ -148,14 +148,14 @@ Answer constant_of(const Model& model, const onnx::SparseTensorProto& sparse, in
   return constant_of(dense_of(model, sparse));
 }
 
-/// Why no initializer stands for the value whatever a caller does, or nothing.
+/// The reason why no initializer determines a value without a producer in every run; nothing if one does.
 std::optional<Reason> why_no_source(const Value& value, TrainedNames& trained) {
   if (value.initializer() == nullptr) return Reason::not_constant;
   if (value.is_overridable()) return Reason::overridable;
   return trained.contains(value) ? std::optional(Reason::training_info) : std::nullopt;
 }
 
-/// Of an input or initializer.
+/// The constant of an input or initializer.
 Answer source_of(const Value& value, TrainedNames& trained, int64_t budget) {
   if (const auto reason = why_no_source(value, trained)) return *reason;
   const Initializer* const initializer = value.initializer();

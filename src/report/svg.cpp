@@ -210,8 +210,8 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
   const std::size_t all_named = is_slim ? 8 : 12, all_counted = is_slim ? 8 : 16, counted = is_slim ? 4 : 2;
   // The last column is always labelled: it has the largest error.
   const auto is_labelled = [&](std::size_t i, std::size_t each) {
-    const std::size_t behind = columns.size() - 1 - i;
-    return behind == 0 || (i % each == 0 && behind >= std::min<std::size_t>(each, is_slim ? 4 : 3));
+    const std::size_t after = columns.size() - 1 - i;
+    return after == 0 || (i % each == 0 && after >= std::min<std::size_t>(each, is_slim ? 4 : 3));
   };
   double most = 1;
   for (const auto& [name, count] : columns) most = std::max(most, count);

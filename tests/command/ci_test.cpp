@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 /// The first fenced block of a language after a marker of README.md.
-std::string block_behind(const std::string& marker, const std::string& language) {
+std::string block_after(const std::string& marker, const std::string& language) {
   const std::string markdown = read_file(source_folder() + "/README.md");
   const std::size_t at = markdown.find(marker);
   const std::string fence = "```" + language + "\n";
@@ -52,7 +52,7 @@ class InCi : public CommandTest {
 
 TEST_F(InCi, MakefileRule) {
   if (!has("make")) GTEST_SKIP() << "no make on this machine";
-  write_file(folder_ / "Makefile", block_behind("**make**", "make"));
+  write_file(folder_ / "Makefile", block_after("**make**", "make"));
   const ProcessResult good = shell("make verified");
   EXPECT_EQ(good.code, 0) << good.out << good.err;
   EXPECT_TRUE(fs::exists(folder_ / "models/net.cl.onnx"));
@@ -65,7 +65,7 @@ TEST_F(InCi, MakefileRule) {
 TEST_F(InCi, PreCommitHook) {
   if (!has("git")) GTEST_SKIP() << "no git on this machine";
   ASSERT_EQ(shell("git init -q . && git config user.email a@b && git config user.name a").code, 0);
-  write_file(folder_ / ".git/hooks/pre-commit", block_behind("**pre-commit**", "sh"));
+  write_file(folder_ / ".git/hooks/pre-commit", block_after("**pre-commit**", "sh"));
   ASSERT_EQ(shell("chmod +x .git/hooks/pre-commit && relayout convert models/net.onnx && git add models").code, 0);
   const ProcessResult good = shell("git commit -q -m right");
   EXPECT_EQ(good.code, 0) << good.out << good.err;
@@ -121,7 +121,7 @@ exec sh -c "$*"
   fs::permissions(folder_ / "ssh", fs::perms::owner_all);
   fs::create_directory(folder_ / ".parallel");
   write_file(folder_ / ".parallel/will-cite", "");
-  std::string recipe = block_behind("**GNU parallel**", "sh");
+  std::string recipe = block_after("**GNU parallel**", "sh");
   recipe.pop_back();
   ASSERT_THAT(recipe, HasSubstr("host1,host2"));
   // Numbers before hosts are jobs at a time: without them, parallel would query the hosts for their processors.
@@ -134,7 +134,7 @@ exec sh -c "$*"
 }
 
 TEST_F(ManyMachines, SlurmArraysMergeToTheSingleRun) {
-  write_file(folder_ / "array.sh", block_behind("**Slurm**", "sh"));
+  write_file(folder_ / "array.sh", block_after("**Slurm**", "sh"));
   // Set as Slurm does for --array=1-4; the second task is killed and queued again.
   const std::string task =
       "SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=4 SLURM_ARRAY_TASK_STEP=1 "

@@ -55,8 +55,8 @@ TEST_F(ConstantsTest, InitializersAreNotRead) {
   const auto& constant = std::get<Constant>(found);
   EXPECT_EQ(constant.initializer, value("w").initializer());
   EXPECT_THAT(constant.dims, ElementsAre(2, 3));
-  const auto behind = constants_.find(value("c"));
-  EXPECT_EQ(std::get<Constant>(behind).initializer, nullptr) << "a node lies between";
+  const auto downstream = constants_.find(value("c"));
+  EXPECT_EQ(std::get<Constant>(downstream).initializer, nullptr) << "a node lies between";
   EXPECT_THAT(contents<float>("c"), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
@@ -150,12 +150,14 @@ TEST_F(ConstantsTest, ChannelsOfAFreeBatchAreCertain) {
 
 TEST_F(ConstantsTest, ValuesThatDependOnAFreeDimAreNotConstant) {
   parse(
-      "c = Conv (z, k)  s = Shape (c)  front = Slice (s, first, third)  behind = Slice (s, second, fourth)  batch = Gather (s, zero)"
-      "  half_known = Concat <axis = 0> (second, front)  a, rest = Split <axis = 0> (s, lengths)  sum = Add (s, second)  n = Size (c)"
-      "  where = Where (picked, s, second)  filled = ConstantOfShape (front)  chosen = Gather (lengths, batch)  last = Shape <start = -1> "
+      "c = Conv (z, k)  s = Shape (c)  leading = Slice (s, first, third)  trailing = Slice (s, second, fourth)  batch = Gather (s, zero)"
+      "  half_known = Concat <axis = 0> (second, leading)  a, rest = Split <axis = 0> (s, lengths)  sum = Add (s, second)  n = Size (c)"
+      "  where = Where (picked, s, second)  filled = ConstantOfShape (leading)  chosen = Gather (lengths, batch)  last = Shape <start = "
+      "-1> "
       "(c)",
       kFreeListed + ", int64[2] lengths = {1, 3}, bool[4] picked = {1, 0, 0, 0}", kFreeInputs);
-  for (const char* name : {"s", "front", "behind", "batch", "half_known", "a", "rest", "sum", "n", "where", "filled", "chosen", "last"}) {
+  for (const char* name :
+       {"s", "leading", "trailing", "batch", "half_known", "a", "rest", "sum", "n", "where", "filled", "chosen", "last"}) {
     EXPECT_EQ(reason(name), Reason::not_constant) << name;
   }
 }

@@ -61,7 +61,7 @@ def tensor(name, values):
 
 
 def convolution(random, i, value, size, kernel, folds):
-    """A Conv with weights of its own, and a BatchNormalization behind it where it is to be folded."""
+    """A Conv with weights of its own, and a BatchNormalization downstream of it where it is to be folded."""
     constants = [tensor(f"w{i}", random.uniform(0.5, 1.5, (size, size, kernel, kernel)))]
     nodes = [helper.make_node("Conv", [value, f"w{i}"], [f"c{i}"], f"conv{i}", pads=[kernel // 2] * 4)]
     if folds:

@@ -23,7 +23,7 @@ def pick(dice, nodes):
 
 
 def weights(net: Net, floating=True):
-    """Pairs of a heavy node and the constant behind its weight."""
+    """Pairs of a heavy node and the constant upstream of its weight."""
     for node in net.nodes:
         if node.op_type in HEAVY or node.op_type in ("MatMulNBits", "MatMulBnb4"):
             for index in (0, 1, 3):

@@ -99,12 +99,12 @@ class Part:
             self.own.add(at)
         self.seen, new = set(), [last]
         while new:
-            new += self.behind(new.pop())
+            new += self.upstream(new.pop())
         if net.maker(last).op_type == "QuantizeLinear" or last.endswith(QUANTIZED):
             last = self.beside(last, net.readers(last), "DequantizeLinear", last, last + "/floating")
         self.last = last
 
-    def behind(self, value: str) -> list[str]:
+    def upstream(self, value: str) -> list[str]:
         """What a value is made of, where that belongs to the part."""
         if value in self.seen or value in self.net.constants or not value:
             return []
@@ -150,7 +150,7 @@ class Part:
         return made.SerializeToString()
 
 
-def behind_quantizer(net: Net, value: str) -> str:
+def after_quantizer(net: Net, value: str) -> str:
     """Where the node's own quantizer has ended, which may see the elements in other dims."""
     readers = net.readers(value)
     if len(readers) == 1 and readers[0].op_type in IN_ORDER and [one.op_type for one in net.readers(readers[0].output[0])] == ["QuantizeLinear"]:
@@ -176,7 +176,7 @@ def alone(net: Net, values: Values, loss: dict, references: dict[str, str], open
 
     reals = values.reals()
     known = {*reals, *(name for name, other in references.items() if other in reals)}
-    part = Part(net, loss["tensor"], behind_quantizer(net, loss["tensor"]), known)
+    part = Part(net, loss["tensor"], after_quantizer(net, loss["tensor"]), known)
     product = values.net.maker(reference(loss["tensor"]))
     alone = part.model(type_of, OpenBlocks(values.net, product, net) if opened else None)
     runner = truth.session(in_reals(alone) or alone)

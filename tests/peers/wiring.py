@@ -30,7 +30,7 @@ class Net:
         return [node for node in self.nodes if value in node.input]
 
     def source(self, value):
-        """The constant behind carriers, or None."""
+        """The constant upstream of carriers, or None."""
         while value not in self.constants:
             node = self.maker(value)
             if node is None or node.op_type not in CARRIERS:

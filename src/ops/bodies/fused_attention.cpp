@@ -98,11 +98,11 @@ void self_attention(Body& body, const Body::Name& projected, std::size_t mask, s
   if (body.has(past)) {
     heads.past = dim_of(body, body.input(past), 3);
     const Body::Names before = body.make("Split", {body.input(past)}, 2, {{"axis", int64_t{0}}, {"num_outputs", int64_t{2}}});
-    const auto behind = [&](const Body::Name& old, const Body::Name& added) {
+    const auto appended = [&](const Body::Name& old, const Body::Name& added) {
       return body.make("Concat", {body.make("Squeeze", {old, body.integers({0})}), added}, {{"axis", int64_t{2}}});
     };
-    heads.key = behind(before[0], heads.key);
-    heads.value = behind(before[1], heads.value);
+    heads.key = appended(before[0], heads.key);
+    heads.value = appended(before[1], heads.value);
   }
   if (body.wants(1)) {
     body.give(1, body.make("Concat", {unsqueezed(body, heads.key, {0}), unsqueezed(body, heads.value, {0})}, {{"axis", int64_t{0}}}));

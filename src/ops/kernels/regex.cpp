@@ -119,8 +119,8 @@ bool Regex::holds(char assertion, std::u32string_view text, std::size_t position
     case 'n':
       return ends || text[position] == '\n';
     default: {
-      const bool before = !begins && is_word(text[position - 1]), behind = !ends && is_word(text[position]);
-      return (before != behind) == (assertion == 'b');
+      const bool before = !begins && is_word(text[position - 1]), after = !ends && is_word(text[position]);
+      return (before != after) == (assertion == 'b');
     }
   }
 }
