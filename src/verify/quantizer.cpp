@@ -137,9 +137,7 @@ std::optional<Quantizer> Quantizer::of(const Node& node, Constants& constants) {
   if (node.input(0) == nullptr || node.input(1) == nullptr) return std::nullopt;
   auto out = of_integers(node, constants, DataType::undefined, node.input(1), node.input(2));
   if (!out) return out;
-  out->sharing_.axis = Attributes(node).integer("axis", 1);
-  out->sharing_.block = Attributes(node).integer("block_size", 0);
-  if (out->sharing_.block > 0) out->sharing_.how = ScaleSharing::How::blocks;
+  out->sharing_ = ScaleSharing::of(node);
   return out;
 }
 

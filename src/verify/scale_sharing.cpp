@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "base/positions.h"
+#include "model/attributes.h"
+#include "relayout/graph.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -18,6 +20,12 @@ ScaleSharing::Places in_rows(const Dims& dims, int64_t count) {
 }
 
 }  // namespace
+
+ScaleSharing ScaleSharing::of(const Node& node) {
+  const Attributes attributes(node);
+  const int64_t block = attributes.integer("block_size", 0);
+  return {.how = block > 0 ? How::blocks : How::axis, .axis = attributes.integer("axis", 1), .block = block};
+}
 
 ScaleSharing::Places ScaleSharing::along_axis(const Dims& dims, int64_t count) const {
   const auto rank = static_cast<int64_t>(dims.size());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "relayout/graph.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -20,6 +21,9 @@ struct ScaleSharing {
   How how = How::axis;
   int64_t axis = 0, block = 1;
   bool is_transposed = false;  ///< of a matrix: the other fields describe its transpose
+
+  /// Sharing by the attributes `axis` and `block_size` of QuantizeLinear and DequantizeLinear.
+  [[nodiscard]] static ScaleSharing of(const Node& node);
 
   /// Index of an element's scale, by the index of the element.
   using Places = std::function<std::size_t(int64_t)>;

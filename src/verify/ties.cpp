@@ -30,6 +30,7 @@
 #include "verify/distance.h"
 #include "verify/measured_types.h"
 #include "verify/noise.h"
+#include "verify/scale_sharing.h"
 #include "verify/session.h"
 #include "verify/tie_count.h"
 #include "verify/yardstick.h"
@@ -167,17 +168,12 @@ class Explanation {
   /// To nearest: ties are at halves of the scale.
   void quantized() {
     const auto x = operands_.numbers(0), scale = operands_.numbers(1);
-    if (!x || !scale || scale->empty() || x->size() != a_.size()) return;
-    const Dims& dims = reference_.dims();
-    const auto rank = static_cast<int64_t>(dims.size());
-    int64_t axis = attributes_.integer("axis", 1);
-    if (axis < 0) axis += rank;
-    int64_t inner = 1;
-    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[as_size(k)];
+    if (!x || !scale || x->size() != a_.size()) return;
+    const ScaleSharing::Places places = ScaleSharing::of(node_).places(reference_.dims(), std::ssize(*scale));
+    if (places == nullptr) return;
     for (std::size_t i = 0; i < a_.size(); ++i) {
       if (a_[i] == b_[i]) continue;
-      const std::size_t channel = scale->size() == 1 ? 0 : (i / as_size(inner)) % scale->size();
-      const double step = (*scale)[channel], at = (*x)[i] / step;
+      const double step = (*scale)[places(static_cast<int64_t>(i))], at = (*x)[i] / step;
       if (std::fabs(a_[i] - b_[i]) > 1) {
         tally_.unexplained(exact_number(b_[i]) + ", was " + exact_number(a_[i]));
       } else {

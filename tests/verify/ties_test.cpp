@@ -112,6 +112,18 @@ TEST(Ties, V59QuantizationTiesAtHalves) {
   EXPECT_FALSE(node.verdict(bytes({2, 4, 2, 1}), bytes({2, 5, 2, 1})).explained);
 }
 
+TEST(Ties, BlockedQuantizationTiesAtHalvesOfTheScaleOfABlock) {
+  // Row 0 has the scales 1 and 10, row 1 has 100 and 1000: 250.0001 is a tie in steps of 100, 230.5 is one in steps of 1 only.
+  const auto node = [](double x) {
+    return OneNode(
+        "g (float[2, 4] x, float[2, 2] s, uint8[2, 2] z) => (uint8[2, 4] y) { y = QuantizeLinear <axis = 1, block_size = 2> (x, s, z) }",
+        {{floats({2, 4}, {1, 2, 10, 20, x, 100, 1000, 2000}), 1e-2}, {floats({2, 2}, {1, 10, 100, 1000}), 0}, {}});
+  };
+  const auto bytes = [](int64_t rounded) { return integers({2, 4}, {1, 2, 1, 2, rounded, 1, 1, 2}, DataType::uint8); };
+  EXPECT_TRUE(node(250.0001).verdict(bytes(3), bytes(2)).explained);
+  EXPECT_FALSE(node(230.5).verdict(bytes(2), bytes(3)).explained);
+}
+
 TEST(Ties, V58OneBoxMoreAtTheThreshold) {
   // Unit squares shifted by 1/3 overlap by exactly one half.
   const auto make = [](double shift, double tolerance) {
