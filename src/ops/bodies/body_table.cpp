@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "model/check.h"
 #include "model/domains.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
@@ -52,8 +53,7 @@ constexpr Op microsoft(std::string_view name, LayoutRule layout, Traits traits, 
 
 /// ONNX Runtime registers these at every opset of the default domain.
 constexpr Op standard(std::string_view name, LayoutRule layout, Traits traits, WriteBody body) {
-  constexpr int kNewest = 28;
-  return of("", kNewest, name, layout, traits, body);
+  return of("", kReviewedOpset, name, layout, traits, body);
 }
 
 /// One line per operator, sorted by domain and name. Domain `relayout` holds kernels that only bodies use.
