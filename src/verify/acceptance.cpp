@@ -160,7 +160,7 @@ std::string describe_loss(const VerifyResult& result) {
 }
 
 void apply_acceptance(const Acceptance& accept, VerifyResult& result) {
-  const auto is_asked = [](const InterfaceDifference& difference) { return difference.remark; };
+  const auto is_requested = [](const InterfaceDifference& difference) { return difference.remark; };
   const bool ran = std::ranges::any_of(result.outputs, [](const OutputComparison& output) { return !output.samples.empty(); });
   if (!accept.is_given() || !ran) return;
   std::vector<Outcome> outcomes;
@@ -171,7 +171,7 @@ void apply_acceptance(const Acceptance& accept, VerifyResult& result) {
   }
   const auto any = [&](Outcome outcome) { return std::ranges::find(outcomes, outcome) != outcomes.end(); };
   const std::string open = unanswered(accept, result);
-  if (!std::ranges::all_of(result.interface, is_asked)) {
+  if (!std::ranges::all_of(result.interface, is_requested)) {
     result.outcome = Outcome::different;
   } else if (any(Outcome::different) || !open.empty()) {
     result.outcome = Outcome::different;

@@ -26,7 +26,7 @@
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
-#include "verify/untold.h"
+#include "verify/unsampled.h"
 
 namespace relayout {
 namespace {
@@ -293,9 +293,9 @@ void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult&
   result.reason = unreached(*entry);
 }
 
-void judge_untold(const Pair& pair, const Reference& reference, VerifyResult& result) {
+void judge_unsampled(const Pair& pair, const Reference& reference, VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
-  const std::string why = find_untold(pair, reference, result);
+  const std::string why = find_unsampled(pair, reference, result);
   if (why.empty()) return;
   result.outcome = Outcome::inconclusive;
   result.reason = why;

@@ -38,7 +38,7 @@ void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult&
 /// Differences within an If, Loop or Scan whose graph no sample enters make the verdict "inconclusive".
 void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult& result);
 /// Inconclusive if a node of one model alone decides by sizes, data or equal numbers, and no sample shows its other decision.
-void judge_untold(const Pair& pair, const Reference& reference, VerifyResult& result);
+void judge_unsampled(const Pair& pair, const Reference& reference, VerifyResult& result);
 /// Sets outputs whose values show nothing (a head that starts at zero) to `same`, as their nodes vouch for them.
 void trust_nodes(const Reference& reference, VerifyResult& result);
 

@@ -199,8 +199,8 @@ void report_rejection(const Pair& pair, const Reference& reference, VerifyResult
   // No input can be right for dims that contradict each other as declared.
   const layout::Shapes shapes(pair.a.model->graph());
   if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().ports().empty_input());
-  const layout::Shapes asked(pair.a.model->graph(), {pair.options->dims, pair.options->shapes});
-  if (!asked.misfit().empty() && asked.assumed().empty()) fail(ErrorKind::usage, why + ", at the sizes of --dim and --shape");
+  const layout::Shapes requested(pair.a.model->graph(), {pair.options->dims, pair.options->shapes});
+  if (!requested.misfit().empty() && requested.assumed().empty()) fail(ErrorKind::usage, why + ", at the sizes of --dim and --shape");
   result.outcome = Outcome::inconclusive;
   result.reason = "the reference cannot run: " + why;
   const std::string option = reference.inputs().input_option();
@@ -507,7 +507,7 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_edges(pair, reference, result);
       judge_unreached(pair, reference, result);
       judge_unentered(pair, reference, result);
-      judge_untold(pair, reference, result);
+      judge_unsampled(pair, reference, result);
       judge_untried(pair, reference, result);
     }
     doubt_ill_conditioned(vouched || pair.proved, result);

@@ -145,7 +145,7 @@ onnx::NodeProto& Network::producer(const std::string& value) {
   for (auto& node : *graph().mutable_node()) {
     if (std::ranges::find(node.output(), value) != node.output().end()) return node;
   }
-  throw std::logic_error("nobody makes " + value);
+  throw std::logic_error("no node produces " + value);
 }
 
 onnx::TensorProto& Network::tensor(const std::string& name) {
@@ -209,7 +209,7 @@ void Network::remove_node(const std::string& output) {
     nodes.DeleteSubrange(i, 1);
     return;
   }
-  throw std::logic_error("nobody makes " + output);
+  throw std::logic_error("no node produces " + output);
 }
 
 void Network::remove_initializer(const std::string& name) {

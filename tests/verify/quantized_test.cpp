@@ -63,13 +63,13 @@ TEST(Quantized, SamplesWithinAQuantizersRangeAreRemarked) {
     n.convolution("c1", scale > 0 ? "x.d" : "x", "y", {8, 3, 3, 3}, {"pads=1,1,1,1"});
     return n;
   };
-  const auto is_said = ::testing::Contains(::testing::HasSubstr("the range of B's quantizer"));
+  const auto is_stated = ::testing::Contains(::testing::HasSubstr("the range of B's quantizer"));
   // 128 · 0.001 below zero, 127 · 0.001 above.
   const VerifyResult held = verified(made(0), made(0.001F));
   EXPECT_THAT(held.remarks, ::testing::Contains(::testing::AllOf(::testing::HasSubstr("-0.128"), ::testing::HasSubstr("0.127"))))
       << summary(held);
-  EXPECT_THAT(held.remarks, is_said);
-  EXPECT_THAT(verified(made(0.03F), made(0.001F)).remarks, ::testing::Not(is_said)) << "samples reach beyond, as both are quantized";
+  EXPECT_THAT(held.remarks, is_stated);
+  EXPECT_THAT(verified(made(0.03F), made(0.001F)).remarks, ::testing::Not(is_stated)) << "samples reach beyond, as both are quantized";
 }
 
 TEST(Quantized, V83AMissingActivationAndOtherScalesAreNamed) {

@@ -163,7 +163,7 @@ TEST(Ties, DecidersAreFoundThroughNodesThatKeepTheOrder) {
   const auto& outputs = model->graph().outputs();
   ASSERT_TRUE(decider_of(*outputs[0]));
   EXPECT_EQ(decider_of(*outputs[0])->node->op_type(), "ArgMax");
-  EXPECT_FALSE(decider_of(*outputs[1])) << "arithmetic lies between";
+  EXPECT_FALSE(decider_of(*outputs[1])) << "arithmetic is between";
   EXPECT_FALSE(decider_of(*outputs[2]));
   ASSERT_TRUE(decider_of(*outputs[3]));
   EXPECT_EQ(decider_of(*outputs[3])->node->op_type(), "ArgMax");

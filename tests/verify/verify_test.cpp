@@ -634,11 +634,11 @@ TEST(Verify, MissingInputsWithADefaultAreRemarked) {
     if (may_be_given) n.input("w", {"4"});
     return n;
   };
-  const auto is_said = ::testing::Contains(HasSubstr("1 input with a default cannot be given to B: 'w'"));
+  const auto is_stated = ::testing::Contains(HasSubstr("1 input with a default cannot be given to B: 'w'"));
   const VerifyResult frozen = verified(made(true), made(false));
   EXPECT_EQ(frozen.outcome, Outcome::same) << summary(frozen);
-  EXPECT_THAT(frozen.remarks, is_said);
-  EXPECT_THAT(verified(made(false), made(true)).remarks, ::testing::Not(is_said));
+  EXPECT_THAT(frozen.remarks, is_stated);
+  EXPECT_THAT(verified(made(false), made(true)).remarks, ::testing::Not(is_stated));
 }
 
 TEST(Verify, AnIntegerOperatorThatNoSampleReachesIsInconclusive) {

@@ -31,10 +31,10 @@ std::optional<Excerpt> Excerpt::of(const Layers& layers, const Suspects& suspect
   for (std::size_t i = 0; i < layers.all().size(); ++i) {
     const Layer& layer = layers.all()[i];
     if (layer.unseen || !is_open(layers, layer, suspects)) continue;
-    out.asked_.push_back(i);
+    out.requested_.push_back(i);
     if (!out.add(layers, layer)) return std::nullopt;
   }
-  if (out.asked_.size() == layers.all().size()) return std::nullopt;
+  if (out.requested_.size() == layers.all().size()) return std::nullopt;
   for (const Layer* const layer : out.used_) out.add_upstream(*layer->a);
   return out;
 }

@@ -18,7 +18,7 @@ class Excerpt {
   [[nodiscard]] static std::optional<Excerpt> of(const Layers& layers, const Suspects& suspects);
 
   /// The open layers, in order.
-  [[nodiscard]] const std::vector<std::size_t>& asked() const noexcept { return asked_; }
+  [[nodiscard]] const std::vector<std::size_t>& requested() const noexcept { return requested_; }
   /// Whether a layer's value of a is compared or fed.
   [[nodiscard]] bool is_used(const Layer& layer) const { return used_.contains(&layer); }
   /// Whether such a value depends on a node of a.
@@ -31,7 +31,7 @@ class Excerpt {
   bool add(const Layers& layers, const Layer& layer);
   void add_upstream(const Value& value);
 
-  std::vector<std::size_t> asked_;
+  std::vector<std::size_t> requested_;
   std::unordered_set<const Layer*> used_;
   std::unordered_set<const Node*> upstream_, parts_;
 };

@@ -119,9 +119,9 @@ void FedRuns::fill(const Side& side, const Value& value, const Datum& datum) {
 
 void FedRuns::reset() {
   for (Layer& layer : layers_->all()) {
-    layer.apart = layer.before_jump || layer.told_by_readers();
+    layer.apart = layer.before_jump || layer.is_judged_by_readers();
     layer.floor = layer.reference ? least_floor(task_->type_of_floor(layer.type), layer.yardstick) : Floor{};
-    if (layer.told_by_readers()) continue;
+    if (layer.is_judged_by_readers()) continue;
     layer.candidate.reset();
     layer.metrics = {};
     layer.depth = {};

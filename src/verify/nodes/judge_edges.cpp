@@ -93,7 +93,7 @@ class OpenEdges {
   }
 
   /// The open entry that a node shows by differing when fed an edge's numbers; empty: none.
-  [[nodiscard]] std::string told_by(const LayerResult& layer, const Edge& edge) const {
+  [[nodiscard]] std::string shown_by(const LayerResult& layer, const Edge& edge) const {
     const std::string node = "node " + quote(layer.node) + " (" + escape(layer.op_type) + ")";
     for (const std::size_t entry : layer.proof.unexplained) {
       if (is_open(entry, edge)) return node + ": " + proof_.unexplained[entry].text + not_held(edge);
@@ -164,7 +164,7 @@ void judge_edges(const Pair& pair, const Reference& reference, VerifyResult& res
     if (!open.any(edge)) continue;
     for (const LayerResult& layer : compare_nodes(pair, reference, 0, &*result.proof, edge.feeding)) {
       if (!convicts(layer)) continue;
-      if (const std::string told = open.told_by(layer, edge); !told.empty()) return doubt(result, told);
+      if (const std::string shown = open.shown_by(layer, edge); !shown.empty()) return doubt(result, shown);
     }
   }
   if (const Unexplained* const entry = open.find_other_attribute()) {

@@ -224,8 +224,8 @@ std::vector<bool> with_right_readers(const Layers& layers, Reach reach) {
   std::vector<bool> read(all.size(), false), wrong(all.size(), false), right(all.size(), false);
   for (std::size_t i = all.size(); i-- > 0;) {
     if (!all[i].compared) continue;
-    const bool told = all[i].told_by_readers();
-    const bool bad = ((told || reach == Reach::all) && wrong[i]) || (told ? !read[i] : all[i].differs());
+    const bool by_readers = all[i].is_judged_by_readers();
+    const bool bad = ((by_readers || reach == Reach::all) && wrong[i]) || (by_readers ? !read[i] : all[i].differs());
     for (const std::size_t upstream : layers.upstream(all[i])) {
       read[upstream] = read[upstream] || !is_constant(all[i]);
       wrong[upstream] = wrong[upstream] || bad;
@@ -341,7 +341,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
     Layer& layer = layers.all()[i];
     if (!layer.compared) continue;
     // For the same elements in other dims, or a mask, right readers decide, because they continued from b's value.
-    if (differs_by_chance(layer) || (layer.told_by_readers() && right_readers[i])) acquit(layer);
+    if (differs_by_chance(layer) || (layer.is_judged_by_readers() && right_readers[i])) acquit(layer);
     const bool trusted = right_downstream[i] && layer.metrics.bound.max > 0;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }
@@ -362,7 +362,7 @@ std::optional<std::vector<LayerResult>> compare_open_layers(const LayerTask& tas
   compare_fed(task, runs, layers);
   if (runs.has_misfed()) return std::nullopt;
   std::vector<LayerResult> results;
-  for (const std::size_t i : excerpt->asked()) {
+  for (const std::size_t i : excerpt->requested()) {
     const Layer& layer = layers.all()[i];
     if (!layer.compared || layer.differs() || layer.flat || layer.other_structure) return std::nullopt;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, false, &suspects);

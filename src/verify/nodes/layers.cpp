@@ -110,7 +110,7 @@ std::vector<const Node*> Layers::region_in_b(const Layer& layer) const {
   return region(*layer.b, by_b_);
 }
 
-bool Layers::goes_past_fed(const Layer& layer) const {
+bool Layers::bypasses_fed(const Layer& layer) const {
   const std::vector<const Node*> made_of = region_in_b(layer);
   const std::vector<std::size_t> fed = upstream(layer);
   const auto is_part = [&](const Node* node) { return std::ranges::find(made_of, node) != made_of.end(); };
@@ -127,7 +127,7 @@ std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_va
     const auto found = by_value.find(&other);
     if (found == by_value.end()) return false;
     const Layer& layer = layers_[found->second];
-    return !layer.before_jump && !layer.told_by_readers() && !layer.unseen;
+    return !layer.before_jump && !layer.is_judged_by_readers() && !layer.unseen;
   });
 }
 

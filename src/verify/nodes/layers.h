@@ -46,7 +46,7 @@ struct Layer {
   bool unseen = false;  ///< no run has computed it: it depends on dims alone, so that b computes it in advance, or the run stopped upstream
 
   /// Whether its readers continue from b's own value, and their results decide about it.
-  [[nodiscard]] bool told_by_readers() const { return other_structure || mask; }
+  [[nodiscard]] bool is_judged_by_readers() const { return other_structure || mask; }
   [[nodiscard]] bool differs() const { return metrics.outcome == Outcome::different; }
 };
 
@@ -91,7 +91,7 @@ class Layers {
   [[nodiscard]] std::vector<const Node*> region_in_b(const Layer& layer) const;
   /// Whether a computes a layer from another layer that b bypasses: b computes both from the same nodes. A value fed to that other layer
   /// then reaches this layer in a only.
-  [[nodiscard]] bool goes_past_fed(const Layer& layer) const;
+  [[nodiscard]] bool bypasses_fed(const Layer& layer) const;
 
  private:
   using ByValue = std::unordered_map<const Value*, std::size_t>;

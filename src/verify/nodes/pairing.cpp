@@ -69,14 +69,14 @@ std::unordered_set<const Value*> constants_of(const Graph& graph, Known known) {
 }
 
 /// Whether a node casts real numbers to another type: optimizers of 16-bit models add such Casts, and drop them.
-bool makes_other_type(const Node& node) {
+bool casts_reals(const Node& node) {
   return has_trait(node, Trait::casts) && node.output(0) != nullptr &&
          kRealTypes.has(static_cast<DataType>(Attributes(node).integer("to", 0)));
 }
 
 /// The value upstream of Casts to other types; the value itself where no Cast produces it.
 const Value* before_casts(const Value* value) {
-  while (value != nullptr && value->producer() != nullptr && makes_other_type(*value->producer())) value = value->producer()->input(0);
+  while (value != nullptr && value->producer() != nullptr && casts_reals(*value->producer())) value = value->producer()->input(0);
   return value;
 }
 
@@ -84,13 +84,13 @@ const Value* before_casts(const Value* value) {
 void add_uses(const Value& value, std::vector<Use>& uses) {
   for (const Use& use : value.uses()) {
     uses.push_back(use);
-    if (makes_other_type(*use.node)) add_uses(*use.node->output(0), uses);
+    if (casts_reals(*use.node)) add_uses(*use.node->output(0), uses);
   }
 }
 
 void add_readers(const Value& value, std::vector<std::string>& readers) {
   for (const Use& use : value.uses()) {
-    if (makes_other_type(*use.node)) {
+    if (casts_reals(*use.node)) {
       add_readers(*use.node->output(0), readers);
     } else {
       readers.push_back(use.node->op_type() + "#" + std::to_string(use.index));
@@ -420,7 +420,7 @@ class StructuralPairing {
     while (value != nullptr) {
       if (const auto input = inputs_.find(value); input != inputs_.end()) return input->second;
       if (const Partner* const found = pairs_.find(value)) return found->value;
-      const bool is_cast = value->producer() != nullptr && makes_other_type(*value->producer());
+      const bool is_cast = value->producer() != nullptr && casts_reals(*value->producer());
       value = is_cast ? value->producer()->input(0) : nullptr;
     }
     return nullptr;

@@ -27,8 +27,8 @@ bool is_shown(const Value& value) {
 
 /// Both results of a comparison.
 std::vector<Piece> results_of(const Node& node) {
-  const bool can_be_told = compares(predicate_of(node)) && node.input(0) != node.input(1);
-  if (!can_be_told || node.output(0) == nullptr) return {};
+  const bool can_vary = compares(predicate_of(node)) && node.input(0) != node.input(1);
+  if (!can_vary || node.output(0) == nullptr) return {};
   return {{&node, node.output(0), 0, 0, true}, {&node, node.output(0), 1, 1, true}};
 }
 

@@ -124,7 +124,7 @@ const Value* rounded_by(Layers& layers, const Node& node) {
 }
 
 /// Whether a node only passes all elements of a value to a node that rounds them by their own range.
-bool hands_on_to_rounding(const Node& node) {
+bool passes_to_rounding(const Node& node) {
   const Value* const made = node.output(0);
   const bool one = made != nullptr && made->uses().size() == 1 && !made->is_output();
   return one && (has_trait(node, Trait::permutes) || has_trait(node, Trait::keeps_order)) &&
@@ -172,7 +172,7 @@ class RoundingsReader {
       const Layer& layer = layers_.all()[i];
       const auto knows = [&](const Node* node) { return is_known(*node, layer); };
       known_.losses[i].expected_is_known = !known_.constants.is_restructured(layer) &&
-                                           std::ranges::all_of(layers_.region_in_b(layer), knows) && !layers_.goes_past_fed(layer);
+                                           std::ranges::all_of(layers_.region_in_b(layer), knows) && !layers_.bypasses_fed(layer);
       known_.losses[i].missing = missing_function(layer);
     }
     return std::move(known_);
@@ -184,7 +184,7 @@ class RoundingsReader {
     const std::vector<const Node*> nodes = layers_.region_in_a(layer);
     const auto varies = [&](const Node* node) { return is_function(*node) && !constants_a_.is_constant(*node->output(0)); };
     const auto function = std::ranges::find_if(nodes, varies);
-    if (function == nodes.end() || layers_.goes_past_fed(layer)) return nullptr;
+    if (function == nodes.end() || layers_.bypasses_fed(layer)) return nullptr;
     const bool is_spelled = !std::ranges::all_of(layers_.region_in_b(layer), [](const Node* node) { return is_plain(*node); });
     return is_spelled ? nullptr : *function;
   }
@@ -213,7 +213,7 @@ class RoundingsReader {
     };
     // Rounded for some consumers, and read unrounded by others of the same layer: no run has both.
     const auto is_read_as_is = [&](const Value* value) {
-      return value != nullptr && known_.dynamic.contains(value) && !hands_on_to_rounding(node);
+      return value != nullptr && known_.dynamic.contains(value) && !passes_to_rounding(node);
     };
     if (is_rounded_dynamically(node, 0)) {
       const bool has_weight = weight_reader(node) == nullptr || known_.constants.is_paired(node);
@@ -383,7 +383,7 @@ bool QuantizationLosses::was_fed(const Layer& layer) {
   loss.was_fed = std::ranges::all_of(upstream, [&](std::size_t i) {
     const Layer& fed = layers_.all()[i];
     const bool is_exact = fed.type != DataType::undefined && !is_measured(fed.type);
-    return fed.before_jump || fed.told_by_readers() || is_exact || losses_[i].measured.elements > 0 || is_equal_unseen(fed);
+    return fed.before_jump || fed.is_judged_by_readers() || is_exact || losses_[i].measured.elements > 0 || is_equal_unseen(fed);
   });
   return *loss.was_fed;
 }

@@ -55,7 +55,7 @@ std::string entry_of(const Change& change, const ProofResult& proof) {
                                 : proof.unexplained[change.entries.front()].text;
 }
 
-std::string told_of(const Trial& trial, const ProofResult& proof) {
+std::string describe(const Trial& trial, const ProofResult& proof) {
   const Piece& piece = trial.piece;
   const bool is_result = piece.watched == piece.node->output(0);
   return entry_of(*trial.change, proof) + ", and no sample reaches that: node " + piece.node->label() + " of " +
@@ -63,7 +63,7 @@ std::string told_of(const Trial& trial, const ProofResult& proof) {
          " (--samples N makes more, --input gives your own)";
 }
 
-std::string told_of(const CastsBeyond::Found& found, const ProofResult& proof) {
+std::string describe(const CastsBeyond::Found& found, const ProofResult& proof) {
   return entry_of(*found.change, proof) + ", and node " + found.cast->label() + " of " + (found.is_of_a ? "A" : "B") +
          " gets numbers beyond " + found.type + ", which ONNX leaves to the implementation";
 }
@@ -75,7 +75,7 @@ void judge_untried(const Pair& pair, const Reference& reference, VerifyResult& r
   Trials trials(pair, reference, *result.proof);
   if (trials.are_open()) run_samples(pair, pair.a, reference, trials);
   if (trials.are_open()) run_samples(pair, pair.b, reference, trials);
-  if (const CastsBeyond::Found found = trials.casts().find(); found.cast != nullptr) return doubt(result, told_of(found, *result.proof));
+  if (const CastsBeyond::Found found = trials.casts().find(); found.cast != nullptr) return doubt(result, describe(found, *result.proof));
   for (const Feeding feeding : {Feeding::near, Feeding::middle, Feeding::far}) {
     if (trials.find_open() == nullptr) return;
     if (feeding != Feeding::near && pair.narrow != DataType::undefined) break;
@@ -85,11 +85,11 @@ void judge_untried(const Pair& pair, const Reference& reference, VerifyResult& r
     const std::vector<LayerResult> layers = compare_nodes(pair, reference, 0, &*result.proof, feeding, watch);
     for (const LayerResult& layer : layers) {
       const auto found = open.find(trials.change_of(layer));
-      if (found != open.end() && convicts(layer)) return doubt(result, told_of(found->second, *result.proof));
+      if (found != open.end() && convicts(layer)) return doubt(result, describe(found->second, *result.proof));
     }
     trials.end_comparison(layers);
   }
-  if (const Trial* const trial = trials.find_open()) doubt(result, told_of(*trial, *result.proof));
+  if (const Trial* const trial = trials.find_open()) doubt(result, describe(*trial, *result.proof));
 }
 
 }  // namespace relayout

@@ -1,6 +1,6 @@
 // Finds nodes of one model alone whose decision is the same in all samples but may differ elsewhere: at other sizes, for equal numbers, or
 // for numbers that an attribute concerns.
-#include "verify/untold.h"
+#include "verify/unsampled.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -160,8 +160,8 @@ struct Decider {
 bool is_read_by_slices(const Value& limit) {
   return !limit.is_output() && std::ranges::all_of(limit.uses(), [](const Use& use) {
     if (use.node->is("Slice")) return use.index > 0;
-    const bool hands_on = has_trait(*use.node, Trait::keeps_order) || use.node->is("Concat") || has_trait(*use.node, Trait::casts);
-    return hands_on && use.node->output(0) != nullptr && is_read_by_slices(*use.node->output(0));
+    const bool passes_on = has_trait(*use.node, Trait::keeps_order) || use.node->is("Concat") || has_trait(*use.node, Trait::casts);
+    return passes_on && use.node->output(0) != nullptr && is_read_by_slices(*use.node->output(0));
   });
 }
 
@@ -177,9 +177,9 @@ class Deciding {
     for (const Node& node : graph_.nodes()) {
       if (!needed.contains(&node)) continue;
       if (!node.is("If") && !node.is("Slice") && !limits(node)) continue;
-      const Told told = differs_at(node);
-      const bool by_data = !told.by_sizes && node.is("If") && has_unentered_graph(pair_, side_, reference_, node);
-      if (by_data || told.at) out.push_back({&node, told.at});
+      const OtherSizes other = differs_at(node);
+      const bool by_data = !other.by_sizes && node.is("If") && has_unentered_graph(pair_, side_, reference_, node);
+      if (by_data || other.at) out.push_back({&node, other.at});
     }
     return out;
   }
@@ -190,11 +190,11 @@ class Deciding {
 
  private:
   /// Other sizes at which a node decides differently from all samples, if any; and whether its decision follows from sizes.
-  struct Told {
+  struct OtherSizes {
     bool by_sizes = true;
     std::optional<std::size_t> at;
   };
-  [[nodiscard]] Told differs_at(const Node& node) {
+  [[nodiscard]] OtherSizes differs_at(const Node& node) {
     Decision usual = Decision::unknown;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const bool is_sample = sizes_[i].text.empty();
@@ -202,8 +202,8 @@ class Deciding {
       if (i == 0) usual = decision;
       if (is_sample && decision == Decision::unknown) return {false, {}};
       // A Slice or a limit that cuts values of the samples shows in them.
-      const bool is_told = (is_sample && decision != usual) || (!node.is("If") && usual == Decision::yes);
-      if (is_told) return {};
+      const bool is_shown = (is_sample && decision != usual) || (!node.is("If") && usual == Decision::yes);
+      if (is_shown) return {};
       if (decision != Decision::unknown && decision != usual) return {true, i};
     }
     return {};
@@ -226,8 +226,8 @@ class Decisions {
   /// One line about the first decider of one model alone; empty: none.
   [[nodiscard]] std::string find() {
     const std::vector<Decider> of_a = a_.find(), of_b = b_.find();
-    if (const Decider* const found = first_alone(of_a, of_b)) return told_of(*found, pair_.a.name);
-    if (const Decider* const found = first_alone(of_b, of_a)) return told_of(*found, pair_.b.name);
+    if (const Decider* const found = first_alone(of_a, of_b)) return describe(*found, pair_.a.name);
+    if (const Decider* const found = first_alone(of_b, of_a)) return describe(*found, pair_.b.name);
     return {};
   }
 
@@ -262,7 +262,7 @@ class Decisions {
     return std::ranges::all_of(b_.graph().nodes(), has_same_dims) && a.misfit().empty() == b.misfit().empty();
   }
 
-  [[nodiscard]] std::string told_of(const Decider& decider, const std::string& model) const {
+  [[nodiscard]] std::string describe(const Decider& decider, const std::string& model) const {
     return "node " + decider.node->label() + " is in " + escape(model) + " alone, " +
            (decider.sizes ? "and no size of the samples shows its effect, " + sizes_[*decider.sizes].text + " does (--dim, --shape)"
                           : "and no sample enters one of its graphs (--samples N makes more, --input gives your own)");
@@ -288,7 +288,7 @@ bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
 }
 
 /// A changed comparison that no sample shows, as text; empty: none.
-std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
+std::string unsampled_comparison(const Pair& pair, const VerifyResult& result) {
   const ProofResult& proof = *result.proof;
   for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
     if (!is_other_comparison(pair, proof.unexplained[i])) continue;
@@ -300,7 +300,7 @@ std::string untold_comparison(const Pair& pair, const VerifyResult& result) {
 }
 
 /// A changed attribute that matters only for some numbers or sizes, as text: samples that agree do not show that others would. Empty: none.
-std::string untold_attribute(const Pair& pair, const VerifyResult& result) {
+std::string unsampled_attribute(const Pair& pair, const VerifyResult& result) {
   const ProofResult& proof = *result.proof;
   for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
     const Unexplained& entry = proof.unexplained[i];
@@ -321,7 +321,7 @@ bool is_read(const Graph& graph, const Value& input) {
 }
 
 /// An input with contents in the file that only one model reads, as text; empty: none. Callers may replace the contents, samples do not.
-std::string untold_input(const Pair& pair) {
+std::string unsampled_input(const Pair& pair) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   for (const Value* const input : a.inputs()) {
     const Value* const other = input->is_overridable() ? b.find(input->name()) : nullptr;
@@ -334,11 +334,11 @@ std::string untold_input(const Pair& pair) {
 
 }  // namespace
 
-std::string find_untold(const Pair& pair, const Reference& reference, const VerifyResult& result) {
-  std::string told = untold_comparison(pair, result);
-  if (told.empty()) told = untold_input(pair);
-  if (told.empty()) told = untold_attribute(pair, result);
-  return told.empty() ? Decisions(pair, reference).find() : told;
+std::string find_unsampled(const Pair& pair, const Reference& reference, const VerifyResult& result) {
+  std::string found = unsampled_comparison(pair, result);
+  if (found.empty()) found = unsampled_input(pair);
+  if (found.empty()) found = unsampled_attribute(pair, result);
+  return found.empty() ? Decisions(pair, reference).find() : found;
 }
 
 }  // namespace relayout
