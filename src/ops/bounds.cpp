@@ -92,8 +92,9 @@ class ResultReader {
     if (traits.has(Trait::clips)) return {std::max(0.0, operand(0).lowest), std::max(0.0, operand(0).highest)};
     if (traits.has(Trait::pools) && (traits.has(Trait::averages) || traits.has(Trait::exact))) return of_pool();
     if (traits.has(Trait::casts)) return of_cast();
-    const bool hands_on = traits.has(Trait::identity) || std::ranges::find(kChoosing, std::string_view(node_.op_type())) != kChoosing.end();
-    if (hands_on) return operand(0);
+    const bool passes_on =
+        traits.has(Trait::identity) || std::ranges::find(kChoosing, std::string_view(node_.op_type())) != kChoosing.end();
+    if (passes_on) return operand(0);
     if (traits.moves_input(0) || traits.moves_input(1)) return of_moved(traits);
     const auto fixed = std::ranges::find(kRanges, std::string_view(node_.op_type()), &Range::op);
     return fixed != kRanges.end() ? fixed->bounds : of_arithmetic();

@@ -133,7 +133,7 @@ std::optional<Reason> why_never_evaluated(const Node& node, const Op* kernel) {
 }
 
 /// Sources are most of the values of a model. An answer from the file costs no more than a look-up.
-bool is_told_again(const Value& value) {
+bool is_cheap_source(const Value& value) {
   return value.producer() == nullptr && (value.initializer() == nullptr || value.initializer()->data);
 }
 
@@ -230,14 +230,14 @@ std::optional<Tensor> Constants::value(const Value& value) {
 }
 
 std::variant<Constant, Reason> Constants::find(const Value& value) {
-  if (is_told_again(value)) return source_of(value, trained_, options_.budget);
+  if (is_cheap_source(value)) return source_of(value, trained_, options_.budget);
   const Known& answer = look_up(value);
   if (const auto* const none = std::get_if<NotConstant>(&answer)) return none->reason;
   return *std::get<0>(answer);
 }
 
 bool Constants::is_constant(const Value& value) {
-  return is_told_again(value) ? !why_no_source(value, trained_) : std::holds_alternative<std::shared_ptr<const Constant>>(look_up(value));
+  return is_cheap_source(value) ? !why_no_source(value, trained_) : std::holds_alternative<std::shared_ptr<const Constant>>(look_up(value));
 }
 
 const Constants::Known& Constants::look_up(const Value& value) {

@@ -66,7 +66,7 @@ class Paths {
       if (node == nullptr) continue;
       if (node->is("Concat")) {
         open.insert(open.end(), node->inputs().begin(), node->inputs().end());
-      } else if (const Value* const operand = handed_on(*node)) {
+      } else if (const Value* const operand = passed_operand(*node)) {
         open.push_back(operand);
       } else {
         visit(source, node);
@@ -95,7 +95,7 @@ class Paths {
         const Node& node = *use.node;
         if (kind(node)) {
           if (use.index != 0 && !(node.is("MatMul") && use.index == 1)) return false;
-        } else if (node.is("Concat") || handed_on(node) == next) {
+        } else if (node.is("Concat") || passed_operand(node) == next) {
           open.push_back(node.output(0));
         } else {
           return false;
@@ -117,7 +117,7 @@ class Paths {
   [[nodiscard]] const Node* nearest_maker(const Value* value, const Kind& kind) const {
     for (int i = 0; i < kDeepest && value != nullptr && value->producer() != nullptr; ++i) {
       if (kind(*value->producer())) return value->producer();
-      value = handed_on(*value->producer());
+      value = passed_operand(*value->producer());
     }
     return nullptr;
   }
@@ -125,7 +125,7 @@ class Paths {
  private:
   /// The operand that a node passes on: unchanged, past an operator that affines commute with, or as the data of an affine; nullptr
   /// otherwise.
-  [[nodiscard]] const Value* handed_on(const Node& node) const {
+  [[nodiscard]] const Value* passed_operand(const Node& node) const {
     if (passes_through(node, context_) || may_carry(node)) return node.input(0);
     if (!is_affine_operator(node)) return nullptr;
     if (node.is("BatchNormalization") || arithmetic_of(node) == Arithmetic::negate) return node.input(0);

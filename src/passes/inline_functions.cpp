@@ -160,14 +160,14 @@ class Inliner {
     FunctionBody body(model_, call.message(), *function.function(), name_in_findings(call));
     const auto& inputs = function.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) body.bind(inputs[i]->name(), call.input(i) != nullptr ? call.input(i)->name() : "");
-    const std::vector<std::pair<std::string, std::string>> handed_on = bind_outputs(call, function, body);
+    const std::vector<std::pair<std::string, std::string>> identities = bind_outputs(call, function, body);
     std::vector<Node*> made;
     const auto insert = [&](const onnx::NodeProto& message) { made.push_back(&graph.insert_before(graph.position_of(call), message)); };
     for (const Node& node : function.nodes()) {
       insert(body.node(node.whole_message()));
       if (node.constant_data() != nullptr) graph.set_constant(*made.back(), *node.constant_data());
     }
-    for (const auto& [from, to] : handed_on) {
+    for (const auto& [from, to] : identities) {
       onnx::NodeProto identity;
       identity.set_op_type("Identity");
       identity.add_input(from);
@@ -198,7 +198,7 @@ class Inliner {
   /// Detaches the call's outputs, which keep their names and readers until the new nodes produce them. An output that is an input of the
   /// function, or a value that another output has already, takes an Identity: (name in the caller, output).
   std::vector<std::pair<std::string, std::string>> bind_outputs(Node& call, const Graph& function, FunctionBody& body) {
-    std::vector<std::pair<std::string, std::string>> handed_on;
+    std::vector<std::pair<std::string, std::string>> identities;
     std::vector<const Value*> bound;
     const std::vector<Value*> outputs(call.outputs().begin(), call.outputs().end());
     for (std::size_t i = 0; i < outputs.size() && i < function.outputs().size(); ++i) {
@@ -207,13 +207,13 @@ class Inliner {
       const std::string name = outputs[i]->name();
       (void)call.graph().detach(*outputs[i], model_.unique_name(name + ".called"));
       if (inner.producer() == nullptr || std::ranges::find(bound, &inner) != bound.end()) {
-        handed_on.emplace_back(body.name_of(inner.name()), name);
+        identities.emplace_back(body.name_of(inner.name()), name);
       } else {
         body.bind(inner.name(), name);
         bound.push_back(&inner);
       }
     }
-    return handed_on;
+    return identities;
   }
 
   Model& model_;

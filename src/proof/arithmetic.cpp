@@ -58,7 +58,7 @@ bool are_spelled_alike(const Sides& sides, const Formula& a, const Formula& b) {
          are_stored(sides.b, b);
 }
 
-bool is_made_elsewhere(const Model& model, const Value& value) {
+bool is_produced_in(const Model& model, const Value& value) {
   const Value* const namesake = model.graph().find(value.name());
   return namesake != nullptr && namesake->producer() != nullptr;
 }
@@ -72,7 +72,7 @@ bool may_be_same(Sides& sides, Ref a, Ref b, const Reading& reading) {
   if (node_a == nullptr && node_b == nullptr) return sides.same_input(*a.value, *b.value);
   if (!reading.is_strict) return true;
   if (a.value->name() == b.value->name()) return true;
-  if (reading.by_name) return !is_made_elsewhere(sides.b.model(), *a.value) && !is_made_elsewhere(sides.a.model(), *b.value);
+  if (reading.by_name) return !is_produced_in(sides.b.model(), *a.value) && !is_produced_in(sides.a.model(), *b.value);
   return node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
 }
 

@@ -119,7 +119,7 @@ std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
 }
 
 /// Whether a claim, and those that it depends on for some levels upstream, show no issue. The search ends at ambiguous operators.
-bool leads_on(Sides& sides, Claim first) {
+bool finds_no_issue(Sides& sides, Claim first) {
   constexpr int kMostLevels = 8;
   constexpr std::size_t kMostClaims = 8;  // per level
   std::vector<Claim> level = {std::move(first)};
@@ -143,7 +143,8 @@ Candidate most_likely(Sides& sides, const Pair& pair, std::vector<Candidate> hol
   if (holding.size() == 1 || sides.is_probing) return holding.front();
   sides.is_probing = true;
   const auto found = std::ranges::find_if(holding, [&](const Candidate& candidate) {
-    return leads_on(sides, {pair.upstream_a.values[candidate.of_a], pair.upstream_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
+    return finds_no_issue(sides,
+                          {pair.upstream_a.values[candidate.of_a], pair.upstream_b.values[candidate.of_b], {}, {}, {}, {}, pair.b.node});
   });
   sides.is_probing = false;
   return found != holding.end() ? *found : holding.front();

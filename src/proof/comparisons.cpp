@@ -22,8 +22,8 @@ bool examine_comparison(Sides& sides, const Claim& claim, Look& look) {
   const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
   const auto is_known = [](const Node* node) { return node != nullptr && node->domain().empty() && node->opset() >= kComparing; };
   if (!is_known(a) || !is_known(b)) return false;
-  const Predicate asked = predicate_of(*a);
-  if (!compares(asked) || asked == Predicate::equal || predicate_of(*b) != mirrored(asked)) return false;
+  const Predicate predicate = predicate_of(*a);
+  if (!compares(predicate) || predicate == Predicate::equal || predicate_of(*b) != mirrored(predicate)) return false;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, 1 - i);
     if (!of_a || !of_b || !sides.have_one_type(of_a, of_b)) return false;

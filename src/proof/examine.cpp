@@ -111,8 +111,8 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     const Node* const node_b = claim.b.value->producer();
     bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
     // An identity does not correspond to a node with an effect, nor to an identity with other outputs.
-    const bool hands_on = same && is_identity(sides.a, claim.a);
-    same = same && hands_on == is_identity(sides.b, claim.b) && (!hands_on || makes_same_outputs(*node_a, *node_b));
+    const bool passes_on = same && is_identity(sides.a, claim.a);
+    same = same && passes_on == is_identity(sides.b, claim.b) && (!passes_on || makes_same_outputs(*node_a, *node_b));
     if (same && examine_reordered(sides, claim, look)) return;
     if (same && is_linear(*node_a) && examine_linear(sides, claim, look)) return;
     const bool both_reshape = node_a != nullptr && node_b != nullptr && is_reshaping(*node_a) && is_reshaping(*node_b);

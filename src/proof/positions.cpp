@@ -192,15 +192,15 @@ bool examine_positions(Sides& sides, const Claim& written, Look& look) {
   Look heads;
   compare_heads(sides, claim, of_a->attribute.empty() ? of_b->attribute : of_a->attribute, heads);
   if (!heads.issues.empty()) return false;
-  const auto says = [](const Places& places, std::size_t input) {
+  const auto specifies = [](const Places& places, std::size_t input) {
     return std::ranges::find(places.operands, input) != places.operands.end();
   };
   for (std::size_t i = 0; i < std::max(a->inputs().size(), b->inputs().size()); ++i) {
     const Ref operand_a = sides.a.operand(claim.a, i), operand_b = sides.b.operand(claim.b, i);
-    const bool says_a = says(*of_a, i), says_b = says(*of_b, i);
-    if (says_a) heads.constants_a.push_back(operand_a);
-    if (says_b) heads.constants_b.push_back(operand_b);
-    if (says_a || says_b || (!operand_a && !operand_b)) continue;
+    const bool specifies_a = specifies(*of_a, i), specifies_b = specifies(*of_b, i);
+    if (specifies_a) heads.constants_a.push_back(operand_a);
+    if (specifies_b) heads.constants_b.push_back(operand_b);
+    if (specifies_a || specifies_b || (!operand_a && !operand_b)) continue;
     if (!operand_a || !operand_b) return false;
     heads.claims.push_back({operand_a, operand_b, {}, {}, {}, {}, b});
   }

@@ -63,8 +63,8 @@ bool examine_rounding(Sides& sides, const Claim& claim, Look& look) {
   look.nodes_b.push_back(there);
   look.nodes_b.push_back(back);
   const Node* const before = sides.b.resolve(rounded) ? sides.b.resolve(rounded).value->producer() : nullptr;
-  const bool is_taken_up = node_a != nullptr && node_a->is("Relu") && (before == nullptr || !before->is("Relu"));
-  if (is_taken_up && cuts_off_negatives(sides.b, integers)) {
+  const bool is_absorbed = node_a != nullptr && node_a->is("Relu") && (before == nullptr || !before->is("Relu"));
+  if (is_absorbed && cuts_off_negatives(sides.b, integers)) {
     look.bypassed.push_back(node_a);
     look.claims.push_back({sides.a.operand(claim.a, 0), rounded, {}, {}, {}, {}, there});
   } else {

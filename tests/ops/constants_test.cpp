@@ -56,7 +56,7 @@ TEST_F(ConstantsTest, InitializersAreNotRead) {
   EXPECT_EQ(constant.initializer, value("w").initializer());
   EXPECT_THAT(constant.dims, ElementsAre(2, 3));
   const auto downstream = constants_.find(value("c"));
-  EXPECT_EQ(std::get<Constant>(downstream).initializer, nullptr) << "a node lies between";
+  EXPECT_EQ(std::get<Constant>(downstream).initializer, nullptr) << "a node is between";
   EXPECT_THAT(contents<float>("c"), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 

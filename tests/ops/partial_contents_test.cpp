@@ -112,7 +112,7 @@ std::vector<OpCase> cases_of_shapes() {
 
 TEST(PartialContents, CertainElementsDoNotDependOnTheOthers) {
   std::mt19937_64 random(1);
-  std::set<std::string> told;  // operators with a certain element although not all operands were certain
+  std::set<std::string> partly_known;  // operators with a certain element although not all operands were certain
   std::vector<OpCase> cases = op_cases();
   std::ranges::move(cases_of_shapes(), std::back_inserter(cases));
   for (const OpCase& op_case : cases) {
@@ -142,15 +142,15 @@ TEST(PartialContents, CertainElementsDoNotDependOnTheOthers) {
       for (std::size_t k = 0; k < made->size(); ++k) {
         const auto said = partial_contents(OpCall(node, node.opset()), k, operands);
         if (!said || (*made)[k].kind != Datum::Kind::tensor) continue;
-        if (expect_certain(*said, (*made)[k].tensor) > 0 && !is_whole) told.insert(op_case.op);
+        if (expect_certain(*said, (*made)[k].tensor) > 0 && !is_whole) partly_known.insert(op_case.op);
       }
     }
   }
   for (const char* op : {"Add", "Cast", "Concat", "Gather", "Mul", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
                          "Where", "Pad", "Expand"}) {
-    EXPECT_TRUE(told.contains(op)) << op;
+    EXPECT_TRUE(partly_known.contains(op)) << op;
   }
-  EXPECT_FALSE(told.contains("ReduceProd"));
+  EXPECT_FALSE(partly_known.contains("ReduceProd"));
 }
 
 }  // namespace

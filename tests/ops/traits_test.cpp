@@ -725,8 +725,8 @@ TEST(Traits, AxesAreNamedByTheSchemas) {
     for (const onnx::OpSchema& schema : versions) {
       const auto axis = schema.attributes().find("axis");
       if (axis == schema.attributes().end() || axis->second.required) continue;
-      const bool is_told_in_words = schema.since_version() == 1 && (name == "Concat" || name == "Split");
-      EXPECT_TRUE(axis->second.default_value.has_i() || is_told_in_words) << name << "-" << schema.since_version();
+      const bool is_described_in_words = schema.since_version() == 1 && (name == "Concat" || name == "Split");
+      EXPECT_TRUE(axis->second.default_value.has_i() || is_described_in_words) << name << "-" << schema.since_version();
     }
   }
 }

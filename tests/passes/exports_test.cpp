@@ -121,7 +121,7 @@ TEST(ExportIo, L97OnlyNamedOnesAndOnlyImages) {
   const PassResult other = expect_exports(kIo, before, named({"z"}));
   EXPECT_EQ(dims_text(other.model->message().graph().input(2)), "1,3,4,2");
   EXPECT_THAT(run({kIo}, before, named({"m"})).reasons(), ElementsAre(Reason::not_an_image));
-  EXPECT_THROW((void)run({kIo}, before, named({"nobody"})), Error);
+  EXPECT_THROW((void)run({kIo}, before, named({"absent"})), Error);
 }
 
 TEST(ExportIo, L98ManyReadersUnusedAndOutput) {

@@ -97,8 +97,8 @@ PickPlan plan_of(const Tensor& x, const std::vector<std::vector<int64_t>>& posit
   for (int64_t i = 0; i < inner.size(); ++i) {
     const int64_t from = element_at(inner.positions, i);
     doubles = doubles && from == i / 2;
-    const bool goes_on = i > 0 && from == element_at(inner.positions, i - 1) + 1 && inner.from_stride == plan.block;
-    if (goes_on) {
+    const bool continues = i > 0 && from == element_at(inner.positions, i - 1) + 1 && inner.from_stride == plan.block;
+    if (continues) {
       plan.runs.back().length += plan.block;
     } else {
       plan.runs.push_back({from * inner.from_stride, i * inner.to_stride, plan.block});
