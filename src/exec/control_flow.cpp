@@ -155,7 +155,7 @@ std::vector<Datum> run_loop(const OpCall& call, const std::vector<const Datum*>&
   if (body.inputs().size() != carried + 2 || body.outputs().size() < carried + 1) reject(call, "its body has other inputs or outputs");
   int64_t trips = INT64_MAX;
   if (inputs[0] != nullptr) trips = *one_element(call, *inputs[0], DataType::int64, "the trip count").data<int64_t>();
-  bool goes_on = inputs[1] == nullptr || truth(call, *inputs[1], "the condition");
+  bool continues = inputs[1] == nullptr || truth(call, *inputs[1], "the condition");
   std::vector<Datum> state;
   for (std::size_t i = 0; i < carried; ++i) {
     if (inputs[i + 2] == nullptr) reject(call, "a carried input is missing");
@@ -163,12 +163,12 @@ std::vector<Datum> run_loop(const OpCall& call, const std::vector<const Datum*>&
   }
   const std::size_t scans = body.outputs().size() - 1 - carried;
   std::vector<std::vector<Tensor>> stacked(scans);
-  for (int64_t trip = 0; trip < trips && goes_on; ++trip) {
+  for (int64_t trip = 0; trip < trips && continues; ++trip) {
     check_interrupt();
-    std::vector<Datum> given{scalar(trip), scalar(goes_on)};
+    std::vector<Datum> given{scalar(trip), scalar(continues)};
     std::ranges::move(state, std::back_inserter(given));
     std::vector<Datum> made = run(body, std::move(given));
-    goes_on = truth(call, made[0], "the body's condition");
+    continues = truth(call, made[0], "the body's condition");
     state.assign(std::make_move_iterator(made.begin() + 1),
                  std::make_move_iterator(made.begin() + 1 + static_cast<std::ptrdiff_t>(carried)));
     for (std::size_t k = 0; k < scans; ++k) stacked[k].push_back(made[1 + carried + k].tensor);

@@ -309,13 +309,13 @@ class Counter {
     }
     Run out = run_body(*body, shapes, given, 2, 1, states);
     if (out.outputs.empty()) return {{.macs = std::nullopt}, {}};
-    const bool goes_on = starts == true && out.outputs.front() && out.outputs.front()->truth() == true;
+    const bool continues = starts == true && out.outputs.front() && out.outputs.front()->truth() == true;
     const bool is_known = trips && trips->size() == 1;
     const int64_t count = starts == false ? 0 : is_known ? std::max<int64_t>(trips->front(), 0) : 1;
     // No remark for a body without products whose results have no dim that depends on the count.
-    const bool is_told = starts != false && count > 0 && (!out.sum.is_nothing() || out.outputs.size() > states + 1);
-    out.sum.choices.once = out.sum.choices.once || (is_told && !is_known);
-    out.sum.choices.most = out.sum.choices.most || (is_told && is_known && !goes_on);
+    const bool is_remarked = starts != false && count > 0 && (!out.sum.is_nothing() || out.outputs.size() > states + 1);
+    out.sum.choices.once = out.sum.choices.once || (is_remarked && !is_known);
+    out.sum.choices.most = out.sum.choices.most || (is_remarked && is_known && !continues);
     out.sum.repeat(count);
     out.outputs.erase(out.outputs.begin());
     for (std::size_t i = 0; i < out.outputs.size(); ++i) {

@@ -42,12 +42,12 @@ IdVector<LayoutNodeId, LayoutNodeId> see_through_sequences(LayoutGraph& graph) {
     const LayoutValue* const sequence = graph.value(split.output(0));
     if (!is(split, "SplitToSequence") || sequence == nullptr || sequence->is_output) continue;
     const auto reads = connections.reads(split.output(0));
-    const auto asks_for_known_part = [&](const Connections::Read& read) {
+    const auto requests_known_part = [&](const Connections::Read& read) {
       const LayoutNode& reader = graph.nodes[read.node];
       const LayoutValue* const position = graph.value(reader.input(1));
       return is(reader, "SequenceAt") && read.input == 0 && position != nullptr && position->is_constant;
     };
-    if (reads.empty() || !std::ranges::all_of(reads, asks_for_known_part)) continue;
+    if (reads.empty() || !std::ranges::all_of(reads, requests_known_part)) continue;
     for (const Connections::Read& read : reads) graph.nodes[read.node].inputs[0] = split.inputs[0];
     out[id] = reads.front().node;
     split.op = nullptr;

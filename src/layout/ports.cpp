@@ -129,8 +129,8 @@ Answer fused_convolution(const Query& query) {
   const LayoutValue *const added = query.input(kAdded), *const out = query.output(0);
   if (added == nullptr) return convolution(query);
   if (out == nullptr || added->dims != out->dims) return "the added tensor has other dims";
-  const bool asks_for_added = !query.port().is_output && query.port().index == kAdded;
-  Answer answer = asks_for_added ? convolution(query.at({true, 0})) : convolution(query);
+  const bool is_for_added = !query.port().is_output && query.port().index == kAdded;
+  Answer answer = is_for_added ? convolution(query.at({true, 0})) : convolution(query);
   if (auto* const ports = std::get_if<Ports>(&answer)) ports->inputs[kAdded] = ports->outputs[0];
   return answer;
 }

@@ -112,8 +112,8 @@ class Planner {
   /// their names, unless different files of these names exist there.
   [[nodiscard]] std::optional<Output> plan_copy(PayloadPolicy policy) const {
     const bool in_place = origin_.source->is_same_as(path_);
-    const bool asked = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references;
-    if (!asked || (same_folder_ && !in_place)) return std::nullopt;
+    const bool requested = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references;
+    if (!requested || (same_folder_ && !in_place)) return std::nullopt;
     policy.keep_references = true;
     PayloadPlaces store(policy);
     Output output{splice(model_, store), {}};

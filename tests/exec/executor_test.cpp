@@ -497,7 +497,7 @@ TEST(Executor, ListsAllUnsupportedNodesBeforeAnythingRuns) {
   ModelBuilder builder;
   builder.input("x", {1, 2});
   for (int i = 0; i < 5; ++i) builder.node("NoSuchOperator", {"x"}, {"y" + std::to_string(i)}).output("y" + std::to_string(i));
-  builder.node("NoSuchOperator", {"x"}, {"nobody reads this"});
+  builder.node("NoSuchOperator", {"x"}, {"unread"});
   const auto model = builder.build();
   EXPECT_EQ(Executor::unsupported(model->graph()).size(), 5U);
   std::string message;

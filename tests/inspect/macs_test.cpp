@@ -124,11 +124,12 @@ TEST(CountMacs, TheLargerBranchOfAnIf) {
 }
 
 TEST(CountMacs, IterationsOfALoop) {
-  const auto loop = [](const char* trips, const char* condition, const char* goes_on) {
+  const auto loop = [](const char* trips, const char* condition, const char* continues) {
     return count(std::string("g (int64 n, bool k, float[3,3] a) => (float[] z, float[] s) { five = Constant <value_int = 5> ()"
                              " yes = Constant <value = bool {1}> ()  no = Constant <value = bool {0}> ()  z, s = Loop (") +
                  trips + ", " + condition + ", a) <body = body (int64 i, bool c, float[3,3] v) => (bool t, float[3,3] w, float[3] r) {" +
-                 goes_on + " w = MatMul (v, v)  axes = Constant <value_ints = [0]> ()  r = ReduceMax <keepdims = 0, axes = [0]> (w) }> }");
+                 continues +
+                 " w = MatMul (v, v)  axes = Constant <value_ints = [0]> ()  r = ReduceMax <keepdims = 0, axes = [0]> (w) }> }");
   };
   const std::vector<std::string> all = {"all iterations of each Loop"}, once = {"one iteration of each Loop without a known number"};
   EXPECT_EQ(loop("five", "yes", "t = Identity (c)").macs, 5 * 27);

@@ -350,7 +350,7 @@ class ElementwiseKernel : public Kernel {
   [[nodiscard]] int64_t column_stride(std::size_t operand) const { return loops_.strides[operand].back(); }
   [[nodiscard]] std::size_t destination() const { return data_.size() - 1; }
 
-  [[nodiscard]] bool goes_on(std::size_t operand) const { return column_stride(operand) == 1 && row_stride(operand) == columns_; }
+  [[nodiscard]] bool is_dense(std::size_t operand) const { return column_stride(operand) == 1 && row_stride(operand) == columns_; }
   /// Whether all rows of the operand are the same.
   [[nodiscard]] bool repeats(std::size_t operand) const {
     return operand != 0 && operand != destination() && column_stride(operand) == 1 && row_stride(operand) == 0;
@@ -361,10 +361,10 @@ class ElementwiseKernel : public Kernel {
   /// 0.8 times as long, a sum and a product 1.5 times.)
   [[nodiscard]] bool can_join_rows() const {
     constexpr int64_t kShortRow = 32, kShortRowOfSeries = 256;
-    if (!goes_on(destination())) return false;
+    if (!is_dense(destination())) return false;
     if (columns_ < (chain_.has_series() ? kShortRowOfSeries : kShortRow)) return true;
     for (std::size_t i = 0; i < destination(); ++i) {
-      if (!goes_on(i) && !repeats(i)) return false;
+      if (!is_dense(i) && !repeats(i)) return false;
     }
     return true;
   }
@@ -426,8 +426,8 @@ class ElementwiseKernel : public Kernel {
     for (int64_t row = first; row < last; row += rows_per_chunk_) {
       const int64_t rows = std::min(rows_per_chunk_, last - row), count = rows * columns_;
       for (std::size_t i = 0; i < data_.size(); ++i) {
-        sources[i] = goes_on(i) ? data_[i] + base[i] + row * columns_ : joined[i].data();
-        if (!goes_on(i) && !repeats(i)) join(i, base[i], row, rows, joined[i].data());
+        sources[i] = is_dense(i) ? data_[i] + base[i] + row * columns_ : joined[i].data();
+        if (!is_dense(i) && !repeats(i)) join(i, base[i], row, rows, joined[i].data());
       }
       float* const out = const_cast<float*>(sources[destination()]);
       chain_.run(out, sources[0], count, [&](const ElementwiseStage& stage) { return Operand{sources[stage.operand + 1], 1}; });

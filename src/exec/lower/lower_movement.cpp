@@ -25,7 +25,7 @@
 namespace relayout::exec {
 namespace {
 
-bool lies_channels_last(const TensorDesc& desc) {
+bool is_channels_last(const TensorDesc& desc) {
   return !is_ordered(desc, Order::contiguous) && is_ordered(desc, Order::channels_last);
 }
 
@@ -43,7 +43,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   for (const ValueId input : node.inputs) {
     if (element_count(lowering.info(input).dims) == 0) return false;
     places.push_back(lowering.places.of(input));
-    if (lowering.optimized() && lies_channels_last(places.back().desc)) order = Order::channels_last;
+    if (lowering.optimized() && is_channels_last(places.back().desc)) order = Order::channels_last;
   }
   std::vector<TensorDesc> sources;
   sources.reserve(places.size());
@@ -149,7 +149,7 @@ bool lower_blocks(Lowering& lowering, const Group& group) {
   const DatumInfo& result = lowering.info(node.outputs[0]);
   if (result.type == DataType::string || element_count(result.dims) == 0) return false;
   const Place source = lowering.places.of(node.inputs[0]);
-  const bool inside = lowering.optimized() && lies_channels_last(source.desc);
+  const bool inside = lowering.optimized() && is_channels_last(source.desc);
   const TensorDesc desc = lowering.result_desc(node, 0, inside ? Order::channels_last : Order::contiguous);
   const Place destination = lowering.steps.new_place(desc);
   const auto views = block_views(node.call, Tensor(source.desc, nullptr, nullptr), Tensor(desc, nullptr, nullptr));

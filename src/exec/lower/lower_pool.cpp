@@ -49,9 +49,9 @@ std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
   if (!lowering.optimized()) return Order::contiguous;
   const TensorDesc& desc = lowering.places.of(node.inputs[0]).desc;
   const auto order = lowering.planned_order(node);
-  const auto lies = layout::order_of_strides(desc.dims, desc.strides);
+  const auto stored = layout::order_of_strides(desc.dims, desc.strides);
   for (const Order candidate : {order.value_or(Order::contiguous), Order::channels_last}) {
-    if (lies == layout::order_of_strides(desc.dims, ordered(desc.type, desc.dims, candidate).strides)) return candidate;
+    if (stored == layout::order_of_strides(desc.dims, ordered(desc.type, desc.dims, candidate).strides)) return candidate;
   }
   return order ? std::nullopt : std::optional(Order::contiguous);
 }

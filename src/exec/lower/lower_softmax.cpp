@@ -43,9 +43,9 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
   const auto axis = softmax_axis(lowering, node);
   if (!axis || x.dims.size() > 6) return false;
-  const TensorDesc& lies = lowering.places.of(node.inputs[0]).desc;
+  const TensorDesc& stored = lowering.places.of(node.inputs[0]).desc;
   const auto planned = lowering.made(node, 0);
-  const bool inside = !is_ordered(lies, Order::contiguous) && is_ordered(lies, Order::channels_last);
+  const bool inside = !is_ordered(stored, Order::contiguous) && is_ordered(stored, Order::channels_last);
   const Place source = planned ? lowering.places.dense(node.inputs[0], *planned)
                                : lowering.places.dense(node.inputs[0], inside ? Order::channels_last : Order::contiguous);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);

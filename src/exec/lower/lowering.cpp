@@ -144,7 +144,7 @@ std::vector<PlanPort> take_results(const Program& program, Places& places, Plan&
   std::vector<PlanPort> out;
   IdVector<BufferId, int> uses(plan.buffers.size(), 0);
   for (const ValueId value : program.outputs()) {
-    if (value != ValueId::none && places.lies_somewhere(value)) ++uses[places.of(value).buffer];
+    if (value != ValueId::none && places.has_place(value)) ++uses[places.of(value).buffer];
   }
   for (const PlanPort& port : plan.exports) {
     if (!port.place || !program.is_output(port.value)) continue;

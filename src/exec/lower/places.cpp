@@ -102,8 +102,8 @@ Place Places::dense_inside(ValueId value, Order order) {
 }
 
 Place Places::dense_as(ValueId value, const layout::AxisOrder& order, bool inside) {
-  const Place lies = of(value);
-  const TensorDesc wanted = ordered(lies.desc.type, lies.desc.dims, order);
+  const Place stored = of(value);
+  const TensorDesc wanted = ordered(stored.desc.type, stored.desc.dims, order);
   const auto is_wanted = [&](const TensorDesc& desc) {
     if (std::ranges::find(desc.dims, 0) != desc.dims.end()) return true;
     for (const int64_t axis : order) {
@@ -128,9 +128,9 @@ Place Places::dense_as(ValueId value, const layout::AxisOrder& order, bool insid
     return where_[value].places.back();
   }
   // A view with gaps, or one without a planned order, only becomes dense.
-  const bool turns = guide_.has_order(value) && !follows(lies.desc, order);
+  const bool turns = guide_.has_order(value) && !follows(stored.desc, order);
   const Place out = steps_.new_place(wanted);
-  steps_.copy(lies, out, inside ? StepKind::inside : turns ? StepKind::reorder : StepKind::pack);
+  steps_.copy(stored, out, inside ? StepKind::inside : turns ? StepKind::reorder : StepKind::pack);
   // A copy made inside one node is not offered to other readers.
   if (!inside || !optimized_) define(value, out);
   return out;

@@ -46,7 +46,7 @@ class Places {
   /// A slot for a value that is no plain tensor. read_slot: for a value to read, which is imported when this plan did not make it.
   [[nodiscard]] SlotId slot(ValueId value);
   [[nodiscard]] SlotId read_slot(ValueId value);
-  [[nodiscard]] bool lies_somewhere(ValueId value) const { return !where_[value].places.empty(); }
+  [[nodiscard]] bool has_place(ValueId value) const { return !where_[value].places.empty(); }
 
   /// Makes the place of a value a contiguous one from here on, for the caller to get.
   void hand_over(ValueId value);
