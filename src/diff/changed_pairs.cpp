@@ -36,14 +36,14 @@ class ChangedPairs {
     for (const Issue& issue : account.issues()) {
       if (issue.node != nullptr) taken_.insert(issue.node);
       const Kind kind = issue.what.kind;
-      if (!issue.what.in_first && (kind == Kind::weight || kind == Kind::bias || kind == Kind::tensor)) told_.insert(issue.what.name);
+      if (!issue.what.in_first && (kind == Kind::weight || kind == Kind::bias || kind == Kind::tensor)) reported_.insert(issue.what.name);
     }
   }
 
   std::vector<ChangedPair> run() {
     std::vector<ChangedPair> out;
     for (const Node* b : sides_.b.nodes()) {
-      const Node* const a = is_single_of_b(*b) && is_told(*b) ? matching_.partner_of_b(*b) : nullptr;
+      const Node* const a = is_single_of_b(*b) && is_reported(*b) ? matching_.partner_of_b(*b) : nullptr;
       if (a == nullptr || !is_single_of_a(*a)) continue;
       taken_.insert(a);
       taken_.insert(b);
@@ -69,9 +69,9 @@ class ChangedPairs {
   }
 
   /// Whether an issue reports one of its constants. A missing bias has the name of the node.
-  [[nodiscard]] bool is_told(const Node& node) const {
-    const auto is_told_value = [&](const Value* value) { return value != nullptr && told_.contains(value->name()); };
-    return told_.contains(node.name()) || std::ranges::any_of(node.inputs(), is_told_value);
+  [[nodiscard]] bool is_reported(const Node& node) const {
+    const auto is_reported_value = [&](const Value* value) { return value != nullptr && reported_.contains(value->name()); };
+    return reported_.contains(node.name()) || std::ranges::any_of(node.inputs(), is_reported_value);
   }
 
   /// Affines that are connected to this node alone, downstream and upstream.
@@ -105,8 +105,8 @@ class ChangedPairs {
   const Sides& sides_;
   const Account& account_;
   const Matching& matching_;
-  std::unordered_set<std::string_view> told_;  ///< reported constants of the second model
-  std::unordered_set<const Node*> taken_;      ///< nodes of both models that are paired or reported already
+  std::unordered_set<std::string_view> reported_;  ///< reported constants of the second model
+  std::unordered_set<const Node*> taken_;          ///< nodes of both models that are paired or reported already
 };
 
 }  // namespace

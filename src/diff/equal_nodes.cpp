@@ -36,7 +36,7 @@ class EqualNodes {
  public:
   EqualNodes(Sides& sides, const Account& account) : sides_(sides), account_(account) {
     for (const proof::Issue& issue : account.issues()) {
-      if (issue.a && issue.b) told_[issue.a.value].insert(issue.b.value);
+      if (issue.a && issue.b) reported_[issue.a.value].insert(issue.b.value);
     }
   }
 
@@ -50,8 +50,8 @@ class EqualNodes {
     for (const Node* node : sides_.a.nodes()) {
       const proof::FirstNode& first = account_.of_first(*node);
       if (first.successor() != nullptr) continue;
-      const bool is_told = first.is_bypassed || first.is_dead;
-      if (!first.is_evaluated && (is_told || !is_open(sides_.a, *node, first.is_accounted))) continue;
+      const bool is_reported = first.is_bypassed || first.is_dead;
+      if (!first.is_evaluated && (is_reported || !is_open(sides_.a, *node, first.is_accounted))) continue;
       if (!find_from_operands(*node)) rest.push_back(node);
     }
     // Nodes whose operands are all constants are found through their readers only.
@@ -85,7 +85,7 @@ class EqualNodes {
   bool is_same(const Value* a, const Value* b) {
     if (a == nullptr || b == nullptr) return a == b;
     if (twin_of(*a) == b) return true;
-    if (const auto told = told_.find(a); told != told_.end() && told->second.contains(b)) return true;
+    if (const auto reported = reported_.find(a); reported != reported_.end() && reported->second.contains(b)) return true;
     const auto difference = sides_.tensor_difference({a}, {b});
     return difference && difference->values == 0;
   }
@@ -130,8 +130,8 @@ class EqualNodes {
 
   Sides& sides_;
   const Account& account_;
-  std::unordered_map<const Value*, std::unordered_set<const Value*>> told_;  ///< constants that issues report as different
-  std::unordered_set<const Node*> open_;                                     ///< nodes of the second model
+  std::unordered_map<const Value*, std::unordered_set<const Value*>> reported_;  ///< constants that issues report as different
+  std::unordered_set<const Node*> open_;                                         ///< nodes of the second model
   std::unordered_map<const Node*, const Node*> twins_;
   std::vector<std::pair<const Node*, const Node*>> pairs_;
 };

@@ -57,8 +57,8 @@ bool is_channels_last(const Node& transpose) {
 
 class AccountListing {
  public:
-  AccountListing(Sides& sides, const Account& account, const ToldNodes& told, ChangeList& changes)
-      : sides_(&sides), account_(&account), told_(&told), changes_(&changes) {}
+  AccountListing(Sides& sides, const Account& account, const ListedNodes& listed, ChangeList& changes)
+      : sides_(&sides), account_(&account), listed_(&listed), changes_(&changes) {}
 
   void list_nodes_of_b() {
     std::unordered_map<const Node*, std::vector<const Node*>> absorbed;
@@ -68,7 +68,7 @@ class AccountListing {
     for (const Node* node : sides_->b.nodes()) {
       if (const auto near = account_->of_second(*node).fold) {
         list_fold(*node, absorbed[node], *near);
-      } else if (account_->of_second(*node).partner == nullptr && !told_->b.contains(node)) {
+      } else if (account_->of_second(*node).partner == nullptr && !listed_->b.contains(node)) {
         list_single_of_b(*node);
       }
     }
@@ -77,14 +77,14 @@ class AccountListing {
   void list_nodes_of_a() {
     const auto paired = sides_->paired_graphs();
     for (const Node* node : sides_->a.nodes()) {
-      if (account_->of_first(*node).successor() != nullptr || told_->a.contains(node)) continue;
+      if (account_->of_first(*node).successor() != nullptr || listed_->a.contains(node)) continue;
       if (paired.contains(&top_of(node->graph()))) list_single_of_a(*node);
     }
   }
 
   void list_constants() {
-    std::unordered_set<std::string_view> told;
-    for (const Issue& issue : account_->issues()) told.insert(issue.what.name);
+    std::unordered_set<std::string_view> reported;
+    for (const Issue& issue : account_->issues()) reported.insert(issue.what.name);
     for (const Value* constant : account_->permuted_tensors()) {
       const Node* const transpose = transpose_downstream(*constant);
       const Value* const read = transpose != nullptr ? transpose->output(0) : constant;
@@ -97,9 +97,9 @@ class AccountListing {
       const bool is_recomputed = reader != nullptr && account_->of_second(*reader).fold;
       change.text = (reader != nullptr && proof::is_linear(*reader) ? "weight " : "constant ") + quote(change.a) + " is stored " +
                     (is_last ? "channels-last" : "in another order") + (change.a == change.b ? "" : " as " + quote(change.b)) +
-                    (told.contains(change.a) ? ", with other values"
-                     : is_recomputed         ? ": the same permutation of the recomputed tensor"
-                                             : ": byte permutation");
+                    (reported.contains(change.a) ? ", with other values"
+                     : is_recomputed             ? ": the same permutation of the recomputed tensor"
+                                                 : ": byte permutation");
     }
   }
 
@@ -166,14 +166,14 @@ class AccountListing {
 
   Sides* sides_;
   const Account* account_;
-  const ToldNodes* told_;
+  const ListedNodes* listed_;
   ChangeList* changes_;
 };
 
 }  // namespace
 
-void list_explained(Sides& sides, const Account& account, const ToldNodes& told, ChangeList& changes) {
-  AccountListing listing(sides, account, told, changes);
+void list_explained(Sides& sides, const Account& account, const ListedNodes& listed, ChangeList& changes) {
+  AccountListing listing(sides, account, listed, changes);
   listing.list_nodes_of_b();
   listing.list_nodes_of_a();
   listing.list_constants();

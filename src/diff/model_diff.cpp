@@ -55,14 +55,14 @@ int64_t unexplained(const std::vector<ModelChange>& changes) {
 std::vector<ModelChange> changes_of_nodes(Sides& sides, const Account& account,
                                           const std::vector<std::pair<const Node*, const Node*>>& equal_nodes,
                                           const std::vector<ChangedPair>& changed_pairs) {
-  ToldNodes told;
+  ListedNodes listed;
   for (const auto& [a, b] : equal_nodes) {
-    told.a.insert(a);
-    told.b.insert(b);
+    listed.a.insert(a);
+    listed.b.insert(b);
   }
   ChangeList changes(sides, account);
-  list_unexplained(sides, account, changed_pairs, told, changes);
-  list_explained(sides, account, told, changes);
+  list_unexplained(sides, account, changed_pairs, listed, changes);
+  list_explained(sides, account, listed, changes);
   return changes.take();
 }
 

@@ -220,8 +220,8 @@ void add_runtime_event(TraceSums& sums, const Element& element, bool by_node) {
 
 void add_event(TraceSums& sums, const Element& element, bool by_node) {
   if (step_number(*element.name)) return;
-  const std::string& told = by_node ? element.node : element.op;
-  sums.add(told.empty() ? *element.name : told, *element.begin, *element.duration);
+  const std::string& name = by_node ? element.node : element.op;
+  sums.add(name.empty() ? *element.name : name, *element.begin, *element.duration);
 }
 
 /// Adds a row of relayout's profile: its share of one run.

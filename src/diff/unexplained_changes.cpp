@@ -30,15 +30,15 @@ using proof::Sides;
 
 class IssueListing {
  public:
-  IssueListing(Sides& sides, const Account& account, ToldNodes& told, ChangeList& changes)
-      : sides_(&sides), account_(&account), told_(&told), changes_(&changes) {}
+  IssueListing(Sides& sides, const Account& account, ListedNodes& listed, ChangeList& changes)
+      : sides_(&sides), account_(&account), listed_(&listed), changes_(&changes) {}
 
   void list_issues() {
-    std::unordered_set<std::string> told;
+    std::unordered_set<std::string> reported;
     UnreadConstants unread(*sides_);
     for (const Issue& issue : account_->issues()) {
       if (is_unread_constant(issue) && unread.take(issue.what.name)) continue;
-      if (issue.what.kind == Unexplained::Kind::interface || !told.insert(issue.what.text).second) continue;
+      if (issue.what.kind == Unexplained::Kind::interface || !reported.insert(issue.what.text).second) continue;
       if (issue.b) {
         list_changed_constant(*sides_, issue, *changes_);
       } else if (issue.node != nullptr) {
@@ -52,15 +52,15 @@ class IssueListing {
   void list_changed_pair(const ChangedPair& node) {
     ModelChange& change = changes_->add_node(ChangeKind::changed, std::string(to_string(Unexplained::Kind::node_changed)), node.a, node.b);
     change.text += " has other constants";
-    told_->a.insert(node.a);
-    told_->b.insert(node.b);
+    listed_->a.insert(node.a);
+    listed_->b.insert(node.b);
     for (const Node* gone : node.gone) {
-      told_->a.insert(gone);
+      listed_->a.insert(gone);
       change.absorbed.push_back(name_in_diff(*gone));
       change.text += ", " + gone->label() + " next to it is gone";
     }
     for (const Node* added : node.added) {
-      told_->b.insert(added);
+      listed_->b.insert(added);
       change.text += ", " + added->label() + " next to it was not there";
     }
   }
@@ -79,8 +79,8 @@ class IssueListing {
                                                                     : ChangeKind::changed;
     const Node* const a = issue.what.in_first ? &node : kind == ChangeKind::changed ? partner_of(issue) : nullptr;
     const Node* const b = issue.what.in_first ? nullptr : &node;
-    (a != nullptr ? told_->a : told_->b).insert(a != nullptr ? a : b);
-    if (b != nullptr) told_->b.insert(b);
+    (a != nullptr ? listed_->a : listed_->b).insert(a != nullptr ? a : b);
+    if (b != nullptr) listed_->b.insert(b);
     ModelChange& change = changes_->add_node(kind, std::string(to_string(issue.what.kind)), a, b);
     change.text = issue.what.text;
     if (issue.what.kind == Kind::attribute && a != nullptr && b != nullptr) describe_attribute(*a, *b, issue, change);
@@ -126,15 +126,15 @@ class IssueListing {
 
   Sides* sides_;
   const Account* account_;
-  ToldNodes* told_;
+  ListedNodes* listed_;
   ChangeList* changes_;
 };
 
 }  // namespace
 
-void list_unexplained(Sides& sides, const Account& account, const std::vector<ChangedPair>& changed_pairs, ToldNodes& told,
+void list_unexplained(Sides& sides, const Account& account, const std::vector<ChangedPair>& changed_pairs, ListedNodes& listed,
                       ChangeList& changes) {
-  IssueListing listing(sides, account, told, changes);
+  IssueListing listing(sides, account, listed, changes);
   listing.list_issues();
   for (const ChangedPair& node : changed_pairs) listing.list_changed_pair(node);
 }

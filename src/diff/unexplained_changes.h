@@ -12,13 +12,13 @@
 namespace relayout {
 
 /// Nodes of two models that need no further change: they are listed already, or equal.
-struct ToldNodes {
+struct ListedNodes {
   std::unordered_set<const Node*> a, b;
 };
 
 /// Lists the differences that the proof leaves unexplained: its issues, and corresponding nodes with different constants. Adds the nodes
-/// that it lists to `told`.
-void list_unexplained(proof::Sides& sides, const proof::Account& account, const std::vector<ChangedPair>& changed_pairs, ToldNodes& told,
-                      ChangeList& changes);
+/// that it lists to `listed`.
+void list_unexplained(proof::Sides& sides, const proof::Account& account, const std::vector<ChangedPair>& changed_pairs,
+                      ListedNodes& listed, ChangeList& changes);
 
 }  // namespace relayout

@@ -72,7 +72,7 @@ struct Chain {
   }
 };
 
-std::vector<std::string> told(const Chain& a, const Chain& b) {
+std::vector<std::string> changes_of(const Chain& a, const Chain& b) {
   std::vector<std::string> out;
   for (const ModelChange& change : diff_models(*a.model().load(), *b.model().load()).changes) {
     out.push_back(std::string(to_string(change.kind)) + " " + (change.a.empty() ? "-" : change.a) + " > " +
@@ -84,27 +84,28 @@ std::vector<std::string> told(const Chain& a, const Chain& b) {
 class Matching : public testing::TestWithParam<std::string> {};
 
 TEST_P(Matching, EveryLayerFindsItsOwn) {
-  EXPECT_THAT(told({}, {.prefix = GetParam()}), IsEmpty());
+  EXPECT_THAT(changes_of({}, {.prefix = GetParam()}), IsEmpty());
 }
 
 TEST_P(Matching, ANodeAmongItsLike) {
   const std::string other = GetParam();
-  EXPECT_THAT(told({}, {.extra_relu = 3, .prefix = other}), ElementsAre("added - > " + other + "again"));
-  EXPECT_THAT(told({}, {.extra_sigmoid = 3, .prefix = other}), ElementsAre("added - > " + other + "again"));
-  EXPECT_THAT(told({.extra_relu = 3}, {.prefix = other}), ElementsAre("removed again > -"));
-  EXPECT_THAT(told({}, {.without_relu = 4, .prefix = other}), ElementsAre("removed r4 > -"));
+  EXPECT_THAT(changes_of({}, {.extra_relu = 3, .prefix = other}), ElementsAre("added - > " + other + "again"));
+  EXPECT_THAT(changes_of({}, {.extra_sigmoid = 3, .prefix = other}), ElementsAre("added - > " + other + "again"));
+  EXPECT_THAT(changes_of({.extra_relu = 3}, {.prefix = other}), ElementsAre("removed again > -"));
+  EXPECT_THAT(changes_of({}, {.without_relu = 4, .prefix = other}), ElementsAre("removed r4 > -"));
 }
 
 TEST_P(Matching, ALayerAmongItsLike) {
   const std::string other = GetParam();
-  EXPECT_THAT(told({}, {.extra_layer = 3, .prefix = other}), ElementsAre("added - > " + other + "cnew", "added - > " + other + "rnew"));
-  EXPECT_THAT(told({.extra_layer = 0}, {.prefix = other}), ElementsAre("removed cnew > -", "removed rnew > -"));
+  EXPECT_THAT(changes_of({}, {.extra_layer = 3, .prefix = other}),
+              ElementsAre("added - > " + other + "cnew", "added - > " + other + "rnew"));
+  EXPECT_THAT(changes_of({.extra_layer = 0}, {.prefix = other}), ElementsAre("removed cnew > -", "removed rnew > -"));
 }
 
 TEST_P(Matching, TwoPlacesAtOnce) {
   const std::string other = GetParam();
   // Either of the two Relus around the new Conv may be the new one.
-  EXPECT_THAT(told({.extra_relu = 1}, {.extra_layer = 5, .prefix = other}),
+  EXPECT_THAT(changes_of({.extra_relu = 1}, {.extra_layer = 5, .prefix = other}),
               testing::UnorderedElementsAre("removed again > -", "added - > " + other + "cnew",
                                             testing::AnyOf("added - > " + other + "rnew", "added - > " + other + "r5")));
 }

@@ -56,7 +56,7 @@ std::string zeros(int count) {
 }
 
 /// "changed node attribute Conv_0 > Conv_0"
-std::vector<std::string> told(const ModelDiff& diff) {
+std::vector<std::string> changes_of(const ModelDiff& diff) {
   std::vector<std::string> out;
   for (const ModelChange& change : diff.changes) {
     out.push_back(std::string(to_string(change.kind)) + " " + std::string(to_string(change.subject)) + " " + change.reason + " " +
@@ -67,7 +67,7 @@ std::vector<std::string> told(const ModelDiff& diff) {
 
 TEST(ModelDiff, AModelEqualsItself) {
   const ModelDiff same = diff(network(), network());
-  EXPECT_THAT(told(same), IsEmpty());
+  EXPECT_THAT(changes_of(same), IsEmpty());
   EXPECT_TRUE(same.is_equal());
   EXPECT_EQ(same.nodes_equal, 4);
   EXPECT_EQ(same.nodes_renamed, 0);
@@ -81,12 +81,12 @@ TEST(ModelDiff, NamesAreNoDifference) {
     for (auto& node : *model.mutable_graph()->mutable_node()) node.set_name("node of " + node.output(0));
   });
   const ModelDiff inner = diff(network(), other);
-  EXPECT_THAT(told(inner), IsEmpty());
+  EXPECT_THAT(changes_of(inner), IsEmpty());
   EXPECT_EQ(inner.nodes_renamed, 4);
   // Names of inputs and outputs are reported, because callers use them.
   other.rename("x", "image").rename("y", "scores");
   const ModelDiff outer = diff(network(), other);
-  EXPECT_THAT(told(outer), ElementsAre("renamed input name x > image", "renamed output name y > scores"));
+  EXPECT_THAT(changes_of(outer), ElementsAre("renamed input name x > image", "renamed output name y > scores"));
   EXPECT_TRUE(outer.is_equal());
 }
 
@@ -99,8 +99,8 @@ TEST(ModelDiff, AConvolutionIsTheSameUpstreamOfADifferentBatchNormalization) {
     epsilon->set_f(0.01F);
   });
   const ModelDiff result = diff(network(), other);
-  EXPECT_THAT(told(result), SizeIs(1)) << testing::PrintToString(told(result));
-  EXPECT_THAT(told(result), ElementsAre(HasSubstr("changed node attribute")));
+  EXPECT_THAT(changes_of(result), SizeIs(1)) << testing::PrintToString(changes_of(result));
+  EXPECT_THAT(changes_of(result), ElementsAre(HasSubstr("changed node attribute")));
   EXPECT_EQ(result.nodes_equal, 3);
 }
 
@@ -119,20 +119,21 @@ TEST(ModelDiff, NamesOfNodesThatComputeConstantsAreNoDifference) {
   TextModel other = shapes;
   for (const char* name : {"c", "s", "n", "k", "m", "d", "axis", "rest", "w"}) other.rename(name, std::string("other.") + name);
   const ModelDiff same = diff(shapes, other);
-  EXPECT_THAT(told(same), IsEmpty());
+  EXPECT_THAT(changes_of(same), IsEmpty());
   EXPECT_EQ(same.nodes_equal, 7);
   // With a different operand it is a different node, whatever its result.
   other.edit([](onnx::ModelProto& model) { model.mutable_graph()->mutable_node(1)->set_input(0, "x"); });
-  EXPECT_THAT(told(diff(shapes, other)), Not(IsEmpty()));
+  EXPECT_THAT(changes_of(diff(shapes, other)), Not(IsEmpty()));
 }
 
 TEST(ModelDiff, NamesOfUnusedConstantsAreNoDifference) {
   const auto with = [](const std::string& unread) {
     return TextModel("g (float[2] x) => (float[2] y) <" + unread + "> {\ny = Relu (x)\n}");
   };
-  EXPECT_THAT(told(diff(with("float[2] u = {1, 2}, float[2] v = {1, 2}"), with("float[2] p = {1, 2}, float[2] q = {1, 2}"))), IsEmpty());
-  EXPECT_THAT(told(diff(with("float[2] u = {1, 2}"), with("float[2] p = {1, 2}, float[2] q = {1, 2}"))), SizeIs(1));
-  EXPECT_THAT(told(diff(with("float[2] u = {1, 2}"), with("float[2] p = {1, 3}"))), ElementsAre("added initializer tensor - > p"));
+  EXPECT_THAT(changes_of(diff(with("float[2] u = {1, 2}, float[2] v = {1, 2}"), with("float[2] p = {1, 2}, float[2] q = {1, 2}"))),
+              IsEmpty());
+  EXPECT_THAT(changes_of(diff(with("float[2] u = {1, 2}"), with("float[2] p = {1, 2}, float[2] q = {1, 2}"))), SizeIs(1));
+  EXPECT_THAT(changes_of(diff(with("float[2] u = {1, 2}"), with("float[2] p = {1, 3}"))), ElementsAre("added initializer tensor - > p"));
 }
 
 TEST(ModelDiff, AFoldIsExplained) {
@@ -141,7 +142,8 @@ TEST(ModelDiff, AFoldIsExplained) {
   (void)convert(folder / "a.onnx", folder / "b.onnx", ConvertOptions{});
   const std::unique_ptr<Model> a = Model::load(folder / "a.onnx"), b = Model::load(folder / "b.onnx");
   const ModelDiff folded = diff_models(*a, *b);
-  EXPECT_THAT(told(folded), ElementsAre("explained node folded Conv_0 > Conv_0", "explained initializer permuted w > w.channels_last"));
+  EXPECT_THAT(changes_of(folded),
+              ElementsAre("explained node folded Conv_0 > Conv_0", "explained initializer permuted w > w.channels_last"));
   EXPECT_THAT(folded.changes[0].absorbed, ElementsAre("BatchNormalization_1"));
   EXPECT_THAT(folded.changes[0].text, HasSubstr("absorbed 'BatchNormalization_1' (BatchNormalization): recomputed, within 1 ULP"));
   EXPECT_THAT(folded.changes[1].text, HasSubstr("channels-last"));
@@ -164,7 +166,7 @@ TEST(ModelDiff, AnAttributeIsReportedWithBothValues) {
     strides->add_ints(1);
   });
   const ModelDiff changed = diff(network(), other);
-  ASSERT_THAT(told(changed), ElementsAre("changed node attribute Conv_0 > Conv_0", "changed node attribute Conv_3 > Conv_3"));
+  ASSERT_THAT(changes_of(changed), ElementsAre("changed node attribute Conv_0 > Conv_0", "changed node attribute Conv_3 > Conv_3"));
   ASSERT_THAT(changed.changes[0].fields, SizeIs(1));
   EXPECT_EQ(changed.changes[0].fields[0].before, "[1, 1, 1, 1]");
   EXPECT_EQ(changed.changes[0].fields[0].after, "[2, 1, 1, 1]");
@@ -183,7 +185,7 @@ TEST(ModelDiff, AnAttributeThatBothWriteAlikeIsNoDifference) {
   for (const auto& [a, b] : {std::pair(&stored, &computed), {&computed, &stored}, {&stored, &quantized}, {&quantized, &stored}}) {
     const ModelDiff found = diff(*a, *b);
     EXPECT_FALSE(found.is_equal());
-    EXPECT_THAT(told(found), Each(Not(HasSubstr("attribute"))));
+    EXPECT_THAT(changes_of(found), Each(Not(HasSubstr("attribute"))));
   }
   // With one scale for the whole tensor, the axis is unused.
   const ModelDiff axis =
@@ -191,7 +193,7 @@ TEST(ModelDiff, AnAttributeThatBothWriteAlikeIsNoDifference) {
            R"(g (float[2,3] x) => (float[] y) <float[3] t = {2, 3, 4}, float s = {2}> {
                                  q = QuantizeLinear (x, t)  y = DequantizeLinear (q, s) })");
   EXPECT_FALSE(axis.is_equal());
-  EXPECT_THAT(told(axis), Each(Not(HasSubstr("attribute"))));
+  EXPECT_THAT(changes_of(axis), Each(Not(HasSubstr("attribute"))));
 }
 
 /// Where both values print alike, the line states that they differ.
@@ -202,7 +204,7 @@ TEST(ModelDiff, AnAttributeThatPrintsAlikeIsReportedAsOtherValues) {
     return out.name_nodes();
   };
   const ModelDiff tensor = diff(model("2"), model("3"));
-  ASSERT_THAT(told(tensor), ElementsAre("changed node attribute Op_0 > Op_0"));
+  ASSERT_THAT(changes_of(tensor), ElementsAre("changed node attribute Op_0 > Op_0"));
   EXPECT_EQ(tensor.changes[0].text, "'Op_0' (Op) has other values in t, f32 [2]");
   EXPECT_THAT(tensor.changes[0].fields, IsEmpty());
   TextModel other = model("2");
@@ -212,7 +214,7 @@ TEST(ModelDiff, AnAttributeThatPrintsAlikeIsReportedAsOtherValues) {
     }
   });
   const ModelDiff number = diff(model("2"), other);
-  ASSERT_THAT(told(number), ElementsAre("changed node attribute Op_0 > Op_0"));
+  ASSERT_THAT(changes_of(number), ElementsAre("changed node attribute Op_0 > Op_0"));
   EXPECT_EQ(number.changes[0].text, "'Op_0' (Op) has f 1e-12, was 0.1");
 }
 
@@ -221,7 +223,7 @@ TEST(ModelDiff, AConstantIsReportedWithItsLargestDifference) {
   a.set("b", {1, 2, 3, 4});
   b.set("b", {1, 2.5, 3, 3});
   const ModelDiff changed = diff(a, b);
-  ASSERT_THAT(told(changed), ElementsAre("changed initializer bias b > b"));
+  ASSERT_THAT(changes_of(changed), ElementsAre("changed initializer bias b > b"));
   const ModelChange& bias = changed.changes[0];
   EXPECT_EQ(bias.values, 2);
   EXPECT_EQ(bias.max_absolute, 1.0);
@@ -236,15 +238,15 @@ TEST(ModelDiff, ADifferentTypeIsReportedWithItsError) {
   b.set("c", {1, 2, 3, 1.0 / 3});
   const ModelDiff changed = diff(a, b);
   EXPECT_FALSE(changed.is_equal());
-  bool is_told = false;
+  bool is_reported = false;
   for (const ModelChange& change : changed.changes) {
     if (change.subject != ChangeSubject::initializer) continue;
-    is_told = true;
+    is_reported = true;
     // float16 stores 1/3 with ten bits after the point: 0.33325195.
     EXPECT_EQ(change.values, 1);
     EXPECT_NEAR(change.max_absolute.value_or(0), 1.0 / 3 - 0.333251953125, 1e-7);
   }
-  EXPECT_TRUE(is_told);
+  EXPECT_TRUE(is_reported);
 }
 
 TEST(ModelDiff, AScalarOfAnotherTypeHasNoDims) {
@@ -261,15 +263,15 @@ TEST(ModelDiff, AConvolutionWithOtherWeightsIsComparedOnItsOwn) {
   TextModel other = network();
   other.set("w", std::vector<double>(108, 0.5)).set("b", {4, 3, 2, 1}).set("mean", {1, 2, 3, 4});
   const ModelDiff changed = diff(network(), other);
-  EXPECT_EQ(changed.nodes_equal, 4) << testing::PrintToString(told(changed));
+  EXPECT_EQ(changed.nodes_equal, 4) << testing::PrintToString(changes_of(changed));
   for (const ModelChange& change : changed.changes) {
     EXPECT_EQ(change.kind, ChangeKind::changed) << change.text;
     EXPECT_EQ(change.subject, ChangeSubject::initializer) << change.text;
   }
   other.rename("c", "other.c").rename("w", "other.w");
   const ModelDiff renamed = diff(network(), other);
-  EXPECT_EQ(renamed.nodes_equal, 4) << testing::PrintToString(told(renamed));
-  EXPECT_EQ(renamed.count(ChangeKind::explained), 0) << testing::PrintToString(told(renamed));
+  EXPECT_EQ(renamed.nodes_equal, 4) << testing::PrintToString(changes_of(renamed));
+  EXPECT_EQ(renamed.count(ChangeKind::explained), 0) << testing::PrintToString(changes_of(renamed));
 }
 
 /// A fold in another type is not recomputed: the convolution has changed, and the BatchNormalization is removed.
@@ -281,8 +283,8 @@ TEST(ModelDiff, AFoldInAnotherTypeIsReportedAtItsConvolution) {
   (void)convert(folder / "a.onnx", folder / "b.onnx", options);
   const std::unique_ptr<Model> a = Model::load(folder / "a.onnx"), b = Model::load(folder / "b.onnx");
   const ModelDiff changed = diff_models(*a, *b);
-  EXPECT_THAT(told(changed), AllOf(Contains("changed node node-changed Conv_0 > Conv_0"), Contains(HasSubstr("added node node-added")),
-                                   Not(Contains(HasSubstr("accounted")))));
+  EXPECT_THAT(changes_of(changed), AllOf(Contains("changed node node-changed Conv_0 > Conv_0"),
+                                         Contains(HasSubstr("added node node-added")), Not(Contains(HasSubstr("accounted")))));
   const auto convolution = std::ranges::find(changed.changes, std::string("node-changed"), &ModelChange::reason);
   ASSERT_NE(convolution, changed.changes.end());
   EXPECT_THAT(convolution->absorbed, ElementsAre("BatchNormalization_1"));
@@ -302,17 +304,17 @@ TEST(ModelDiff, AddedAndRemovedNodes) {
     y = Conv (s, w2)
   })");
   const ModelDiff added = diff(TextModel(kNetwork), other);
-  ASSERT_THAT(told(added), ElementsAre("added node node-added - > s"));
+  ASSERT_THAT(changes_of(added), ElementsAre("added node node-added - > s"));
   EXPECT_EQ(added.changes[0].op_type, "Sigmoid");
   const ModelDiff removed = diff(other, TextModel(kNetwork));
-  ASSERT_THAT(told(removed), ElementsAre("removed node node-removed s > -"));
+  ASSERT_THAT(changes_of(removed), ElementsAre("removed node node-removed s > -"));
 }
 
 TEST(ModelDiff, NodesWithoutEffectAreExplained) {
   const TextModel a("g (float[4] x) => (float[4] y) { i = Identity (x) dead = Neg (x) y = Relu (i) }");
   const TextModel b("g (float[4] x) => (float[4] y) { y = Relu (x) }");
-  EXPECT_THAT(told(diff(a, b)), ElementsAre("explained node identity i > -", "explained node dead dead > -"));
-  EXPECT_THAT(told(diff(b, a)), testing::Contains("explained node identity - > i"));
+  EXPECT_THAT(changes_of(diff(a, b)), ElementsAre("explained node identity i > -", "explained node dead dead > -"));
+  EXPECT_THAT(changes_of(diff(b, a)), testing::Contains("explained node identity - > i"));
 }
 
 TEST(ModelDiff, InterfaceAndMetadata) {
@@ -325,7 +327,7 @@ TEST(ModelDiff, InterfaceAndMetadata) {
     model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
   });
   const ModelDiff changed = diff(network(), other);
-  EXPECT_THAT(told(changed),
+  EXPECT_THAT(changes_of(changed),
               ElementsAre("changed input type x > x", "added metadata value - > producer_name", "added metadata value - > author"));
   EXPECT_EQ(changed.changes[0].fields[0].before, "f32 [1, 3, 8, 8]");
   EXPECT_EQ(changed.changes[0].fields[0].after, "f32 [N, 3, 8, 8]");
@@ -335,7 +337,7 @@ TEST(ModelDiff, AnotherOpsetIsExplainedWhereItMeansTheSame) {
   TextModel other = network();
   other.edit([](onnx::ModelProto& model) { model.mutable_opset_import(0)->set_version(18); });
   const ModelDiff changed = diff(network(), other);
-  ASSERT_THAT(told(changed), ElementsAre("explained opset proved ai.onnx > ai.onnx"));
+  ASSERT_THAT(changes_of(changed), ElementsAre("explained opset proved ai.onnx > ai.onnx"));
   EXPECT_THAT(changed.changes[0].text, HasSubstr("is '18', was '17'"));
 }
 
@@ -345,9 +347,9 @@ TEST(ModelDiff, NestedGraphsAreComparedToo) {
         "g (float[4] x, bool p) => (float[4] y) { y = If (p) <then_branch = t () => (float[4] o) { o = LeakyRelu <alpha: float = " + alpha +
         "> (x) }, else_branch = e () => (float[4] q) { q = Neg (x) }> }");
   };
-  EXPECT_THAT(told(diff(with("0.5"), with("0.5"))), IsEmpty());
+  EXPECT_THAT(changes_of(diff(with("0.5"), with("0.5"))), IsEmpty());
   const ModelDiff changed = diff(with("0.5"), with("0.25"));
-  ASSERT_THAT(told(changed), ElementsAre("changed node attribute o > o"));
+  ASSERT_THAT(changes_of(changed), ElementsAre("changed node attribute o > o"));
   EXPECT_THAT(changed.changes[0].text, HasSubstr("alpha 0.25, was 0.5"));
 }
 
