@@ -105,7 +105,7 @@ const Command& find_command(const std::string& name) {
 }
 
 /// Searches the unparsed arguments, because the command line may be invalid.
-bool is_asked(std::span<const std::string> arguments, std::initializer_list<std::string_view> names) {
+bool is_requested(std::span<const std::string> arguments, std::initializer_list<std::string_view> names) {
   const auto end = std::ranges::find(arguments, "--");
   return std::any_of(arguments.begin(), end, [&](const std::string& word) { return std::ranges::find(names, word) != names.end(); });
 }
@@ -124,7 +124,7 @@ int run_command(const Command& command, std::span<const std::string> arguments) 
   const std::function<int()> run = command.prepare(options, values.common);
   add_common(options, values);
   if (!options.parse(arguments)) {
-    print_help(command, options, is_asked(arguments, {"--json"}));
+    print_help(command, options, is_requested(arguments, {"--json"}));
     return 0;
   }
   apply_common(values);
@@ -160,8 +160,8 @@ int run(std::span<const std::string> arguments) {
   }
   if (first.starts_with('-')) refuse_option(first);
   const Command& command = find_command(first);
-  const bool asks_version = arguments.size() > 1 && arguments[1] == "--version";
-  return asks_version ? print_version(arguments.subspan(2)) : run_command(command, arguments.subspan(1));
+  const bool requests_version = arguments.size() > 1 && arguments[1] == "--version";
+  return requests_version ? print_version(arguments.subspan(2)) : run_command(command, arguments.subspan(1));
 }
 
 /// Every exit writes a document for programs that parse standard output.
@@ -186,8 +186,8 @@ int run_program(std::span<const std::string> arguments) noexcept {
   } catch (...) {
     if (is_pipe_closed()) end_by_closed_pipe();
     const Failure failure = current_failure();
-    print_failure(failure, is_asked(arguments, {"-v", "--verbose"}));
-    if ((g_wants_document || is_asked(arguments, {"--json"})) && !has_written_output()) print_document(arguments.front(), failure);
+    print_failure(failure, is_requested(arguments, {"-v", "--verbose"}));
+    if ((g_wants_document || is_requested(arguments, {"--json"})) && !has_written_output()) print_document(arguments.front(), failure);
     return failure.code;
   }
 }

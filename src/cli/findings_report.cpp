@@ -132,7 +132,7 @@ std::string what_text(std::string_view pass, const Group& group, const PassRepor
 }
 
 /// Whether a pass without findings gets a line: those that are the purpose of every run, and those that were requested.
-bool says_nothing_done(std::string_view pass, const PassReport& report) {
+bool reports_nothing_done(std::string_view pass, const PassReport& report) {
   if (pass == kExportPass) return report.layout != "contiguous";  // with contiguous it only undoes an earlier export
   return pass == kLayoutPass || pass == kPrecisionPass || pass == "fold-batch-norm";
 }
@@ -144,8 +144,8 @@ void add_refusals(TextTable& table, Reason reason, const std::string& detail, co
              paint(to_string(reason), Style::strong, style.color) + "   " + (detail.empty() ? std::string(text(reason)) : escape(detail)));
   if (style.verbose || style.refusals) {
     for (const Finding* finding : findings) {
-      const bool says_more = !finding->detail.empty() && finding->detail != detail;
-      table.line("        " + escape(finding->node) + (says_more ? ": " + finding->detail : ""));
+      const bool has_more_detail = !finding->detail.empty() && finding->detail != detail;
+      table.line("        " + escape(finding->node) + (has_more_detail ? ": " + finding->detail : ""));
     }
     return;
   }
@@ -214,7 +214,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
   passes.insert(passes.end(), report.passes.begin(), report.passes.end());
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
-    if (group.all == 0 && !says_nothing_done(pass, report)) continue;
+    if (group.all == 0 && !reports_nothing_done(pass, report)) continue;
     // Few of the remaining scales and shifts are candidates for a fold: most are parts of activations and normalizations.
     const bool is_summed_up = pass == kAffinePass && !style.verbose && !style.refusals && !group.skipped.empty();
     const int64_t stay = group.all - group.done_count;

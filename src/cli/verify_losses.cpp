@@ -33,8 +33,8 @@ std::string decibels(double value) {
 std::string largest_error_text(const OutputComparison& output) {
   std::string out = "largest error/range " + scientific(output.loss->error);
   const auto largest = std::ranges::max_element(output.samples, {}, &SampleMetrics::max_error);
-  const bool is_told = as_size(largest - output.samples.begin()) == output.telling || output.max_error == output.loss->error;
-  return is_told ? out : out + " (sample " + std::to_string(largest->sample) + ")";
+  const bool is_shown = as_size(largest - output.samples.begin()) == output.telling || output.max_error == output.loss->error;
+  return is_shown ? out : out + " (sample " + std::to_string(largest->sample) + ")";
 }
 
 }  // namespace

@@ -252,7 +252,7 @@ std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
 }
 
 /// Unexplained differences that the samples do not distinguish from rounding, when the verdict `same` depends on the samples alone.
-std::string untold_differences(const VerifyResult& result) {
+std::string differences_within_rounding(const VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof) return {};
   // Differences of the interface are not rounding and have separate lines.
   const auto is_of_nodes = [](const Unexplained& entry) { return entry.kind != Unexplained::Kind::interface; };
@@ -268,7 +268,7 @@ std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, co
   const std::string word = verdict_word(result);
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
   std::string details = verdict_reason(result);
-  for (const std::string& part : {untold_differences(result), style.quiet ? std::string() : circumstances(result)}) {
+  for (const std::string& part : {differences_within_rounding(result), style.quiet ? std::string() : circumstances(result)}) {
     if (!part.empty()) details += (details.empty() ? "" : " · ") + part;
   }
   verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});

@@ -35,7 +35,7 @@ constexpr double width_of(Room room) {
 }
 
 /// A box with its name if it fits, and with the whole text on hover.
-std::string frame(const Box& box, std::string_view name, const std::string& told, std::size_t shade) {
+std::string frame(const Box& box, std::string_view name, const std::string& title, std::size_t shade) {
   std::string out = "<g><rect class='frame shade" + std::to_string(shade % kShades) + "' x='" + coordinate(box.x) + "' y='" +
                     coordinate(box.y) + "' width='" + coordinate(box.width) + "' height='" + coordinate(box.height - 1) + "'/>";
   const auto room = static_cast<std::size_t>(std::max(0.0, (box.width - 8) / kLetter));
@@ -43,10 +43,10 @@ std::string frame(const Box& box, std::string_view name, const std::string& told
     out += "<text class='label' x='" + coordinate(box.x + 4) + "' y='" + coordinate(box.y + box.height / 2 + 4) + "'>" +
            escape_markup(shortened(name, room)) + "</text>";
   }
-  return out + "<title>" + escape_markup(told) + "</title></g>\n";
+  return out + "<title>" + escape_markup(title) + "</title></g>\n";
 }
 
-std::string told(const Share& share, double whole) {
+std::string title_of(const Share& share, double whole) {
   return share.name + ": " + (share.note.empty() ? "" : share.note + ", ") + percent(share.value / whole);
 }
 
@@ -63,7 +63,8 @@ class Icicle {
   Icicle(double whole, double width) : whole_(whole), width_(width) {}
   std::string draw(const Share& share, double x, std::size_t level, std::size_t shade) {
     const double width = width_ * share.value / whole_;
-    std::string out = frame({x, static_cast<double>(level) * kRow, width, kRow}, share.name, told(share, whole_), level == 0 ? 0 : shade);
+    std::string out =
+        frame({x, static_cast<double>(level) * kRow, width, kRow}, share.name, title_of(share, whole_), level == 0 ? 0 : shade);
     if (level + 1 == kLevels) return out;
     double at = x, narrow = 0;
     std::size_t count = 0;
@@ -79,7 +80,7 @@ class Icicle {
     if (narrow < kLeast * whole_) return out;
     const Share rest{std::to_string(count) + " small", narrow, "", {}};
     return out +
-           frame({at, static_cast<double>(level + 1) * kRow, width_ * narrow / whole_, kRow}, rest.name, told(rest, whole_), shade + 1);
+           frame({at, static_cast<double>(level + 1) * kRow, width_ * narrow / whole_, kRow}, rest.name, title_of(rest, whole_), shade + 1);
   }
 
  private:
@@ -96,7 +97,7 @@ std::string draw_stacks(const std::vector<Share>& wholes, double most, Room room
     for (const Share& part : whole.parts) {
       const std::size_t shade = shades.try_emplace(part.name, shades.size()).first->second;
       const double width = width_of(room) * part.value / most;
-      body += frame({x, y + 20, width, kBar}, part.name, told(part, whole.value), shade);
+      body += frame({x, y + 20, width, kBar}, part.name, title_of(part, whole.value), shade);
       x += width;
     }
     y += kBar + 30;

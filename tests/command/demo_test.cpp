@@ -37,18 +37,18 @@ TEST_F(CommandTest, DemoPrintsCommandsThatCanBePasted) {
 }
 
 TEST_F(CommandTest, ALongUnwatchedBuildReportsItsProgress) {
-  const auto told = [](const std::string& build) {
+  const auto watched = [](const std::string& build) {
     const std::string script = "eval \"$(sed -n '/^tell_tenths()/,/^}/p' '" + source_folder() +
                                "/cmake/dev')\"; say() { echo \"$*\" >&2; }; { " + build + "; } | tell_tenths build/release";
     return run_process({"/bin/bash", "-euo", "pipefail", "-c", script});
   };
   const ProcessResult good =
-      told("for i in $(seq 40); do echo \"[$i/40] Building $i\"; done; echo 'a warning'; echo 'ninja: no work to do.'");
+      watched("for i in $(seq 40); do echo \"[$i/40] Building $i\"; done; echo 'a warning'; echo 'ninja: no work to do.'");
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_EQ(good.out, "a warning\n");
   EXPECT_THAT(good.err, testing::StartsWith("build/release: 40 steps\nbuild/release: 10 %\n"));
   EXPECT_THAT(good.err, testing::EndsWith("build/release: 90 %\nbuild/release: 100 %\n"));
-  const ProcessResult failed = told("echo '[1/2] Building'; false");
+  const ProcessResult failed = watched("echo '[1/2] Building'; false");
   EXPECT_EQ(failed.code, 1);
   EXPECT_EQ(failed.out + failed.err, "");
 }

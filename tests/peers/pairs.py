@@ -58,7 +58,7 @@ def over_models(work, options, remarks) -> list[dict]:
 
 
 def answered(rows):
-    """Without the models that have no answer, which are told."""
+    """Without the models that have no answer, which are reported."""
     failed = [row for row in rows if "failed" in row]
     if failed:
         print("without an answer: " + ", ".join(f"{row['model']} ({row['failed']})" for row in failed))

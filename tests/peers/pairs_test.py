@@ -102,7 +102,7 @@ class OneModel(unittest.TestCase):
         self.assertLess(rows[0]["error"], 1e-5)  # ONNX Runtime's own fusions keep the arithmetic
         self.assertLess(abs(rows[2]["measured"] - rows[2]["snr"]), 0.5)  # two runtimes on the same inputs
 
-    def test_a_false_verdict_is_told(self):
+    def test_a_false_verdict_is_reported(self):
         import verdicts
         from judge import Judge
 

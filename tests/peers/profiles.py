@@ -111,8 +111,8 @@ def row_onednn(runs, folder):
                 ours[row["implementation"]] += row["time_us"]
         shares = {one: (us / theirs.total(), ours[one] / ours.total()) for one, us in theirs.most_common(5)}
         worst = max(abs(a - b) for a, b in shares.values())
-        told = " · ".join(f"{one} {100 * a:.2f} {100 * b:.2f}" for one, (a, b) in shares.items())
-        print(f"{name}: % of the primitives' time by oneDNN and by the profile: {told}; largest difference {100 * worst:.2f} points", flush=True)
+        shares_text = " · ".join(f"{one} {100 * a:.2f} {100 * b:.2f}" for one, (a, b) in shares.items())
+        print(f"{name}: % of the primitives' time by oneDNN and by the profile: {shares_text}; largest difference {100 * worst:.2f} points", flush=True)
 
 
 def changes(a, b, *more):

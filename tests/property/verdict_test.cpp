@@ -77,7 +77,7 @@ VerifyResult judged(const TemporaryFolder& folder, Network a, Network b) {
   return verify(write("a.onnx", a), write("b.onnx", b), options);
 }
 
-std::string told(const VerifyResult& result) {
+std::string describe(const VerifyResult& result) {
   std::string out = std::string(to_string(result.outcome)) + " " + result.reason + " " + result.defect;
   for (const OutputComparison& output : result.outputs) out += "; " + output.name + ": " + output.reason;
   for (const std::string& remark : result.remarks) out += "; " + remark;
@@ -93,7 +93,7 @@ TEST_P(Verdict, OfFoldsAndOfOnePercentOnALayer) {
     Network folded = original.network;
     fold_batch_norm(folded, original.normalized, {.in_float = seed % 2 == 0});
     const VerifyResult right = judged(folder, original.network, folded);
-    ASSERT_EQ(exit_code(right, false), 0) << "seed " << seed << ": " << told(right);
+    ASSERT_EQ(exit_code(right, false), 0) << "seed " << seed << ": " << describe(right);
     Dice dice(seed, "fault");
     const std::string weight = dice.pick(original.weights);
     Network wrong = seed % 3 == 0 ? original.network : folded;
@@ -101,7 +101,7 @@ TEST_P(Verdict, OfFoldsAndOfOnePercentOnALayer) {
       for (float& value : values) value *= 1.01F;
     });
     const VerifyResult caught = judged(folder, original.network, wrong);
-    ASSERT_EQ(caught.outcome, Outcome::different) << "seed " << seed << ", " << weight << ": " << told(caught);
+    ASSERT_EQ(caught.outcome, Outcome::different) << "seed " << seed << ", " << weight << ": " << describe(caught);
   }
 }
 
