@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "model/needed.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/execute.h"
@@ -207,18 +207,8 @@ bool covers(const std::vector<LayerResult>& layers, const std::vector<std::strin
 }
 
 bool depends_on_choice(const Value& output) {
-  std::vector<const Value*> open = {&output};
-  std::unordered_set<const Node*> seen;
-  while (!open.empty()) {
-    const Node* const node = open.back()->producer();
-    open.pop_back();
-    if (node == nullptr || !seen.insert(node).second) continue;
-    if (find_kernel(*node) == nullptr || has_trait(*node, Trait::jumps)) return true;
-    for (const Value* const input : node->inputs()) {
-      if (input != nullptr) open.push_back(input);
-    }
-  }
-  return false;
+  return std::ranges::any_of(needed_nodes({&output}),
+                             [](const Node* node) { return find_kernel(*node) == nullptr || has_trait(*node, Trait::jumps); });
 }
 
 }  // namespace relayout

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "model/needed.h"
 #include "relayout/graph.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/pairing.h"
@@ -35,7 +36,9 @@ std::optional<Excerpt> Excerpt::of(const Layers& layers, const Suspects& suspect
     if (!out.add(layers, layer)) return std::nullopt;
   }
   if (out.requested_.size() == layers.all().size()) return std::nullopt;
-  for (const Layer* const layer : out.used_) out.add_upstream(*layer->a);
+  std::vector<const Value*> values;
+  for (const Layer* const layer : out.used_) values.push_back(layer->a);
+  out.upstream_ = needed_nodes(std::move(values));
   return out;
 }
 
@@ -53,16 +56,6 @@ bool Excerpt::add(const Layers& layers, const Layer& layer) {
     }
   }
   return true;
-}
-
-void Excerpt::add_upstream(const Value& value) {
-  std::vector<const Value*> pending{&value};
-  while (!pending.empty()) {
-    const Node* const node = pending.back()->producer();
-    pending.pop_back();
-    if (node == nullptr || !upstream_.insert(node).second) continue;
-    std::ranges::copy_if(node->inputs(), std::back_inserter(pending), [](const Value* input) { return input != nullptr; });
-  }
 }
 
 }  // namespace relayout

@@ -29,7 +29,6 @@ class Excerpt {
  private:
   /// Notes the nodes that compute a layer from fed values, and those values; false when there are too many.
   bool add(const Layers& layers, const Layer& layer);
-  void add_upstream(const Value& value);
 
   std::vector<std::size_t> requested_;
   std::unordered_set<const Layer*> used_;
