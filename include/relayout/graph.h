@@ -70,6 +70,7 @@ class Value {
   [[nodiscard]] int output_index() const noexcept { return output_index_; }  ///< output number at the producer
   [[nodiscard]] Initializer* initializer() const noexcept { return initializer_; }
   [[nodiscard]] bool is_input() const noexcept { return is_input_; }  ///< an input of its graph, with or without a default
+  [[nodiscard]] bool is_model_input() const noexcept;                 ///< an input of the main graph
   /// Number of graph outputs that name it, in its own graph and nested graphs.
   [[nodiscard]] int output_count() const noexcept { return output_count_; }
   [[nodiscard]] bool is_output() const noexcept { return output_count_ > 0; }

@@ -146,7 +146,7 @@ int64_t of_all_groups(const Node& node, int64_t channels, int64_t group) {
 /// the model's inputs, which are its contract.
 std::optional<int64_t> channels_of(const Value* value) {
   if (value == nullptr) return std::nullopt;
-  if (value->is_input() && value->graph().outer() == nullptr && !value->graph().is_function()) {
+  if (value->is_model_input()) {
     const std::optional<ShapeInfo> declared = value->declared();
     if (declared && declared->dims.size() > 2 && declared->dims[1] >= 0) return declared->dims[1];
   }

@@ -67,6 +67,10 @@ std::optional<ShapeInfo> Value::declared() const {
   return out;
 }
 
+bool Value::is_model_input() const noexcept {
+  return is_input_ && graph().outer() == nullptr && !graph().is_function();
+}
+
 bool Value::is_stored_constant() const noexcept {
   if (initializer_ != nullptr) return !is_overridable();
   return producer_ != nullptr && producer_->is("Constant");

@@ -40,7 +40,7 @@ PartialDims dims_of_source(const Value& value, Constants& constants) {
   if (const auto constant = constant_source(value, constants)) return constant->dims;
   if (const Initializer* const initializer = value.initializer(); initializer != nullptr && initializer->data && !value.is_overridable())
     return initializer->data->dims();
-  const bool is_contract = value.is_input() && value.graph().outer() == nullptr && !value.graph().is_function();
+  const bool is_contract = value.is_model_input();
   const auto declared = is_contract ? value.declared() : std::nullopt;
   return declared && declared->has_shape ? PartialDims(declared->dims) : std::nullopt;
 }

@@ -148,7 +148,7 @@ DataType PrecisionPlan::after(const Value& value) const {
   const DataType type = before(value);
   const Node* const node = value.producer();
   if (node == nullptr) {
-    const bool follows = value.is_input() && value.initializer() == nullptr && value.graph().outer() == nullptr;
+    const bool follows = value.is_model_input() && value.initializer() == nullptr;
     return follows && context_.options.io_precision && change_.is_source(type) ? change_.target : type;
   }
   const auto found = changed_.find(node);

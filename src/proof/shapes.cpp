@@ -78,7 +78,7 @@ std::optional<Dims> Shapes::of(Ref ref) {
 
 Shapes::Shape Shapes::of_source(Ref ref) {
   if (const auto constant = side_.constant(ref)) return constant->dims;
-  const bool is_contract = ref.value->is_input() && ref.value->graph().outer() == nullptr && !ref.value->graph().is_function();
+  const bool is_contract = ref.value->is_model_input();
   const auto declared = is_contract ? ref.value->declared() : std::nullopt;
   if (!declared || !declared->has_shape) return std::nullopt;
   return declared->dims;

@@ -179,7 +179,7 @@ Extent operand_extent(Operands& operands, const Value* value, int64_t axis) {
   if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) return {};
   const int64_t dim = dims[as_size(axis)];
   if (dim >= 0) return {dim, {}, axis};
-  if (value->is_input() && value->graph().outer() == nullptr) return {std::nullopt, value->name(), axis};
+  if (value->is_model_input()) return {std::nullopt, value->name(), axis};
   return {};
 }
 

@@ -22,7 +22,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Whether a run shows the elements of a value: a node computes it, or a caller passes it.
 bool is_shown(const Value& value) {
-  return value.producer() != nullptr || (value.is_input() && value.graph().outer() == nullptr && !value.graph().is_function());
+  return value.producer() != nullptr || value.is_model_input();
 }
 
 /// Both results of a comparison.
