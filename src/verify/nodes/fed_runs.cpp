@@ -246,8 +246,9 @@ void FedRuns::run_fed(const Side& side, const Observer& observer, std::optional<
     const Datum reference = is_a ? kept_.reference(*layer) : like(kept_.reference_for(*layer, datum), datum);
     if (structural_difference(reference, datum).empty()) values_.feed(*layer, datum, reference);
   };
+  if (!draw) return execute(*task_, values_, side, observe_and_feed);
   const WeightNoise noise(side.model->graph());
-  execute(*task_, values_, side, observe_and_feed, draw ? noise.draw(task_->options->seed, *draw, task_->grain) : Edit());
+  execute(*task_, values_, side, observe_and_feed, noise.draw(task_->options->seed, *draw, task_->grain));
 }
 
 std::unordered_map<const Value*, DataType> FedRuns::visit(const Side& side, const Visitor& visitor, Edit edit) {
