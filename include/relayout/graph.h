@@ -55,9 +55,9 @@ struct Initializer {
   std::unique_ptr<TensorData> data;           ///< null for strings and sparse initializers
   bool modified = false;                      ///< name, dims or data differ from the file
   int file_index = -1;                        ///< index in the file among the initializers of its kind in its graph; -1: added by a pass
-  std::list<Initializer>::iterator
-      self;  ///< position in its graph's list
-             /// The elements; an empty Tensor for strings and sparse initializers. Error{io} or Error{invalid} when they cannot be read.
+  std::list<Initializer>::iterator self;      ///< position in its graph's list
+
+  /// The elements; an empty Tensor for strings and sparse initializers. Error{io} or Error{invalid} when they cannot be read.
   [[nodiscard]] Tensor load() const;
 };
 

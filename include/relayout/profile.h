@@ -33,7 +33,8 @@ struct ProfileOptions : InputOptions {
   double max_seconds = 20;        ///< begin no more runs after this time (but run at least 10 times, and `repeat` times in any case)
   std::optional<TimeKind> clock;  ///< clock of a comparison; none: processor time with one thread, else wall time
   int traced_runs = 0;            ///< number of runs whose step times are kept
-                                  /// Called with the current stage and the numbers of completed and of all runs.
+
+  /// Called with the current stage and the numbers of completed and of all runs.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
 };
 

@@ -21,8 +21,7 @@ namespace {
 constexpr double kTail = 0.025;           ///< probability on either side of a 95 % interval
 constexpr double kNormalTail = 1.959964;  ///< quantile of the normal distribution at 1 − kTail
 constexpr double kSame = 1.1;             ///< the ratio of two equal times, each known to 5 %, may be this far from 1
-constexpr std::size_t kExact =
-    1000;  ///< number of values up to which probabilities are summed; beyond it, 2^-n is not representable in double
+constexpr std::size_t kExact = 1000;      ///< sums probabilities of at most so many values: 2^-n of more is no double
 
 double median_of_sorted(std::span<const double> sorted) {
   const std::size_t n = sorted.size();

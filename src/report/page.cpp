@@ -44,7 +44,7 @@ std::string embedded(const Json& data) {
   return out;
 }
 
-/// RFC 4648, section 4.
+/// Base64 of RFC 4648, with padding.
 std::string base64(std::span<const uint8_t> bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
