@@ -42,11 +42,6 @@ fs::path follow_links(const std::string& name, fs::path path) {
   fail_at(name, std::generic_category().message(ELOOP));
 }
 
-fs::path folder_of(const fs::path& path) {
-  const fs::path parent = path.parent_path();
-  return parent.empty() ? "." : parent;
-}
-
 fs::path link_of(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
@@ -79,6 +74,11 @@ int replace_in_child(const fs::path& link, const fs::path& name, const fs::path&
 }
 
 }  // namespace
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  const std::filesystem::path parent = path.parent_path();
+  return parent.empty() ? "." : parent;
+}
 
 AtomicFile::AtomicFile(const fs::path& target) : name_(target.string()), target_(follow_links(name_, target)) {
   struct stat state{};

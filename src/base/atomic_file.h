@@ -6,6 +6,9 @@
 
 namespace relayout {
 
+/// The folder of a file, "." for a name alone.
+[[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& path);
+
 /// A file that appears whole on commit() or not at all. It is unnamed (O_TMPFILE) in the target's folder; commit() links it to a temporary
 /// name and renames that at once, or links it to the target if that does not exist. Where this is not supported, it is a named temporary
 /// file that the destructor removes. Follows a symlinked target; keeps mode and owner of a replaced file. All errors are Error{io} and name

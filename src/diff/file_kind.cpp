@@ -1,5 +1,4 @@
 // Tells models from traces and profiles before either is parsed.
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -8,6 +7,7 @@
 
 #include "base/file.h"
 #include "diff/text_source.h"
+#include "model/diagnose.h"
 #include "model/text_format.h"
 #include "relayout/diff.h"
 #include "relayout/model.h"
@@ -23,13 +23,6 @@ std::string head_of(const std::shared_ptr<File>& file) {
   std::string out;
   for (std::string_view piece = source.next(); !piece.empty() && out.size() < kHead; piece = source.next()) out += piece.substr(0, kHead);
   return out;
-}
-
-bool is_text(const std::string& head) {
-  return std::ranges::all_of(head, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x20 || c == '\t' || c == '\n' || c == '\r';
-  });
 }
 
 /// Traces are JSON or, from OpenVINO, tables.

@@ -43,11 +43,6 @@ constexpr int64_t kLargestFile = std::numeric_limits<int32_t>::max();
 
 constexpr char kSayInPlace[] = "to replace the input, say --in-place; to keep it, name another file with --output";
 
-fs::path folder_of(const fs::path& path) {
-  const fs::path parent = path.parent_path();
-  return parent.empty() ? "." : parent;
-}
-
 /// The files that a save has to write.
 struct Output {
   Segments model;
