@@ -38,10 +38,6 @@
 namespace relayout {
 namespace {
 
-bool has_attribute_reference(const Node& node) {
-  return std::ranges::any_of(node.message().attribute(), [](const auto& attribute) { return !attribute.ref_attr_name().empty(); });
-}
-
 /// Whether the result of a node follows without its operands' contents.
 bool is_seen_through(const Node& node) {
   return node.is("Constant") || node.is("Identity") || node.is("Transpose");
@@ -126,7 +122,7 @@ DataType source_type(const Value& value) {
 /// Folding quantizers would undo an intended quantization. Sources of randomness stay, even those with a seed. Costly operators are not run
 /// merely to find constants.
 std::optional<Reason> why_never_evaluated(const Node& node, const Op* kernel) {
-  if (kernel == nullptr || node.opset() <= 0 || has_attribute_reference(node)) return Reason::not_constant;
+  if (kernel == nullptr || node.opset() <= 0 || Attributes(node).has_reference()) return Reason::not_constant;
   if (kernel->traits.has(Trait::quantizes)) return Reason::quantized;
   const bool draws = kernel->traits.has(Trait::random) || node.is("Dropout");
   return draws || kernel->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
@@ -169,7 +165,7 @@ Answer source_of(const Value& value, TrainedNames& trained, int64_t budget) {
 
 /// The value of a Constant, in every attribute form.
 Answer constant_node(const Node& node, int64_t budget) {
-  if (has_attribute_reference(node)) return Reason::not_constant;
+  if (Attributes(node).has_reference()) return Reason::not_constant;
   if (node.constant_data() != nullptr) return constant_of(*node.constant_data());
   const Model& model = node.graph().model();
   const Attributes attributes(node);
@@ -349,7 +345,7 @@ Constants::Answer Constants::seen_through(const Node& node) {
   Constant operand = constant(*node.input(0));
   operand.initializer = nullptr;
   if (node.is("Identity")) return operand;
-  if (operand.strings || has_attribute_reference(node)) return Reason::not_constant;
+  if (operand.strings || Attributes(node).has_reference()) return Reason::not_constant;
   const auto rank = static_cast<int64_t>(operand.dims.size());
   Dims permutation = Attributes(node).integers("perm");
   if (permutation.empty()) {

@@ -43,10 +43,6 @@ constexpr int64_t kAxesInputOpset = 13;  ///< of Squeeze and Unsqueeze
 /// few.
 constexpr int64_t kAnySize = 4096;
 
-int64_t times(int64_t a, int64_t b) {
-  return a < 0 || b < 0 ? -1 : checked_mul(a, b).value_or(-1);
-}
-
 int64_t size_at(const PartialDims& dims, std::size_t axis) {
   return dims && axis < dims->size() ? (*dims)[axis] : -1;
 }
@@ -166,8 +162,8 @@ PartialDims as_many_as_requested(const Question& node) {
 
 /// The size of axis `rest` that makes the elements of `dims` fit; −1 when it is not certain.
 int64_t remaining(const Dims& dims, const Dims& out, std::size_t rest) {
-  int64_t whole = 1, others = 1;
-  for (const int64_t dim : dims) whole = times(whole, dim);
+  const int64_t whole = product_of(dims);
+  int64_t others = 1;
   for (std::size_t i = 0; i < out.size(); ++i) others = i == rest ? others : times(others, out[i]);
   return whole > 0 && others > 0 && whole % others == 0 ? whole / others : -1;
 }
@@ -470,6 +466,16 @@ PartialDims answer(const Question& node, std::size_t output) {
 }
 
 }  // namespace
+
+int64_t times(int64_t a, int64_t b) noexcept {
+  return a < 0 || b < 0 ? -1 : checked_mul(a, b).value_or(-1);
+}
+
+int64_t product_of(std::span<const int64_t> dims) noexcept {
+  int64_t out = 1;
+  for (const int64_t dim : dims) out = times(out, dim);
+  return out;
+}
 
 PartialDims partial_dims(const OpCall& call, std::size_t output, PartialOperands& operands) {
   const Op* const op = find_kernel(call.node);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/positions.h"
@@ -15,6 +16,11 @@ namespace relayout {
 
 /// Dims of which some may be uncertain: −1 for each that is, nothing when the rank is.
 using PartialDims = std::optional<Dims>;
+
+/// Product of two dims; −1 when one is uncertain or the product does not fit.
+[[nodiscard]] int64_t times(int64_t a, int64_t b) noexcept;
+/// Product of dims; −1 when one is uncertain or the product does not fit.
+[[nodiscard]] int64_t product_of(std::span<const int64_t> dims) noexcept;
 
 /// The largest tensor whose contents are examined, in elements.
 inline constexpr int64_t kMostContents = 64;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,6 +17,7 @@
 #include "model/attributes.h"
 #include "ops/axis.h"
 #include "ops/op.h"
+#include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/match.h"
@@ -45,16 +47,9 @@ bool is_zero(const std::vector<int64_t>& values) {
   return std::ranges::all_of(values, [](int64_t value) { return value == 0; });
 }
 
-/// Product of two dims; −1 when one is not known.
-int64_t times(int64_t a, int64_t b) {
-  return a < 0 || b < 0 ? -1 : checked_mul(a, b).value_or(-1);
-}
-
 /// Product of dims [begin, end); −1 when one is not known.
 int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
-  int64_t out = 1;
-  for (std::size_t i = begin; i < end; ++i) out = times(out, dims[i]);
-  return out;
+  return product_of(std::span(dims).subspan(begin, end - begin));
 }
 
 /// Maps an axis from one side of a Transpose to the other.

@@ -27,10 +27,6 @@
 namespace relayout {
 namespace {
 
-Dims tail(const Dims& dims) {
-  return {dims.begin() + 2, dims.end()};
-}
-
 /// Offsets and weight positions of all taps of a window.
 std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
   std::vector<Tap> taps;

@@ -98,7 +98,6 @@ InferFunction infer_instance_normalization, infer_group_normalization;
 ComputeFunction instance_normalization, group_normalization;
 
 // lp_normalization.cpp, lrn.cpp
-InferFunction infer_line_normalization;
 ComputeFunction lp_normalization, mean_variance_normalization, lrn;
 
 // loss.cpp

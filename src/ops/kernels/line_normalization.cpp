@@ -110,13 +110,3 @@ std::vector<bool> marked(const OpCall& call, const std::vector<int64_t>& axes, s
 }
 
 }  // namespace relayout
-
-namespace relayout::kernels {
-
-Inferred infer_line_normalization(const OpCall& call, InputInfos inputs) {
-  require_inputs(call, inputs, 1, 1);
-  const DatumInfo& x = tensor_info(call, inputs, 0, kRealTypes);
-  return results(call, tensor_of(x.type, x.dims));
-}
-
-}  // namespace relayout::kernels

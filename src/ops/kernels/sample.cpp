@@ -183,10 +183,6 @@ void store_channels(const Tensor& x, int64_t image_offset, const std::vector<Wei
   }
 }
 
-Dims spatial(const Dims& dims) {
-  return {dims.begin() + 2, dims.end()};
-}
-
 }  // namespace
 
 Inferred infer_grid_sample(const OpCall& call, InputInfos inputs) {
@@ -200,7 +196,7 @@ Inferred infer_grid_sample(const OpCall& call, InputInfos inputs) {
   }
   Dims dims{x.dims[0], x.dims[1]};
   dims.insert(dims.end(), grid.dims.begin() + 1, grid.dims.end() - 1);
-  for (const int64_t size : spatial(x.dims)) {
+  for (const int64_t size : tail(x.dims)) {
     if (size == 0 && checked_count(call, dims) != 0) reject(call, "nothing to sample from");
   }
   return one(call, x.type, std::move(dims));
@@ -211,8 +207,7 @@ void grid_sample(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor &x = tensor_at(inputs, 0), &grid = tensor_at(inputs, 1), &out = outputs[0]->tensor;
   if (out.element_count() == 0) return;
   const Sampling sampling = sampling_of(call);
-  const Dims sizes = spatial(x.dims()), strides = spatial(x.strides()), out_dims = spatial(out.dims()),
-             out_strides = spatial(out.strides());
+  const Dims sizes = tail(x.dims()), strides = tail(x.strides()), out_dims = tail(out.dims()), out_strides = tail(out.strides());
   const Dims grid_strides(grid.strides().begin() + 1, grid.strides().end() - 1);
   const std::size_t rank = sizes.size();
   parallel_for(out.dims()[0], call.threads, [&](int64_t n) {

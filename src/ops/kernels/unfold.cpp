@@ -27,10 +27,6 @@
 namespace relayout::kernels {
 namespace {
 
-Dims tail(const Dims& dims) {
-  return {dims.begin() + 2, dims.end()};
-}
-
 /// Image, block and window of Col2Im; nothing when image_shape or block_shape is not known yet.
 struct Folding {
   Dims image;

@@ -42,6 +42,10 @@ int64_t Window::taps() const {
 
 Dims spatial_dims(const OpCall& call, const Dims& dims) {
   if (dims.size() < 3) reject(call, "dims " + to_string(dims) + " have no spatial dim");
+  return tail(dims);
+}
+
+Dims tail(const Dims& dims) {
   return {dims.begin() + 2, dims.end()};
 }
 

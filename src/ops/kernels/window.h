@@ -22,6 +22,8 @@ struct Window {
 [[nodiscard]] Dims window_outputs(const OpCall& call, const Window& window, const Dims& input, bool ceil_mode);
 /// The spatial part of dims [N, C, …]; the rank must be at least 3.
 [[nodiscard]] Dims spatial_dims(const OpCall& call, const Dims& dims);
+/// The spatial part of dims or strides [N, C, …] of a rank that is checked already.
+[[nodiscard]] Dims tail(const Dims& dims);
 /// An attribute with one entry per spatial dim, or `otherwise` for each; entries are within [low, 2^31).
 [[nodiscard]] Dims window_attribute(const OpCall& call, std::string_view name, std::size_t rank, int64_t otherwise, int64_t low);
 
