@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/attributes.h"
 #include "model/functions.h"
 #include "model/walk.h"
 #include "ops/op.h"
@@ -29,10 +30,6 @@ namespace {
 constexpr int64_t kLargest = 100'000;  ///< nodes of one call, calls within it included: they can multiply without bound
 constexpr int kDeepest = 64;           ///< nodes or calls that are searched for one answer
 constexpr int kMostLookedAt = 1'000;   ///< nodes that may compute one constant
-
-[[nodiscard]] bool refers_to_caller(const Node& node) {
-  return std::ranges::any_of(node.message().attribute(), [](const auto& attribute) { return !attribute.ref_attr_name().empty(); });
-}
 
 [[nodiscard]] int64_t integer_for(const Node& call, const Node& node, std::string_view name, int64_t otherwise) {
   const onnx::AttributeProto* attribute = node.attribute(name);
@@ -157,7 +154,7 @@ class Call {
   /// Whether a BatchNormalization within the function folds only when the call is expanded.
   [[nodiscard]] bool splits(const Node& norm) const {
     if (trains(node_, norm)) return false;
-    bool across = refers_to_caller(norm);
+    bool across = Attributes(norm).has_reference();
     for (std::size_t i = 1; i < 5; ++i) {
       if (!is_constant(norm.input(i), across)) return false;
     }
@@ -243,7 +240,7 @@ class Call {
       }
       const Node& node = *next->producer();
       if (left <= 0 || !node.domain().empty() || !node.subgraphs().empty()) return false;
-      across = across || refers_to_caller(node);
+      across = across || Attributes(node).has_reference();
       open.insert(open.end(), node.inputs().begin(), node.inputs().end());
     }
     return true;
