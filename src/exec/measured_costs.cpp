@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/random.h"
 #include "layout/axis_order.h"
@@ -68,7 +69,7 @@ class Bench {
       }
       return best;
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
+      if (is_interruption(error.kind())) throw;
       return std::nullopt;
     }
   }

@@ -67,7 +67,7 @@ Shapes::Shapes(const Graph& graph, const ShapeOptions& options, Shapes* outer, I
       infer(node);
     } catch (const Error& error) {
       // Operands that do not fit are reported when the model is run.
-      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
+      if (is_interruption(error.kind())) throw;
       if (misfit_node_ != nullptr) continue;
       misfit_ = error.what();
       misfit_node_ = &node;
