@@ -27,13 +27,9 @@ Json file_json(const fs::path& path) {
   return Json::object().set("name", path.filename().string()).set("sha256", sha256_of(*File::open(path)));
 }
 
-std::string text_of(const Json& object, const char* member) {
-  return object.find(member).value_or(Json()).text().value_or("");
-}
-
 bool is_unchanged(const Json& file, const fs::path& folder) {
-  const std::string name = text_of(file, "name");
-  return !name.empty() && sha256_of(*File::open(folder / name)) == text_of(file, "sha256");
+  const std::string name = file.text("name");
+  return !name.empty() && sha256_of(*File::open(folder / name)) == file.text("sha256");
 }
 
 }  // namespace

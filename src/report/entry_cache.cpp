@@ -74,9 +74,9 @@ std::optional<Json> EntryCache::find(const std::string& key) const {
     const fs::path path = path_of(key);
     if (!fs::exists(path)) return std::nullopt;
     const Json document = Json::parse(read_text(*File::open(path), kMost, "an entry"), path.string());
-    const auto text = [&](std::string_view member) { return document.find(member).value_or(Json()).text().value_or(""); };
     Json entry = document.find("entry").value_or(Json());
-    const bool is_whole = text("schema") == schema_ && text("key") == key && text("digest") == digest_of(entry.dump(-1));
+    const bool is_whole =
+        document.text("schema") == schema_ && document.text("key") == key && document.text("digest") == digest_of(entry.dump(-1));
     return is_whole ? std::optional(std::move(entry)) : std::nullopt;
   } catch (const Error&) {
     return std::nullopt;

@@ -144,6 +144,10 @@ std::optional<std::string> Json::text() const {
   return value_->document.get<std::string>();
 }
 
+std::string Json::text(std::string_view key) const {
+  return find(key).value_or(Json()).text().value_or("");
+}
+
 std::string Json::dump(int indent) const {
   return value_->document.dump(indent, ' ', /*ensure_ascii=*/false, Document::error_handler_t::replace);
 }

@@ -60,6 +60,8 @@ class Json {
   /// The value as a number, text …; nothing when it is of a different kind.
   [[nodiscard]] std::optional<double> number() const;
   [[nodiscard]] std::optional<std::string> text() const;
+  /// The text of a member; empty when there is none or it is no text.
+  [[nodiscard]] std::string text(std::string_view key) const;
 
   /// The document as text, with `indent` blanks per level, or on one line if `indent` is negative. No newline at the end.
   [[nodiscard]] std::string dump(int indent = 2) const;

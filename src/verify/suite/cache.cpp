@@ -62,10 +62,9 @@ std::optional<std::string> CaseCache::key_of(const SuiteEntry& entry) const {
 std::optional<SuiteCase> CaseCache::find(const std::string& key, const std::string& name) const {
   const std::optional<Json> one = entries_.find(key);
   if (!one || !one->find("seconds").value_or(Json()).number()) return std::nullopt;
-  const auto text = [&](std::string_view member) { return one->find(member).value_or(Json()).text().value_or(""); };
-  SuiteCase out{name, text("status"), *one->find("seconds")->number(), text("message"), {}, ""};
+  SuiteCase out{name, one->text("status"), *one->find("seconds")->number(), one->text("message"), {}, ""};
   out.source = "cache";
-  out.hint = text("hint");
+  out.hint = one->text("hint");
   return out;
 }
 

@@ -29,10 +29,6 @@ std::string first_line(std::string_view text) {
   return std::string(line);
 }
 
-std::string text_of(const Json& document, std::string_view key) {
-  return document.find(key).value_or(Json()).text().value_or("");
-}
-
 /// Takes the worst status of the sets and modes in the document of `verify MODEL --data`.
 void read_stored(const Json& document, SuiteCase& out) {
   constexpr std::string_view kWorstFirst[] = {"unsupported", "failed", "pass-loose", "passed"};
@@ -40,9 +36,9 @@ void read_stored(const Json& document, SuiteCase& out) {
   for (const std::string_view status : kWorstFirst) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Json one = *cases.at(i);
-      if (text_of(one, "status") != status) continue;
+      if (one.text("status") != status) continue;
       out.status = status;
-      if (status != "passed") out.message = text_of(one, "name") + ": " + text_of(one, "message");
+      if (status != "passed") out.message = one.text("name") + ": " + one.text("message");
       return;
     }
   }
@@ -52,14 +48,14 @@ void read_stored(const Json& document, SuiteCase& out) {
 
 /// Reads the document of `verify A B`.
 void read_pair(const Json& document, SuiteCase& out) {
-  const std::string verdict = text_of(document, "verdict");
+  const std::string verdict = document.text("verdict");
   const Json unsupported = document.find("unsupported").value_or(Json::array());
-  out.message = text_of(document, "reason");
+  out.message = document.text("reason");
   if (unsupported.size() > 0) {
     const Json first = *unsupported.at(0);
     out.status = "unsupported";
     out.message = "cannot run " + std::to_string(unsupported.size()) + (unsupported.size() == 1 ? " node: " : " nodes: ") +
-                  quote(text_of(first, "node")) + " (" + text_of(first, "op_type") + ": " + text_of(first, "why") + ")";
+                  quote(first.text("node")) + " (" + first.text("op_type") + ": " + first.text("why") + ")";
   } else if (verdict == "same" || verdict == "accepted") {
     out.status = "passed";
     if (verdict == "same") out.message.clear();
@@ -111,8 +107,8 @@ SuiteCase case_of(const SuiteEntry& entry, const ChildResult& child, double time
   const Printed printed = printed_by(child);
   if (const auto error = printed.error()) {
     out.status = child.code == kUnsupported ? "unsupported" : "failed";
-    out.message = text_of(*error, "message") + " (exit " + std::to_string(child.code) + ")";
-    out.hint = text_of(*error, "hint");
+    out.message = error->text("message") + " (exit " + std::to_string(child.code) + ")";
+    out.hint = error->text("hint");
   } else if (child.code == 0 || child.code == kNo || (child.code == kUnsupported && !child.out.empty())) {
     read_document(entry, printed, out);
   } else {
