@@ -15,17 +15,6 @@
 #include "verify/measured_types.h"
 
 namespace relayout {
-namespace {
-
-void note_type(NarrowWork& work, DataType type) {
-  if (unit_roundoff(type) > unit_roundoff(work.coarsest)) work.coarsest = type;
-}
-
-}  // namespace
-
-bool is_narrow(DataType type) noexcept {
-  return unit_roundoff(type) >= unit_roundoff(DataType::float16);
-}
 
 NarrowWork narrow_work(const Graph& graph) {
   NarrowWork work;
@@ -36,7 +25,7 @@ NarrowWork narrow_work(const Graph& graph) {
     work.linear_in_all += linear ? 1 : 0;
     if (node.input(0) != nullptr && node.output(0) != nullptr && (node.is("Cast") || node.is("CastLike")) &&
         node.input(0)->is_stored_constant() && is_narrow(types.of(*node.input(0))) && !is_narrow(types.of(*node.output(0)))) {
-      note_type(work, types.of(*node.input(0)));
+      work.coarsest = coarser(work.coarsest, types.of(*node.input(0)));
       ++work.constants;
       if (work.first.empty()) work.first = node.label();
     }
@@ -45,7 +34,7 @@ NarrowWork narrow_work(const Graph& graph) {
     const auto rounds = [&](const Value* output) { return output != nullptr && is_narrow(types.of(*output)); };
     if (std::ranges::none_of(node.outputs(), rounds)) return;
     for (const Value* const output : node.outputs()) {
-      if (rounds(output)) note_type(work, types.of(*output));
+      if (rounds(output)) work.coarsest = coarser(work.coarsest, types.of(*output));
     }
     if (work.nodes++ == 0) work.first = node.label();
     if (linear && work.linear++ == 0) work.first_linear = node.label();

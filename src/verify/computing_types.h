@@ -8,9 +8,6 @@
 
 namespace relayout {
 
-/// Floating-point types of 16 bits and fewer.
-[[nodiscard]] bool is_narrow(DataType type) noexcept;
-
 /// Nodes and constants of a model in narrow floating-point types.
 struct NarrowWork {
   DataType coarsest = DataType::undefined;  ///< undefined: none

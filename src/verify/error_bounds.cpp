@@ -48,8 +48,7 @@ void widen(Floor& floor, const Floor& other) {
 
 bool is_ill_conditioned(DataType type, const Floor& floor) {
   if (!is_measured(type)) return false;
-  const bool narrow = unit_roundoff(type) >= unit_roundoff(DataType::float16);
-  return floor.max > (narrow ? rules::kIllConditionedNarrow : rules::kIllConditioned);
+  return floor.max > (is_narrow(type) ? rules::kIllConditionedNarrow : rules::kIllConditioned);
 }
 
 void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {

@@ -54,6 +54,18 @@ double unit_roundoff(DataType type) noexcept {
   }
 }
 
+DataType coarser(DataType a, DataType b) noexcept {
+  return unit_roundoff(b) > unit_roundoff(a) ? b : a;
+}
+
+DataType type_of_floor(DataType type, DataType grain) noexcept {
+  return is_measured(type) ? coarser(type, grain) : type;
+}
+
+bool is_narrow(DataType type) noexcept {
+  return unit_roundoff(type) >= unit_roundoff(DataType::float16);
+}
+
 double dtype_minimum(DataType type) noexcept {
   switch (precision_type(type)) {
     case DataType::float64:

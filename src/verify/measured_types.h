@@ -8,6 +8,12 @@ namespace relayout {
 [[nodiscard]] bool is_measured(DataType type) noexcept;
 /// Half an ULP of 1 in this type, the largest relative error of one rounding.
 [[nodiscard]] double unit_roundoff(DataType type) noexcept;
+/// The type of the larger unit roundoff; the first if both are equal.
+[[nodiscard]] DataType coarser(DataType a, DataType b) noexcept;
+/// The type whose rounding the bounds of a value allow: its own, or `grain` if the value is measured and that is coarser.
+[[nodiscard]] DataType type_of_floor(DataType type, DataType grain) noexcept;
+/// Floating-point types of 16 bits and fewer.
+[[nodiscard]] bool is_narrow(DataType type) noexcept;
 /// The error/range below which two results are the same whatever the floor (measured on right pairs: f64 1e-14, f32 2e-7, f16 1e-3, bf16
 /// 8e-3).
 [[nodiscard]] double dtype_minimum(DataType type) noexcept;

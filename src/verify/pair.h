@@ -42,17 +42,9 @@ struct Pair {
   DataType narrow = DataType::undefined;  ///< the coarsest type of 16 bits or fewer that one of the two computes in; undefined: none
   DataType grain = DataType::undefined;   ///< the narrow type that b computes in where a does not; undefined: none
 
-  [[nodiscard]] ExecuteOptions execute_options(Mode mode) const {
-    ExecuteOptions out;
-    out.mode = mode;
-    out.threads = options->threads;
-    out.seed = options->seed;
-    return out;
-  }
+  [[nodiscard]] ExecuteOptions execute_options(Mode mode) const { return relayout::execute_options(*options, mode); }
   /// The type whose rounding the bounds of a value allow: its own, or the coarser one that b computes in.
-  [[nodiscard]] DataType type_of_floor(DataType type) const {
-    return is_measured(type) && unit_roundoff(grain) > unit_roundoff(type) ? grain : type;
-  }
+  [[nodiscard]] DataType type_of_floor(DataType type) const { return relayout::type_of_floor(type, grain); }
 };
 
 }  // namespace relayout

@@ -63,6 +63,14 @@ Session::Run Session::run(const Inputs& inputs) {
   }
 }
 
+ExecuteOptions execute_options(const VerifyOptions& options, Mode mode) {
+  ExecuteOptions out;
+  out.mode = mode;
+  out.threads = options.threads;
+  out.seed = options.seed;
+  return out;
+}
+
 std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options) {
   return std::make_unique<Session>(side, std::move(options));
 }

@@ -43,6 +43,9 @@ class Session {
   std::unique_ptr<Executor> executor_;
 };
 
+/// The executor's options in one mode: with the threads and the seed of the comparison.
+[[nodiscard]] ExecuteOptions execute_options(const VerifyOptions& options, Mode mode);
+
 using OpenSession = std::function<std::unique_ptr<Session>(const Side& side, ExecuteOptions options)>;
 [[nodiscard]] std::unique_ptr<Session> open_session(const Side& side, ExecuteOptions options);
 

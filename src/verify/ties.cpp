@@ -287,7 +287,7 @@ std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decid
       const double apart = distance(operands[i].value, found->second).max_abs;
       const DataType type = operands[i].value.type();
       if (!is_measured(type)) continue;
-      const double minimum = dtype_minimum(unit_roundoff(grain) > unit_roundoff(type) ? grain : type) * yardstick.range();
+      const double minimum = dtype_minimum(coarser(type, grain)) * yardstick.range();
       operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
     }
   }

@@ -18,7 +18,6 @@
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/computing_types.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
 #include "verify/measured_types.h"

@@ -21,7 +21,6 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/computing_types.h"
 #include "verify/data_structure.h"
 #include "verify/distance.h"
 #include "verify/error_bounds.h"

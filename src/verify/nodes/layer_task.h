@@ -32,9 +32,7 @@ struct LayerTask {
   Feeding feeding = Feeding::exact;
 
   /// The coarser of a value's own type and the type in which b computes.
-  [[nodiscard]] DataType type_of_floor(DataType type) const {
-    return is_measured(type) && unit_roundoff(grain) > unit_roundoff(type) ? grain : type;
-  }
+  [[nodiscard]] DataType type_of_floor(DataType type) const { return relayout::type_of_floor(type, grain); }
 };
 
 }  // namespace relayout

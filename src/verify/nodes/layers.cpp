@@ -23,7 +23,7 @@ DataType held_as(const Value& value, const ElementTypes& types) {
   DataType held = types.of(value);
   for (const Use& use : value.uses()) {
     const Value* const made = use.node->is("Cast") ? use.node->output(0) : nullptr;
-    if (made != nullptr && unit_roundoff(types.of(*made)) > unit_roundoff(held)) held = types.of(*made);
+    if (made != nullptr) held = coarser(held, types.of(*made));
   }
   return held;
 }

@@ -24,6 +24,7 @@
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
+#include "verify/quantizer.h"
 
 namespace relayout {
 namespace {
@@ -35,8 +36,7 @@ bool may_be_absorbed(const Node& node) {
 
 /// Whether only quantizers read a value: a converter may have quantized it already, which they do not notice.
 bool feeds_quantizers(const Value& value) {
-  return !value.is_output() && !value.uses().empty() &&
-         std::ranges::all_of(value.uses(), [](const Use& use) { return use.node->is("QuantizeLinear") && use.index == 0; });
+  return quantizer_downstream(value) != nullptr;
 }
 
 /// A value with more consumers is no evidence for the pairing of one of them.

@@ -313,20 +313,20 @@ void QuantizationLosses::measure_b(FedRuns& runs, const LayerTask& task) {
 }
 
 void QuantizationLosses::note_types(const std::unordered_map<const Value*, DataType>& types) {
-  const auto coarser = [&](DataType type, const Value* value) {
+  const auto with = [&](DataType type, const Value* value) {
     const auto found = types.find(value);
-    return found != types.end() && unit_roundoff(found->second) > unit_roundoff(type) ? found->second : type;
+    return found != types.end() ? coarser(type, found->second) : type;
   };
   for (const Layer& layer : layers_.all()) {
     NodeLoss& loss = loss_of(layer);
-    loss.made = loss.read = coarser(DataType::undefined, layer.b);
+    loss.made = loss.read = with(DataType::undefined, layer.b);
     for (const Use& use : layer.b->uses()) {
-      if (use.node->is("Cast")) loss.read = coarser(loss.read, use.node->output(0));
+      if (use.node->is("Cast")) loss.read = with(loss.read, use.node->output(0));
     }
     for (const Node* node = layer.b->producer(); node != nullptr && (node->is("Cast") || traits_of(*node).moves_input(0));) {
       const Value* const before = node->input(0);
       if (before == nullptr || is_fed(layers_, *before)) break;
-      loss.made = coarser(loss.made, before);
+      loss.made = with(loss.made, before);
       node = before->producer();
     }
   }

@@ -81,17 +81,12 @@ std::vector<SuiteCase> resumed(const SuiteResult& earlier, const SuiteResult& no
   return out;
 }
 
-/// Adds the status and reason of the list of exceptions to the cases.
-void expect(std::vector<SuiteCase>& cases, const ExpectedCases& expected, bool allow_inconclusive) {
+/// Expects the inconclusive cases that are not in the list of exceptions.
+void expect_inconclusive(std::vector<SuiteCase>& cases) {
   for (SuiteCase& one : cases) {
-    const auto entry = expected.find(one.name);
-    if (entry != expected.end()) {
-      one.expected = entry->second.status;
-      one.reason = entry->second.reason;
-    } else if (allow_inconclusive && one.status == "inconclusive") {
-      one.expected = one.status;
-      one.reason = one.message;
-    }
+    if (one.expected || one.status != "inconclusive") continue;
+    one.expected = one.status;
+    one.reason = one.message;
   }
 }
 
@@ -212,9 +207,7 @@ SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options) {
   const std::vector<std::string> names = names_of(all);
   if (!options.only) {
     result.whole = extent_of(names);
-    for (const auto& [name, entry] : expected) {
-      if (!std::ranges::binary_search(names, name)) result.stale.push_back(name);
-    }
+    result.stale = stale_cases(expected, names);
   }
   std::vector<SuiteEntry> own;
   for (const std::size_t i : deal(names, options.shard, options.durations)) own.push_back(all[i]);
@@ -223,7 +216,8 @@ SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options) {
   Run run(own, std::move(done), options);
   result.cases = run.all();
   result.interruption = run.interruption();
-  expect(result.cases, expected, options.allow_inconclusive);
+  apply_expected(expected, result.cases);
+  if (options.allow_inconclusive) expect_inconclusive(result.cases);
   result.seconds = watch.seconds();
   return result;
 }

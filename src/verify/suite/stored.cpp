@@ -215,7 +215,7 @@ class StoredVerification {
       Attempt& attempt = add_attempt(set, mode);
       const Stopwatch watch;
       try {
-        if (!session) session.emplace(side_, execute_options(mode));
+        if (!session) session.emplace(side_, execute_options(*options_, mode));
         run_set(*session, attempt);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
@@ -224,14 +224,6 @@ class StoredVerification {
       }
       attempt.result.seconds = watch.seconds();
     }
-  }
-
-  ExecuteOptions execute_options(Mode mode) const {
-    ExecuteOptions options;
-    options.mode = mode;
-    options.threads = options_->threads;
-    options.seed = options_->seed;
-    return options;
   }
 
   /// Files belong to inputs by position: to inputs without initializer if there are equally many, otherwise to all (IR 3 also lists
@@ -307,7 +299,7 @@ class StoredVerification {
     spread.flips.assign(side_.outputs.size(), 0);
     const Inputs inputs = read_inputs(sets_[attempt.set]);
     const WeightNoise noise(side_.model->graph());
-    ExecuteOptions options = execute_options(Mode::as_written);
+    ExecuteOptions options = execute_options(*options_, Mode::as_written);
     if (noise.is_quantized()) spread.inside.keep(options);
     const Session::Run base = Session(side_, std::move(options)).run(inputs);
     if (!base.rejected.empty()) return spread;
@@ -316,7 +308,7 @@ class StoredVerification {
     for (const Datum& output : base.outputs) unmoved.push_back(spill.write(output));
     const int draws = rules::kNoiseDraws + (noise.is_quantized() ? rules::kMoreDraws : 0);
     for (int draw = 0; draw < draws; ++draw) {
-      options = execute_options(Mode::as_written);
+      options = execute_options(*options_, Mode::as_written);
       if (noise.is_quantized()) spread.inside.count(options);
       noise.apply(options, draw);
       const Session::Run run = Session(side_, std::move(options)).run(noise.inputs(inputs, options_->seed, draw));
