@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
 namespace relayout {
@@ -62,9 +61,7 @@ std::string format_bytes(int64_t bytes) {
     value /= 1000;
     ++unit;
   }
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return out.data();
+  return fixed(value, unit == 0 ? 0 : 1) + " " + kUnits[unit];
 }
 
 std::string format_count(int64_t count) {

@@ -35,8 +35,9 @@ std::string what_is(const Issue& issue) {
 
 std::string values_text(const ModelChange& change, int64_t all) {
   if (change.values == 0 || !change.max_absolute) return change.values == 0 ? "" : " has other values";
-  return " differs in " + format_count(change.values) + " of " + format_count(all) + " values, by up to " + figure(*change.max_absolute) +
-         (change.max_relative && *change.max_relative > 0 ? " (" + figure(*change.max_relative) + " relative)" : "");
+  return " differs in " + format_count(change.values) + " of " + format_count(all) + " values, by up to " +
+         significant(*change.max_absolute, 2) +
+         (change.max_relative && *change.max_relative > 0 ? " (" + significant(*change.max_relative, 2) + " relative)" : "");
 }
 
 /// Compares constants of one type, or of two floating-point types if they fit into memory widened.

@@ -2,9 +2,7 @@
 #include "verify/acceptance.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <string>
@@ -19,19 +17,13 @@
 namespace relayout {
 namespace {
 
-std::string number(const char* pattern, double value) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), pattern, value);
-  return text.data();
-}
-
 std::string decibels(double value) {
-  return std::isinf(value) ? (value > 0 ? "no loss" : "nothing left") : number("%.1f dB", value);
+  return std::isinf(value) ? (value > 0 ? "no loss" : "nothing left") : fixed(value, 1) + " dB";
 }
 
 std::string percent(double share) {
   // 100 % only for a complete share.
-  return number("%.4g", share < 1 ? std::min(100 * share, 99.99) : 100.0) + " %";
+  return significant(share < 1 ? std::min(100 * share, 99.99) : 100.0, 4) + " %";
 }
 
 double share(int64_t part, int64_t whole) {

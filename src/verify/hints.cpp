@@ -2,16 +2,15 @@
 #include "verify/hints.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/half.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"
@@ -133,7 +132,7 @@ class ValuePair {
       norm += a_[i] * a_[i];
     }
     const double by = dot / norm;
-    return std::isfinite(by) && a_.size() > 1 && explains([by](double x) { return by * x; }) ? "B is " + rounded(by) + " × A" : "";
+    return std::isfinite(by) && a_.size() > 1 && explains([by](double x) { return by * x; }) ? "B is " + significant(by, 6) + " × A" : "";
   }
 
   /// b is a plus a constant.
@@ -142,14 +141,8 @@ class ValuePair {
     for (std::size_t i = 0; i < a_.size(); ++i) sum += b_[i] - a_[i];
     const double by = sum / static_cast<double>(a_.size());
     return std::isfinite(by) && a_.size() > 1 && explains([by](double x) { return x + by; })
-               ? "B is A " + std::string(by < 0 ? "− " : "+ ") + rounded(std::fabs(by))
+               ? "B is A " + std::string(by < 0 ? "− " : "+ ") + significant(std::fabs(by), 6)
                : "";
-  }
-
-  static std::string rounded(double value) {
-    std::array<char, 32> text;
-    (void)std::snprintf(text.data(), text.size(), "%.6g", value);
-    return text.data();
   }
 
   /// Whether `f` of a is everywhere within the tolerance of b, or a hundred times nearer to it than both a and 0.
