@@ -2,14 +2,13 @@
 #include "diff/change_list.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
+#include "model/node_name.h"
 #include "proof/account.h"
 #include "proof/side.h"
 #include "proof/sides.h"
@@ -40,8 +39,8 @@ ModelChange& ChangeList::add_node(ChangeKind kind, std::string reason, const Nod
   const double order = b != nullptr ? static_cast<double>(sides_->b.order_of(*b)) : order_of_a_[as_size(sides_->a.order_of(*a))];
   ModelChange& change = add(kind, ChangeSubject::node, std::move(reason), order);
   if (b == nullptr) places_.back().order_a = sides_->a.order_of(*a);
-  if (a != nullptr) change.a = name_in_diff(*a);
-  if (b != nullptr) change.b = name_in_diff(*b);
+  if (a != nullptr) change.a = reported_name(*a);
+  if (b != nullptr) change.b = reported_name(*b);
   change.op_type = (b != nullptr ? b : a)->op_type();
   change.text = (b != nullptr ? b : a)->label();
   return change;
@@ -54,27 +53,6 @@ std::vector<ModelChange> ChangeList::take() {
   out.reserve(places_.size());
   for (const Place& place : places_) out.push_back(std::move(changes_[place.number]));
   return out;
-}
-
-std::string name_in_diff(const Node& node) {
-  if (!node.name().empty()) return node.name();
-  for (const Value* output : node.outputs()) {
-    if (output != nullptr) return output->name();
-  }
-  return "";
-}
-
-proof::Ref first_output(const Node& node) {
-  for (const Value* output : node.outputs()) {
-    if (output != nullptr) return {output};
-  }
-  return {};
-}
-
-std::string figure(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.2g", value);
-  return out.data();
 }
 
 }  // namespace relayout

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "proof/account.h"
-#include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
 #include "relayout/model_diff.h"
@@ -37,12 +36,5 @@ class ChangeList {
   std::vector<ModelChange> changes_;
   std::vector<Place> places_;  ///< of each change
 };
-
-/// The name of a node, or of its first output.
-[[nodiscard]] std::string name_in_diff(const Node& node);
-/// The first output of a node, or an empty reference if it has none.
-[[nodiscard]] proof::Ref first_output(const Node& node);
-/// A number with two significant digits.
-[[nodiscard]] std::string figure(double value);
 
 }  // namespace relayout

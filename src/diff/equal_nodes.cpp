@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/node_name.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/node_differences.h"
@@ -26,11 +27,6 @@ using proof::Sides;
 
 /// A value with more readers gives no hint about its readers.
 constexpr std::size_t kMostReaders = 64;
-
-const Value* output_value(const Node& node) {
-  const auto found = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
-  return found != node.outputs().end() ? *found : nullptr;
-}
 
 class EqualNodes {
  public:
@@ -62,7 +58,7 @@ class EqualNodes {
  private:
   /// Whether the other model may have this node, too. Graphs and functions are not compared here.
   static bool is_open(const proof::Side& side, const Node& node, bool is_accounted) {
-    return is_accounted && output_value(node) != nullptr && node.subgraphs().empty() && side.function_of(node) == nullptr;
+    return is_accounted && first_output(node) != nullptr && node.subgraphs().empty() && side.function_of(node) == nullptr;
   }
 
   /// The node of the second model that corresponds to one of the first.
@@ -92,7 +88,7 @@ class EqualNodes {
 
   bool is_same(const Node& a, const Node& b) {
     if (!open_.contains(&b) || !proof::same_operator(a, b) || a.inputs().size() != b.inputs().size()) return false;
-    const Ref of_a{output_value(a)}, of_b{output_value(b)};
+    const Ref of_a{first_output(a)}, of_b{first_output(b)};
     if (!of_a || !of_b || !proof::different_attributes(sides_.a, of_a, sides_.b, of_b).empty()) return false;
     for (std::size_t i = 0; i < a.inputs().size(); ++i) {
       if (!is_same(a.input(i), b.input(i))) return false;
@@ -119,7 +115,7 @@ class EqualNodes {
   }
 
   void find_from_readers(const Node& a) {
-    const Value* const output = output_value(a);
+    const Value* const output = first_output(a);
     if (output == nullptr || output->uses().size() > kMostReaders) return;
     for (const Use& use : output->uses()) {
       const Node* const reader = twin_of(*use.node);

@@ -11,10 +11,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "diff/change_list.h"
 #include "diff/unexplained_changes.h"
+#include "model/node_name.h"
 #include "proof/account.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/claim.h"
@@ -106,14 +108,14 @@ class AccountListing {
  private:
   void list_fold(const Node& node, const std::vector<const Node*>& absorbed, double near) {
     ModelChange& change = changes_->add_node(ChangeKind::explained, "folded", account_->of_second(node).partner, &node);
-    for (const Node* each : absorbed) change.absorbed.push_back(name_in_diff(*each));
+    for (const Node* each : absorbed) change.absorbed.push_back(reported_name(*each));
     std::string names;
     constexpr std::size_t kMostNames = 3;
     for (std::size_t i = 0; i < absorbed.size() && i < kMostNames; ++i) names += (i > 0 ? ", " : "") + absorbed[i]->label();
     if (absorbed.size() > kMostNames) names += " and " + std::to_string(absorbed.size() - kMostNames) + " more";
     change.ulp = near > 0 ? near : 1;
     change.text += (names.empty() ? " holds values that other nodes hold now" : " absorbed " + names) + ": recomputed, within " +
-                   (near > 0 ? figure(near) + " ULP, as a fold in single precision is" : "1 ULP");
+                   (near > 0 ? significant(near, 2) + " ULP, as a fold in single precision is" : "1 ULP");
   }
 
   void list_single_of_b(const Node& node) {
@@ -122,7 +124,7 @@ class AccountListing {
       changes_->add_node(ChangeKind::added, "node-added", nullptr, &node).text += " was not there";
       return;
     }
-    const Ref output = first_output(node);
+    const Ref output{first_output(node)};
     if (output && is_moved_weight(node)) return;  // reported with the constant
     ModelChange& change = changes_->add_node(ChangeKind::explained, "accounted", nullptr, &node);
     if (output && sides_->b.constant(output)) {
@@ -144,7 +146,7 @@ class AccountListing {
   }
 
   void list_single_of_a(const Node& node) {
-    const Ref output = first_output(node);
+    const Ref output{first_output(node)};
     const proof::FirstNode& first = account_->of_first(node);
     if (first.is_bypassed) {
       changes_->add_node(ChangeKind::explained, "identity", &node, nullptr).text += " is gone: it passed its operand on";

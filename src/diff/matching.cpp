@@ -11,6 +11,7 @@
 
 #include "base/positions.h"
 #include "diff/fingerprints.h"
+#include "model/node_name.h"
 #include "proof/linear.h"
 #include "proof/node_differences.h"
 #include "proof/side.h"
@@ -97,8 +98,7 @@ void Matching::match_names() {
   const auto key = [](const proof::Side& side) {
     return Key([&side](std::size_t i) {
       const Node& node = *side.nodes()[i];
-      const Value* const output = node.output(0);
-      const std::string_view name = !node.name().empty() || output == nullptr ? node.name() : output->name();
+      const std::string_view name = reported_name(node);
       const std::hash<std::string_view> hash;
       return name.empty() ? 0 : hash(name) * 31 + hash(node.op_type());
     });

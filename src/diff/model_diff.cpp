@@ -23,6 +23,7 @@
 #include "diff/model_header.h"
 #include "diff/realign.h"
 #include "diff/unexplained_changes.h"
+#include "model/node_name.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/prover.h"
@@ -80,7 +81,7 @@ ModelDiff list_changes(const Model& a, const Model& b, proof::Prover& prover, co
   const auto take_pair = [&](const Node& of_a, const Node& of_b) {
     ++out.nodes_equal;
     out.nodes_renamed += of_a.name() != of_b.name() ? 1 : 0;
-    out.nodes.push_back({name_in_diff(of_a), name_in_diff(of_b)});
+    out.nodes.push_back({reported_name(of_a), reported_name(of_b)});
   };
   for (const Node* node : sides.b.nodes()) {
     if (const Node* const partner = account.of_second(*node).partner) take_pair(*partner, *node);

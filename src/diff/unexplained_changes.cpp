@@ -12,6 +12,7 @@
 #include "diff/changed_constants.h"
 #include "diff/changed_pairs.h"
 #include "diff/unread_constants.h"
+#include "model/node_name.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/node_differences.h"
@@ -56,7 +57,7 @@ class IssueListing {
     listed_->b.insert(node.b);
     for (const Node* gone : node.gone) {
       listed_->a.insert(gone);
-      change.absorbed.push_back(name_in_diff(*gone));
+      change.absorbed.push_back(reported_name(*gone));
       change.text += ", " + gone->label() + " next to it is gone";
     }
     for (const Node* added : node.added) {
@@ -92,7 +93,7 @@ class IssueListing {
 
   /// Each attribute of a node has its own issue. Describes the one that the text names.
   void describe_attribute(const Node& a, const Node& b, const Issue& issue, ModelChange& change) {
-    for (const std::string& name : proof::different_attributes(sides_->a, first_output(a), sides_->b, first_output(b))) {
+    for (const std::string& name : proof::different_attributes(sides_->a, {first_output(a)}, sides_->b, {first_output(b)})) {
       if (!issue.what.text.ends_with(" " + quote(name))) continue;
       const ChangedField field{name, value_of(a, name), value_of(b, name)};
       if (field.before == field.after) {

@@ -98,8 +98,6 @@ struct RunServices {
 /// Runs the steps: binds the buffers that changed since the last run, and leaves the exports in `state`.
 void run_steps(Plan& plan, RunState& state, const RunServices& services);
 
-/// Name of a node in StepInfo: its own, or that of its first output where it has none.
-[[nodiscard]] const std::string& name_of(const Node& node);
 /// "call › node"
 [[nodiscard]] std::string full_name(const std::vector<std::string>& callers, const std::string& name);
 /// Names of the calls whose bodies a node comes from, the outermost first.

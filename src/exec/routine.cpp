@@ -26,6 +26,7 @@
 #include "exec/program.h"
 #include "exec/recycler.h"
 #include "exec/routine_context.h"
+#include "model/node_name.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -76,7 +77,7 @@ std::optional<std::string> identity_of(const KnownConstant& constant) {
 /// Description of a node that had to see data, for StepInfo.
 StepInfo info_of_node(const ProgramNode& node) {
   StepInfo out;
-  out.node = name_of(*node.node);
+  out.node = reported_name(*node.node);
   out.callers = callers_of(node);
   out.op_type = node.node->op_type();
   out.operators = {out.op_type};
@@ -198,7 +199,7 @@ Routine& Routine::nested(const Graph& graph, const ProgramNode& node) {
   if (routine) return *routine;
   Place place{place_.is_nested() ? place_.root : node.id, place_.callers};
   for (std::string& caller : callers_of(node)) place.callers.push_back(std::move(caller));
-  place.callers.push_back(name_of(*node.node));
+  place.callers.push_back(reported_name(*node.node));
   routine = std::make_unique<Routine>(graph, context_, std::move(place));
   return *routine;
 }

@@ -14,6 +14,7 @@
 #include "exec/function_bodies.h"
 #include "exec/program.h"
 #include "model/functions.h"
+#include "model/node_name.h"
 #include "ops/composed.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -76,9 +77,7 @@ class Survey {
     if (find_op(node) == nullptr) {
       if (const auto body = find_operator_body(node)) return visit_function(*body, node);
     }
-    const Value* const output = node.output(0);
-    const std::string name = !node.name().empty() || output == nullptr ? node.name() : output->name();
-    found.push_back({name, node.op_type(), std::string(node.domain()), node.opset(), *why});
+    found.push_back({reported_name(node), node.op_type(), std::string(node.domain()), node.opset(), *why});
   }
 
   /// Visits each function once, for all of its callers.

@@ -23,6 +23,7 @@
 #include "layout/permutation.h"
 #include "layout/sizes.h"
 #include "model/attributes.h"
+#include "model/node_name.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
@@ -30,7 +31,6 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "ops/unknown.h"
-#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -119,7 +119,7 @@ class Summary {
 
   void add_convolution(const Node& node, std::size_t weight_index) {
     ConvolutionSummary out;
-    out.node = passes::name_in_findings(node);
+    out.node = reported_name(node);
     out.op_type = node.op_type();
     out.groups = Attributes(node).integer("group", 1);
     out.layout = "computed";
@@ -138,7 +138,7 @@ class Summary {
     }
     std::string batch_norm;
     for (const Use& use : node.output(0) == nullptr ? std::span<const Use>{} : node.output(0)->uses()) {
-      if (use.index == 0 && use.node->is("BatchNormalization")) batch_norm = passes::name_in_findings(*use.node);
+      if (use.index == 0 && use.node->is("BatchNormalization")) batch_norm = reported_name(*use.node);
     }
     batch_norms_.push_back(std::move(batch_norm));
     result_->convolutions.push_back(std::move(out));

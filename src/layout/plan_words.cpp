@@ -19,6 +19,7 @@
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
 #include "layout/ports.h"
+#include "model/node_name.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
@@ -52,11 +53,6 @@ class Reporter {
   [[nodiscard]] int tensor_of(LayoutValueId value) const { return value == LayoutValueId::none ? -1 : tensors_[value]; }
   [[nodiscard]] const AxisOrder& held(LayoutValueId value) const { return plan_.held[value]; }
 
-  static std::string name_of(const Node& node) {
-    const Value* const first = node.output(0);
-    return !node.name().empty() || first == nullptr ? node.name() : first->name();
-  }
-
   void number_tensors() {
     for (const LayoutValueId id : graph_.values.ids()) {
       const LayoutValue& entry = graph_.values[id];
@@ -81,7 +77,7 @@ class Reporter {
     const LayoutNode& node = graph_.nodes[index];
     const NodePlan& plan = plan_.nodes[index];
     OperatorLayout& made = out_.operators.emplace_back();
-    made.node = name_of(*node.node);
+    made.node = reported_name(*node.node);
     made.op_type = (node.node->domain().empty() ? "" : std::string(node.node->domain()) + ":") + node.node->op_type();
     made.wants = node.op != nullptr && node.op->layout == LayoutRule::wants;
     out_.convolutions += made.wants ? 1 : 0;
@@ -238,8 +234,7 @@ LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutReques
     const Node& node = *entry.node;
     for (const auto& nested : node.subgraphs()) {
       Shapes inner(*nested, sizes_inside(node, *nested, shapes, request.sizes), &shapes);
-      const bool is_named = !node.name().empty() || node.output(0) == nullptr;
-      NestedLayout made{is_named ? node.name() : node.output(0)->name(), node.op_type(), {}, report_graph(*nested, inner, request, costs)};
+      NestedLayout made{reported_name(node), node.op_type(), {}, report_graph(*nested, inner, request, costs)};
       for (const onnx::AttributeProto& attribute : node.message().attribute()) {
         if (attribute.has_g() && &attribute.g() == nested->message()) made.attribute = attribute.name();
       }

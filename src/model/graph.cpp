@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "model/domains.h"
 #include "model/graph_index.h"
+#include "model/node_name.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
@@ -97,9 +98,7 @@ bool Node::is(std::string_view op_type) const noexcept {
 std::string Node::label() const {
   const std::string op = " (" + escape(op_type()) + ")";
   if (!name().empty()) return quote(name()) + op;
-  for (const Value* const output : outputs_) {
-    if (output != nullptr) return "output " + quote(output->name()) + op;
-  }
+  if (const Value* const output = first_output(*this); output != nullptr) return "output " + quote(output->name()) + op;
   return "a node without name and outputs" + op;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/attributes.h"
+#include "model/node_name.h"
 #include "ops/partial_dims.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -27,8 +28,8 @@ namespace {
 
 /// Values of a body must not be mistaken for those of the graph around it: initializers are identified by name.
 std::string prefix_of(const Node& call) {
-  const auto named = std::ranges::find_if(call.outputs(), [](const Value* value) { return value != nullptr; });
-  return (named == call.outputs().end() ? call.name() : (*named)->name()) + "/";
+  const Value* const output = first_output(call);
+  return (output == nullptr ? call.name() : output->name()) + "/";
 }
 
 void set(onnx::AttributeProto& attribute, const Body::Number& value) {

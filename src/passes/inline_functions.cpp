@@ -19,6 +19,7 @@
 #include "model/function_body.h"
 #include "model/functions.h"
 #include "model/model_builder.h"
+#include "model/node_name.h"
 #include "model/walk.h"
 #include "ops/op_version.h"
 #include "passes/cleanup.h"
@@ -157,7 +158,7 @@ class Inliner {
   void expand(Node& call, const Graph& function) {
     Graph& graph = call.graph();
     if (!is_in_function(graph)) import(function);
-    FunctionBody body(model_, call.message(), *function.function(), name_in_findings(call));
+    FunctionBody body(model_, call.message(), *function.function(), reported_name(call));
     const auto& inputs = function.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) body.bind(inputs[i]->name(), call.input(i) != nullptr ? call.input(i)->name() : "");
     const std::vector<std::pair<std::string, std::string>> identities = bind_outputs(call, function, body);

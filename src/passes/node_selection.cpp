@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/node_name.h"
 #include "model/walk.h"
-#include "passes/node_access.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -19,7 +19,7 @@ namespace relayout::passes {
 
 bool is_excluded(const Node& node, const PassOptions& options) {
   if (options.only.empty() && options.exclude.empty()) return false;
-  const std::string& name = name_in_findings(node);
+  const std::string& name = reported_name(node);
   const auto matches = [&](const std::string& glob) { return glob_match(glob, name); };
   const auto any = [&](const std::vector<std::string>& globs) {
     for (const std::string& glob : globs) {
@@ -35,7 +35,7 @@ void check_patterns(const Model& model, const PassOptions& options) {
     std::vector<std::string> unmatched = *all;
     for_each_node(model, [&](const Node& node) {
       if (unmatched.empty()) return;
-      const std::string& name = name_in_findings(node);
+      const std::string& name = reported_name(node);
       std::erase_if(unmatched, [&](const std::string& glob) { return glob_match(glob, name); });
     });
     if (!unmatched.empty()) {

@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/node_name.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
-#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/precision_plan.h"
@@ -89,7 +89,7 @@ class PrecisionPass {
 
   void report() {
     for (const auto& [node, skip] : plan_.nodes()) {
-      Finding finding{std::string(context_.pass), node->op_type(), name_in_findings(*node)};
+      Finding finding{std::string(context_.pass), node->op_type(), reported_name(*node)};
       if (skip) {
         finding.verdict = skip->verdict;
         finding.reason = skip->reason;
@@ -256,7 +256,7 @@ class PrecisionPass {
     if (to.uses().empty() && !to.is_output()) {
       const auto state = states_.find(&to);
       const bool was_read = state != states_.end() && !state->second.wanted.empty();
-      if (was_read) remove(cast, name_in_findings(cast));
+      if (was_read) remove(cast, reported_name(cast));
       return;
     }
     const auto from_state = states_.find(&from), to_state = states_.find(&to);
@@ -264,7 +264,7 @@ class PrecisionPass {
     const bool was_idle = from_state->second.before == to_state->second.before;
     if (was_idle || from_state->second.after != to_state->second.after) return;
     Graph& graph = cast.graph();
-    const std::string name = name_in_findings(cast);
+    const std::string name = reported_name(cast);
     if (to.is_output()) {
       const bool can_take_name = from.producer() != nullptr && &from.graph() == &graph && !from.is_output() && !from.is_captured();
       if (!can_take_name) return;

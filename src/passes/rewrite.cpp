@@ -15,9 +15,9 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "model/node_name.h"
 #include "model/walk.h"
 #include "passes/match.h"
-#include "passes/node_access.h"
 #include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
@@ -67,7 +67,7 @@ class Driver {
       if (!is_candidate_(node)) return;
       numbers_.push_back({&node, candidates_.size()});
       std::unique_ptr<const std::string> output;
-      if (node.name().empty()) output = std::make_unique<const std::string>(name_in_findings(node));
+      if (node.name().empty()) output = std::make_unique<const std::string>(reported_name(node));
       candidates_.push_back({&node, std::move(output)});
     });
     std::ranges::sort(numbers_, std::less(), &Number::node);
@@ -150,7 +150,7 @@ class Driver {
       if (!number) {
         // A candidate of another pass that this rewrite absorbs.
         beside_.push_back(
-            {std::string(context_.pass), taken->op_type(), name_in_findings(*taken), Verdict::done, Reason::count_, rewritable.detail});
+            {std::string(context_.pass), taken->op_type(), reported_name(*taken), Verdict::done, Reason::count_, rewritable.detail});
         continue;
       }
       Finding& finding = finding_for(candidates_[*number]);

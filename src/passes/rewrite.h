@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "model/node_name.h"
 #include "passes/match.h"
-#include "passes/node_access.h"
 #include "passes/pass.h"
 
 namespace relayout::passes {
@@ -54,7 +54,7 @@ void rewrite_each(Graph& graph, PassContext& context, const std::function<bool(c
 struct FindingSubject {
   std::string_view kind, name;
   FindingSubject(std::string_view what, std::string_view which) : kind(what), name(which) {}
-  explicit FindingSubject(const Node& node) : FindingSubject(node.op_type(), name_in_findings(node)) {}
+  explicit FindingSubject(const Node& node) : FindingSubject(node.op_type(), reported_name(node)) {}
 };
 
 /// Calls `apply` and counts it as a rewrite, with a finding; an error is extended by pass and subject.

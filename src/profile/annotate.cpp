@@ -13,6 +13,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "exec/plan.h"
+#include "model/node_name.h"
 #include "model/save.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -100,7 +101,7 @@ AnnotatedVersion annotate(const std::filesystem::path& model, const Profile& pro
   const int64_t had = raise_version(*loaded);
   Graph& graph = loaded->graph();
   for (Node& node : graph.nodes()) {
-    const auto fate = fates.find(exec::name_of(node));
+    const auto fate = fates.find(reported_name(node));
     if (fate == fates.end()) continue;
     if (fate->second.is_absorbed) {
       set_entry(graph.edit(node), "relayout.absorbed_by", fate->second.row->node);

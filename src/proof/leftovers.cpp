@@ -2,7 +2,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/needed.h"
+#include "model/node_name.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
@@ -31,12 +31,6 @@ const Graph& top_of(const Graph& graph) {
   const Graph* out = &graph;
   while (out->outer() != nullptr) out = out->outer();
   return *out;
-}
-
-/// The name of the first output that is present.
-std::string first_output_of(const Node& node) {
-  const auto found = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
-  return found != node.outputs().end() ? (*found)->name() : std::string();
 }
 
 /// Whether the node has no effect except through its outputs.
@@ -118,7 +112,10 @@ void Account::list_leftovers(const Sides& sides) {
     if (!is_open_in_b(node) || is_open_in_b(node->graph().owner())) continue;
     if (sides.graph_of_first(top_of(node->graph())) == nullptr) continue;
     if (needed_in_b.contains(node) && !needed_by_functions_b.contains(node)) {
-      if (&node->graph() == &sides.b.model().graph()) unreached_.push_back(first_output_of(*node));
+      if (&node->graph() == &sides.b.model().graph()) {
+        const Value* const output = first_output(*node);
+        unreached_.push_back(output != nullptr ? output->name() : "");
+      }
       continue;
     }
     note(issue_of_node(sides, Unexplained::Kind::node_added, *node, false, "was not there"));

@@ -72,6 +72,16 @@ TEST(LayoutReport, UnknownShapesAndOperatorsAreBarriers) {
   EXPECT_EQ(report.tensors.front().type, DataType::undefined);
 }
 
+/// A TopK without a name that is used for its indices only: its first output is absent.
+TEST(LayoutReport, NamesANodeByItsFirstPresentOutput) {
+  const auto model = TextModel("g (float[1,8] x, int64[1] k) => (int64[1,2] i) { v, i = TopK (x, k) }")
+                         .edit([](onnx::ModelProto& message) { message.mutable_graph()->mutable_node(0)->set_output(0, ""); })
+                         .load();
+  const LayoutReport report = report_layout(model->graph());
+  ASSERT_EQ(report.operators.size(), 1U);
+  EXPECT_EQ(report.operators[0].node, "i");
+}
+
 /// Sizes beyond any memory are treated as unknown, and nothing overflows.
 TEST(LayoutReport, AbsurdSizes) {
   const auto model = TextModel("g (float[4611686018427387904,3,4611686018427387904,2] x) => (y) { y = Relu (x) }").load();

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "passes/node_access.h"
+#include "model/node_name.h"
 #include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
@@ -75,7 +75,7 @@ TEST(RewriteDriver, ErrorsNamePassAndNode) {
 TEST(RewriteDriver, F142Globs) {
   const auto model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)").rename("y", "block1/out").load();
   const Node& node = model->graph().nodes().back();
-  EXPECT_EQ(passes::name_in_findings(node), "block1/out");
+  EXPECT_EQ(reported_name(node), "block1/out");
   PassOptions options;
   EXPECT_FALSE(passes::is_excluded(node, options));
   options.only = {"block2/*"};

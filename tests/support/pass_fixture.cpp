@@ -13,9 +13,9 @@
 
 #include "base/random.h"
 #include "model/float_elements.h"
+#include "model/node_name.h"
 #include "model/save.h"
 #include "ops/operands.h"
-#include "passes/node_access.h"
 #include "passes/pass.h"
 #include "passes/widening.h"
 #include "relayout/datum.h"
@@ -107,7 +107,7 @@ std::set<std::string> leftovers(const Model& model) {
     for (const Node& node : graph.nodes()) {
       const bool is_read = std::ranges::any_of(
           node.outputs(), [](const Value* output) { return output != nullptr && (!output->uses().empty() || output->is_output()); });
-      if (!is_read) out.insert("output " + passes::name_in_findings(node));
+      if (!is_read) out.insert("output " + reported_name(node));
     }
   };
   for_each_graph(model.graph(), look);

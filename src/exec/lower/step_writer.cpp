@@ -19,6 +19,7 @@
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "model/node_name.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -119,10 +120,10 @@ void StepWriter::begin(const Group& group, const ValueFacts& facts) {
   for (const ProgramNode* part : parts) {
     const Node& node = *part->node;
     if (part == parts.front()) {
-      about_.node = name_of(node);
+      about_.node = reported_name(node);
       about_.callers = callers_of(*part);
     } else {
-      about_.absorbed.push_back(full_name(callers_of(*part), name_of(node)));
+      about_.absorbed.push_back(full_name(callers_of(*part), reported_name(node)));
     }
     about_.operators.push_back(node.op_type());
     about_.op_type += (about_.op_type.empty() ? "" : " + ") + node.op_type();
@@ -189,14 +190,9 @@ std::string full_name(const std::vector<std::string>& callers, const std::string
 
 std::vector<std::string> callers_of(const ProgramNode& node) {
   std::vector<std::string> out;
-  for (const Caller* caller = node.caller; caller != nullptr; caller = caller->outer) out.push_back(name_of(*caller->node));
+  for (const Caller* caller = node.caller; caller != nullptr; caller = caller->outer) out.push_back(reported_name(*caller->node));
   std::ranges::reverse(out);
   return out;
-}
-
-const std::string& name_of(const Node& node) {
-  const Value* const first = node.output(0);
-  return !node.name().empty() || first == nullptr ? node.name() : first->name();
 }
 
 }  // namespace relayout::exec

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/node_name.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/execute.h"
@@ -236,8 +237,7 @@ std::vector<bool> with_right_readers(const Layers& layers, Reach reach) {
 }
 
 void name_node(LayerResult& result, const Node& node) {
-  const auto made = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
-  result.node = node.name().empty() && made != node.outputs().end() ? (*made)->name() : node.name();
+  result.node = reported_name(node);
   result.op_type = node.op_type();
 }
 

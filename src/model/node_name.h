@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// The first output that is present; nullptr if there is none.
+[[nodiscard]] Value* first_output(const Node& node) noexcept;
+/// The name of a node in findings, diff, layout, profile and verify, and in --only and --exclude: its own, or that of its first present
+/// output if it has none.
+[[nodiscard]] const std::string& reported_name(const Node& node) noexcept;
+
+}  // namespace relayout
