@@ -12,7 +12,6 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
-#include "exec/plan.h"
 #include "model/node_name.h"
 #include "model/save.h"
 #include "relayout/error.h"

@@ -8,6 +8,7 @@
 
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/verify.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -18,7 +18,6 @@
 #include "ops/loops/strided.h"
 #include "ops/op_call.h"
 #include "ops/operands.h"
-#include "relayout/datum.h"
 #include "relayout/types.h"
 
 namespace relayout {
