@@ -17,7 +17,6 @@
 namespace relayout {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
 

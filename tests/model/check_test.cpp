@@ -85,7 +85,6 @@ std::string zeros(const std::string& dims, int count) {
 
 std::string convolution_with(const std::string& attributes, const std::string& weight_dims, int weight_count, int bias_length,
                              const std::string& op = "Conv") {
-  const std::string bias = zeros("[" + std::to_string(bias_length) + "]", bias_length);
   return with_body("g (float[1,4,8,8] x) => (float[1,4,8,8] y) <float" + weight_dims + " W = " + zeros("", weight_count) + ", float[" +
                    std::to_string(bias_length) + "] b = " + zeros("", bias_length) + "> { y = " + op + " <" + attributes + "> (x, W, b) }");
 }

@@ -45,7 +45,7 @@ std::string large_model() {
   tensor.set_name("W");
   tensor.set_data_type(1);
   for (const int64_t dim : {1000, 6000}) tensor.add_dims(dim);
-  tensor.set_raw_data(std::string(24'000'000, '\1'));
+  tensor.mutable_raw_data()->resize(24'000'000, '\1');
   auto& node = *graph.add_node();
   node.set_op_type("MatMul");
   node.add_input("x");

@@ -284,7 +284,9 @@ TEST(Save, InitializersWithoutAMessageOfTheirOwn) {
   auto& tensors = *expected.mutable_graph()->mutable_initializer();
   tensors[0].set_name("renamed");
   std::vector<float> transposed;
-  for (int i = 0; i < 100; ++i) transposed.push_back(static_cast<float>(i % 10 * 10 + i / 10));
+  for (int row = 0; row < 10; ++row) {
+    for (int column = 0; column < 10; ++column) transposed.push_back(static_cast<float>(column * 10 + row));
+  }
   tensors[1].set_raw_data(test::packed(transposed.data(), transposed.size()));
   EXPECT_EQ(to_bytes(*model), expected.SerializeAsString());
   graph.sync();
@@ -575,7 +577,7 @@ TEST(SaveFile, ThreadsAndBlocksMakeNoDifference) {
   onnx::ModelProto source;
   source.set_ir_version(8);
   source.add_opset_import()->set_version(17);
-  const std::vector<std::vector<int64_t>> shapes{{256, 512, 3, 3}, {1, 512 * 1024, 3, 3}, {7, 300, 5, 5}};
+  const std::vector<std::vector<int64_t>> shapes{{256, 512, 3, 3}, {1, int64_t{512} * 1024, 3, 3}, {7, 300, 5, 5}};
   for (const auto& shape : shapes) {
     auto& tensor = *source.mutable_graph()->add_initializer();
     const std::string name = "W" + std::to_string(source.graph().initializer_size());
@@ -611,7 +613,7 @@ TEST(SaveFile, ThreadsAndBlocksMakeNoDifference) {
   }
   const auto saved = parsed(results.front());
   const std::string& raw = saved.graph().initializer(1).raw_data();
-  for (int64_t i = 0; i < 512 * 1024; i += 997) {
+  for (int64_t i = 0; i < int64_t{512} * 1024; i += 997) {
     for (int64_t k = 0; k < 9; ++k) {
       float value = 0;
       std::memcpy(&value, raw.data() + 4 * (k * 512 * 1024 + i), 4);

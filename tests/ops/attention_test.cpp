@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,7 @@ TEST_F(AttentionTest, IsItsFunctionBody) {
 
 TEST_F(AttentionTest, CausalIsAMaskBelowTheDiagonal) {
   std::vector<double> triangle(24);
-  for (std::size_t i = 0; i < triangle.size(); ++i) triangle[i] = i % 6 <= i / 6 ? 0 : -INFINITY;
+  for (std::size_t i = 0; i < triangle.size(); ++i) triangle[i] = i % 6 <= i / 6 ? 0 : -std::numeric_limits<double>::infinity();
   const auto wanted = by_hand(q_, k_, v_, tensor_of_values(DataType::float32, {4, 6}, triangle));
   expect_near(run_one("Attention <is_causal = 1>", {q_, k_, v_}, 24), numbers_of(wanted[0].tensor));
 }
@@ -87,7 +88,7 @@ TEST_F(AttentionTest, ThePastComesBeforeTheKeys) {
   const auto got =
       run_op("Attention <is_causal = 1>", {q_, part(k_, 2, 4), part(v_, 2, 4), Datum(), part(k_, 0, 2), part(v_, 0, 2)}, 24, 3);
   std::vector<double> mask(24);
-  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 6 <= i / 6 + 2 ? 0 : -INFINITY;
+  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 6 <= i / 6 + 2 ? 0 : -std::numeric_limits<double>::infinity();
   expect_near(got[0].tensor, numbers_of(by_hand(q_, k_, v_, tensor_of_values(DataType::float32, {4, 6}, mask))[0].tensor));
   EXPECT_EQ(numbers_of(got[1].tensor), numbers_of(k_));
   EXPECT_EQ(numbers_of(got[2].tensor), numbers_of(v_));

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,9 +12,6 @@
 
 namespace relayout::test {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 // BatchNormalization downstream of a convolution
 

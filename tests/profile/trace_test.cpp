@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,7 +51,7 @@ TEST(Trace, EventsAreNamedByOperatorWithinSpans) {
 /// Complete events of one thread must nest: in whole nanoseconds, since doubles of microseconds are not exact.
 TEST(Trace, EventsNest) {
   int64_t span_begin = 0, span_end = 0, latest = 0;
-  const auto nanoseconds = [](double us) { return static_cast<int64_t>(us * 1000 + 0.5); };
+  const auto nanoseconds = [](double us) { return std::llround(us * 1000); };
   for (const Json& event : events_of(trace_text(example_profile(4, 4)).text, "X")) {
     const int64_t begin = nanoseconds(*event.find("ts")->number()), end = begin + nanoseconds(*event.find("dur")->number());
     if (event.find("cat")->text() == "user_annotation") {

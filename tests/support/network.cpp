@@ -125,8 +125,8 @@ Network& Network::integers(const std::string& name, const std::vector<int64_t>& 
 Network& Network::convolution(const std::string& name, const std::string& x, const std::string& y, const std::vector<int64_t>& weight_dims,
                               const std::vector<std::string>& attributes, const std::string& op_type) {
   const bool transposed = op_type == "ConvTranspose";
-  const auto fan_in = static_cast<double>(count_of(weight_dims) / weight_dims[transposed ? 1 : 0]);
-  normal(name + ".w", weight_dims, std::sqrt(2 / fan_in));
+  const int64_t fan_in = count_of(weight_dims) / weight_dims[transposed ? 1 : 0];
+  normal(name + ".w", weight_dims, std::sqrt(2 / static_cast<double>(fan_in)));
   normal(name + ".b", {weight_dims[transposed ? 1 : 0]}, 0.2);
   node(op_type, {x, name + ".w", name + ".b"}, {y}, attributes).set_name(name);
   return *this;

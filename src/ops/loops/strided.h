@@ -171,7 +171,8 @@ void map_elements(int threads, const Tensor& out, const F& f, const Inputs&... i
       map_run(count, *static_cast<const Function*>(opaque), static_cast<Out*>(to), static_cast<const In*>(from[kInput])...);
     }(std::make_index_sequence<sizeof...(Inputs)>{});
   };
-  map_chunks(threads, out, kChunkType<Out>, std::array<const Tensor*, sizeof...(Inputs)>{&inputs...}, kChunkType<In>, {run, &function});
+  map_chunks(threads, out, kChunkType<Out>, std::array<const Tensor*, sizeof...(Inputs)>{&inputs...}, kChunkType<In>,
+             {run, static_cast<const void*>(&function)});
 }
 
 /// Strides that give `dims` the same elements in the same row-major order, or nothing when that takes a copy. Each run of old dims with a

@@ -18,7 +18,6 @@
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/distance.h"
-#include "verify/error_bounds.h"
 #include "verify/measured_types.h"
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/fed_runs.h"
