@@ -78,6 +78,8 @@ class Value {
   [[nodiscard]] bool is_own_output() const noexcept { return is_own_output_; }
   /// All uses, by nodes of nested graphs too, in unspecified order.
   [[nodiscard]] std::span<const Use> uses() const noexcept { return {uses_.data(), uses_.size()}; }
+  /// Its only use; nullptr if nodes use it never or several times, or a graph output names it.
+  [[nodiscard]] const Use* sole_use() const noexcept { return uses_.size() == 1 && !is_output() ? uses_.data() : nullptr; }
   /// Whether a nested graph uses it or names it as an output.
   [[nodiscard]] bool is_captured() const noexcept { return nested_readers_ > 0; }
   /// Whether callers may override it: an initializer that is also an input, in IR ≥ 4. (In IR 3 every initializer must be an input.)
@@ -133,6 +135,10 @@ class Node {
   [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name) const noexcept;
   /// Graphs among the attributes, in order of appearance.
   [[nodiscard]] const Subgraphs& subgraphs() const noexcept;
+  /// Names of the attributes that hold them, in the same order.
+  [[nodiscard]] std::vector<std::string_view> subgraph_attributes() const;
+  /// The graph that an attribute holds; nullptr when it is absent or holds none, or a list of graphs.
+  [[nodiscard]] const Graph* subgraph(std::string_view name) const noexcept;
   /// Version of its domain that the enclosing model or function imports; 0 when it imports none.
   [[nodiscard]] int64_t opset() const noexcept;
   /// New contents of a Constant's `value` (the message has their type and dims), or nullptr when the message's contents are current.
@@ -178,6 +184,8 @@ class Graph {
   [[nodiscard]] Model& model() const noexcept { return *model_; }
   [[nodiscard]] Graph* outer() const noexcept { return outer_; }  ///< null for the main graph and functions
   [[nodiscard]] Node* owner() const noexcept { return owner_; }  ///< the node with this nested graph; null for the main graph and functions
+  /// The main graph or function in which it is nested; itself when it is not nested.
+  [[nodiscard]] const Graph& top() const noexcept;
   [[nodiscard]] bool is_function() const noexcept { return function_ != nullptr; }
   [[nodiscard]] onnx::GraphProto* message() const noexcept { return message_; }  ///< null for a function
   [[nodiscard]] onnx::FunctionProto* function() const noexcept { return function_; }

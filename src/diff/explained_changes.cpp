@@ -34,12 +34,6 @@ using proof::Issue;
 using proof::Ref;
 using proof::Sides;
 
-const Graph& top_of(const Graph& graph) {
-  const Graph* out = &graph;
-  while (out->outer() != nullptr) out = out->outer();
-  return *out;
-}
-
 /// The Transpose that is the only reader of a constant of the second model, or nullptr.
 const Node* transpose_downstream(const Value& constant) {
   const auto uses = constant.uses();
@@ -80,7 +74,7 @@ class AccountListing {
     const auto paired = sides_->paired_graphs();
     for (const Node* node : sides_->a.nodes()) {
       if (account_->of_first(*node).successor() != nullptr || listed_->a.contains(node)) continue;
-      if (paired.contains(&top_of(node->graph()))) list_single_of_a(*node);
+      if (paired.contains(&node->graph().top())) list_single_of_a(*node);
     }
   }
 
@@ -119,7 +113,7 @@ class AccountListing {
   }
 
   void list_single_of_b(const Node& node) {
-    if (sides_->graph_of_first(top_of(node.graph())) == nullptr) return;  // part of a function that is reported with its calls
+    if (sides_->graph_of_first(node.graph().top()) == nullptr) return;  // part of a function that is reported with its calls
     if (!account_->of_second(node).is_accounted) {
       changes_->add_node(ChangeKind::added, "node-added", nullptr, &node).text += " was not there";
       return;

@@ -1,8 +1,6 @@
 // Runs If, Loop, Scan and SequenceMap by running the graphs inside them.
 #include "exec/control_flow.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -33,16 +31,7 @@ namespace {
 }
 
 const Graph& body_of(const OpCall& call, std::string_view name) {
-  const onnx::AttributeProto* const wanted = call.node.attribute(name);
-  // Nested graphs are in the order of the attributes that hold them.
-  std::size_t index = 0;
-  for (const onnx::AttributeProto& attribute : call.node.message().attribute()) {
-    if (&attribute == wanted) {
-      if (!attribute.has_g() || index >= call.node.subgraphs().size()) break;
-      return *call.node.subgraphs()[index];
-    }
-    index += attribute.has_g() ? 1 : as_size(attribute.graphs_size());
-  }
+  if (const Graph* const body = call.node.subgraph(name)) return *body;
   reject(call, "attribute " + std::string(name) + " is no graph");
 }
 

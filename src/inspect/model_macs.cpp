@@ -2,8 +2,6 @@
 // with the shapes of that call; nested graphs as often as they run.
 #include "inspect/model_macs.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -60,15 +58,6 @@ bool adds_up_products(const Node& node, const Functions& functions) {
     if (const Graph* const function = functions.called_by(at)) enter(*function);
   }
   return false;
-}
-
-const Graph* nested_graph(const Node& node, std::string_view name) {
-  const onnx::AttributeProto* const attribute = node.attribute(name);
-  if (attribute == nullptr || !attribute->has_g()) return nullptr;
-  for (const std::unique_ptr<Graph>& graph : node.subgraphs()) {
-    if (graph->message() == &attribute->g()) return graph.get();
-  }
-  return nullptr;
 }
 
 /// The type and dims of a tensor whose contents may differ the next time.
@@ -263,8 +252,8 @@ class Counter {
   }
 
   Run run_if(const Node& node, layout::Shapes& shapes) {
-    const Graph* const then_graph = nested_graph(node, "then_branch");
-    const Graph* const else_graph = nested_graph(node, "else_branch");
+    const Graph* const then_graph = node.subgraph("then_branch");
+    const Graph* const else_graph = node.subgraph("else_branch");
     if (then_graph == nullptr || else_graph == nullptr || node.input(0) == nullptr) return {{.macs = std::nullopt}, {}};
     if (const auto is_true = truth(shapes, *node.input(0))) return run_graph(*is_true ? *then_graph : *else_graph, shapes, {});
     Run larger = run_graph(*then_graph, shapes, {}), other = run_graph(*else_graph, shapes, {});
@@ -296,7 +285,7 @@ class Counter {
   }
 
   Run run_loop(const Node& node, layout::Shapes& shapes) {
-    const Graph* const body = nested_graph(node, "body");
+    const Graph* const body = node.subgraph("body");
     const std::size_t states = node.inputs().size() - std::min<std::size_t>(node.inputs().size(), 2);
     if (body == nullptr || body->inputs().size() != states + 2) return {{.macs = std::nullopt}, {}};
     const auto trips = node.input(0) != nullptr ? shapes.integers(*node.input(0)) : std::nullopt;
@@ -325,7 +314,7 @@ class Counter {
   }
 
   Run run_scan(const Node& node, layout::Shapes& shapes) {
-    const Graph* const body = nested_graph(node, "body");
+    const Graph* const body = node.subgraph("body");
     const Attributes attributes(node);
     const std::size_t scanned = as_size(std::max<int64_t>(attributes.integer("num_scan_inputs", 0), 0));
     if (body == nullptr || scanned == 0 || scanned > node.inputs().size() || body->inputs().size() != node.inputs().size()) {

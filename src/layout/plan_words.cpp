@@ -1,13 +1,12 @@
 // Describes a plan in words: regions that run channels-last, reorders with their readers, and operators that lose channels-last with the
 // reason.
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -232,13 +231,12 @@ LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutReques
   if (request.compare) out.propagation = compare(planned);
   for (const LayoutNode& entry : planned.nodes) {
     const Node& node = *entry.node;
-    for (const auto& nested : node.subgraphs()) {
-      Shapes inner(*nested, sizes_inside(node, *nested, shapes, request.sizes), &shapes);
-      NestedLayout made{reported_name(node), node.op_type(), {}, report_graph(*nested, inner, request, costs)};
-      for (const onnx::AttributeProto& attribute : node.message().attribute()) {
-        if (attribute.has_g() && &attribute.g() == nested->message()) made.attribute = attribute.name();
-      }
-      out.nested.push_back(std::move(made));
+    const std::vector<std::string_view> attributes = node.subgraph_attributes();
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+      const Graph& nested = *node.subgraphs()[i];
+      Shapes inner(nested, sizes_inside(node, nested, shapes, request.sizes), &shapes);
+      out.nested.push_back(
+          {reported_name(node), node.op_type(), std::string(attributes[i]), report_graph(nested, inner, request, costs)});
     }
   }
   return out;

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "model/domains.h"
 #include "model/graph_index.h"
+#include "model/message_walk.h"
 #include "model/node_name.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
@@ -120,6 +121,25 @@ const Node::Subgraphs& Node::subgraphs() const noexcept {
   return subgraphs_ != nullptr ? *subgraphs_ : kNone;
 }
 
+std::vector<std::string_view> Node::subgraph_attributes() const {
+  std::vector<std::string_view> out;
+  for (const onnx::AttributeProto& attribute : message_->attribute()) {
+    for_each_graph_in(attribute, [&](const onnx::GraphProto&) { out.push_back(attribute.name()); });
+  }
+  return out;
+}
+
+const Graph* Node::subgraph(std::string_view name) const noexcept {
+  const onnx::AttributeProto* const wanted = attribute(name);
+  if (wanted == nullptr || !wanted->has_g()) return nullptr;
+  std::size_t index = 0;
+  for (const onnx::AttributeProto& earlier : message_->attribute()) {
+    if (&earlier == wanted) break;
+    for_each_graph_in(earlier, [&](const onnx::GraphProto&) { ++index; });
+  }
+  return index < subgraphs().size() ? subgraphs()[index].get() : nullptr;
+}
+
 int64_t Node::opset() const noexcept {
   return graph_->opset(domain());
 }
@@ -128,11 +148,16 @@ int64_t Node::opset() const noexcept {
 
 Graph::~Graph() = default;
 
+const Graph& Graph::top() const noexcept {
+  const Graph* out = this;
+  while (out->outer_ != nullptr) out = out->outer_;
+  return *out;
+}
+
 int64_t Graph::opset(std::string_view domain) const noexcept {
-  const Graph* top = this;
-  while (top->outer_ != nullptr) top = top->outer_;
-  if (!top->is_function()) return model_->opset(domain);
-  for (const auto& import : top->function_->opset_import()) {
+  const onnx::FunctionProto* const function = top().function_;
+  if (function == nullptr) return model_->opset(domain);
+  for (const auto& import : function->opset_import()) {
     if (canonical_domain(import.domain()) == canonical_domain(domain)) return import.version();
   }
   return 0;

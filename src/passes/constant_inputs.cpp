@@ -21,10 +21,6 @@
 namespace relayout::passes {
 namespace {
 
-bool is_only_reader(const Value& value) {
-  return value.uses().size() == 1 && !value.is_output();
-}
-
 /// FNV-1a over the properties in which equal copies agree.
 uint64_t hash_of(const TensorData& original, const Scale& scale) {
   uint64_t hash = 14695981039346656037U;
@@ -94,12 +90,12 @@ void set_constant_input(Node& node, std::size_t index, TensorData data, const st
     return;
   }
   Initializer* const initializer = old->initializer();
-  if (is_only_reader(*old) && initializer != nullptr && initializer->data && !old->is_overridable()) {
+  if (old->sole_use() != nullptr && initializer != nullptr && initializer->data && !old->is_overridable()) {
     old->graph().set_data(*initializer, std::move(data));
     context.constants.forget(*old);
     return;
   }
-  if (is_only_reader(*old) && &old->graph() == &graph) {
+  if (old->sole_use() != nullptr && &old->graph() == &graph) {
     const std::string old_name = old->name();
     graph.set_input(node, index, nullptr);
     release(*old, context);

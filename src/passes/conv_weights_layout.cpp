@@ -206,13 +206,13 @@ class WeightsPass {
     Value& stored = *origin.stored;
     const Node& transpose = *origin.transpose;
     const std::string name = quote(stored.name());
-    if (stored.uses().size() != 1 || stored.is_output() || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
+    if (stored.sole_use() == nullptr || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
     if (&stored.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
     const Dims permutation = layout::from_channels_last(constant.dims.size());
     AxisOrigin before{origin.before, std::nullopt};
     if (origin.before != nullptr) {
       const Value& between = *transpose.input(0);
-      if (between.uses().size() != 1 || between.is_output()) return Skip{Reason::shared_use, quote(between.name())};
+      if (between.sole_use() == nullptr) return Skip{Reason::shared_use, quote(between.name())};
       if (&between.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
       if (!map_axis(*origin.before, permutation, before.axis))
         return Skip{Reason::other_order, quote(between.name()) + " is quantized along other axes"};

@@ -110,7 +110,7 @@ Match<PairToRemove> match_back(const Node& back) {
   const Value* const middle = back.input(0);
   const Node* const there = middle != nullptr ? middle->producer() : nullptr;
   if (there == nullptr || !there->is("Transpose") || there->input(0) == nullptr || back.output(0) == nullptr) return NotApplicable{};
-  if (middle->uses().size() != 1 || middle->is_output() || !is_named_as_pair(*there, *middle, back)) return NotApplicable{};
+  if (middle->sole_use() == nullptr || !is_named_as_pair(*there, *middle, back)) return NotApplicable{};
   const std::size_t rank = permutation_rank(back);
   if (rank < 3 || layout::permutation_of(back, rank) != layout::from_channels_last(rank) ||
       layout::permutation_of(*there, rank) != layout::to_channels_last(rank))

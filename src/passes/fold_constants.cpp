@@ -147,7 +147,7 @@ class ConstantFolding {
       const std::size_t before = open.size();
       int64_t bytes = 0;
       for (const Value* input : top.inputs()) {
-        if (input == nullptr || input->uses().size() != 1 || input->is_output()) continue;
+        if (input == nullptr || input->sole_use() == nullptr) continue;
         if (const Node* const producer = input->producer(); producer != nullptr && !producer->is("Constant")) {
           const auto known = owned_.find(producer);
           if (known == owned_.end()) {

@@ -93,7 +93,7 @@ void note_other_readers(const Value& value, const Node& reader, Obstacles& obsta
     obstacles.note(Reason::other_scope, value.producer() != nullptr ? value.producer()->label() : quote(value.name()));
     return;
   }
-  if (value.uses().size() == 1 && !value.is_output()) return;
+  if (value.sole_use() != nullptr) return;
   if (value.is_captured()) obstacles.note(Reason::operator_output_captured, quote(value.name()));
   if (value.is_own_output()) obstacles.note(Reason::operator_output_visible, quote(value.name()));
   int own = 0;
@@ -339,18 +339,18 @@ AffineNode last_in_row(const AffineNode& affine, PassContext& context) {
   const Node* at = affine.node;
   for (int steps = 0; steps < kLongestRow; ++steps) {
     const Value& value = *at->output(0);
-    if (value.uses().size() != 1 || value.is_output()) break;
-    const Use use = value.uses().front();
-    const Node& next = *use.node;
+    const Use* const use = value.sole_use();
+    if (use == nullptr) break;
+    const Node& next = *use->node;
     if (&next.graph() != &value.graph() || next.output(0) == nullptr) break;
-    if (use.index == 0 && passes_through(next, context) && next.output(1) == nullptr) {
+    if (use->index == 0 && passes_through(next, context) && next.output(1) == nullptr) {
       at = &next;
       continue;
     }
     if (!is_affine_operator(next) || is_excluded(next, context.options)) break;
     const auto& read = read_affine(next, context);
     const auto* const found = std::get_if<AffineNode>(&read);
-    if (found == nullptr || static_cast<int>(found->data) != use.index) break;
+    if (found == nullptr || static_cast<int>(found->data) != use->index) break;
     last = *found;
     at = &next;
   }

@@ -219,8 +219,7 @@ class Call {
     bool out = false;
     paths_.visit_makers(value, [&](const Value* source, const Node* node) {
       const Value* const given = node == nullptr ? given_for(*source) : nullptr;
-      const bool is_alone = given != nullptr && given->uses().size() == 1 && !given->is_output();
-      out = out || (is_alone && is_made_by_linear(given));
+      out = out || (given != nullptr && given->sole_use() != nullptr && is_made_by_linear(given));
     });
     return out;
   }

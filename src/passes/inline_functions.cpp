@@ -135,15 +135,9 @@ class Inliner {
   [[nodiscard]] static bool fits(const Graph& caller, const Graph& function) {
     return all_of_nodes(function, [&](const Node& node) {
       const int64_t here = caller.opset(node.domain()), there = node.opset();
-      const bool is_known = here == there || (here == 0 && !is_in_function(caller));
+      const bool is_known = here == there || (here == 0 && !caller.top().is_function());
       return is_known || (node.domain().empty() && is_same_operator(node.op_type(), here, there));
     });
-  }
-
-  [[nodiscard]] static bool is_in_function(const Graph& graph) {
-    const Graph* top = &graph;
-    while (top->outer() != nullptr) top = top->outer();
-    return top->is_function();
   }
 
   /// Adds the opset imports of the function to the model.
@@ -157,7 +151,7 @@ class Inliner {
 
   void expand(Node& call, const Graph& function) {
     Graph& graph = call.graph();
-    if (!is_in_function(graph)) import(function);
+    if (!graph.top().is_function()) import(function);
     FunctionBody body(model_, call.message(), *function.function(), reported_name(call));
     const auto& inputs = function.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) body.bind(inputs[i]->name(), call.input(i) != nullptr ? call.input(i)->name() : "");

@@ -152,8 +152,8 @@ std::optional<Skip> read_matmul(LinearOperator& out, PassContext& context) {
 /// The Add that is the only reader of a MatMul's result, and may be its bias.
 const Node* bias_add(const Node& matmul, PassContext& context) {
   const Value* const result = matmul.output(0);
-  if (result == nullptr || result->uses().size() != 1 || result->is_output()) return nullptr;
-  const Node& add = *result->uses().front().node;
+  if (result == nullptr || result->sole_use() == nullptr) return nullptr;
+  const Node& add = *result->sole_use()->node;
   const bool is_add = add.is("Add") && &add.graph() == &matmul.graph() && add.output(0) != nullptr;
   return is_add && !is_excluded(add, context.options) ? &add : nullptr;
 }

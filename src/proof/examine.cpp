@@ -146,20 +146,12 @@ void examine_bodies(Sides& sides, const Claim& claim, Look& look) {
   const Node& b = *claim.b.value->producer();
   if (a.subgraphs().size() == b.subgraphs().size()) {
     // Graphs are in the order of the attributes, which may differ.
-    const auto names = [](const Node& node) {
-      std::vector<std::string> out;
-      for (const auto& attribute : node.message().attribute()) {
-        const std::size_t own = attribute.has_g() ? 1 : 0;
-        out.insert(out.end(), as_size(attribute.graphs_size()) + own, attribute.name());
-      }
-      return out;
-    };
-    const auto names_a = names(a);
-    auto names_b = names(b);
+    const auto names_a = a.subgraph_attributes();
+    auto names_b = b.subgraph_attributes();
     for (std::size_t i = 0; i < names_a.size(); ++i) {
       const auto found = std::ranges::find(names_b, names_a[i]);
       if (found == names_b.end()) continue;
-      found->clear();
+      *found = {};
       pair_graphs(sides, *a.subgraphs()[i], claim.a.call, *b.subgraphs()[as_size(found - names_b.begin())], claim.b.call, look);
     }
   }

@@ -27,12 +27,6 @@
 namespace relayout::proof {
 namespace {
 
-const Graph& top_of(const Graph& graph) {
-  const Graph* out = &graph;
-  while (out->outer() != nullptr) out = out->outer();
-  return *out;
-}
-
 /// Whether the node has no effect except through its outputs.
 bool is_pure(const Side& side, const Node& node) {
   return node.domain().empty() || side.function_of(node) != nullptr;
@@ -110,7 +104,7 @@ void Account::list_leftovers(const Sides& sides) {
   const auto needed_by_functions_b = needed_by_functions(sides.b.model());
   for (const Node* node : sides.b.nodes()) {
     if (!is_open_in_b(node) || is_open_in_b(node->graph().owner())) continue;
-    if (sides.graph_of_first(top_of(node->graph())) == nullptr) continue;
+    if (sides.graph_of_first(node->graph().top()) == nullptr) continue;
     if (needed_in_b.contains(node) && !needed_by_functions_b.contains(node)) {
       if (&node->graph() == &sides.b.model().graph()) {
         const Value* const output = first_output(*node);
@@ -124,7 +118,7 @@ void Account::list_leftovers(const Sides& sides) {
   const auto needed_in_a = needed_nodes(sides.a.model().graph());
   const auto needed_by_functions_a = needed_by_functions(sides.a.model());
   for (const Node* node : sides.a.nodes()) {
-    if (!is_open_in_a(node) || is_open_in_a(node->graph().owner()) || !paired_a.contains(&top_of(node->graph()))) continue;
+    if (!is_open_in_a(node) || is_open_in_a(node->graph().owner()) || !paired_a.contains(&node->graph().top())) continue;
     const bool is_needed = needed_in_a.contains(node) || needed_by_functions_a.contains(node);
     if (needed_by_functions_a.contains(node) || (!is_needed && !is_pure(sides.a, *node))) {
       note(issue_of_node(sides, Unexplained::Kind::node_removed, *node, true, "is gone"));

@@ -49,8 +49,8 @@ DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Consta
 const Value* scale_downstream(const Node& node, std::size_t operand) {
   const auto is_product = [](const Node& reader) { return arithmetic_of(reader) == Arithmetic::multiply; };
   const auto sole_reader = [](const Value* value, const auto& is_wanted) -> const Node* {
-    const bool one = value != nullptr && value->uses().size() == 1 && !value->is_output() && is_wanted(*value->uses().front().node);
-    return one ? value->uses().front().node : nullptr;
+    const Use* const use = value == nullptr ? nullptr : value->sole_use();
+    return use != nullptr && is_wanted(*use->node) ? use->node : nullptr;
   };
   const Node* const cast = sole_reader(node.output(0), [](const Node& reader) { return has_trait(reader, Trait::casts); });
   const Node* const product = cast == nullptr ? nullptr : sole_reader(cast->output(0), is_product);

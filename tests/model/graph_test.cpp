@@ -93,7 +93,35 @@ TEST(Graph, CapturedValuesAreTheOuterOnes) {
   EXPECT_EQ(nested[0]->find("q"), nullptr);
   EXPECT_EQ(nested[0]->outer(), &graph);
   EXPECT_EQ(nested[0]->owner(), &maker(graph, "y"));
+  EXPECT_EQ(&nested[0]->top(), &graph);
+  EXPECT_EQ(&graph.top(), &graph);
   graph.validate();
+}
+
+TEST(Graph, SubgraphsByTheirAttributes) {
+  const auto model = parse(kIf);
+  Graph& graph = model->graph();
+  Node& node = maker(graph, "y");
+  const auto expect_branches = [&] {
+    EXPECT_THAT(node.subgraph_attributes(), ElementsAre("then_branch", "else_branch"));
+    EXPECT_EQ(node.subgraph("then_branch"), node.subgraphs()[0].get());
+    EXPECT_EQ(node.subgraph("else_branch"), node.subgraphs()[1].get());
+    EXPECT_EQ(node.subgraph("body"), nullptr);
+    EXPECT_EQ(maker(graph, "a").subgraph("then_branch"), nullptr);
+  };
+  expect_branches();
+  graph.edit(node).set_doc_string("of both signs");
+  expect_branches();
+}
+
+TEST(Graph, SoleUse) {
+  const auto model = parse("g (float[2] x) => (float[2] y, float[2] z) { a = Relu (x)  y = Add (a, a)  z = Neg (y) }");
+  const Graph& graph = model->graph();
+  ASSERT_NE(graph.find("x")->sole_use(), nullptr);
+  EXPECT_EQ(graph.find("x")->sole_use()->node->op_type(), "Relu");
+  EXPECT_EQ(graph.find("a")->sole_use(), nullptr);  // two uses by one node
+  EXPECT_EQ(graph.find("y")->sole_use(), nullptr);  // also an output
+  EXPECT_EQ(graph.find("z")->sole_use(), nullptr);  // never used
 }
 
 TEST(Graph, NestedOutputMayNameAnOuterValue) {

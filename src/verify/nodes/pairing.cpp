@@ -111,8 +111,8 @@ std::vector<std::string> reader_names(const Value& value) {
 /// other consumers.
 const Node* quantizer_of_result(const Node& node) {
   const Value* made = node.output(0);
-  for (int step = 0; step < 2 && made != nullptr && made->uses().size() == 1 && !made->is_output(); ++step) {
-    const Node& reader = *made->uses().front().node;
+  for (int step = 0; step < 2 && made != nullptr && made->sole_use() != nullptr; ++step) {
+    const Node& reader = *made->sole_use()->node;
     if (reader.is("QuantizeLinear")) return &reader;
     if (!has_trait(reader, Trait::clips)) return nullptr;
     made = reader.output(0);
@@ -196,8 +196,8 @@ const Value* end_of_chain(const Value& made, const Value* value) {
   const std::vector<std::string> wanted = reader_names(made);
   for (int step = 0; step <= kMost; ++step) {
     if (reader_names(*value) == wanted) return value;
-    if (value->uses().size() != 1 || value->is_output()) return nullptr;
-    const Node& next = *value->uses().front().node;
+    if (value->sole_use() == nullptr) return nullptr;
+    const Node& next = *value->sole_use()->node;
     if (!may_be_absorbed(next) || next.output(0) == nullptr) return nullptr;
     value = next.output(0);
   }

@@ -54,9 +54,8 @@ const Node* maker_of_moved(const Node& node) {
 /// The QuantizeLinear whose steps are dequantized to a value, or through which all consumers read it, perhaps in other dims.
 const Node* quantizer_of(const Value& value) {
   if (const Node* const reader = quantizer_downstream(value); reader != nullptr) return reader;
-  const Node* const sole = value.uses().size() == 1 && !value.is_output() ? value.uses().front().node : nullptr;
-  if (sole != nullptr && reshapes(*sole, &value)) {
-    if (const Node* const reader = quantizer_downstream(*sole->output(0)); reader != nullptr) return reader;
+  if (const Use* const sole = value.sole_use(); sole != nullptr && reshapes(*sole->node, &value)) {
+    if (const Node* const reader = quantizer_downstream(*sole->node->output(0)); reader != nullptr) return reader;
   }
   const Node* producer = value.producer();
   while (producer != nullptr && reshapes(*producer, producer->input(0))) producer = producer->input(0)->producer();
@@ -126,9 +125,9 @@ const Value* rounded_by(Layers& layers, const Node& node) {
 /// Whether a node only passes all elements of a value to a node that rounds them by their own range.
 bool passes_to_rounding(const Node& node) {
   const Value* const made = node.output(0);
-  const bool one = made != nullptr && made->uses().size() == 1 && !made->is_output();
-  return one && (has_trait(node, Trait::permutes) || has_trait(node, Trait::keeps_order)) &&
-         is_rounded_dynamically(*made->uses().front().node, as_size(made->uses().front().index));
+  const Use* const use = made == nullptr ? nullptr : made->sole_use();
+  return use != nullptr && (has_trait(node, Trait::permutes) || has_trait(node, Trait::keeps_order)) &&
+         is_rounded_dynamically(*use->node, as_size(use->index));
 }
 
 /// Whether a node computes a function of its operand other than a product, sum, mean or range.

@@ -37,8 +37,8 @@ class Originals {
   /// original is its result.
   [[nodiscard]] const Value* of(const Node& node, const Value& integers) const {
     const Value* const same = namesake_of(node, integers);
-    if (same == nullptr || same->uses().size() != 1 || same->is_output()) return same;
-    const Node& reader = *same->uses().front().node;
+    if (same == nullptr || same->sole_use() == nullptr) return same;
+    const Node& reader = *same->sole_use()->node;
     if (!has_trait(reader, Trait::clips) || reader.output(0) == nullptr) return same;
     const std::string& clipped = reader.output(0)->name();
     const Value* const made = graph_.find(clipped);
