@@ -23,6 +23,7 @@
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
 #include "layout/ports.h"
+#include "model/node_message.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -118,14 +119,9 @@ class Bench {
   }
 
   void add_transpose(const std::string& from, const std::string& to, const Dims& permutation) {
-    onnx::NodeProto& node = *message_.mutable_graph()->add_node();
-    node.set_op_type("Transpose");
-    node.add_input(from);
-    node.add_output(to);
-    onnx::AttributeProto& perm = *node.add_attribute();
-    perm.set_name("perm");
-    perm.set_type(onnx::AttributeProto::INTS);
-    for (const int64_t axis : permutation) perm.add_ints(axis);
+    onnx::NodeProto node = node_message("Transpose", {from}, {to});
+    set_integers(node, "perm", permutation);
+    *message_.mutable_graph()->add_node() = std::move(node);
   }
 
   void add_operand(const std::string& name, const layout::LayoutValue& value, bool last, onnx::NodeProto& node) {

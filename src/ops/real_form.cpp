@@ -22,6 +22,7 @@
 
 #include "model/attributes.h"
 #include "model/domains.h"
+#include "model/node_message.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
 #include "ops/quantized_form.h"
@@ -70,13 +71,6 @@ std::vector<int64_t> images_order(std::size_t rank, bool to_front) {
   for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? last : last + 1); ++axis) order.push_back(axis);
   if (!to_front) order.push_back(1);
   return order;
-}
-
-void add_integers(onnx::NodeProto& message, const std::string& name, const std::vector<int64_t>& values) {
-  onnx::AttributeProto& attribute = *message.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INTS);
-  for (const int64_t value : values) attribute.add_ints(value);
 }
 
 /// Rank of the images whose channels a Transpose moves to the last axis; 0 for other nodes.
@@ -134,7 +128,7 @@ class Speller {
 
   onnx::NodeProto transposed(const Value& value, std::size_t rank, bool to_front) {
     onnx::NodeProto message = made("Transpose", {&value}, value.name());
-    add_integers(message, "perm", images_order(rank, to_front));
+    set_integers(message, "perm", images_order(rank, to_front));
     return message;
   }
 
@@ -157,10 +151,8 @@ class Speller {
   }
 
   [[nodiscard]] onnx::NodeProto made(std::string_view op, const std::vector<const Value*>& inputs, std::string_view like) {
-    onnx::NodeProto message;
-    message.set_op_type(std::string(op));
+    onnx::NodeProto message = node_message(op, {}, {model_.unique_name(std::string(like) + "/" + std::string(op))});
     for (const Value* const input : inputs) message.add_input(input == nullptr ? "" : input->name());
-    message.add_output(model_.unique_name(std::string(like) + "/" + std::string(op)));
     return message;
   }
 
@@ -168,10 +160,7 @@ class Speller {
     std::vector<const Value*> inputs = {&integers, &scale};
     if (zero != nullptr) inputs.push_back(zero);
     onnx::NodeProto message = made("DequantizeLinear", inputs, integers.name());
-    onnx::AttributeProto& attribute = *message.add_attribute();
-    attribute.set_name("axis");
-    attribute.set_type(onnx::AttributeProto::INT);
-    attribute.set_i(axis);
+    set_integer(message, "axis", axis);
     return insert(before, message);
   }
 
@@ -215,7 +204,7 @@ class Speller {
     const std::vector<int64_t> axes = Attributes(node).integers("axes");
     if (model_.opset("") < kAxesAreOperand || axes.empty()) return;
     onnx::NodeProto constant = made("Constant", {}, node.output(0)->name());
-    add_integers(constant, "value_ints", axes);
+    set_integers(constant, "value_ints", axes);
     inputs.push_back(&insert(node, constant));
     become(node, "ReduceMean", {"axes"});
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "model/bytes.h"
+#include "model/node_message.h"
 #include "model/tensor_data.h"
 #include "passes/cleanup.h"
 #include "passes/fold_state.h"
@@ -69,9 +70,7 @@ Value& add_constant(Graph& home, Node& reader, const std::string& name, TensorDa
   // Before IR 4 every initializer is a graph input, which those of nested graphs cannot be.
   const bool takes_initializers = !home.is_function() && (home.outer() == nullptr || home.model().ir_version() >= 4);
   if (takes_initializers) return home.add_initializer(name, std::move(data), after);
-  onnx::NodeProto message;
-  message.set_op_type("Constant");
-  message.add_output(name);
+  onnx::NodeProto message = node_message("Constant", {}, {name});
   onnx::AttributeProto& attribute = *message.add_attribute();
   attribute.set_name("value");
   attribute.set_type(onnx::AttributeProto::TENSOR);

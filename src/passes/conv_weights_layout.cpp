@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "layout/permutation.h"
 #include "model/attributes.h"
+#include "model/node_message.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -245,17 +246,7 @@ class WeightsPass {
     return true;
   }
 
-  static void set_axis(Node& node, int64_t axis) {
-    onnx::NodeProto& message = node.graph().edit(node);
-    onnx::AttributeProto* attribute = nullptr;
-    for (onnx::AttributeProto& existing : *message.mutable_attribute()) {
-      if (existing.name() == "axis") attribute = &existing;
-    }
-    if (attribute == nullptr) attribute = message.add_attribute();
-    attribute->set_name("axis");
-    attribute->set_type(onnx::AttributeProto::INT);
-    attribute->set_i(axis);
-  }
+  static void set_axis(Node& node, int64_t axis) { set_integer(node.graph().edit(node), "axis", axis); }
 
   static void store(Value& value, TensorData data) {
     if (value.initializer() != nullptr) {

@@ -15,6 +15,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
+#include "model/node_message.h"
 #include "ops/axis.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -174,21 +175,11 @@ void add_bias_node(Absorption& part, const std::string& name, PassContext& conte
   Value& result = *matmul.output(0);
   Value& bias = add_constant(graph, matmul, model.unique_name(name), std::move(*part.bias), nullptr);
   Value& product = graph.detach(result, model.unique_name(result.name() + ".product"));
-  onnx::NodeProto add;
-  add.set_op_type("Add");
-  if (!matmul.name().empty()) add.set_name(matmul.name() + ".bias");
-  add.add_input(product.name());
-  add.add_input(bias.name());
-  add.add_output(result.name());
+  const std::string own_name = matmul.name().empty() ? "" : matmul.name() + ".bias";
+  onnx::NodeProto add = node_message("Add", {product.name(), bias.name()}, {result.name()}, own_name);
   if (matmul.opset() < 7) {
-    const auto set = [&](const char* attribute_name, int64_t number) {
-      onnx::AttributeProto& attribute = *add.add_attribute();
-      attribute.set_name(attribute_name);
-      attribute.set_type(onnx::AttributeProto::INT);
-      attribute.set_i(number);
-    };
-    set("broadcast", 1);
-    if (part.target.output_axis.index > 0) set("axis", from_front(part.target.output_axis, part.target.rank));
+    set_integer(add, "broadcast", 1);
+    if (part.target.output_axis.index > 0) set_integer(add, "axis", from_front(part.target.output_axis, part.target.rank));
   }
   Node& node = graph.insert_before(std::next(graph.position_of(matmul)), add);
   context.folds.exact_biases[&matmul] = {node.input(1), std::move(part.exact)};

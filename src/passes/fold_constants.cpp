@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/node_message.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -186,11 +187,7 @@ void store(Value& value, TensorData data) {
   }
   // An initializer comes with a value of its own, which takes over name and readers from an Identity.
   Value& stored = add_constant(graph, node, model.unique_name(name + ".stored"), std::move(data), nullptr);
-  onnx::NodeProto identity;
-  identity.set_op_type("Identity");
-  identity.add_input(stored.name());
-  identity.add_output(name);
-  graph.attach(stored, graph.insert_before(graph.position_of(node), identity));
+  graph.attach(stored, graph.insert_before(graph.position_of(node), node_message("Identity", {stored.name()}, {name})));
 }
 
 void replace_node(Replacement& replacement, PassContext& context) {

@@ -19,6 +19,7 @@
 #include "model/function_body.h"
 #include "model/functions.h"
 #include "model/model_builder.h"
+#include "model/node_message.h"
 #include "model/node_name.h"
 #include "model/walk.h"
 #include "ops/op_version.h"
@@ -162,13 +163,7 @@ class Inliner {
       insert(body.node(node.whole_message()));
       if (node.constant_data() != nullptr) graph.set_constant(*made.back(), *node.constant_data());
     }
-    for (const auto& [from, to] : identities) {
-      onnx::NodeProto identity;
-      identity.set_op_type("Identity");
-      identity.add_input(from);
-      identity.add_output(to);
-      insert(identity);
-    }
+    for (const auto& [from, to] : identities) insert(node_message("Identity", {from}, {to}));
     inlined_ += static_cast<int64_t>(made.size());
     std::vector<Value*> freed;
     erase_node(call, freed);

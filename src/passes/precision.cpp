@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/node_message.h"
 #include "model/node_name.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
@@ -52,16 +53,7 @@ std::string rounding_text(const Rounding& rounding, DataType type) {
 
 /// Sets the type of a Cast's result.
 void set_target(onnx::NodeProto& message, DataType type) {
-  onnx::AttributeProto* to = nullptr;
-  for (onnx::AttributeProto& attribute : *message.mutable_attribute()) {
-    if (attribute.name() == "to") to = &attribute;
-  }
-  if (to == nullptr) {
-    to = message.add_attribute();
-    to->set_name("to");
-    to->set_type(onnx::AttributeProto::INT);
-  }
-  to->set_i(static_cast<int64_t>(type));
+  set_integer(message, "to", static_cast<int64_t>(type));
 }
 
 class PrecisionPass {
@@ -200,11 +192,7 @@ class PrecisionPass {
   }
 
   Node& insert_cast(Graph& graph, std::list<Node>::iterator place, Value& from, const std::string& to, DataType type) {
-    onnx::NodeProto message;
-    message.set_name(graph.model().unique_name(to + "/Cast"));
-    message.set_op_type("Cast");
-    message.add_input(from.name());
-    message.add_output(to);
+    onnx::NodeProto message = node_message("Cast", {from.name()}, {to}, graph.model().unique_name(to + "/Cast"));
     set_target(message, type);
     say("Cast", to);
     return graph.insert_before(place, message);

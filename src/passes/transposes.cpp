@@ -12,21 +12,15 @@
 
 #include "base/positions.h"
 #include "model/attributes.h"
+#include "model/node_message.h"
 #include "relayout/graph.h"
 
 namespace relayout::passes {
 
 Node* insert_transpose(Graph& graph, std::list<Node>::iterator position, Value& input, const std::string& output, const std::string& name,
                        std::span<const int64_t> permutation) {
-  onnx::NodeProto message;
-  message.set_name(name);
-  message.set_op_type("Transpose");
-  message.add_input(input.name());
-  message.add_output(output);
-  onnx::AttributeProto& perm = *message.add_attribute();
-  perm.set_name("perm");
-  perm.set_type(onnx::AttributeProto::INTS);
-  for (const int64_t axis : permutation) perm.add_ints(axis);
+  onnx::NodeProto message = node_message("Transpose", {input.name()}, {output}, name);
+  set_integers(message, "perm", permutation);
   return &graph.insert_before(position, message);
 }
 

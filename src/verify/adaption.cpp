@@ -18,6 +18,7 @@
 #include "base/did_you_mean.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "model/node_message.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
@@ -97,15 +98,8 @@ bool can_be_cast(const Port& a, const Port& b) {
 }
 
 Node& insert_cast(Graph& graph, std::list<Node>::iterator place, const std::string& from, const std::string& to, DataType type) {
-  onnx::NodeProto message;
-  message.set_op_type("Cast");
-  message.set_name(graph.model().unique_name(from + "/Cast"));
-  message.add_input(from);
-  message.add_output(to);
-  onnx::AttributeProto& attribute = *message.add_attribute();
-  attribute.set_name("to");
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(static_cast<int64_t>(type));
+  onnx::NodeProto message = node_message("Cast", {from}, {to}, graph.model().unique_name(from + "/Cast"));
+  set_integer(message, "to", static_cast<int64_t>(type));
   return graph.insert_before(place, message);
 }
 
