@@ -46,7 +46,9 @@ struct DataTypeTraits {
   std::string_view name;  ///< short, as printed: "f32", "i64", "bool"
   int bits;
   bool is_float;
-  bool is_integer;  ///< signed or unsigned integer; bool is neither
+  bool is_integer;         ///< signed or unsigned integer; bool is neither
+  bool is_signed = false;  ///< signed integer
+  int fraction_bits = 0;   ///< bits of a float's fraction, without the leading one
 };
 
 /// Traits of a type number from a file; nullptr when the number is unknown or 0.

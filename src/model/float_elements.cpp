@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -61,14 +60,8 @@ double rounded(DataType type, double value) noexcept {
 }
 
 double smallest_normal(DataType type) noexcept {
-  switch (type) {
-    case DataType::float16:
-      return 0x1p-14;
-    case DataType::float64:
-      return DBL_MIN;
-    default:
-      return static_cast<double>(FLT_MIN);  // bfloat16 has float's exponents
-  }
+  const int exponent_bits = traits(type).bits - 1 - traits(type).fraction_bits;
+  return std::ldexp(1.0, 2 - (1 << (exponent_bits - 1)));
 }
 
 double largest_magnitude(DataType type, std::span<const std::byte> bytes) {

@@ -16,35 +16,35 @@ namespace {
 
 using enum DataType;
 
-/// By number; sizes from ONNX's TensorProto.DataType.
+/// By number; sizes and fractions from ONNX's TensorProto.DataType.
 constexpr auto kTypes = std::to_array<DataTypeTraits>({
     {undefined, "undefined", 0, false, false},
-    {float32, "f32", 32, true, false},
+    {float32, "f32", 32, true, false, false, 23},
     {uint8, "u8", 8, false, true},
-    {int8, "i8", 8, false, true},
+    {int8, "i8", 8, false, true, true},
     {uint16, "u16", 16, false, true},
-    {int16, "i16", 16, false, true},
-    {int32, "i32", 32, false, true},
-    {int64, "i64", 64, false, true},
+    {int16, "i16", 16, false, true, true},
+    {int32, "i32", 32, false, true, true},
+    {int64, "i64", 64, false, true, true},
     {string, "string", 0, false, false},
     {boolean, "bool", 8, false, false},
-    {float16, "f16", 16, true, false},
-    {float64, "f64", 64, true, false},
+    {float16, "f16", 16, true, false, false, 10},
+    {float64, "f64", 64, true, false, false, 52},
     {uint32, "u32", 32, false, true},
     {uint64, "u64", 64, false, true},
     {complex64, "c64", 64, false, false},
     {complex128, "c128", 128, false, false},
-    {bfloat16, "bf16", 16, true, false},
-    {float8e4m3fn, "f8e4m3fn", 8, true, false},
-    {float8e4m3fnuz, "f8e4m3fnuz", 8, true, false},
-    {float8e5m2, "f8e5m2", 8, true, false},
-    {float8e5m2fnuz, "f8e5m2fnuz", 8, true, false},
+    {bfloat16, "bf16", 16, true, false, false, 7},
+    {float8e4m3fn, "f8e4m3fn", 8, true, false, false, 3},
+    {float8e4m3fnuz, "f8e4m3fnuz", 8, true, false, false, 3},
+    {float8e5m2, "f8e5m2", 8, true, false, false, 2},
+    {float8e5m2fnuz, "f8e5m2fnuz", 8, true, false, false, 2},
     {uint4, "u4", 4, false, true},
-    {int4, "i4", 4, false, true},
-    {float4e2m1, "f4e2m1", 4, true, false},
+    {int4, "i4", 4, false, true, true},
+    {float4e2m1, "f4e2m1", 4, true, false, false, 1},
     {float8e8m0, "f8e8m0", 8, true, false},
     {uint2, "u2", 2, false, true},
-    {int2, "i2", 2, false, true},
+    {int2, "i2", 2, false, true, true},
 });
 
 constexpr bool numbered() {

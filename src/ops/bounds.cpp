@@ -226,10 +226,10 @@ class ResultReader {
 
 Bounds bounds_of_type(DataType type) {
   if (type == DataType::boolean) return {0, 1};
-  if (!kIntegerTypes.has(type)) return {};
-  const int bits = traits(type).bits;
-  if (kUnsignedTypes.has(type)) return {0, std::ldexp(1.0, bits) - 1};
-  return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+  const DataTypeTraits& known = traits(type);
+  if (!known.is_integer) return {};
+  if (!known.is_signed) return {0, std::ldexp(1.0, known.bits) - 1};
+  return {-std::ldexp(1.0, known.bits - 1), std::ldexp(1.0, known.bits - 1) - 1};
 }
 
 Bounds meet(Bounds a, Bounds b) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "model/float_elements.h"
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;  ///< bytes read at once
 
-/// Magnitudes that matter for a type of 16 bits (IEEE 754 binary16; bfloat16 has the exponents of binary32).
+/// Magnitudes that matter for a type of at most 32 bits.
 struct Limits {
   double overflow;   ///< from here on rounds to infinity
   double normal;     ///< smallest number with all bits
@@ -28,9 +29,8 @@ struct Limits {
 };
 
 Limits limits_of(DataType type) {
-  if (type == DataType::float16) return {65520, 0x1p-14, 0x1p-25};
-  if (type == DataType::bfloat16) return {0x1.FFp127, 0x1p-126, 0x1p-134};
-  return {0x1.FFFFFFp127, 0x1p-126, 0x1p-150};
+  const double normal = smallest_normal(type), half_unit = std::ldexp(0.5, -traits(type).fraction_bits);
+  return {(2 - half_unit) * 2 / normal, normal, normal * half_unit};
 }
 
 void note(Rounding& out, const Limits& limits, double value) {

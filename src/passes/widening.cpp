@@ -36,12 +36,8 @@ double sum_of(DataType type, std::span<const std::byte> bytes) {
 }
 
 double spacing_at(DataType type, double magnitude) noexcept {
-  int fraction_bits = 23;
-  if (type == DataType::float64) fraction_bits = 52;
-  if (type == DataType::float16) fraction_bits = 10;
-  if (type == DataType::bfloat16) fraction_bits = 7;
   const int lowest = std::ilogb(smallest_normal(type));
-  return std::ldexp(1.0, std::max(magnitude > 0 ? std::ilogb(magnitude) : lowest, lowest) - fraction_bits);
+  return std::ldexp(1.0, std::max(magnitude > 0 ? std::ilogb(magnitude) : lowest, lowest) - traits(type).fraction_bits);
 }
 
 TensorData from_doubles(DataType type, Dims dims, std::span<const double> values) {

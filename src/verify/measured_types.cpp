@@ -1,6 +1,8 @@
 // Precision of the types that are compared by distance.
 #include "verify/measured_types.h"
 
+#include <cmath>
+
 #include "relayout/types.h"
 
 namespace relayout {
@@ -34,24 +36,7 @@ bool is_measured(DataType type) noexcept {
 }
 
 double unit_roundoff(DataType type) noexcept {
-  switch (precision_type(type)) {
-    case DataType::float64:
-      return 0x1p-53;
-    case DataType::float32:
-      return 0x1p-24;
-    case DataType::float16:
-      return 0x1p-11;
-    case DataType::bfloat16:
-      return 0x1p-8;
-    case DataType::float8e4m3fn:
-    case DataType::float8e4m3fnuz:
-      return 0x1p-4;
-    case DataType::float8e5m2:
-    case DataType::float8e5m2fnuz:
-      return 0x1p-3;
-    default:
-      return 0;
-  }
+  return is_measured(type) ? std::ldexp(0.5, -traits(precision_type(type)).fraction_bits) : 0;
 }
 
 DataType coarser(DataType a, DataType b) noexcept {

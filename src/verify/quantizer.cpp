@@ -32,8 +32,8 @@
 namespace relayout {
 namespace {
 
-constexpr TypeSet kUnsigned{DataType::uint8, DataType::uint16, DataType::uint4, DataType::uint2};
-constexpr TypeSet kSigned{DataType::int8, DataType::int16, DataType::int4, DataType::int2, DataType::int32};
+constexpr TypeSet kStepTypes{DataType::uint8, DataType::uint16, DataType::uint4, DataType::uint2, DataType::int8,
+                             DataType::int16, DataType::int4,   DataType::int2,  DataType::int32};
 
 /// Type of the integers: that of the zero point, of a DequantizeLinear's operand, or `output_dtype`.
 DataType integers_of(const Node& node, const std::optional<Tensor>& zero, Constants& constants) {
@@ -122,12 +122,11 @@ std::optional<Quantizer> Quantizer::of_integers(const Node& node, Constants& con
   const auto zeros = zero == nullptr ? std::nullopt : constants.value(*zero);
   if (!scales || (zero != nullptr && !zeros) || !kRealTypes.has(scales->type())) return std::nullopt;
   if (type == DataType::undefined) type = integers_of(node, zeros, constants);
-  const bool is_signed = kSigned.has(type);
-  if (!is_signed && !kUnsigned.has(type)) return std::nullopt;
+  if (!kStepTypes.has(type)) return std::nullopt;
   Quantizer out;
   out.scales_ = reals_of(*scales);
   out.zeros_ = zeros ? reals_of(*zeros) : std::vector<double>{0};
-  out.set_ends(is_signed, traits(type).bits);
+  out.set_ends(traits(type).is_signed, traits(type).bits);
   const int64_t named = node.is("QuantizeLinear") ? Attributes(node).integer("precision", 0) : 0;
   out.division_ = named == 0 ? scales->type() : static_cast<DataType>(named);
   return out.is_sound() ? std::optional<Quantizer>(std::move(out)) : std::nullopt;

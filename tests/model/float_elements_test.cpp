@@ -30,6 +30,13 @@ TEST(FloatElements, TheLargestMagnitudeIsThatOfFiniteElements) {
   EXPECT_EQ(largest<uint16_t>(DataType::bfloat16, {0x3F80, 0xC000, 0x7F80, 0xFFC0}), 2);  // the same
 }
 
+TEST(FloatElements, SmallestNormalNumbers) {
+  EXPECT_EQ(smallest_normal(DataType::float64), std::numeric_limits<double>::min());
+  EXPECT_EQ(smallest_normal(DataType::float32), 0x1p-126);
+  EXPECT_EQ(smallest_normal(DataType::bfloat16), 0x1p-126);
+  EXPECT_EQ(smallest_normal(DataType::float16), 0x1p-14);
+}
+
 // Long enough for every width of vector instructions, and a remainder.
 TEST(FloatElements, TheLargestMagnitudeIsFoundAnywhere) {
   for (std::size_t at = 0; at < 67; ++at) {

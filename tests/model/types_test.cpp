@@ -21,6 +21,18 @@ TEST(Types, UnknownNumbersHaveNoTraits) {
   EXPECT_EQ(find_traits(1)->bits, 32);
 }
 
+TEST(Types, SignsAndFractions) {
+  EXPECT_TRUE(traits(DataType::int2).is_signed);
+  EXPECT_FALSE(traits(DataType::uint64).is_signed);
+  EXPECT_FALSE(traits(DataType::float32).is_signed);
+  EXPECT_EQ(traits(DataType::float64).fraction_bits, 52);
+  EXPECT_EQ(traits(DataType::float32).fraction_bits, 23);
+  EXPECT_EQ(traits(DataType::float16).fraction_bits, 10);
+  EXPECT_EQ(traits(DataType::bfloat16).fraction_bits, 7);
+  EXPECT_EQ(traits(DataType::float8e4m3fnuz).fraction_bits, 3);
+  EXPECT_EQ(traits(DataType::float8e5m2).fraction_bits, 2);
+}
+
 TEST(Types, ElementCount) {
   EXPECT_EQ(element_count(Dims{}), 1);
   EXPECT_EQ(element_count(Dims{2, 3, 5}), 30);

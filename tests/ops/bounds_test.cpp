@@ -157,6 +157,8 @@ TEST(Bounds, OfCastsAreWithoutFractions) {
 TEST(Bounds, OfTypesAreThoseOfTheirBits) {
   EXPECT_EQ(bounds_of_type(DataType::int8), (Bounds{-128, 127}));
   EXPECT_EQ(bounds_of_type(DataType::uint16), (Bounds{0, 65535}));
+  EXPECT_EQ(bounds_of_type(DataType::int4), (Bounds{-8, 7}));
+  EXPECT_EQ(bounds_of_type(DataType::uint2), (Bounds{0, 3}));
   EXPECT_EQ(bounds_of_type(DataType::boolean), (Bounds{0, 1}));
   EXPECT_EQ(bounds_of_type(DataType::float32), Bounds{});
 }

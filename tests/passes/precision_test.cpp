@@ -18,6 +18,7 @@
 
 #include "base/half.h"
 #include "passes/pass.h"
+#include "passes/rounding.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -44,6 +45,12 @@ PassOptions to(DataType type, bool io = false) {
   options.precision = type;
   options.io_precision = io;
   return options;
+}
+
+TEST(Precision, NumbersFromHereOnRoundToInfinity) {
+  EXPECT_EQ(passes::overflow_of(DataType::float16), 65520);  // halfway between the largest number, 65504, and 2^16
+  EXPECT_EQ(passes::overflow_of(DataType::bfloat16), 0x1.FFp127);
+  EXPECT_EQ(passes::overflow_of(DataType::float32), 0x1.FFFFFFp127);
 }
 
 /// ONNX's shape and type inference accepts the model.

@@ -83,9 +83,8 @@ Spread spread(const OpCall& call, const Tensor& parameter, const Dims& x) {
 
 std::pair<double, double> range_of(DataType type) {
   const DataTypeTraits& known = traits(type);
-  const bool is_signed = kSignedTypes.has(type) || type == DataType::int4 || type == DataType::int2;
   const double span = std::ldexp(1.0, known.bits);
-  return is_signed ? std::pair(-span / 2, span / 2 - 1) : std::pair(0.0, span - 1);
+  return known.is_signed ? std::pair(-span / 2, span / 2 - 1) : std::pair(0.0, span - 1);
 }
 
 double saturated(double value, std::pair<double, double> range) {

@@ -56,7 +56,7 @@ Tensor with_other_sign(const Tensor& tensor) {
   const Tensor dense = contiguous(tensor);
   const DataType type = other_sign(dense.type());
   Tensor out(type, dense.dims());
-  const double half = std::ldexp(1.0, traits(type).bits - 1) * (kSignedTypes.has(type) || type == DataType::int4 ? -1 : 1);
+  const double half = std::ldexp(1.0, traits(type).bits - 1) * (traits(type).is_signed ? -1 : 1);
   std::vector<double> values(as_size(dense.element_count()));
   load(dense.type(), dense.bytes(), 1, dense.element_count(), values.data());
   for (double& value : values) value += half;
