@@ -18,17 +18,12 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text.h"
-#include "relayout/error.h"
+#include "base/file.h"
 
 namespace relayout {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail_at(const std::string& name, const std::string& what) {
-  fail(ErrorKind::io, escape(name) + ": " + what);
-}
 
 /// The end of a chain of symbolic links; it need not exist.
 fs::path follow_links(const std::string& name, fs::path path) {
@@ -39,7 +34,7 @@ fs::path follow_links(const std::string& name, fs::path path) {
     if (error) return path;
     path = next.is_absolute() ? next : path.parent_path() / next;
   }
-  fail_at(name, std::generic_category().message(ELOOP));
+  fail_io(name, system_message(ELOOP));
 }
 
 fs::path link_of(int descriptor) {
@@ -83,14 +78,14 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 AtomicFile::AtomicFile(const fs::path& target) : name_(target.string()), target_(follow_links(name_, target)) {
   struct stat state{};
   if (::lstat(target_.c_str(), &state) == 0) {
-    if (S_ISDIR(state.st_mode)) fail_at(name_, "cannot write: is a directory");
-    if (!S_ISREG(state.st_mode)) fail_at(name_, "is not a regular file");
+    if (S_ISDIR(state.st_mode)) fail_io(name_, "cannot write: is a directory");
+    if (!S_ISREG(state.st_mode)) fail_io(name_, "is not a regular file");
     if (::access(target_.c_str(), W_OK) != 0) fail_with_errno();
     replaces_ = true;
   } else if (errno != ENOENT) {
     fail_with_errno();
   }
-  if (target_.filename().empty()) fail_at(name_, "cannot write: is a directory");
+  if (target_.filename().empty()) fail_io(name_, "cannot write: is a directory");
   open_unnamed();
   if (descriptor_ < 0) open_named();
 }
@@ -101,7 +96,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail_with_errno() const {
-  fail_at(name_, "cannot write: " + std::generic_category().message(errno));
+  fail_io(name_, "cannot write: " + system_message(errno));
 }
 
 void AtomicFile::open_unnamed() {

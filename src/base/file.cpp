@@ -27,14 +27,6 @@
 namespace relayout {
 namespace {
 
-[[noreturn]] void fail_with(const std::string& name, const std::string& what) {
-  fail(ErrorKind::io, escape(name) + ": " + what);
-}
-
-std::string system_message() {
-  return std::generic_category().message(errno);
-}
-
 /// Opens without waiting for the other end of a FIFO. Models with a data file per tensor exceed the customary limit of 1024 descriptors:
 /// the soft limit is raised to the hard limit when it is reached.
 int open_for_reading(const std::filesystem::path& path) {
@@ -53,22 +45,52 @@ int open_for_reading(const std::filesystem::path& path) {
 
 }  // namespace
 
+void fail_io(const std::string& name, const std::string& what) {
+  fail(ErrorKind::io, escape(name) + ": " + what);
+}
+
+std::string system_message(int error) {
+  return std::generic_category().message(error);
+}
+
+int read_all_at(int descriptor, std::span<std::byte> out, int64_t offset) noexcept {
+  while (!out.empty()) {
+    const ssize_t got = ::pread(descriptor, out.data(), out.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got < 0 ? errno : ENODATA;
+    out = out.subspan(as_size(got));
+    offset += got;
+  }
+  return 0;
+}
+
+int write_all_at(int descriptor, std::span<const std::byte> bytes, int64_t offset) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : EIO;
+    bytes = bytes.subspan(as_size(written));
+    offset += written;
+  }
+  return 0;
+}
+
 std::shared_ptr<File> File::open(const std::filesystem::path& path) {
   std::shared_ptr<File> file(new File);
   file->name_ = path.string();
   file->path_ = path;
-  if (file->name_.find('\0') != std::string::npos) fail_with(file->name_, "the path contains a NUL character");
+  if (file->name_.find('\0') != std::string::npos) fail_io(file->name_, "the path contains a NUL character");
   file->descriptor_ = open_for_reading(path);
-  if (file->descriptor_ < 0) fail_with(file->name_, system_message());
+  if (file->descriptor_ < 0) fail_io(file->name_, system_message(errno));
   file->note_state();
   return file;
 }
 
 void File::note_state() {
   struct stat state{};
-  if (::fstat(descriptor_, &state) != 0) fail_with(name_, system_message());
-  if (S_ISDIR(state.st_mode)) fail_with(name_, "is a directory");
-  if (!S_ISREG(state.st_mode)) fail_with(name_, "is not a regular file");
+  if (::fstat(descriptor_, &state) != 0) fail_io(name_, system_message(errno));
+  if (S_ISDIR(state.st_mode)) fail_io(name_, "is a directory");
+  if (!S_ISREG(state.st_mode)) fail_io(name_, "is not a regular file");
   size_ = state.st_size;
   device_ = static_cast<int64_t>(state.st_dev);
   inode_ = static_cast<int64_t>(state.st_ino);
@@ -85,10 +107,10 @@ std::shared_ptr<File> File::from_standard_input() {
     check_interrupt();
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_with(file->name_, system_message());
+    if (got < 0) fail_io(file->name_, system_message(errno));
     if (got == 0) break;
     const int error = write_all(file->descriptor_, {buffer.data(), as_size(got)});
-    if (error != 0) fail_with(file->name_, "cannot write a temporary file: " + std::generic_category().message(error));
+    if (error != 0) fail_io(file->name_, "cannot write a temporary file: " + system_message(error));
   }
   file->note_state();
   return file;
@@ -116,22 +138,22 @@ void File::read(int64_t offset, std::span<std::byte> out) const {
     if (!out.empty()) std::memcpy(out.data(), memory_.data() + offset, out.size());
     return;
   }
-  while (!out.empty()) {
-    const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_with(name_, system_message());
-    if (got == 0) fail_with(name_, "the file shrank while it was read");
-    out = out.subspan(as_size(got));
-    offset += got;
-  }
+  const int error = read_all_at(descriptor_, out, offset);
+  if (error != 0) fail_io(name_, error == ENODATA ? "the file shrank while it was read" : system_message(error));
+}
+
+std::string File::text(int64_t offset, int64_t size) const {
+  std::string out(as_size(size), '\0');
+  read(offset, std::as_writable_bytes(std::span(out)));
+  return out;
 }
 
 void File::check_unchanged() const {
   if (descriptor_ < 0) return;
   struct stat state{};
-  if (::fstat(descriptor_, &state) != 0) fail_with(name_, system_message());
+  if (::fstat(descriptor_, &state) != 0) fail_io(name_, system_message(errno));
   if (state.st_size != size_ || state.st_mtim.tv_sec != mtime_seconds_ || state.st_mtim.tv_nsec != mtime_nanoseconds_) {
-    fail_with(name_, "the file changed while it was read");
+    fail_io(name_, "the file changed while it was read");
   }
 }
 

@@ -9,6 +9,16 @@
 
 namespace relayout {
 
+/// Throws Error{io} "NAME: WHAT".
+[[noreturn]] void fail_io(const std::string& name, const std::string& what);
+/// The system's words for an error number.
+[[nodiscard]] std::string system_message(int error);
+
+/// Reads exactly out.size() bytes at `offset`. Returns 0 or the error number, which is ENODATA when the file ends before.
+[[nodiscard]] int read_all_at(int descriptor, std::span<std::byte> out, int64_t offset) noexcept;
+/// Writes all bytes at `offset`, in as many calls as necessary. Returns 0 or the error number.
+[[nodiscard]] int write_all_at(int descriptor, std::span<const std::byte> bytes, int64_t offset) noexcept;
+
 /// A file open for reading. Only regular files: a FIFO, device or directory is Error{io}.
 /// All reads are positional (pread), safe from several threads.
 class File {
@@ -29,6 +39,8 @@ class File {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }  ///< -1 for from_bytes
   /// Reads exactly out.size() bytes at `offset`; a short read is Error{io} "file shrank while it was read".
   void read(int64_t offset, std::span<std::byte> out) const;
+  /// read() into a string of `size` bytes.
+  [[nodiscard]] std::string text(int64_t offset, int64_t size) const;
   /// Error{io} when size or modification time have changed since the file was opened.
   void check_unchanged() const;
   /// Whether the path is the same file, by device and inode.

@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -18,8 +19,7 @@ namespace relayout {
 namespace {
 
 [[noreturn]] void fail_in(const std::string& directory, const std::string& what) {
-  const std::string why = std::generic_category().message(errno);
-  fail(ErrorKind::io, escape(directory) + ": cannot make a temporary " + what + ": " + why, "TMPDIR names another folder");
+  fail(ErrorKind::io, escape(directory) + ": cannot make a temporary " + what + ": " + system_message(errno), kTemporaryHint);
 }
 
 }  // namespace

@@ -8,6 +8,9 @@ namespace relayout {
 /// The folder of temporary files: $TMPDIR, or /tmp.
 [[nodiscard]] std::string temporary_directory();
 
+/// Hint of errors about temporary files.
+inline constexpr char kTemporaryHint[] = "TMPDIR names another folder";
+
 /// Opens an unnamed file for reading and writing; it is deleted when its descriptor is closed. Error{io} names the directory.
 [[nodiscard]] int open_temporary_file();
 

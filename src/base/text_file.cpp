@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -23,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_at(const fs::path& path, int error) {
-  fail(ErrorKind::io, escape(path.string()) + ": cannot write: " + std::generic_category().message(error));
+  fail_io(path.string(), "cannot write: " + system_message(error));
 }
 
 /// Whether the path is a device or a pipe, which is written to directly.
@@ -54,9 +53,7 @@ int write_all(int descriptor, std::string_view text) noexcept {
 
 std::string read_text(const File& file, int64_t most, std::string_view what) {
   if (file.size() > most) fail(ErrorKind::invalid, escape(file.name()) + ": larger than " + std::string(what) + " can be");
-  std::string text(as_size(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
+  return file.text(0, file.size());
 }
 
 void write_text_file(const fs::path& path, std::string_view text) {

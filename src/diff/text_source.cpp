@@ -25,10 +25,7 @@ constexpr int64_t kMostText =
     int64_t{64} << 30;  ///< a compression bomb of 64 MiB expands to as much; traces that viewers can show are far smaller
 
 bool is_gzip(const File& file) {
-  if (file.size() < 2) return false;
-  std::string head(2, '\0');
-  file.read(0, std::as_writable_bytes(std::span(head)));
-  return head == "\x1f\x8b";
+  return file.size() >= 2 && file.text(0, 2) == "\x1f\x8b";
 }
 
 }  // namespace

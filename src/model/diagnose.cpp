@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/file.h"
-#include "base/positions.h"
 #include "model/foreign.h"
 #include "model/origin.h"
 #include "model/wire.h"
@@ -46,8 +44,7 @@ std::unique_ptr<Message> message_of(wire::Kind kind, uint32_t field) {
 bool parses(const File& file, const wire::Item& item, Message& message) {
   constexpr int64_t kLongest = int64_t{64} << 20;
   if (item.end - item.payload() > kLongest) return true;
-  std::string bytes(as_size(item.end - item.payload()), '\0');
-  file.read(item.payload(), std::as_writable_bytes(std::span(bytes)));
+  const std::string bytes = file.text(item.payload(), item.end - item.payload());
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(wire::kRecursionLimit);
   return message.ParsePartialFromCodedStream(&stream);
@@ -56,9 +53,7 @@ bool parses(const File& file, const wire::Item& item, Message& message) {
 }  // namespace
 
 std::string first_bytes(const File& file) {
-  std::string bytes(as_size(std::min<int64_t>(file.size(), 512)), '\0');
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+  return file.text(0, std::min<int64_t>(file.size(), 512));
 }
 
 bool is_text(std::string_view bytes) {

@@ -13,19 +13,17 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <system_error>
 #include <variant>
 #include <vector>
 
 #include "base/byte_buffer.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
-#include "base/text.h"
 #include "base/threads.h"
 #include "model/bytes.h"
 #include "model/segments.h"
 #include "model/tensor_data.h"
-#include "relayout/error.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -35,10 +33,6 @@ constexpr int64_t kBlock = int64_t{1} << 19;        ///< bytes of a task: read, 
 constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< bytes from which the kernel copies
 constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< bytes from which a tensor's row is written in pieces
 constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< bytes up to which one thread is enough
-
-[[noreturn]] void fail_at(const std::string& name) {
-  fail(ErrorKind::io, escape(name) + ": " + std::generic_category().message(errno));
-}
 
 /// A range of the output, produced by one worker and written at once.
 struct Task {
@@ -182,13 +176,7 @@ class FileWriter {
 
   void write(std::span<const std::byte> bytes, int64_t offset) {
     const std::lock_guard lock(writing_);
-    while (!bytes.empty()) {
-      const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail_at(name_);
-      bytes = bytes.subspan(as_size(written));
-      offset += written;
-    }
+    if (const int error = write_all_at(descriptor_, bytes, offset); error != 0) fail_io(name_, system_message(error));
   }
 
   /// False when this kernel or these file systems do not support it; the caller then reads and writes.
@@ -200,7 +188,9 @@ class FileWriter {
     while (to < task.end) {
       const ssize_t copied = ::copy_file_range(source.file()->descriptor(), &from, descriptor_, &to, as_size(task.end - to), 0);
       if (copied < 0 && errno == EINTR) continue;
-      if (copied < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)) fail_at(name_);
+      if (copied < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)) {
+        fail_io(name_, system_message(errno));
+      }
       if (copied <= 0) {
         // Not a full disk: different file systems, no such call, or the end of the source, which reading will report.
         kernel_copies_.store(false, std::memory_order_relaxed);
@@ -240,7 +230,7 @@ void write_pipe(const Segments& segments, int descriptor, const std::string& nam
         continue;
       }
       if (written < 0 && errno == EPIPE) note_closed_pipe();
-      if (written < 0) fail_at(name);
+      if (written < 0) fail_io(name, system_message(errno));
       rest = rest.subspan(as_size(written));
     }
   }

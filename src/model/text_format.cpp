@@ -254,9 +254,7 @@ FileFormat format_of(const File& file) {
 
 std::string read_whole(const File& file) {
   if (file.size() > kLargest) fail(ErrorKind::unsupported, "a textual model of more than " + format_bytes(kLargest));
-  std::string text(as_size(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
+  return file.text(0, file.size());
 }
 
 std::string to_binary(std::string_view text, FileFormat format) {

@@ -3,11 +3,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstddef>
 #include <string>
-#include <system_error>
 
+#include "base/file.h"
 #include "base/positions.h"
 #include "base/temporary.h"
 #include "base/text.h"
@@ -19,9 +18,10 @@
 namespace relayout {
 namespace {
 
-[[noreturn]] void fail_here(const std::string& directory, const std::string& what) {
-  fail(ErrorKind::io, "temporary file in " + escape(directory) + ": " + what + ": " + std::generic_category().message(errno),
-       "TMPDIR names another folder");
+/// Fails unless the error number is 0.
+void check(int error, const std::string& directory, const std::string& what) {
+  if (error == 0) return;
+  fail(ErrorKind::io, "temporary file in " + escape(directory) + ": " + what + ": " + system_message(error), kTemporaryHint);
 }
 
 }  // namespace
@@ -37,27 +37,12 @@ void Spill::open() {
 
 void Spill::append(const void* bytes, std::size_t size) {
   if (descriptor_ < 0) open();
-  const auto* from = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t written = ::pwrite(descriptor_, from, size, size_);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail_here(directory_, "cannot write");
-    from += written;
-    size -= as_size(written);
-    size_ += written;
-  }
+  check(write_all_at(descriptor_, {static_cast<const std::byte*>(bytes), size}, size_), directory_, "cannot write");
+  size_ += static_cast<int64_t>(size);
 }
 
 void Spill::read_at(int64_t offset, void* bytes, std::size_t size) const {
-  auto* to = static_cast<char*>(bytes);
-  while (size > 0) {
-    const ssize_t got = ::pread(descriptor_, to, size, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail_here(directory_, "cannot read");
-    to += got;
-    size -= as_size(got);
-    offset += got;
-  }
+  check(read_all_at(descriptor_, {static_cast<std::byte*>(bytes), size}, offset), directory_, "cannot read");
 }
 
 Spill::Stored Spill::write(const Datum& datum) {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/positions.h"
 #include "base/text.h"
 #include "model/origin.h"
 #include "relayout/datum.h"
@@ -74,9 +73,7 @@ class DataReader {
 std::string read_whole(const std::filesystem::path& path) {
   const auto file = File::open(path);
   if (file->size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
-  std::string bytes(as_size(file->size()), '\0');
-  file->read(0, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+  return file->text(0, file->size());
 }
 
 template <class Message>

@@ -16,11 +16,11 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/text.h"
@@ -34,7 +34,7 @@ constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr int kNotStarted = 127;
 
 [[noreturn]] void fail_with_errno(const std::string& what) {
-  fail(ErrorKind::io, what + ": " + std::strerror(errno));
+  fail(ErrorKind::io, what + ": " + system_message(errno));
 }
 
 class Descriptor {

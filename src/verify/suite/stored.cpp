@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,8 +15,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/positions.h"
 #include "base/text.h"
+#include "base/text_file.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -112,11 +111,7 @@ Tolerance find_tolerance(const fs::path& directory, const fs::path& model, const
   for (const fs::path& folder : {directory, directory.parent_path(), model.parent_path()}) {
     const fs::path path = folder / "data.json";
     if (!fs::exists(path)) continue;
-    const auto file = File::open(path);
-    if (file->size() > kMaxSize) fail(ErrorKind::invalid, escape(path.string()) + ": larger than a list of tolerances can be");
-    std::string text(as_size(file->size()), '\0');
-    file->read(0, std::as_writable_bytes(std::span(text)));
-    const Json json = Json::parse(text, path.string());
+    const Json json = Json::parse(read_text(*File::open(path), kMaxSize, "a list of tolerances"), path.string());
     const auto number = [&](const char* key, double otherwise) {
       return json.find(key) ? json.find(key)->number().value_or(otherwise) : otherwise;
     };
