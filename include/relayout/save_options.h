@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "relayout/data_file.h"
 #include "relayout/model.h"
 
 namespace relayout {
+
+/// The end of a converted model's name, before its extension: net.cl.onnx.
+inline constexpr std::string_view kConvertedSuffix = ".cl";
 
 /// Options for writing a model.
 struct SaveOptions {

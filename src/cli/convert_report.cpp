@@ -17,6 +17,7 @@
 #include "relayout/data_file.h"
 #include "relayout/findings.h"
 #include "relayout/layout.h"
+#include "relayout/save_options.h"
 #include "relayout/types.h"
 #include "report/display_width.h"
 #include "report/json.h"
@@ -132,8 +133,7 @@ CommandWords verify_all_command(const std::string& folder, const std::vector<std
 CommandWords undo_command(const std::string& converted, const UndoNeeds& needs) {
   const std::string extension = model_extension(converted);
   std::string base = converted.substr(0, converted.size() - extension.size());
-  constexpr std::string_view kConverted = ".cl";
-  if (base.ends_with(kConverted)) base.resize(base.size() - kConverted.size());
+  if (base.ends_with(kConvertedSuffix)) base.resize(base.size() - kConvertedSuffix.size());
   CommandWords words{"relayout", "convert", "--layout", "contiguous"};
   if (needs.keeps_io) words.insert(words.end(), {"--skip", "export-io"});
   if (needs.newer_opset) words.emplace_back("--allow-newer-opset");

@@ -283,15 +283,15 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
 }
 
 std::string model_extension(const std::filesystem::path& path) {
-  constexpr std::string_view kExtensions[] = {".onnx", ".onnxtxt", ".onnxtext", ".textproto", ".pbtxt", ".prototxt", ".json", ".pb"};
   const std::string extension = path.extension().string();
-  return std::ranges::find(kExtensions, extension) != std::ranges::end(kExtensions) ? extension : std::string();
+  const bool is_known = extension == ".onnx" || extension == ".pb" || format_by_name(path) != FileFormat::binary;
+  return is_known ? extension : std::string();
 }
 
 std::filesystem::path default_output(const std::filesystem::path& input) {
   std::filesystem::path out = input;
   if (!model_extension(input).empty()) out.replace_extension();
-  if (out.extension() != ".cl") out += ".cl";
+  if (out.extension() != kConvertedSuffix) out += kConvertedSuffix;
   out += ".onnx";
   return out;
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/positions.h"
+#include "layout/permutation.h"
 #include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -30,9 +31,7 @@ AxisOrder contiguous_axes(std::size_t rank) {
 }
 
 AxisOrder channels_last_axes(std::size_t rank) {
-  AxisOrder out = contiguous_axes(rank);
-  if (rank > 2) std::rotate(out.begin() + 1, out.begin() + 2, out.end());
-  return out;
+  return rank > 2 ? to_channels_last(rank) : contiguous_axes(rank);
 }
 
 AxisOrder order_of(std::span<const int64_t> all_axes, const Dims& dims) {

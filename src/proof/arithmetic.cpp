@@ -52,7 +52,7 @@ double tolerance_of(DataType type) {
 /// Whether two formulas of one node each have the same operator and stored numbers, so that neither is a different spelling.
 bool are_spelled_alike(const Sides& sides, const Formula& a, const Formula& b) {
   const auto are_stored = [](const Side& side, const Formula& formula) {
-    return std::ranges::all_of(formula.numbers, [&](Ref number) { return side.stored(number) != nullptr; });
+    return std::ranges::all_of(formula.constants, [&](Ref number) { return side.stored(number) != nullptr; });
   };
   return a.nodes.size() == 1 && b.nodes.size() == 1 && same_operator(*a.nodes.front(), *b.nodes.front()) && are_stored(sides.a, a) &&
          are_stored(sides.b, b);
@@ -89,10 +89,7 @@ void accept_formulas(const Sides& sides, const Claim& claim, const Formula& a, c
                                           {claim.a, claim.b, {}, {}, {}, {}, node != nullptr ? node : claim.reader},
                                           "computes with " + significant(of_b, 9) + " where " + significant(of_a, 9) + " was"));
   }
-  look.nodes_a.insert(look.nodes_a.end(), a.nodes.begin(), a.nodes.end());
-  look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());
-  look.constants_a.insert(look.constants_a.end(), a.numbers.begin(), a.numbers.end());
-  look.constants_b.insert(look.constants_b.end(), b.numbers.begin(), b.numbers.end());
+  look.account(a, b);
   if (found.other_numbers.empty() && !b.nodes.empty()) look.rewritten.push_back(node);
   for (const auto& [of_a, of_b] : found.pairs) {
     look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b.nodes.empty() ? claim.reader : node});

@@ -174,10 +174,7 @@ bool examine_booleans(Sides& sides, const Claim& claim, Look& look) {
     if (!b || a->nodes.size() + b->nodes.size() < 2 || a->operands.empty()) continue;
     const auto operands = paired(sides, a->operands, b->operands);
     if (!operands || reader_a.truth_of(a->result, a->operands) != reader_b.truth_of(b->result, *operands)) continue;
-    look.nodes_a.insert(look.nodes_a.end(), a->nodes.begin(), a->nodes.end());
-    look.nodes_b.insert(look.nodes_b.end(), b->nodes.begin(), b->nodes.end());
-    look.constants_a.insert(look.constants_a.end(), a->constants.begin(), a->constants.end());
-    look.constants_b.insert(look.constants_b.end(), b->constants.begin(), b->constants.end());
+    look.account(*a, *b);
     if (!b->nodes.empty()) look.rewritten.push_back(b->nodes.front());
     for (std::size_t i = 0; i < operands->size(); ++i) {
       look.claims.push_back({a->operands[i], (*operands)[i], {}, {}, {}, {}, b->nodes.empty() ? claim.reader : b->nodes.front()});

@@ -49,6 +49,15 @@ struct Look {
   std::vector<std::pair<const Node*, const Node*>> equal_nodes;  ///< pairs of the same operator with the same attributes
   bool is_ambiguous = false;                                     ///< the operator may be read in several ways
   bool is_exclusive = false;  ///< `equal_nodes` may have no other counterparts: they produce random values
+
+  /// Accounts for the nodes and constants of two values, as read in the first and the second model.
+  template <class Read>
+  void account(const Read& a, const Read& b) {
+    nodes_a.insert(nodes_a.end(), a.nodes.begin(), a.nodes.end());
+    nodes_b.insert(nodes_b.end(), b.nodes.begin(), b.nodes.end());
+    constants_a.insert(constants_a.end(), a.constants.begin(), a.constants.end());
+    constants_b.insert(constants_b.end(), b.constants.begin(), b.constants.end());
+  }
 };
 
 }  // namespace relayout::proof

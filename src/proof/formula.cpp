@@ -300,7 +300,7 @@ std::optional<double> FormulaReader::number(Ref ref, Ref other) {
   const auto values = constant ? reals_of(side_, ref, takes_uniform_ ? kMostUniform : 1) : std::nullopt;
   if (!values || values->empty() || !fits_into(shapes_, constant->dims, other)) return std::nullopt;
   if (std::ranges::any_of(*values, [&](double value) { return value != values->front(); })) return std::nullopt;
-  formula_.numbers.push_back(given);
+  formula_.constants.push_back(given);
   return values->front();
 }
 

@@ -15,7 +15,7 @@ struct Formula {
   Sum value;
   std::vector<Atom> atoms;
   std::vector<const Node*> nodes;  ///< that it was read from
-  std::vector<Ref> numbers;        ///< constants that it uses as numbers
+  std::vector<Ref> constants;      ///< that it uses as numbers
 };
 
 /// Reads the formula of a value; each formula needs its own reader. Composed operators are read as their parts: those that composition()

@@ -119,10 +119,7 @@ bool examine_limits(Sides& sides, const Claim& claim, Look& look) {
   const Limits a = LimitReader(sides.a).read(claim.a), b = LimitReader(sides.b).read(claim.b);
   if (a.nodes.empty() || b.nodes.empty() || !a.operand || !b.operand || a.lowest != b.lowest || a.highest != b.highest) return false;
   if (!sides.have_one_type(a.operand, b.operand)) return false;
-  look.nodes_a.insert(look.nodes_a.end(), a.nodes.begin(), a.nodes.end());
-  look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());
-  look.constants_a.insert(look.constants_a.end(), a.constants.begin(), a.constants.end());
-  look.constants_b.insert(look.constants_b.end(), b.constants.begin(), b.constants.end());
+  look.account(a, b);
   look.rewritten.push_back(b.nodes.front());
   look.claims.push_back({a.operand, b.operand, {}, {}, {}, {}, b.nodes.back()});
   return true;

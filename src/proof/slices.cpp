@@ -149,10 +149,7 @@ bool examine_selection(Sides& sides, const Claim& claim, Look& look) {
   const auto a = SelectionReader(sides.a, sides.shapes_a).read(claim.a);
   const auto b = a ? SelectionReader(sides.b, sides.shapes_b).read(claim.b) : std::nullopt;
   if (!b || !a->takes_same(*b)) return false;
-  look.nodes_a.insert(look.nodes_a.end(), a->nodes.begin(), a->nodes.end());
-  look.nodes_b.insert(look.nodes_b.end(), b->nodes.begin(), b->nodes.end());
-  look.constants_a.insert(look.constants_a.end(), a->constants.begin(), a->constants.end());
-  look.constants_b.insert(look.constants_b.end(), b->constants.begin(), b->constants.end());
+  look.account(*a, *b);
   look.rewritten.push_back(b->nodes.front());
   look.claims.push_back({a->data, b->data, {}, {}, {}, {}, b->nodes.front()});
   return true;

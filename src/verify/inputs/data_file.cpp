@@ -9,13 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "layout/permutation.h"
 #include "model/origin.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -125,11 +125,7 @@ std::string hint_at_order(const Datum& datum, const Port& port) {
     const Dims dims = datum.tensor.transposed(permutation).dims();
     return std::ranges::equal(dims, port.dims, [](int64_t held, int64_t declared) { return declared < 0 || held == declared; });
   };
-  std::vector<int64_t> to_front(rank), to_back(rank);
-  std::iota(to_front.begin(), to_front.end(), 0);
-  to_back = to_front;
-  std::rotate(to_front.begin() + 1, to_front.end() - 1, to_front.end());
-  std::rotate(to_back.begin() + 1, to_back.begin() + 2, to_back.end());
+  const Dims to_front = layout::from_channels_last(rank), to_back = layout::to_channels_last(rank);
   if (fits(to_front)) {
     return "it is channels-last: transpose it by " + to_string(to_front) + ", or let convert --io nhwc make a model that takes it so";
   }

@@ -7,13 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
+#include "layout/permutation.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -76,6 +76,10 @@ bool is_other_precision(const Datum& a, const Datum& b) {
          (is_narrow(a.tensor) || is_narrow(b.tensor));
 }
 
+bool has_channels(const Datum& value) {
+  return value.tensor && value.tensor.dims().size() > 2;
+}
+
 }  // namespace
 
 Datum copy_of(const Datum& datum) {
@@ -113,19 +117,13 @@ Datum in_dims_of(const Datum& value, const Datum& other) {
 }
 
 Datum channels_last(const Datum& value) {
-  Dims order(value.tensor ? value.tensor.dims().size() : 0);
-  std::iota(order.begin(), order.end(), 0);
-  if (order.size() < 3) return value;
-  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  return Datum(contiguous(value.tensor.transposed(order)));
+  if (!has_channels(value)) return value;
+  return Datum(contiguous(value.tensor.transposed(layout::to_channels_last(value.tensor.dims().size()))));
 }
 
 Datum channels_second(const Datum& value) {
-  Dims order(value.tensor ? value.tensor.dims().size() : 0);
-  std::iota(order.begin(), order.end(), 0);
-  if (order.size() < 3) return value;
-  std::rotate(order.begin() + 1, order.end() - 1, order.end());
-  return Datum(contiguous(value.tensor.transposed(order)));
+  if (!has_channels(value)) return value;
+  return Datum(contiguous(value.tensor.transposed(layout::from_channels_last(value.tensor.dims().size()))));
 }
 
 std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b) {

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "relayout/error.h"
+#include "relayout/save_options.h"
 #include "relayout/suite.h"
 
 namespace relayout {
@@ -21,8 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-constexpr std::string_view kModelExtension = ".onnx", kConverted = ".cl";
-constexpr char kDefault[] = "{name}.cl.onnx";
+constexpr std::string_view kModelExtension = ".onnx";
 
 std::string without(std::string_view name, std::string_view suffix) {
   return std::string(name.ends_with(suffix) && name.size() > suffix.size() ? name.substr(0, name.size() - suffix.size()) : name);
@@ -32,7 +32,7 @@ std::string without(std::string_view name, std::string_view suffix) {
 std::string part_of(const std::string& word, const fs::path& model, const std::string& pattern) {
   std::string name = without(model.filename().string(), kModelExtension);
   if (word == "name") return name;
-  if (word == "stem") return without(name, kConverted);
+  if (word == "stem") return without(name, kConvertedSuffix);
   if (word.starts_with("stem%")) return without(name, word.substr(5));
   if (word == "dir") return model.has_parent_path() ? model.parent_path().string() : ".";
   fail(ErrorKind::usage, "pattern " + quote(pattern) + ": " + quote("{" + word + "}") + " is none of {stem}, {stem%SUFFIX}, {name}, {dir}");
@@ -75,7 +75,8 @@ class Pairs {
 
   /// Possible names of an original's counterpart, the likelier first.
   [[nodiscard]] Names wanted(const std::string& original) const {
-    Names out{normal(model_name_of(pattern_.empty() ? kDefault : pattern_, original))};
+    const std::string by_default = "{name}" + std::string(kConvertedSuffix) + std::string(kModelExtension);
+    Names out{normal(model_name_of(pattern_.empty() ? by_default : pattern_, original))};
     if (pattern_.empty() && !is_one_tree_) out.push_back(original);
     return out;
   }
