@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/environment.h"
+
 namespace relayout {
 namespace {
 
@@ -23,8 +25,7 @@ int quota_in(const std::string& path) {
 
 /// The number of threads that an environment variable sets for OpenMP programs; 0 when it sets none.
 int environment_limit(const char* name) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? 0 : std::max(0, std::atoi(text));
+  return std::max(0, std::atoi(environment(name).c_str()));
 }
 
 }  // namespace
@@ -50,6 +51,14 @@ int quota_cpus() {
     if (group.empty() || parent == std::string::npos) return least;
     group.resize(parent);
   }
+}
+
+int threads_or_all(int threads) {
+  return threads > 0 ? threads : available_cpus();
+}
+
+int threads_or_two(int threads) {
+  return threads > 0 ? threads : std::min(2, available_cpus());
 }
 
 int available_cpus() {

@@ -2,10 +2,11 @@
 #include "base/instruction_set.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "base/environment.h"
+#include "base/text.h"
 
 namespace relayout {
 namespace {
@@ -24,17 +25,16 @@ InstructionSet of_processor() {
 }  // namespace
 
 InstructionSet instruction_set_of(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = ascii_lower(name);
   if (lower == "sse41" || lower == "avx") return InstructionSet::sse41;
   return lower.starts_with("avx2") ? InstructionSet::avx2 : InstructionSet::avx512;
 }
 
 InstructionSet instruction_set() {
   static const InstructionSet kHere = [] {
-    const char* limit = std::getenv("ONEDNN_MAX_CPU_ISA");
-    if (limit == nullptr) limit = std::getenv("DNNL_MAX_CPU_ISA");
-    return limit == nullptr ? of_processor() : std::min(of_processor(), instruction_set_of(limit));
+    std::string limit = environment("ONEDNN_MAX_CPU_ISA");
+    if (limit.empty()) limit = environment("DNNL_MAX_CPU_ISA");
+    return limit.empty() ? of_processor() : std::min(of_processor(), instruction_set_of(limit));
   }();
   return kHere;
 }

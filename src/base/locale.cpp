@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "base/environment.h"
+#include "base/text.h"
 
 namespace relayout {
 namespace {
@@ -21,18 +22,12 @@ constexpr auto kSigns = std::to_array<std::pair<std::string_view, std::string_vi
 
 bool g_measures_ascii = false;
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread changes it
-  return value == nullptr ? "" : value;
-}
-
 }  // namespace
 
 bool locale_has_utf8() {
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string value = environment(name);
+    const std::string value = ascii_lower(environment(name));
     if (value.empty()) continue;
-    std::ranges::transform(value, value.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
   }
   return false;

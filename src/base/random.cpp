@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/hash.h"
 #include "base/polynomial.h"
 #include "base/vectorize.h"
 
@@ -16,18 +17,10 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
 constexpr uint64_t kTwoTo52 = 0x4330000000000000U;  // its bits: an integer below 2⁵² in the low bits is added to it
 
-/// splitmix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-[[gnu::always_inline]] inline uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31U);
-}
-
 [[gnu::always_inline]] inline uint64_t word_at(uint64_t key, uint64_t index) {
-  return mix(key + (index + 1) * kGolden);
+  return mix(key + (index + 1) * kGoldenRatio);
 }
 
 // Logarithm and cosine for normal(), to 2 ulp, in operations that IEEE 754 defines and vectors have. The C library's functions differ
@@ -80,9 +73,9 @@ RELAYOUT_VECTORIZE void fill_normals(uint64_t key, uint64_t first, double* out, 
 
 }  // namespace
 
-RandomStream::RandomStream(uint64_t seed, std::string_view name, uint64_t sample) noexcept : key_(mix(seed + kGolden)) {
-  for (const char c : name) key_ = mix(key_ ^ static_cast<unsigned char>(c)) + kGolden;
-  key_ = mix(key_ ^ (sample + 1) * kGolden);
+RandomStream::RandomStream(uint64_t seed, std::string_view name, uint64_t sample) noexcept : key_(mix(seed + kGoldenRatio)) {
+  for (const char c : name) key_ = mix(key_ ^ static_cast<unsigned char>(c)) + kGoldenRatio;
+  key_ = mix(key_ ^ (sample + 1) * kGoldenRatio);
 }
 
 uint64_t RandomStream::bits(uint64_t index) const noexcept {

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "relayout/error.h"
@@ -25,8 +25,8 @@ namespace {
 }  // namespace
 
 std::string temporary_directory() {
-  const char* const chosen = std::getenv("TMPDIR");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  const std::string chosen = environment("TMPDIR");
+  return chosen.empty() ? "/tmp" : chosen;
 }
 
 int open_temporary_file() {

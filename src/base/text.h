@@ -9,6 +9,8 @@ namespace relayout {
 [[nodiscard]] std::string escape(std::string_view name);
 /// escape() in single quotes.
 [[nodiscard]] std::string quote(std::string_view name);
+/// `text` with the letters A to Z in lower case.
+[[nodiscard]] std::string ascii_lower(std::string_view text);
 /// Whether `text` matches a shell glob of `*`, `?` and `[…]`; `*` crosses slashes.
 [[nodiscard]] bool glob_match(std::string_view glob, std::string_view text);
 

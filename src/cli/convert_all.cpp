@@ -161,7 +161,7 @@ int convert_all(const ConvertRequest& request, const Common& common, std::span<c
   // Results are held until they can be reported in order, at most this many per thread. Models run one at a time with --verify, which uses
   // all threads itself, and with -v, which shows the times of one model.
   constexpr int kTogether = 16;
-  const int threads = common.threads > 0 ? common.threads : std::min(2, available_cpus());
+  const int threads = threads_or_two(common.threads);
   const bool is_shared = threads > 1 && jobs.size() > 1 && !request.options.verify && !common.verbose;
   const std::size_t together = is_shared ? as_size(threads * kTogether) : 1;
   int worst = 0;

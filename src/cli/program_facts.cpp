@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "cli/version.h"
 
 namespace relayout::cli {
@@ -58,10 +58,7 @@ std::vector<std::string> program_facts() {
   // Sorted, because the order of loaded libraries is not guaranteed.
   std::ranges::sort(ids);
   std::vector<std::string> out{version_json().dump()};
-  for (const char* const name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
-    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread changes it
-    out.emplace_back(value == nullptr ? "" : value);
-  }
+  for (const char* const name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) out.push_back(environment(name));
   out.insert(out.end(), ids.begin(), ids.end());
   return out;
 }

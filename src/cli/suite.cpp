@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/cpus.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/text_file.h"
@@ -29,11 +29,6 @@
 
 namespace relayout::cli {
 namespace {
-
-std::string environment(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): no thread changes it
-  return value == nullptr ? "" : value;
-}
 
 /// Creates the file by which Bazel checks that a test with several shards runs only its part.
 void acknowledge_shards() {

@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "base/environment.h"
 #include "base/interrupt.h"
 #include "base/locale.h"
 #include "base/text_file.h"
@@ -31,10 +31,8 @@ bool g_has_written = false;
 
 /// The variable COLUMNS; 0 when it is not set or not a number.
 std::size_t columns_variable() {
-  const char* const value = std::getenv("COLUMNS");  // NOLINT(concurrency-mt-unsafe): no thread changes it
-  if (value == nullptr) return 0;
+  const std::string text = environment("COLUMNS");
   std::size_t columns = 0;
-  const std::string_view text(value);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
   return error == std::errc{} && end == text.data() + text.size() ? columns : 0;
 }
@@ -103,10 +101,7 @@ void set_color(ColorChoice choice) {
 
 bool output_has_colors() {
   if (g_color != ColorChoice::automatic) return g_color == ColorChoice::always;
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  if (no_color != nullptr && *no_color != '\0') return false;
-  return output_is_terminal() && (term == nullptr || std::string_view(term) != "dumb");
+  return environment("NO_COLOR").empty() && output_is_terminal() && environment("TERM") != "dumb";
 }
 
 std::string printable(std::string_view message) {

@@ -203,7 +203,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   if (options.require_all_folded && std::ranges::find(result.passes, "fold-batch-norm") == result.passes.end()) {
     fail(ErrorKind::usage, "--require-all-folded: 'fold-batch-norm' is not among the passes");
   }
-  const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
+  const int threads = threads_or_two(options.threads);
   PassOptions passing = options.rewrite;
   SaveOptions saving = options.save;
   passing.threads = saving.threads = threads;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
@@ -31,11 +32,7 @@ namespace {
 constexpr int64_t kSample = 1024;  ///< hashed bytes at either end of a constant
 
 uint64_t mix(uint64_t seed, uint64_t value) noexcept {
-  // SplitMix64's finalizer (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
-  uint64_t x = seed * 0x9E3779B97F4A7C15U + value + 0x9E3779B97F4A7C15U;
-  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31U);
+  return mix((seed + 1) * kGoldenRatio + value);
 }
 
 uint64_t hash_of(std::string_view text) noexcept {

@@ -15,7 +15,7 @@ RoutineContext::RoutineContext(const Model& model, ExecuteOptions given, const l
     : functions(model),
       options(std::move(given)),
       costs(costs_given),
-      threads(options.threads > 0 ? options.threads : available_cpus()),
+      threads(threads_or_all(options.threads)),
       store(options.edit_constant) {
   if (options.mode != Mode::reference) library = &primitive_library();
 }

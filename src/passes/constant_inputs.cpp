@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/hash.h"
 #include "model/bytes.h"
 #include "model/node_message.h"
 #include "model/tensor_data.h"
@@ -24,8 +25,8 @@ namespace {
 
 /// FNV-1a over the properties in which equal copies agree.
 uint64_t hash_of(const TensorData& original, const Scale& scale) {
-  uint64_t hash = 14695981039346656037U;
-  const auto add = [&](uint64_t word) { hash = (hash ^ word) * 1099511628211U; };
+  uint64_t hash = kFnvBasis;
+  const auto add = [&](uint64_t word) { hash = fnv_1a(hash, word); };
   const Bytes& source = original.source();
   add(std::bit_cast<uintptr_t>(source.file() != nullptr ? static_cast<const void*>(source.file().get()) : source.memory().data()));
   add(static_cast<uint64_t>(source.file() != nullptr ? source.file_offset() : 0));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
@@ -17,8 +18,7 @@ namespace {
 
 /// RELAYOUT_PASS_DEBUG, 0 when it is not set.
 int debug_level() {
-  const char* const level = std::getenv("RELAYOUT_PASS_DEBUG");
-  return level != nullptr ? std::atoi(level) : 0;
+  return std::atoi(environment("RELAYOUT_PASS_DEBUG").c_str());
 }
 
 void validate(const Model& model) {

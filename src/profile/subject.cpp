@@ -72,7 +72,7 @@ Subject::Subject(const std::filesystem::path& path, const ProfileOptions& option
   const int64_t begin = steady_nanoseconds();
   model_ = Model::load(path, options.load);
   load_us_ = microseconds_since(begin);
-  context_ = current_context(options.threads > 0 ? options.threads : available_cpus());
+  context_ = current_context(threads_or_all(options.threads));
   named(name_, [&] { find_inputs(); });
 }
 

@@ -48,7 +48,7 @@ ProofResult prove(const Model& a, const Model& b, const ProofOptions& options) {
   std::vector<std::shared_ptr<const File>> files;
   list_files(a, result.files_a, files);
   list_files(b, result.files_b, files);
-  const int threads = options.threads > 0 ? options.threads : std::min(2, available_cpus());
+  const int threads = threads_or_two(options.threads);
   parallel_for(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
     const auto at = as_size(i);
     FileDigest& digest = at < result.files_a.size() ? result.files_a[at] : result.files_b[at - result.files_a.size()];

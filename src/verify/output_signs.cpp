@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/positions.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -22,8 +23,7 @@ namespace relayout {
 namespace {
 
 uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t hash) {
-  constexpr uint64_t kPrime = 0x100000001B3ULL;  // FNV-1a
-  for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<uint64_t>(byte)) * kPrime;
+  for (const std::byte byte : bytes) hash = fnv_1a(hash, std::to_integer<uint64_t>(byte));
   return hash;
 }
 
@@ -66,7 +66,6 @@ double saturated_share(const Datum& datum) {
 
 std::vector<uint64_t> slice_hashes(const Datum& datum) {
   constexpr int64_t kMaxSlices = 64;
-  constexpr uint64_t kBasis = 0xCBF29CE484222325ULL;  // FNV-1a
   std::vector<uint64_t> hashes;
   for (const Tensor& leaf : leaves(datum)) {
     if (!leaf) continue;
@@ -74,7 +73,7 @@ std::vector<uint64_t> slice_hashes(const Datum& datum) {
     const int64_t count = dense.element_count();
     const int64_t slices = dense.rank() == 0 ? 1 : dense.dims()[0];
     const int64_t size = slices == 0 ? 0 : count / slices;
-    uint64_t basis = kBasis;
+    uint64_t basis = kFnvBasis;
     for (std::size_t i = 1; i < dense.dims().size(); ++i) basis = (basis ^ static_cast<uint64_t>(dense.dims()[i])) * 31;
     for (int64_t i = 0; i < std::min(slices, kMaxSlices); ++i) hashes.push_back(hash_slice(dense, i * size, size, basis));
   }

@@ -84,7 +84,7 @@ VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& opt
   result.a = a.name;
   result.b = b.name;
   result.seed = options.seed;
-  result.threads = options.threads > 0 ? options.threads : available_cpus();
+  result.threads = threads_or_all(options.threads);
   if (!options.digests) return result;
   if (origin_of(*a.model).file) result.sha256_a = sha256_of(*origin_of(*a.model).file);
   if (origin_of(*b.model).file) result.sha256_b = sha256_of(*origin_of(*b.model).file);

@@ -1,16 +1,17 @@
 // RNN, GRU and LSTM, step by step in double.
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
+#include "base/text.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/matrix.h"
 #include "ops/loops/dtypes.h"
@@ -98,8 +99,8 @@ class ActivationParameters {
   std::size_t next_alpha_ = 0, next_beta_ = 0;
 };
 
-Activation activation_named(const OpCall& call, std::string name, ActivationParameters& parameters) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+Activation activation_named(const OpCall& call, std::string_view spelled, ActivationParameters& parameters) {
+  const std::string name = ascii_lower(spelled);
   if (name == "sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
   if (name == "tanh") return [](double x) { return std::tanh(x); };
   if (name == "relu") return [](double x) { return x < 0 ? 0 : x; };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <initializer_list>
@@ -69,12 +68,6 @@ int64_t pick(std::span<const Sizes> table, std::size_t position, int attempt, co
   const Sizes& sizes = table[std::min(as_size(attempt), table.size() - 1)];
   const auto& odd = place.uneven ? sizes.uneven : sizes.odd;
   return (place.sample % 2 == 0 ? sizes.even : odd)[std::min<std::size_t>(position, 2)];
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -209,7 +202,7 @@ void FreeDims::add_input(const Port& whole, const InputUse& use) {
       free.value = demanded->second;
     }
     if (free.kind != Kind::unknown) continue;
-    const std::string name = lower(symbol);
+    const std::string name = ascii_lower(symbol);
     const bool image = (use.role == InputRole::image || use.role == InputRole::bytes) && rank >= 3;
     if (symbol.find('+') != std::string::npos) {
       free.kind = Kind::sum;

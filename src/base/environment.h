@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+namespace relayout {
+
+/// The value of an environment variable; empty when it is not set.
+[[nodiscard]] inline std::string environment(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread changes it
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace relayout
