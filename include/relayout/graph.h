@@ -47,6 +47,9 @@ struct ShapeInfo {
   std::vector<std::string> symbols;  ///< one per dim, "" where the size is known or nameless
 };
 
+/// A declaration in words: "f32 [N, 3, ?]", "f32 of any shape", "a sequence of i64 []", "undeclared".
+[[nodiscard]] std::string declared_text(const onnx::ValueInfoProto* info);
+
 /// An initializer: its header message (without payload) and its contents, which a pass may have replaced.
 struct Initializer {
   Value* value = nullptr;

@@ -6,8 +6,8 @@
 namespace relayout {
 
 /// The value of an environment variable; empty when it is not set.
-[[nodiscard]] inline std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread changes it
+[[nodiscard]] inline std::string environment(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): no thread changes it
   return value == nullptr ? "" : value;
 }
 

@@ -21,7 +21,6 @@
 #include "relayout/model.h"
 #include "relayout/model_diff.h"
 #include "relayout/proof.h"
-#include "relayout/types.h"
 
 namespace relayout {
 namespace {
@@ -30,17 +29,7 @@ using Ports = std::vector<const Value*>;
 
 /// "f32 [N, 3, 224, 224]", with ", with a default" for an input that has one.
 std::string type_text(const Value& value) {
-  const auto declared = value.declared();
-  if (!declared) return value.info() != nullptr && value.info()->has_type() ? "no tensor" : "undeclared";
-  std::string out(name_of(declared->type));
-  if (!declared->has_shape) return out + " of any shape";
-  out += " [";
-  for (std::size_t i = 0; i < declared->dims.size(); ++i) {
-    const std::string& symbol = declared->symbols[i];
-    const std::string free = symbol.empty() ? "?" : escape(symbol);
-    out += (i > 0 ? ", " : "") + (declared->dims[i] >= 0 ? std::to_string(declared->dims[i]) : free);
-  }
-  return out + (value.is_overridable() ? "], with a default" : "]");
+  return declared_text(value.info()) + (value.is_overridable() ? ", with a default" : "");
 }
 
 class Interface {

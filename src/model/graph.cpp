@@ -46,7 +46,26 @@ void set_shape(onnx::TensorShapeProto& shape, std::span<const int64_t> dims) {
   for (const int64_t dim : dims) shape.add_dim()->set_dim_value(dim);
 }
 
+std::string type_text(const onnx::TypeProto& type) {
+  if (type.has_sequence_type()) return "a sequence of " + type_text(type.sequence_type().elem_type());
+  if (type.has_optional_type()) return "an optional " + type_text(type.optional_type().elem_type());
+  if (!type.has_tensor_type()) return "no tensor";
+  const DataTypeTraits* const known = find_traits(type.tensor_type().elem_type());
+  std::string out(known != nullptr ? known->name : "untyped");
+  if (!type.tensor_type().has_shape()) return out + " of any shape";
+  out += " [";
+  for (const auto& dim : type.tensor_type().shape().dim()) {
+    if (!out.ends_with('[')) out += ", ";
+    out += dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : escape(dim.dim_param());
+  }
+  return out + "]";
+}
+
 }  // namespace
+
+std::string declared_text(const onnx::ValueInfoProto* info) {
+  return info != nullptr && info->has_type() ? type_text(info->type()) : "undeclared";
+}
 
 // Value
 

@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
-#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {
@@ -41,25 +40,6 @@ std::vector<Port> outputs_of(const Model& model) {
     out.push_back({"output", values[i], &model.message().graph().output(static_cast<int>(i))});
   }
   return out;
-}
-
-std::string dim_text(const onnx::TensorShapeProto::Dimension& dim) {
-  if (dim.has_dim_value()) return std::to_string(dim.dim_value());
-  return dim.dim_param().empty() ? "?" : escape(dim.dim_param());
-}
-
-std::string type_text(const onnx::ValueInfoProto* info) {
-  if (info == nullptr || !info->has_type()) return "undeclared";
-  const auto& type = info->type();
-  if (!type.has_tensor_type()) return type.has_sequence_type() ? "a sequence" : type.has_optional_type() ? "an optional" : "no tensor";
-  const DataTypeTraits* const known = find_traits(type.tensor_type().elem_type());
-  std::string out(known != nullptr ? known->name : "untyped");
-  if (!type.tensor_type().has_shape()) return out + " of any shape";
-  out += " [";
-  for (int i = 0; i < type.tensor_type().shape().dim_size(); ++i) {
-    out += (i > 0 ? ", " : "") + dim_text(type.tensor_type().shape().dim(i));
-  }
-  return out + "]";
 }
 
 bool same_dim(const Port& port, const onnx::TensorShapeProto::Dimension& a, const onnx::TensorShapeProto::Dimension& b) {
@@ -103,7 +83,7 @@ void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::
     in_order = in_order && place >= last;
     last = place;
     const Port& other = b[place];
-    if (!same_type(port, other)) note(other, "is " + type_text(other.info) + ", was " + type_text(port.info), false);
+    if (!same_type(port, other)) note(other, "is " + declared_text(other.info) + ", was " + declared_text(port.info), false);
     if (port.value->is_overridable() != other.value->is_overridable()) {
       note(other, other.value->is_overridable() ? "now has a default" : "has lost its default", false);
     }

@@ -333,6 +333,13 @@ TEST(ModelDiff, InterfaceAndMetadata) {
   EXPECT_EQ(changed.changes[0].fields[0].after, "f32 [N, 3, 8, 8]");
 }
 
+TEST(ModelDiff, TypesOfSequences) {
+  const ModelDiff changed = diff(TextModel("g (seq(float[2]) x) => (seq(float[2]) y) { y = Identity (x) }"),
+                                 TextModel("g (seq(double[2]) x) => (seq(double[2]) y) { y = Identity (x) }"));
+  ASSERT_THAT(changes_of(changed), Contains("changed input type x > x"));
+  EXPECT_EQ(changed.changes[0].text, "input 'x' is a sequence of f64 [2], was a sequence of f32 [2]");
+}
+
 TEST(ModelDiff, AnotherOpsetIsExplainedWhereItMeansTheSame) {
   TextModel other = network();
   other.edit([](onnx::ModelProto& model) { model.mutable_opset_import(0)->set_version(18); });

@@ -141,6 +141,15 @@ TEST(Graph, DeclaredShapes) {
   EXPECT_THAT(shape->symbols, ElementsAre("N", "", ""));
 }
 
+TEST(Graph, DeclarationsInWords) {
+  const auto model = parse("g (float[N,3,?] x, seq(int64[]) s, optional(bool) o) => (float y, z) { y = Relu (x)  z = Neg (x) }");
+  const auto text = [&](const char* name) { return declared_text(model->graph().find(name)->info()); };
+  EXPECT_EQ(text("x"), "f32 [N, 3, ?]");
+  EXPECT_EQ(text("s"), "a sequence of i64 of any shape");
+  EXPECT_EQ(text("o"), "an optional bool []");
+  EXPECT_EQ(text("z"), "undeclared");
+}
+
 TEST(Graph, OpsetOfModelAndOfFunction) {
   const auto model = parse(R"(g (float[2] x) => (float[2] y) { y = local.f (x) }
     <opset_import: ["" : 13], domain: "local"> f (a) => (b) { b = Relu (a) })",

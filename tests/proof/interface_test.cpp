@@ -30,6 +30,14 @@ TEST(ProofOfInterface, V16DimsOfInputs) {
   EXPECT_FALSE(prove(original(), model("float[N,3,1] x", "float[N,3] y")).proved);
 }
 
+TEST(ProofOfInterface, ElementsOfSequences) {
+  const auto sequences = [](const std::string& type) {
+    return model("seq(" + type + "[2]) x", "seq(" + type + "[2]) y", "y = Identity (x)");
+  };
+  EXPECT_TRUE(names(prove(sequences("float"), sequences("double")), Kind::interface,
+                    "input 'x' is a sequence of f64 [2], was a sequence of f32 [2]"));
+}
+
 TEST(ProofOfInterface, V19OutputDimsMoreExact) {
   EXPECT_TRUE(is_proved(prove(original(), model("float[N,3] x", "float[2,3] y"))));
   EXPECT_FALSE(prove(original(), model("float[N,3] x", "float[N,4] y")).proved);
