@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "base/environment.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/locale.h"
 #include "base/text_file.h"
@@ -55,7 +55,7 @@ void write_output(std::string_view text) {
   g_has_written = true;
   const int error = write_all(STDOUT_FILENO, text);
   if (error == EPIPE) end_by_closed_pipe();
-  if (error != 0) fail(ErrorKind::io, "cannot write to standard output: " + std::string(std::strerror(error)));
+  if (error != 0) fail(ErrorKind::io, "cannot write to standard output: " + system_message(error));
 }
 
 void write_report(std::string_view text) {

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/shell_word.h"
@@ -127,7 +128,7 @@ void check_sharing(const Model& model, const std::filesystem::path& output) {
 void make_folder(const std::filesystem::path& output) {
   std::error_code error;
   if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path(), error);
-  if (error) fail(ErrorKind::io, escape(output.string()) + ": " + quote(output.parent_path().string()) + ": " + error.message());
+  if (error) fail_io(output.string(), quote(output.parent_path().string()) + ": " + error.message());
 }
 
 /// Named inputs and outputs become channels-last, or nothing is written.

@@ -389,7 +389,7 @@ Tensor TensorData::load() const {
   const ByteBuffer packed(source_.size());
   read_rows(0, rows, packed.first(source_.size()));
   unpack(packed.first(source_.size()), bits, memory);
-  if (type_ == DataType::int4 || type_ == DataType::int2) extend_signs(memory, bits);
+  if (traits(type_).is_signed) extend_signs(memory, bits);
   return tensor;
 }
 

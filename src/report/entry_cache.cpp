@@ -46,7 +46,7 @@ EntryCache::EntryCache(fs::path folder, std::string schema, const std::vector<st
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error || !fs::is_directory(folder_)) {
-    fail(ErrorKind::io, escape(folder_.string()) + ": " + (error ? error.message() : std::string("not a directory")));
+    fail_io(folder_.string(), error ? error.message() : "not a directory");
   }
 }
 
@@ -93,7 +93,7 @@ void EntryCache::store(const std::string& key, const Json& entry) {
     document.set("schema", schema_).set("key", key).set("digest", digest_of(entry.dump(-1))).set("entry", entry);
     AtomicFile file(path);
     const std::string text = document.dump() + "\n";
-    if (write_all(file.descriptor(), text) != 0) fail(ErrorKind::io, escape(path.string()) + ": cannot write");
+    if (write_all(file.descriptor(), text) != 0) fail_io(path.string(), "cannot write");
     file.commit(/*sync=*/false);
   } catch (const std::exception& error) {
     if (!has_warned_.exchange(true)) log_warning("the cache takes no more entries: " + std::string(error.what()));

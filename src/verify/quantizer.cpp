@@ -32,6 +32,7 @@
 namespace relayout {
 namespace {
 
+/// Types of quantized integers.
 constexpr TypeSet kStepTypes{DataType::uint8, DataType::uint16, DataType::uint4, DataType::uint2, DataType::int8,
                              DataType::int16, DataType::int4,   DataType::int2,  DataType::int32};
 

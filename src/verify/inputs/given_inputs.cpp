@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
@@ -33,7 +34,7 @@ std::vector<fs::path> files_of(const fs::path& folder) {
     const bool is_hidden = entry->path().filename().string().starts_with('.');
     if (!is_hidden && entry->is_regular_file(ignored)) out.push_back(entry->path());
   }
-  if (error) fail(ErrorKind::io, escape(folder.string()) + ": " + error.message());
+  if (error) fail_io(folder.string(), error.message());
   if (out.empty()) fail(ErrorKind::usage, escape(folder.string()) + ": no file in this folder");
   std::ranges::sort(out);
   return out;

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "base/text_file.h"
@@ -109,7 +110,7 @@ class Draft {
  public:
   explicit Draft(const fs::path& directory) {
     std::string name = (directory / ".test_data_set-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) fail(ErrorKind::io, escape(directory.string()) + ": cannot make a folder in it");
+    if (mkdtemp(name.data()) == nullptr) fail_io(directory.string(), "cannot make a folder in it");
     path_ = name;
     fs::permissions(path_, fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec,
                     fs::perm_options::add);
@@ -124,7 +125,7 @@ class Draft {
   void publish(const fs::path& target) {
     std::error_code error;
     fs::rename(path_, target, error);
-    if (error) fail(ErrorKind::io, escape(target.string()) + ": " + error.message());
+    if (error) fail_io(target.string(), error.message());
     path_.clear();
   }
 
@@ -150,7 +151,7 @@ void save_data_set(const fs::path& directory, int number, const std::vector<Datu
                    const std::vector<std::string>& input_names, const std::vector<std::string>& output_names) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) fail(ErrorKind::io, escape(directory.string()) + ": " + error.message());
+  if (error) fail_io(directory.string(), error.message());
   const fs::path target = directory / ("test_data_set_" + std::to_string(number));
   if (fs::exists(target, error)) fail(ErrorKind::usage, escape(target.string()) + " is there already");
   Draft draft(directory);

@@ -278,9 +278,8 @@ class Values {
 
   /// Types of up to 8 bits cover their whole range, with the extremes. Wider ones stay near zero, so that sums and products stay small.
   [[nodiscard]] int64_t whole_number(int64_t i) const {
-    const bool is_unsigned = type_ == DataType::uint8 || type_ == DataType::uint16 || type_ == DataType::uint32 ||
-                             type_ == DataType::uint64 || type_ == DataType::uint4 || type_ == DataType::uint2;
     const int bits = traits(type_).bits;
+    const bool is_unsigned = traits(type_).is_integer && !traits(type_).is_signed;
     const int64_t most = bits <= 8          ? (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1
                          : sample_ % 4 == 1 ? 1000
                          : sample_ % 4 == 2 ? 1

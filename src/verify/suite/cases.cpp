@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "relayout/error.h"
@@ -35,7 +36,7 @@ struct Folder {
 void check_folder(const fs::path& tree) {
   std::error_code ignored;
   if (fs::is_directory(tree, ignored)) return;
-  fail(ErrorKind::io, escape(tree.string()) + (fs::exists(tree, ignored) ? ": is not a folder" : ": no such folder"));
+  fail_io(tree.string(), fs::exists(tree, ignored) ? "is not a folder" : "no such folder");
 }
 
 Folder read_folder(const fs::path& path, const fs::path& relative) {
@@ -49,7 +50,7 @@ Folder read_folder(const fs::path& path, const fs::path& relative) {
       out.files.push_back(std::move(name));
     }
   }
-  if (error) fail(ErrorKind::io, escape(path.string()) + ": " + error.message());
+  if (error) fail_io(path.string(), error.message());
   for (auto* const names : {&out.files, &out.folders, &out.linked}) std::ranges::sort(*names);
   return out;
 }

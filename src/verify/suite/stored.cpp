@@ -95,7 +95,7 @@ std::vector<fs::path> find_data_sets(const fs::path& directory) {
     if (std::from_chars(name.data() + kPrefix.size(), end, number).ptr != end || name.size() == kPrefix.size()) continue;
     numbered.emplace_back(number, entry->path());
   }
-  if (error) fail(ErrorKind::io, escape(directory.string()) + ": " + error.message());
+  if (error) fail_io(directory.string(), error.message());
   std::ranges::sort(numbered);
   std::vector<fs::path> sets;
   for (auto& [number, path] : numbered) sets.push_back(std::move(path));
