@@ -19,7 +19,6 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/sha256.h"
-#include "base/text.h"
 #include "base/text_file.h"
 #include "relayout/error.h"
 #include "report/json.h"

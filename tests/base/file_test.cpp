@@ -11,7 +11,6 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,12 +26,6 @@ using test::TemporaryFolder;
 using test::write_file;
 using testing::HasSubstr;
 
-std::string read(const File& file, int64_t offset, std::size_t size) {
-  std::string out(size, '\0');
-  file.read(offset, std::as_writable_bytes(std::span(out)));
-  return out;
-}
-
 /// The message of the Error{io} that opening throws.
 std::string refusal(const fs::path& path) {
   return test::refusal_of(ErrorKind::io, [&] { return File::open(path); });
@@ -43,15 +36,15 @@ TEST(File, ReadsAtAnyPlace) {
   write_file(folder / "f", "0123456789");
   const auto file = File::open(folder / "f");
   EXPECT_EQ(file->size(), 10);
-  EXPECT_EQ(read(*file, 3, 4), "3456");
-  EXPECT_EQ(read(*file, 10, 0), "");
+  EXPECT_EQ(file->text(3, 4), "3456");
+  EXPECT_EQ(file->text(10, 0), "");
   const auto memory = File::from_bytes("0123456789", "memory");
-  EXPECT_EQ(read(*memory, 3, 4), "3456");
+  EXPECT_EQ(memory->text(3, 4), "3456");
   EXPECT_EQ(memory->descriptor(), -1);
   for (const auto& each : {file, memory}) {
-    EXPECT_THROW(read(*each, 7, 4), Error);
-    EXPECT_THROW(read(*each, -1, 1), Error);
-    EXPECT_THROW(read(*each, INT64_MAX, 1), Error);
+    EXPECT_THROW((void)each->text(7, 4), Error);
+    EXPECT_THROW((void)each->text(-1, 1), Error);
+    EXPECT_THROW((void)each->text(INT64_MAX, 1), Error);
   }
 }
 
@@ -75,7 +68,7 @@ TEST(File, B3Symlinks) {
   EXPECT_THAT(refusal(folder / "loop"), HasSubstr("symbolic links"));
   write_file(folder / "f", "x");
   fs::create_symlink(folder / "f", folder / "good");
-  EXPECT_EQ(read(*File::open(folder / "good"), 0, 1), "x");
+  EXPECT_EQ(File::open(folder / "good")->text(0, 1), "x");
 }
 
 TEST(File, B4EndlessFile) {
@@ -102,7 +95,7 @@ TEST(File, B6ShrinksOrChangesWhileItIsRead) {
   EXPECT_THROW(
       {
         try {
-          read(*file, 40, 20);
+          (void)file->text(40, 20);
         } catch (const Error& error) {
           EXPECT_EQ(error.kind(), ErrorKind::io);
           EXPECT_THAT(error.what(), HasSubstr("shrank"));
@@ -148,7 +141,7 @@ TEST(File, MoreThanTheCustomaryDescriptors) {
   write_file(folder / "f", "x");
   std::vector<std::shared_ptr<File>> files;
   for (int i = 0; i < 100; ++i) files.push_back(File::open(folder / "f"));
-  EXPECT_EQ(read(*files.back(), 0, 1), "x");
+  EXPECT_EQ(files.back()->text(0, 1), "x");
   files.clear();
   ::setrlimit(RLIMIT_NOFILE, &before);
 }
@@ -165,7 +158,7 @@ TEST(File, StandardInputIsSpilled) {
   ::close(saved);
   EXPECT_EQ(file->name(), "standard input");
   EXPECT_EQ(file->size(), 3'000'000);
-  EXPECT_EQ(read(*file, 2'999'998, 2), "ii");
+  EXPECT_EQ(file->text(2'999'998, 2), "ii");
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ TEST(Text, Quote) {
   EXPECT_EQ(quote("a\tb"), "'a\\x09b'");
 }
 
+TEST(Text, AsciiLower) {
+  EXPECT_EQ(ascii_lower("C.UTF-8 [@Z`z] Ä"), "c.utf-8 [@z`z] Ä");
+}
+
 TEST(Text, GlobMatch) {
   EXPECT_TRUE(glob_match("layer*/conv?", "layer1/block/conv2"));
   EXPECT_FALSE(glob_match("layer*/conv?", "layer1/conv10"));
