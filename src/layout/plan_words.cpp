@@ -235,8 +235,7 @@ LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutReques
     for (std::size_t i = 0; i < attributes.size(); ++i) {
       const Graph& nested = *node.subgraphs()[i];
       Shapes inner(nested, sizes_inside(node, nested, shapes, request.sizes), &shapes);
-      out.nested.push_back(
-          {reported_name(node), node.op_type(), std::string(attributes[i]), report_graph(nested, inner, request, costs)});
+      out.nested.push_back({reported_name(node), node.op_type(), std::string(attributes[i]), report_graph(nested, inner, request, costs)});
     }
   }
   return out;
