@@ -32,7 +32,7 @@ namespace {
 constexpr int64_t kSample = 1024;  ///< hashed bytes at either end of a constant
 
 uint64_t mix(uint64_t seed, uint64_t value) noexcept {
-  return mix((seed + 1) * kGoldenRatio + value);
+  return relayout::mix((seed + 1) * kGoldenRatio + value);
 }
 
 uint64_t hash_of(std::string_view text) noexcept {
