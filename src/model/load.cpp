@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "model/check.h"
 #include "model/diagnose.h"
@@ -26,18 +27,16 @@
 namespace relayout {
 namespace {
 
-/// Runs `build`, and prefixes errors with the file's name unless they begin with it.
+/// Returns the model of `build`. Errors name the file, a lack of memory too.
 template <class Build>
-std::unique_ptr<Model> named(const std::string& name, const Build& build) {
-  const std::string prefix = escape(name) + ": ";
-  try {
-    return build();
-  } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with(prefix)) throw;
-    fail(error.kind(), prefix + error.what(), error.hint());
-  } catch (const std::bad_alloc&) {
-    fail(ErrorKind::io, prefix + "not enough memory");
-  }
+std::unique_ptr<Model> loaded(const std::string& name, const Build& build) {
+  return named(name, [&] {
+    try {
+      return build();
+    } catch (const std::bad_alloc&) {
+      fail(ErrorKind::io, "not enough memory");
+    }
+  });
 }
 
 std::shared_ptr<const File> binary_form(const std::shared_ptr<const File>& file, FileFormat format) {
@@ -125,7 +124,7 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, s
 std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : path.string();
-  return named(name, [&] {
+  return loaded(name, [&] {
     std::shared_ptr<const File> file = standard_input ? File::from_standard_input() : open_model(path);
     FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
     if (options.format == FileFormat::automatic && format == FileFormat::binary) format = text_format::format_of(*file);
@@ -134,14 +133,14 @@ std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const Load
 }
 
 std::unique_ptr<Model> Model::from_text(std::string_view text, const LoadOptions& options) {
-  return named("model", [&] {
+  return loaded("model", [&] {
     const auto file = File::from_bytes(text_format::to_binary(text, FileFormat::onnx_text), "model");
     return ModelBuilder::build(file, file, "model", options);
   });
 }
 
 std::unique_ptr<Model> Model::from_bytes(std::string bytes, std::string name, const LoadOptions& options) {
-  return named(name, [&] {
+  return loaded(name, [&] {
     const auto file = File::from_bytes(std::move(bytes), name);
     return ModelBuilder::build(file, file, name, options);
   });

@@ -166,7 +166,7 @@ Bytes payload(const ModelOrigin& origin, const onnx::TensorProto& tensor, DataTy
 
 /// Runs `read`, and prefixes errors with the tensor's name.
 template <class Read>
-auto named(const onnx::TensorProto& tensor, const Read& read) {
+auto with_name_of(const onnx::TensorProto& tensor, const Read& read) {
   try {
     return read();
   } catch (const Error& error) {
@@ -279,7 +279,7 @@ const wire::Elided* ModelOrigin::elided_of(const onnx::TensorProto& tensor) cons
 }
 
 TensorData tensor_data(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
-  return named(tensor, [&] {
+  return with_name_of(tensor, [&] {
     const DataType type = checked_type(tensor);
     if (type == DataType::string) fail(ErrorKind::defect, "strings have no bytes");
     Dims dims(tensor.dims().begin(), tensor.dims().end());
@@ -294,7 +294,7 @@ TensorData tensor_data(const Model& model, const onnx::TensorProto& tensor) {
 
 Tensor load_tensor(const ModelOrigin& origin, const onnx::TensorProto& tensor) {
   if (tensor.data_type() != onnx::TensorProto::STRING) return tensor_data(origin, tensor).load();
-  return named(tensor, [&] {
+  return with_name_of(tensor, [&] {
     (void)checked_type(tensor);
     return load_strings(tensor, Dims(tensor.dims().begin(), tensor.dims().end()));
   });

@@ -18,6 +18,7 @@
 
 #include "base/atomic_file.h"
 #include "base/file.h"
+#include "base/named.h"
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
@@ -250,11 +251,7 @@ Segments inlined(const Model& model) {
 /// The model as text; ONNX's syntax needs to know which names are new.
 std::string text_of(const Model& model, const Segments& content, FileFormat format) {
   const std::string original = format == FileFormat::onnx_text ? text_format::read_whole(*origin_of(model).file) : "";
-  try {
-    return text_format::from_binary(concatenate(content), format, original);
-  } catch (const Error& error) {
-    fail(error.kind(), escape(model.name()) + ": " + error.what(), error.hint());
-  }
+  return named(model.name(), [&] { return text_format::from_binary(concatenate(content), format, original); });
 }
 
 SaveResult save_to_standard_output(const Model& model, FileFormat format, const SaveOptions& options) {

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/interrupt.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "model/tensor_data.h"
 #include "profile/context.h"
@@ -36,17 +37,6 @@ namespace {
 
 double microseconds_since(int64_t begin) {
   return static_cast<double>(steady_nanoseconds() - begin) / kNanosecondsPerMicrosecond;
-}
-
-/// Adds the name of the model to errors.
-template <class Work>
-auto named(const std::string& name, const Work& work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    const std::string what = error.what();
-    fail(error.kind(), what.starts_with(escape(name)) ? what : escape(name) + ": " + what, error.hint());
-  }
 }
 
 [[noreturn]] void fail_of_random_values(const std::string& name) {

@@ -15,7 +15,7 @@
 #endif
 
 #include "base/interrupt.h"
-#include "base/text.h"
+#include "base/named.h"
 #include "exec/type_error.h"
 #include "model/walk.h"
 #include "ops/op.h"
@@ -25,24 +25,11 @@
 #include "relayout/error.h"
 
 namespace relayout {
-namespace {
-
-[[noreturn]] void fail_named(const std::string& name, const Error& error) {
-  const std::string what = error.what();
-  const bool named = what.starts_with(escape(name));
-  fail(error.kind(), named ? what : escape(name) + ": " + what, error.hint());
-}
-
-}  // namespace
 
 Session::Session(const Side& side, ExecuteOptions options) : side_(&side) {
   check_interrupt();
   options.few_runs = true;
-  try {
-    executor_ = std::make_unique<Executor>(side.model->graph(), std::move(options));
-  } catch (const Error& error) {
-    fail_named(side.name, error);
-  }
+  executor_ = named(side.name, [&] { return std::make_unique<Executor>(side.model->graph(), std::move(options)); });
 }
 
 Session::~Session() {

@@ -775,6 +775,13 @@ TEST(Verify, V40RandomNodesAlikeArePinned) {
   EXPECT_THAT(result.remarks, Contains(HasSubstr("seeds are pinned by node name")));
 }
 
+TEST(Session, ErrorsThatBeginLikeTheNameOfTheModelNameIt) {
+  Network n = one_node("Relu");
+  n.producer("y").set_op_type("NoSuchOperator");
+  const Side side{"1", Model::from_bytes(n.bytes(), "1", {}), {}};
+  EXPECT_EQ(error_of([&] { const Session session(side, {}); }, "1: 1 node is not supported: "), ErrorKind::unsupported);
+}
+
 /// Faults of an executor: `spoil` may change the outputs of a run, `spoil_node` those of a node, which its readers also see.
 struct Errors {
   std::function<void(const std::string& file, Mode mode, Outputs& outputs)> spoil;

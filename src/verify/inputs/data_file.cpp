@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/text.h"
+#include "base/named.h"
 #include "layout/permutation.h"
 #include "model/origin.h"
 #include "relayout/datum.h"
@@ -103,16 +103,11 @@ Datum read_protobuf(const std::string& bytes, const std::filesystem::path& path,
 }  // namespace
 
 Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind) {
-  const std::string name = path.string();
-  try {
+  return named(path.string(), [&] {
     const std::string bytes = read_whole(path);
     const bool is_npy = bytes.starts_with("\x93NUMPY") || path.extension() == ".npy";
     return is_npy ? Datum(parse_npy(std::as_bytes(std::span(bytes)))) : read_protobuf(bytes, path, kind);
-  } catch (const Error& error) {
-    const std::string what = error.what();
-    if (error.kind() == ErrorKind::io && what.starts_with(escape(name))) throw;
-    fail(error.kind(), escape(name) + ": " + what, error.hint());
-  }
+  });
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/named.h"
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
@@ -101,15 +102,12 @@ Datum read_input_file(const std::filesystem::path& path, const Port& port, const
   const bool is_tensor = port.kind == Datum::Kind::tensor;
   Datum datum;
   if (is_tensor && (is_raw || extension == ".npz" || is_image_name(path))) {
-    try {
+    datum = named(path.string(), [&] {
       const auto file = File::open(path);
-      datum = is_raw                ? from_raw(*file, port, options)
-              : extension == ".npz" ? from_npz(*file, port)
-                                    : image_tensor(read_whole(*file), port, options.images);
-    } catch (const Error& error) {
-      const std::string what = error.what(), name = escape(path.string());
-      fail(error.kind(), what.starts_with(name) ? what : name + ": " + what, error.hint());
-    }
+      return is_raw                ? from_raw(*file, port, options)
+             : extension == ".npz" ? from_npz(*file, port)
+                                   : image_tensor(read_whole(*file), port, options.images);
+    });
   } else {
     datum = read_data_file(path, port.kind);
   }

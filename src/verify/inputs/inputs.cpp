@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/named.h"
 #include "base/positions.h"
 #include "base/shell_word.h"
 #include "base/text.h"
@@ -31,18 +32,6 @@ namespace {
 
 /// Number of elements of a generated sequence.
 constexpr std::size_t kSequenceLength = 3;
-
-/// Runs `work`; its errors begin with the name of the model.
-template <class Work>
-void named(const std::string& model, const Work& work) {
-  const std::string prefix = model + ": ";
-  try {
-    work();
-  } catch (const Error& error) {
-    const std::string what = error.what();
-    fail(error.kind(), what.starts_with(prefix) ? what : prefix + what, error.hint());
-  }
-}
 
 /// Lets ids first select the rows of their tables that differ in the other graph, where the same input reads as many tables.
 void prefer_differing_rows(const Value& there, InputUse& here) {
@@ -117,7 +106,7 @@ std::string InputPorts::empty_input() const {
 
 InputMaker::InputMaker(const Graph& graph, const InputOptions& options, const Graph* other, const InputLimits& limits,
                        const std::map<std::string, int64_t>& bound)
-    : model_(escape(graph.model().name())),
+    : model_(graph.model().name()),
       fitting_(limits.any_size ? &graph : nullptr),
       ports_(graph, other, limits),
       options_(options),
@@ -176,9 +165,7 @@ bool InputMaker::makes_padding() const {
 }
 
 Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, double deviation) const {
-  Inputs out;
-  named(model_, [&] { out = make(ports_.uses(), assignment, sample, deviation); });
-  return out;
+  return named(model_, [&] { return make(ports_.uses(), assignment, sample, deviation); });
 }
 
 Inputs InputMaker::make_with_holes(const FreeDims::Assignment& assignment) const {
