@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
+#include "base/whole_number.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
 #include "relayout/error.h"
@@ -91,12 +90,11 @@ void read_external_data(std::string_view text, ConvertOptions& options) {
   options.save.external_data = known->second;
   if (colon == std::string_view::npos) return;
   const std::string_view digits = text.substr(colon + 1);
-  int64_t threshold = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), threshold);
-  if (error != std::errc{} || end != digits.data() + digits.size() || threshold < 0) {
+  const auto threshold = whole_number(digits);
+  if (!threshold || *threshold < 0) {
     fail(ErrorKind::usage, "external data " + quote(text) + ": " + quote(digits) + " is no number of bytes");
   }
-  options.save.external_threshold = threshold;
+  options.save.external_threshold = *threshold;
 }
 
 }  // namespace relayout::cli

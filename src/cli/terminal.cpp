@@ -7,17 +7,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/locale.h"
+#include "base/positions.h"
 #include "base/text_file.h"
+#include "base/whole_number.h"
 #include "relayout/error.h"
 #include "report/line_breaks.h"
 
@@ -29,12 +30,9 @@ constexpr std::size_t kNarrowest = 40, kHelpWidth = 80;
 ColorChoice g_color = ColorChoice::automatic;
 bool g_has_written = false;
 
-/// The variable COLUMNS; 0 when it is not set or not a number.
+/// The variable COLUMNS; 0 when it is not set or not a number from 0 on.
 std::size_t columns_variable() {
-  const std::string text = environment("COLUMNS");
-  std::size_t columns = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
-  return error == std::errc{} && end == text.data() + text.size() ? columns : 0;
+  return as_size(std::max<int64_t>(whole_number(environment("COLUMNS")).value_or(0), 0));
 }
 
 /// Width of a stream's terminal; 0 when it is not known.

@@ -2,7 +2,6 @@
 #include "diff/trace_events.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,12 +9,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/whole_number.h"
 #include "diff/json_stream.h"
 #include "diff/text_source.h"
 #include "diff/trace_sums.h"
@@ -173,11 +172,7 @@ Document read_document(const std::shared_ptr<File>& file, const std::function<vo
 /// The number after "ProfilerStep#"; empty for another name.
 std::optional<int64_t> step_number(std::string_view name) {
   if (!name.starts_with(kStepMark)) return std::nullopt;
-  name.remove_prefix(kStepMark.size());
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
-  return number;
+  return whole_number(name.substr(kStepMark.size()));
 }
 
 /// Whether an element is a complete event, as TraceDiff counts them.
