@@ -1,5 +1,4 @@
 // `relayout report`: merges the reports of suites and shows them in other forms.
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/folder.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -31,17 +31,15 @@ struct ReportRequest {
   ReportFiles files;
 };
 
-/// The files that a word denotes: the file itself, or the .json files of a folder.
+/// The files that a word denotes: the file itself, or the .json files of a folder except hidden ones.
 std::vector<std::string> reports_of(const std::string& word) {
-  std::error_code error;
-  if (!fs::is_directory(word, error)) return {word};
+  std::error_code ignored;
+  if (!fs::is_directory(word, ignored)) return {word};
   std::vector<std::string> out;
-  for (auto entry = fs::directory_iterator(word, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (entry->path().extension() == ".json") out.push_back(entry->path().string());
+  for (const fs::directory_entry& entry : visible_entries(word)) {
+    if (entry.path().extension() == ".json") out.push_back(entry.path().string());
   }
-  if (error) fail(ErrorKind::io, escape(word) + ": " + error.message());
   if (out.empty()) fail(ErrorKind::invalid, escape(word) + ": no .json in it");
-  std::ranges::sort(out);
   return out;
 }
 
@@ -72,8 +70,9 @@ int run(const ReportRequest& request, const Common& common, const OptionSet& opt
 
 std::function<int()> prepare_report(OptionSet& options, const Common& common) {
   auto request = std::make_shared<ReportRequest>();
-  options.positional("REPORT...", request->words, 0, std::string::npos,
-                     "merge or show, then reports of relayout verify --suite --json; merge takes folders of them too");
+  options.positional(
+      "REPORT...", request->words, 0, std::string::npos,
+      "merge or show, then reports of relayout verify --suite --json; merge takes folders of them too, without hidden files");
   options.group("Merging");
   options.text("--cases-from", "FILE", request->cases.from,
                "the cases that there must be, as --list printed them; - is standard input (default: those of the suite)");

@@ -280,6 +280,7 @@ TEST_F(ReportCommand, MergedShardsAreTheSingleRun) {
   EXPECT_EQ(without_seconds(merged.out), without_seconds(whole_.out));
   EXPECT_THAT(merged.out, HasSubstr("gone   not there"));
   expect_same_files("merged", "whole");
+  write_file(folder_ / "parts/.5.json", "hidden, as of an editor or another system");
   EXPECT_EQ(without_seconds(run({"report", "merge", "parts", "--json"}).out), without_seconds(read_file(folder_ / "whole.json")));
 }
 

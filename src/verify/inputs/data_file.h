@@ -3,11 +3,15 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "relayout/datum.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {
+
+/// The name of a folder of stored inputs and outputs is this and a number, as in ONNX's backend tests.
+inline constexpr std::string_view kDataSetPrefix = "test_data_set_";
 
 /// Reads a value from a file: .npy, otherwise protobuf as in the ONNX backend tests (by `kind`: TensorProto, SequenceProto or
 /// OptionalProto). Error{invalid} for other contents; Error{unsupported} for maps, sparse tensors and 2 GiB or more; Error{io}. Messages

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
@@ -29,14 +30,11 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> files_of(const fs::path& folder) {
   std::vector<fs::path> out;
-  std::error_code error, ignored;
-  for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const bool is_hidden = entry->path().filename().string().starts_with('.');
-    if (!is_hidden && entry->is_regular_file(ignored)) out.push_back(entry->path());
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : visible_entries(folder)) {
+    if (entry.is_regular_file(ignored)) out.push_back(entry.path());
   }
-  if (error) fail_io(folder.string(), error.message());
   if (out.empty()) fail(ErrorKind::usage, escape(folder.string()) + ": no file in this folder");
-  std::ranges::sort(out);
   return out;
 }
 

@@ -20,6 +20,7 @@
 #include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/inputs/data_file.h"
 
 namespace relayout {
 namespace {
@@ -152,7 +153,7 @@ void save_data_set(const fs::path& directory, int number, const std::vector<Datu
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) fail_io(directory.string(), error.message());
-  const fs::path target = directory / ("test_data_set_" + std::to_string(number));
+  const fs::path target = directory / (std::string(kDataSetPrefix) + std::to_string(number));
   if (fs::exists(target, error)) fail(ErrorKind::usage, escape(target.string()) + " is there already");
   Draft draft(directory);
   const auto write = [&](const std::string& side, const std::vector<Datum>& data, const std::vector<std::string>& names) {

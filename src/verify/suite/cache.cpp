@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "base/content_key.h"
+#include "base/folder.h"
 #include "relayout/data_file.h"
 #include "relayout/suite.h"
 #include "report/entry_cache.h"
 #include "report/json.h"
+#include "verify/inputs/data_file.h"
 
 namespace relayout {
 namespace {
@@ -23,11 +25,11 @@ namespace fs = std::filesystem;
 std::set<fs::path> stored_files(const fs::path& folder) {
   std::set<fs::path> out{folder.parent_path() / "data.json"};
   std::vector<fs::path> folders{folder};
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_")) folders.push_back(entry.path());
+  for (const fs::directory_entry& entry : entries_of(folder)) {
+    if (entry.is_directory() && entry.path().filename().string().starts_with(kDataSetPrefix)) folders.push_back(entry.path());
   }
   for (const fs::path& one : folders) {
-    for (const auto& entry : fs::directory_iterator(one)) {
+    for (const fs::directory_entry& entry : entries_of(one)) {
       const fs::path extension = entry.path().extension();
       if (extension == ".pb" || extension == ".npy" || extension == ".json") out.insert(entry.path());
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "relayout/error.h"
@@ -26,7 +27,7 @@ using Entries = std::vector<SuiteEntry>;
 
 constexpr std::string_view kModel = "model.onnx", kExtension = ".onnx", kOutput = "_output_0.pb";
 
-/// One folder of a tree, with its entries by kind.
+/// One folder of a tree, with the names of its entries by kind, sorted.
 struct Folder {
   fs::path path, relative;
   std::vector<std::string> files, folders;
@@ -40,18 +41,16 @@ void check_folder(const fs::path& tree) {
 }
 
 Folder read_folder(const fs::path& path, const fs::path& relative) {
-  std::error_code error, ignored;
+  std::error_code ignored;
   Folder out{path, relative, {}, {}, {}};
-  for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (entry->is_directory(ignored)) {
-      (entry->is_symlink(ignored) ? out.linked : out.folders).push_back(std::move(name));
-    } else if (entry->is_regular_file(ignored)) {
+  for (const fs::directory_entry& entry : entries_of(path)) {
+    std::string name = entry.path().filename().string();
+    if (entry.is_directory(ignored)) {
+      (entry.is_symlink(ignored) ? out.linked : out.folders).push_back(std::move(name));
+    } else if (entry.is_regular_file(ignored)) {
       out.files.push_back(std::move(name));
     }
   }
-  if (error) fail_io(path.string(), error.message());
-  for (auto* const names : {&out.files, &out.folders, &out.linked}) std::ranges::sort(*names);
   return out;
 }
 

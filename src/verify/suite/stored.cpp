@@ -1,22 +1,22 @@
 // Verifies a model against inputs and outputs that are stored as files.
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "base/text_file.h"
+#include "base/whole_number.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -84,18 +84,13 @@ Datum as_declared(Datum datum, DataType type) {
 
 /// The folders test_data_set_N of a folder by N, or the folder itself.
 std::vector<fs::path> find_data_sets(const fs::path& directory) {
-  constexpr std::string_view kPrefix = "test_data_set_";
-  std::error_code error;
   std::vector<std::pair<int64_t, fs::path>> numbered;
-  for (auto entry = fs::directory_iterator(directory, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
-    int64_t number = 0;
-    const char* const end = name.data() + name.size();
-    if (std::from_chars(name.data() + kPrefix.size(), end, number).ptr != end || name.size() == kPrefix.size()) continue;
-    numbered.emplace_back(number, entry->path());
+  for (const fs::directory_entry& entry : entries_of(directory)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kDataSetPrefix)) continue;
+    if (const auto number = whole_number(std::string_view(name).substr(kDataSetPrefix.size())))
+      numbered.emplace_back(*number, entry.path());
   }
-  if (error) fail_io(directory.string(), error.message());
   std::ranges::sort(numbered);
   std::vector<fs::path> sets;
   for (auto& [number, path] : numbered) sets.push_back(std::move(path));
