@@ -138,10 +138,6 @@ bool cast_port(Model& b, const std::string& side, const Port& of_a, const Port& 
   return true;
 }
 
-std::string key_of(const Port& port, std::size_t axis) {
-  return port.symbols[axis].empty() ? port.name + "[" + std::to_string(axis) + "]" : port.symbols[axis];
-}
-
 }  // namespace
 
 std::map<std::string, int64_t> bound_dims(const Graph& a, const Graph& b, const VerifyOptions& options) {
@@ -157,7 +153,7 @@ std::map<std::string, int64_t> bound_dims(const Graph& a, const Graph& b, const 
     if (other == ports_b.end() || other->dims.size() != port.dims.size()) continue;
     for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
       if (port.dims[axis] >= 0 || other->dims[axis] < 0) continue;
-      const std::string key = key_of(port, axis);
+      const std::string key = port.key(axis);
       note(key, other->dims[axis]);
       if (given != options.shapes.end() && axis < given->second.size()) note(key, given->second[axis]);
       if (const auto dim = options.dims.find(key); dim != options.dims.end()) note(key, dim->second);
@@ -217,7 +213,7 @@ void adapt(const Graph& a, Model& b, const VerifyOptions& options, std::vector<I
       difference.remark = is_allowed(of_b->type, options);
     }
     const std::size_t axis = axis_of(difference);
-    if (is_input && axis < of_a->dims.size() && of_a->dims[axis] < 0 && dims.contains(key_of(*of_a, axis))) {
+    if (is_input && axis < of_a->dims.size() && of_a->dims[axis] < 0 && dims.contains(of_a->key(axis))) {
       difference.adapted = true;
       difference.remark = options.allow_interface;
     }

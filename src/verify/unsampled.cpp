@@ -85,8 +85,7 @@ std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) 
   for (const Port& port : required_inputs(pair.a.model->graph())) {
     if (options.shapes.contains(port.name) || options.inputs.contains(port.name)) continue;
     for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
-      const std::string& symbol = port.symbols[axis];
-      const std::string key = symbol.empty() ? port.name + "[" + std::to_string(axis) + "]" : symbol;
+      const std::string key = port.key(axis);
       if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(key)) places[key].emplace_back(port.name, axis);
     }
   }

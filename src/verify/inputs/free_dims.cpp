@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
@@ -12,13 +11,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "base/whole_number.h"
 #include "layout/graph_shapes.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"
@@ -78,17 +77,6 @@ bool is_any(std::string_view text, std::initializer_list<std::string_view> words
   return std::ranges::find(words, text) != words.end();
 }
 
-std::string positional_key(const std::string& input, std::size_t axis) {
-  return input + "[" + std::to_string(axis) + "]";
-}
-
-std::optional<int64_t> parse_integer(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Adjusts the sizes of `open` dims, node by node, until all nodes fit. Whether that succeeds.
 bool fit(const Graph& graph, const InputShapes& inputs, const std::vector<std::string>& open, SizesByKey& sizes) {
   const auto place_of = [&](const SizesByKey& trial) {
@@ -141,9 +129,7 @@ std::map<std::string, Dims> InputShapes::with(const SizesByKey& sizes) const {
     const Port& port = tensor_port(whole);
     Dims dims = given != given_.end() ? given->second : port.dims;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis] >= 0) continue;
-      const std::string& symbol = port.symbols[axis];
-      dims[axis] = sizes.at(symbol.empty() ? positional_key(whole.name, axis) : symbol);
+      if (dims[axis] < 0) dims[axis] = sizes.at(port.key(axis));
     }
     out.emplace(whole.name, std::move(dims));
   }
@@ -190,8 +176,7 @@ void FreeDims::add_input(const Port& whole, const InputUse& use) {
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (port.dims[axis] >= 0) continue;
     const std::string& symbol = port.symbols[axis];
-    const std::string key = symbol.empty() ? positional_key(whole.name, axis) : symbol;
-    Free& free = free_.try_emplace(key).first->second;
+    Free& free = free_.try_emplace(port.key(axis)).first->second;
     if (free.input.empty()) {
       free.input = whole.name;
       free.axis = axis;
@@ -245,9 +230,7 @@ void FreeDims::fix_shape(const Port& whole, const Dims& dims) {
     if (!fits || dims[axis] < 0 || (port.dims[axis] >= 0 && port.dims[axis] != dims[axis])) {
       fail(ErrorKind::usage, "shape " + to_string(dims) + " does not fit input " + quote(whole.name) + ", which is " + type_text(whole));
     }
-    if (port.dims[axis] >= 0) continue;
-    const std::string& symbol = port.symbols[axis];
-    fix(symbol.empty() ? positional_key(whole.name, axis) : symbol, dims[axis], whole.name, axis);
+    if (port.dims[axis] < 0) fix(port.key(axis), dims[axis], whole.name, axis);
   }
   if (!fits)
     fail(ErrorKind::usage, "shape " + to_string(dims) + " does not fit input " + quote(whole.name) + ", which is " + type_text(whole));
@@ -369,7 +352,7 @@ int64_t FreeDims::evaluate_sum(const std::string& key, const Place& place, int d
     while (!term.empty() && term.front() == ' ') term.remove_prefix(1);
     while (!term.empty() && term.back() == ' ') term.remove_suffix(1);
     const auto found = free_.find(std::string(term));
-    if (const auto number = parse_integer(term)) {
+    if (const auto number = whole_number(term)) {
       sum += *number;
     } else if (found != free_.end() && depth < kMaxSumDepth) {
       sum += value_of(found->first, found->second, place, depth + 1);

@@ -14,7 +14,7 @@ namespace relayout {
 /// The tensor type of a port: its own, or that of its innermost elements.
 [[nodiscard]] const Port& tensor_port(const Port& port);
 
-/// Sizes by symbol, or by "input[axis]" for a dim without a symbol.
+/// Sizes of free dims by Port::key().
 using SizesByKey = std::map<std::string, int64_t>;
 
 /// The shapes of all inputs, to be filled in with sizes for their free dims.
@@ -97,7 +97,7 @@ class FreeDims {
   [[nodiscard]] std::string option_for(const std::string& key, const Free& free) const;
 
   InputShapes shapes_;
-  std::map<std::string, Free> free_;  ///< by symbol, or "input[axis]"
+  std::map<std::string, Free> free_;  ///< by Port::key()
   int attempts_ = 1, size_attempts_ = 1;
 };
 

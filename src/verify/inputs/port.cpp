@@ -53,6 +53,10 @@ Port port_of(const Value& value) {
 
 }  // namespace
 
+std::string Port::key(std::size_t axis) const {
+  return symbols[axis].empty() ? name + "[" + std::to_string(axis) + "]" : symbols[axis];
+}
+
 Port port_of(const std::string& name, const onnx::TypeProto& type) {
   return port_of(name, type, 0);
 }

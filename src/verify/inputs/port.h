@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Port {
   Dims dims;                         ///< -1 where free
   std::vector<std::string> symbols;  ///< one per dim, "" where fixed or nameless
   std::vector<Port> element;         ///< one, of a sequence or optional
+
+  /// The key of a dim's size: its symbol, or "input[axis]" for a dim without a symbol.
+  [[nodiscard]] std::string key(std::size_t axis) const;
 };
 
 [[nodiscard]] Port port_of(const std::string& name, const onnx::TypeProto& type);
