@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/bodies/bnb4_codes.h"
+#include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -26,7 +26,6 @@
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/inputs/range.h"
 #include "verify/scale_sharing.h"
 
 namespace relayout {
@@ -286,13 +285,12 @@ bool Quantizer::round(const Tensor& tensor, Ends ends) const {
   return suits;
 }
 
-Range Quantizer::range() const {
-  Range out{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+Bounds Quantizer::range() const {
+  Bounds out;
   for (std::size_t i = 0; i < scales_.size(); ++i) {
     const double zero = zeros_[zeros_.size() > 1 ? i : 0];
     const auto [least, largest] = std::minmax({(lowest_ - zero) * scales_[i], (highest_ - zero) * scales_[i]});
-    out.lowest = std::max(out.lowest, least);
-    out.highest = std::min(out.highest, largest);
+    out = meet(out, {least, largest});
   }
   return out;
 }
@@ -313,9 +311,9 @@ const Node* quantizer_downstream(const Value& value) {
   return by_all ? value.uses().front().node : nullptr;
 }
 
-std::map<std::string, Range> ranges_of_inputs(const Graph& graph) {
+std::map<std::string, Bounds> ranges_of_inputs(const Graph& graph) {
   Constants constants;
-  std::map<std::string, Range> out;
+  std::map<std::string, Bounds> out;
   for (const Value* const input : graph.inputs()) {
     std::vector<const Value*> open{input};
     while (!open.empty()) {
@@ -325,9 +323,9 @@ std::map<std::string, Range> ranges_of_inputs(const Graph& graph) {
         const bool quantizes = use.node->is("QuantizeLinear") && use.index == 0;
         const auto quantizer = quantizes ? Quantizer::of(*use.node, constants) : std::nullopt;
         if (quantizer) {
-          const Range range = quantizer->range();
-          Range& all = out.emplace(input->name(), range).first->second;
-          all = {std::max(all.lowest, range.lowest), std::min(all.highest, range.highest)};
+          const Bounds range = quantizer->range();
+          Bounds& all = out.emplace(input->name(), range).first->second;
+          all = meet(all, range);
         } else if (traits_of(*use.node).moves_input(as_size(use.index)) && use.node->output(0) != nullptr) {
           open.push_back(use.node->output(0));
         }

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/quantized_form.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/inputs/range.h"
 #include "verify/scale_sharing.h"
 
 namespace relayout {
@@ -41,7 +41,7 @@ class Quantizer {
   /// The quantizer of the transposed matrix.
   [[nodiscard]] Quantizer transposed() const;
   /// The numbers within the ends at every place along the axis.
-  [[nodiscard]] Range range() const;
+  [[nodiscard]] Bounds range() const;
   /// Number of elements beyond the ends.
   [[nodiscard]] int64_t count_beyond(const Tensor& tensor) const;
 
@@ -77,6 +77,6 @@ class Quantizer {
 [[nodiscard]] const Node* quantizer_downstream(const Value& value);
 
 /// Ranges of the quantizers that read inputs, directly or through nodes that only move elements.
-[[nodiscard]] std::map<std::string, Range> ranges_of_inputs(const Graph& graph);
+[[nodiscard]] std::map<std::string, Bounds> ranges_of_inputs(const Graph& graph);
 
 }  // namespace relayout

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/origin.h"
+#include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/declared_types.h"
 #include "passes/pass.h"
@@ -43,7 +44,6 @@
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
-#include "verify/inputs/range.h"
 #include "verify/inputs/save_data.h"
 #include "verify/interface.h"
 #include "verify/judge.h"
@@ -394,7 +394,7 @@ void list_outputs(const Pair& pair, VerifyResult& result) {
 }
 
 /// Remarks on inputs within the ranges of b's quantizers: such samples cannot show that a range is too small.
-void note_held_inputs(const Pair& pair, const std::map<std::string, Range>& ranges, VerifyResult& result) {
+void note_held_inputs(const Pair& pair, const std::map<std::string, Bounds>& ranges, VerifyResult& result) {
   const auto bound = [](double value) { return exact_number(static_cast<double>(static_cast<float>(value))); };
   for (const auto& [name, range] : ranges) {
     if (pair.options->inputs.contains(name)) continue;

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "ops/bounds.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
@@ -19,7 +20,6 @@
 #include "relayout/verify.h"
 #include "tensors.h"
 #include "verify/data_structure.h"
-#include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 #include "verify/rules.h"
 
@@ -55,7 +55,7 @@ Tensor input(const Model& model, const std::string& name, int sample) {
 
 TEST(Inputs, NumbersAreScaledIntoARange) {
   const auto model = parse("g (float[2,3,16,16] x) => (float[?,?,?,?] y) { y = Relu (x) }");
-  for (const Range range : {Range{-3, 4}, Range{0, 2}, Range{-5, -1}}) {
+  for (const Bounds range : {Bounds{-3, 4}, Bounds{0, 2}, Bounds{-5, -1}}) {
     for (int sample = 0; sample < 4; ++sample) {
       const InputMaker free(model->graph(), {}), held(model->graph(), {}, nullptr, {false, {{"x", range}}});
       const auto made = [&](const InputMaker& maker) {

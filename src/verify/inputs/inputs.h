@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/bounds.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -13,16 +14,15 @@
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/given_inputs.h"
 #include "verify/inputs/port.h"
-#include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 
 namespace relayout {
 
 /// Limits of the inputs that the other model sets.
 struct InputLimits {
-  bool narrow = false;                  ///< see InputUse
-  std::map<std::string, Range> ranges;  ///< see InputUse, by name
-  bool any_size = false;                ///< dims for which there is no other clue take any sizes that fit the graph
+  bool narrow = false;                   ///< see InputUse
+  std::map<std::string, Bounds> ranges;  ///< see InputUse, by name
+  bool any_size = false;                 ///< dims for which there is no other clue take any sizes that fit the graph
 };
 
 /// The inputs that a caller must supply to a graph, with their uses in the graph.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/bounds.h"
 #include "relayout/graph.h"
-#include "verify/inputs/range.h"
 
 namespace relayout {
 
@@ -46,7 +46,7 @@ struct InputUse {
   bool direct = true;                ///< no arithmetic between the input and the reader
   bool padding = false;              ///< a mask as tokenizers write it: in every row ones, then zeros after the end of the text
   bool narrow = false;               ///< a model computes with it in 16 bits or fewer, which its values must not overflow
-  std::optional<Range> range;        ///< the numbers that a model's quantizer of it represents: others become its ends
+  std::optional<Bounds> range;       ///< the numbers that a model's quantizer of it represents: others become its ends
   bool negative_ids = false;         ///< the reader counts negative ids from the end
   std::string consumer;              ///< label of the reader, for messages
   std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights require: axis → size

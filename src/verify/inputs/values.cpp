@@ -12,12 +12,12 @@
 
 #include "base/positions.h"
 #include "base/random.h"
+#include "ops/bounds.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/elements.h"
 #include "verify/inputs/inputs.h"
-#include "verify/inputs/range.h"
 #include "verify/inputs/roles.h"
 
 namespace relayout {
@@ -92,7 +92,7 @@ class SmoothNoise {
 
 /// Scales all values into a range if some are beyond it: around zero if the range has numbers of both signs, else so that the extremes
 /// become its ends.
-void scale_into(Range range, const Tensor& tensor) {
+void scale_into(Bounds range, const Tensor& tensor) {
   std::vector<double> values(as_size(tensor.element_count()));
   load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
   const auto [least, most] = std::ranges::minmax(values);
