@@ -130,26 +130,25 @@ bool passes_to_rounding(const Node& node) {
          is_rounded_dynamically(*use->node, as_size(use->index));
 }
 
+bool has_any(const Traits& traits, std::initializer_list<Trait> wanted) {
+  return std::ranges::any_of(wanted, [&](Trait one) { return traits.has(one); });
+}
+
 /// Whether a node computes a function of its operand other than a product, sum, mean or range.
 bool is_function(const Node& node) {
+  using enum Trait;
   const Traits& traits = traits_of(node);
-  const auto has_any = [&](std::initializer_list<Trait> all) {
-    return std::ranges::any_of(all, [&](Trait one) { return traits.has(one); });
-  };
-  return traits.has(Trait::same_dims) && traits.arithmetic() == Arithmetic::none && !traits.moves_input(0) &&
-         !has_any({Trait::affine, Trait::clips, Trait::exact, Trait::casts, Trait::identity, Trait::keeps_order, Trait::permutes,
-                   Trait::quantizes, Trait::quantized, Trait::normalizes, Trait::jumps, Trait::multiplies});
+  return traits.has(same_dims) && traits.arithmetic() == Arithmetic::none && !traits.moves_input(0) &&
+         !has_any(traits,
+                  {affine, clips, exact, casts, identity, keeps_order, permutes, quantizes, quantized, normalizes, jumps, multiplies});
 }
 
 /// Whether a node adds, multiplies, averages, moves or rounds numbers.
 bool is_plain(const Node& node) {
+  using enum Trait;
   const Traits& traits = traits_of(node);
-  const auto has_any = [&](std::initializer_list<Trait> all) {
-    return std::ranges::any_of(all, [&](Trait one) { return traits.has(one); });
-  };
   return node.is("Constant") || traits.moves_input(0) ||
-         has_any({Trait::affine, Trait::multiplies, Trait::casts, Trait::identity, Trait::keeps_order, Trait::permutes, Trait::quantizes,
-                  Trait::averages});
+         has_any(traits, {affine, multiplies, casts, identity, keeps_order, permutes, quantizes, averages});
 }
 
 /// Finds the KnownRoundings of two graphs.
