@@ -18,4 +18,9 @@ const std::string& reported_name(const Node& node) noexcept {
   return node.name().empty() && output != nullptr ? output->name() : node.name();
 }
 
+bool is_called(const Node& node, const std::string& name) noexcept {
+  const Value* const output = first_output(node);
+  return node.name() == name || (output != nullptr && output->name() == name);
+}
+
 }  // namespace relayout

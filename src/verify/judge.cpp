@@ -13,6 +13,7 @@
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "relayout/datum.h"
+#include "relayout/proof.h"
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
@@ -112,6 +113,10 @@ bool is_different(const VerifyResult& result) {
 void doubt(VerifyResult& result, std::string reason) {
   result.outcome = Outcome::inconclusive;
   result.reason = std::move(reason);
+}
+
+std::string unreached(const Unexplained& entry) {
+  return entry.text + ", and no sample reaches that" + kMoreSamples;
 }
 
 }  // namespace relayout

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "relayout/datum.h"
+#include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/yardstick.h"
@@ -55,5 +56,9 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
 [[nodiscard]] bool is_different(const VerifyResult& result);
 /// Makes the verdict inconclusive, for this reason.
 void doubt(VerifyResult& result, std::string reason);
+/// Advice for an effect that no sample shows.
+inline constexpr const char* kMoreSamples = " (--samples N makes more, --input gives your own)";
+/// The reason for doubt about a difference whose effect no sample shows.
+[[nodiscard]] std::string unreached(const Unexplained& entry);
 
 }  // namespace relayout

@@ -21,6 +21,7 @@
 #include "verify/candidate.h"
 #include "verify/feeding.h"
 #include "verify/inputs/port.h"
+#include "verify/judge.h"
 #include "verify/measured_types.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
@@ -81,10 +82,6 @@ bool is_hidden(const UnexplainedCheck& check, const ProofResult& proof, const Gr
   const Unexplained& entry = proof.unexplained[check.entry];
   return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
          (entry.largest > rules::kRoundedConstant || is_never_rounded(entry, b));
-}
-
-std::string unreached(const Unexplained& entry) {
-  return entry.text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
 }
 
 std::string unreached(const UnexplainedCheck& check, const ProofResult& proof) {
@@ -235,8 +232,7 @@ void judge_hidden(const Pair& pair, const Reference& reference, VerifyResult& re
     if (found != checks.end() && found->outcome == Outcome::different) {
       check = *found;
     } else if (!check.felt && result.outcome == Outcome::same) {
-      result.outcome = Outcome::inconclusive;
-      result.reason = unreached(check, proof);
+      doubt(result, unreached(check, proof));
     }
   }
 }
@@ -246,10 +242,9 @@ void judge_rounded(const Pair& pair, VerifyResult& result) {
   const ProofResult& proof = *result.proof;
   for (const UnexplainedCheck& check : result.checks) {
     if (!exceeds_rounding(check, proof, pair.grain)) continue;
-    result.outcome = Outcome::inconclusive;
-    result.reason = "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
-                    ": more than rounding to " + std::string(name_of(pair.grain)) + ", less than the rounding of the node's result";
-    return;
+    return doubt(result, "node " + quote(check.node) + " (" + escape(check.op_type) + "): " + proof.unexplained[check.entry].text +
+                             ": more than rounding to " + std::string(name_of(pair.grain)) +
+                             ", less than the rounding of the node's result");
   }
 }
 
@@ -259,10 +254,8 @@ void judge_diluted(const Pair& pair, VerifyResult& result) {
   for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
     const auto found = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
     if (!is_hidden_by_others(proof.unexplained[i], found == result.checks.end() ? nullptr : &*found, pair.narrow)) continue;
-    result.outcome = Outcome::inconclusive;
-    result.reason = proof.unexplained[i].text + ": more than rounding to " + std::string(name_of(pair.narrow)) +
-                    ", and no node shows it that does not hold the rounding of other products too";
-    return;
+    return doubt(result, proof.unexplained[i].text + ": more than rounding to " + std::string(name_of(pair.narrow)) +
+                             ", and no node shows it that does not hold the rounding of other products too");
   }
 }
 
@@ -278,9 +271,7 @@ void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult&
     for (const UnexplainedCheck& check : result.checks) {
       const auto found = std::ranges::find(checks, check.entry, &UnexplainedCheck::entry);
       if (!is_wanted(check) || found == checks.end() || found->outcome != Outcome::different) continue;
-      result.outcome = Outcome::inconclusive;
-      result.reason = unreached(*found, proof);
-      return;
+      return doubt(result, unreached(*found, proof));
     }
   }
 }
@@ -288,17 +279,13 @@ void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult&
 void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
   const Unexplained* const entry = find_unentered(pair, reference, *result.proof);
-  if (entry == nullptr) return;
-  result.outcome = Outcome::inconclusive;
-  result.reason = unreached(*entry);
+  if (entry != nullptr) doubt(result, unreached(*entry));
 }
 
 void judge_unsampled(const Pair& pair, const Reference& reference, VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
   const std::string why = find_unsampled(pair, reference, result);
-  if (why.empty()) return;
-  result.outcome = Outcome::inconclusive;
-  result.reason = why;
+  if (!why.empty()) doubt(result, why);
 }
 
 void trust_nodes(const Reference& reference, VerifyResult& result) {

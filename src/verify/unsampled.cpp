@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/needed.h"
+#include "model/node_name.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -31,6 +32,7 @@
 #include "relayout/verify.h"
 #include "verify/adaption.h"
 #include "verify/inputs/port.h"
+#include "verify/judge.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
@@ -149,8 +151,8 @@ Decision decision_of(const Node& node, layout::Shapes& shapes) {
   return *from != *to ? Decision::yes : Decision::no;
 }
 
-/// A node that decides differently from all samples at some sizes, or by data.
-struct Decider {
+/// A decision of a node that no sample takes: at other sizes, or by data.
+struct UnsampledDecision {
   const Node* node = nullptr;
   std::optional<std::size_t> sizes;  ///< index; nullopt: data
 };
@@ -164,14 +166,14 @@ bool is_read_by_slices(const Value& limit) {
   });
 }
 
-/// One model and its deciders.
+/// One model and its unsampled decisions.
 class Deciding {
  public:
   Deciding(const Pair& pair, const Side& side, const Reference& reference, const std::vector<SizeChoice>& sizes)
       : pair_(pair), side_(side), reference_(reference), graph_(side.model->graph()), sizes_(sizes) {}
 
-  [[nodiscard]] std::vector<Decider> find() {
-    std::vector<Decider> out;
+  [[nodiscard]] std::vector<UnsampledDecision> find() {
+    std::vector<UnsampledDecision> out;
     const auto needed = needed_nodes(graph_);
     for (const Node& node : graph_.nodes()) {
       if (!needed.contains(&node)) continue;
@@ -222,24 +224,25 @@ class Decisions {
   Decisions(const Pair& pair, const Reference& reference)
       : pair_(pair), sizes_(sizes_that_fit(pair, reference)), a_(pair, pair.a, reference, sizes_), b_(pair, pair.b, reference, sizes_) {}
 
-  /// One line about the first decider of one model alone; empty: none.
+  /// One line about the first unsampled decision of one model alone; empty: none.
   [[nodiscard]] std::string find() {
-    const std::vector<Decider> of_a = a_.find(), of_b = b_.find();
-    if (const Decider* const found = first_alone(of_a, of_b)) return describe(*found, pair_.a.name);
-    if (const Decider* const found = first_alone(of_b, of_a)) return describe(*found, pair_.b.name);
+    const std::vector<UnsampledDecision> of_a = a_.find(), of_b = b_.find();
+    if (const UnsampledDecision* const found = first_alone(of_a, of_b)) return describe(*found, pair_.a.name);
+    if (const UnsampledDecision* const found = first_alone(of_b, of_a)) return describe(*found, pair_.b.name);
     return {};
   }
 
  private:
-  /// The first decider without a counterpart among the others: of the same operator, or both limits, at the same sizes.
-  [[nodiscard]] const Decider* first_alone(const std::vector<Decider>& deciders, std::vector<Decider> others) {
-    for (const Decider& decider : deciders) {
-      const auto is_it = [&](const Decider& other) {
-        const bool is_like = other.node->op_type() == decider.node->op_type() || (limits(*other.node) && limits(*decider.node));
-        return is_like && other.sizes == decider.sizes;
+  /// The first decision without a counterpart among the others: of the same operator, or both limits, at the same sizes.
+  [[nodiscard]] const UnsampledDecision* first_alone(const std::vector<UnsampledDecision>& decisions,
+                                                     std::vector<UnsampledDecision> others) {
+    for (const UnsampledDecision& decision : decisions) {
+      const auto is_it = [&](const UnsampledDecision& other) {
+        const bool is_like = other.node->op_type() == decision.node->op_type() || (limits(*other.node) && limits(*decision.node));
+        return is_like && other.sizes == decision.sizes;
       };
       const auto found = std::ranges::find_if(others, is_it);
-      if (found == others.end() && !is_done_by_slices(decider)) return &decider;
+      if (found == others.end() && !is_done_by_slices(decision)) return &decision;
       if (found != others.end()) others.erase(found);
     }
     return nullptr;
@@ -247,9 +250,9 @@ class Decisions {
 
   /// Whether the Slices that read a limit have the same effect without it at its sizes: every value that both models have then has the same
   /// dims in both.
-  [[nodiscard]] bool is_done_by_slices(const Decider& decider) {
-    if (!limits(*decider.node) || !decider.sizes || !is_read_by_slices(*decider.node->output(0))) return false;
-    layout::Shapes &a = a_.at(*decider.sizes), &b = b_.at(*decider.sizes);
+  [[nodiscard]] bool is_done_by_slices(const UnsampledDecision& decision) {
+    if (!limits(*decision.node) || !decision.sizes || !is_read_by_slices(*decision.node->output(0))) return false;
+    layout::Shapes &a = a_.at(*decision.sizes), &b = b_.at(*decision.sizes);
     const auto has_same_dims = [&](const Node& node) {
       return std::ranges::all_of(node.outputs(), [&](const Value* value) {
         const Value* const namesake = value == nullptr ? nullptr : a_.graph().find(value->name());
@@ -261,10 +264,10 @@ class Decisions {
     return std::ranges::all_of(b_.graph().nodes(), has_same_dims) && a.misfit().empty() == b.misfit().empty();
   }
 
-  [[nodiscard]] std::string describe(const Decider& decider, const std::string& model) const {
-    return "node " + decider.node->label() + " is in " + escape(model) + " alone, " +
-           (decider.sizes ? "and no size of the samples shows its effect, " + sizes_[*decider.sizes].text + " does (--dim, --shape)"
-                          : "and no sample enters one of its graphs (--samples N makes more, --input gives your own)");
+  [[nodiscard]] std::string describe(const UnsampledDecision& decision, const std::string& model) const {
+    return "node " + decision.node->label() + " is in " + escape(model) + " alone, " +
+           (decision.sizes ? "and no size of the samples shows its effect, " + sizes_[*decision.sizes].text + " does (--dim, --shape)"
+                           : std::string("and no sample enters one of its graphs") + kMoreSamples);
   }
 
   const Pair& pair_;
@@ -273,8 +276,7 @@ class Decisions {
 };
 
 const Node* node_called(const Graph& graph, const std::string& name) {
-  const auto is_it = [&](const Node& node) { return node.name() == name || (node.output(0) != nullptr && node.output(0)->name() == name); };
-  const auto found = std::ranges::find_if(graph.nodes(), is_it);
+  const auto found = std::ranges::find_if(graph.nodes(), [&](const Node& node) { return is_called(node, name); });
   return found == graph.nodes().end() ? nullptr : &*found;
 }
 
@@ -293,7 +295,7 @@ std::string unsampled_comparison(const Pair& pair, const VerifyResult& result) {
     if (!is_other_comparison(pair, proof.unexplained[i])) continue;
     const auto check = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
     if (check != result.checks.end() && (check->felt || check->acquitted)) continue;
-    return proof.unexplained[i].text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
+    return unreached(proof.unexplained[i]);
   }
   return {};
 }
@@ -308,7 +310,7 @@ std::string unsampled_attribute(const Pair& pair, const VerifyResult& result) {
     const auto check = std::ranges::find(result.checks, i, &UnexplainedCheck::entry);
     const bool is_acquitted = check != result.checks.end() && check->acquitted;
     if (is_acquitted || a == nullptr || b == nullptr || !part_unseen_by_attributes(pair.a.model->graph(), *a, *b)) continue;
-    return entry.text + ", and no sample reaches that (--samples N makes more, --input gives your own)";
+    return unreached(entry);
   }
   return {};
 }

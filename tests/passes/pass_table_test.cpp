@@ -76,6 +76,8 @@ TEST(RewriteDriver, F142Globs) {
   const auto model = conv_bn("c = Conv (x, W, B)  y = BatchNormalization (c, s, b, m, var)").rename("y", "block1/out").load();
   const Node& node = model->graph().nodes().back();
   EXPECT_EQ(reported_name(node), "block1/out");
+  EXPECT_TRUE(is_called(node, "block1/out"));
+  EXPECT_FALSE(is_called(node, "block1"));
   PassOptions options;
   EXPECT_FALSE(passes::is_excluded(node, options));
   options.only = {"block2/*"};

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/attributes.h"
+#include "model/node_name.h"
 #include "model/walk.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -66,7 +67,7 @@ class NamedNodes {
   static void add(const Model& model, Names& names) {
     for_each_node(model, [&](const Node& node) {
       if (!node.name().empty()) names.emplace(node.name(), &node);
-      if (node.output(0) != nullptr) names.emplace(node.output(0)->name(), &node);
+      if (const Value* const output = first_output(node)) names.emplace(output->name(), &node);
     });
   }
   static const Node* find(const Names& names, const std::string& name) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/node_name.h"
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "relayout/datum.h"
@@ -25,10 +26,6 @@ namespace relayout {
 namespace {
 
 using Graphs = std::unordered_set<const Graph*>;
-
-bool has_name(const Node& node, const std::string& name) {
-  return node.name() == name || (node.output(0) != nullptr && node.output(0)->name() == name);
-}
 
 /// Whether the file alone decides which graphs a node enters: a graph that it does not enter never counts.
 bool is_decided(const Node& holder) {
@@ -56,7 +53,7 @@ class NestedGraphs {
     Graphs graphs;
     bool is_in_main = false;
     for_each_node(side_.model->graph(), [&](const Node& node) {
-      if (!has_name(node, entry.name)) return;
+      if (!is_called(node, entry.name)) return;
       if (entry.kind == Unexplained::Kind::graph) {
         for (const auto& graph : node.subgraphs()) graphs.insert(graph.get());
       } else if (holders_.contains(&node.graph())) {
@@ -72,9 +69,10 @@ class NestedGraphs {
   /// Whether other inputs may enter a graph, and the other model has the node that holds it.
   [[nodiscard]] bool may_enter(const Graph& graph, const Graph& other) const {
     const Node& holder = *holders_.at(&graph);
+    const Value* const output = first_output(holder);
     bool is_in_other = false;
     for_each_node(other, [&](const Node& node) {
-      const bool is_it = has_name(node, holder.name()) || (holder.output(0) != nullptr && has_name(node, holder.output(0)->name()));
+      const bool is_it = is_called(node, holder.name()) || (output != nullptr && is_called(node, output->name()));
       is_in_other = is_in_other || (is_it && node.op_type() == holder.op_type());
     });
     return is_in_other && !is_decided(holder);

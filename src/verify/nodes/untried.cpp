@@ -59,8 +59,7 @@ std::string describe(const Trial& trial, const ProofResult& proof) {
   const Piece& piece = trial.piece;
   const bool is_result = piece.watched == piece.node->output(0);
   return entry_of(*trial.change, proof) + ", and no sample reaches that: node " + piece.node->label() + " of " +
-         (trial.is_of_a ? "A" : "B") + (is_result ? " is never " : " gets no ") + piece.text() +
-         " (--samples N makes more, --input gives your own)";
+         (trial.is_of_a ? "A" : "B") + (is_result ? " is never " : " gets no ") + piece.text() + kMoreSamples;
 }
 
 std::string describe(const CastsBeyond::Found& found, const ProofResult& proof) {
