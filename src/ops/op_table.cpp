@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -288,13 +289,8 @@ constexpr auto kTable = std::to_array<Op>({
     elementwise_op("Xor", 1, broadcasts | makes_boolean | Predicate::logical_xor, infer_logical, logical_xor),
 });
 
-constexpr bool is_sorted_and_unique() {
-  for (std::size_t i = 1; i < kTable.size(); ++i) {
-    if (kTable[i - 1].name >= kTable[i].name) return false;
-  }
-  return true;
-}
-static_assert(is_sorted_and_unique(), "the op table is sorted by name, each once");
+static_assert(std::ranges::adjacent_find(kTable, std::ranges::greater_equal(), &Op::name) == kTable.end(),
+              "the op table is sorted by name, each once");
 
 /// Places of the op table by the hash of the name: open addressing, at most a quarter full, so that most names are found at the first
 /// place.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -109,13 +110,11 @@ constexpr auto kTable = std::to_array<Op>({
      .domain = Body::kOwnDomain},
 });
 
-constexpr bool is_sorted_and_unique() {
-  for (std::size_t i = 1; i < kTable.size(); ++i) {
-    if (std::tuple(kTable[i - 1].domain, kTable[i - 1].name) >= std::tuple(kTable[i].domain, kTable[i].name)) return false;
-  }
-  return true;
+constexpr auto domain_and_name(const Op& op) {
+  return std::tuple(op.domain, op.name);
 }
-static_assert(is_sorted_and_unique(), "the table is sorted by domain and name, each once");
+static_assert(std::ranges::adjacent_find(kTable, std::ranges::greater_equal(), domain_and_name) == kTable.end(),
+              "the table is sorted by domain and name, each once");
 
 }  // namespace
 
