@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,27 +12,9 @@
 #include "relayout/inputs.h"
 
 namespace relayout::cli {
+namespace {
 
-void declare_input_options(OptionSet& options, InputWords& words) {
-  options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)");
-  options.assignments(
-      "--input", "NAME=FILE", words.files,
-      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; in verify also a folder of them, "
-      "one for each sample in name order");
-  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input");
-  options.assignments("--dim", "N=2", words.dims, "size of a named dimension");
-  options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)");
-  options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
-  options.list("--std", "X,…", words.deviation, "with an image: divides the values after --mean", ',');
-  options.rules().needs({"--resize", "--mean", "--std"}, {"--input"});
-}
-
-std::map<std::string, std::filesystem::path> input_files(const InputWords& words) {
-  std::map<std::string, std::filesystem::path> out;
-  for (const auto& [name, file] : words.files) out[name] = file;
-  return out;
-}
-
+/// --resize, --mean and --std.
 ImageOptions image_options(const InputWords& words) {
   ImageOptions images;
   if (!words.resize.empty()) {
@@ -50,6 +30,29 @@ ImageOptions image_options(const InputWords& words) {
     if (!(images.deviation.back() > 0)) fail(ErrorKind::usage, "--std " + escape(word) + ": must be more than 0");
   }
   return images;
+}
+
+}  // namespace
+
+void declare_input_options(OptionSet& options, InputWords& words) {
+  options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)");
+  options.assignments(
+      "--input", "NAME=FILE", words.files,
+      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; in verify also a folder of them, "
+      "one for each sample in name order");
+  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input");
+  options.assignments("--dim", "N=2", words.dims, "size of a named dimension");
+  options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)");
+  options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
+  options.list("--std", "X,…", words.deviation, "with an image: divides the values after --mean", ',');
+  options.rules().needs({"--resize", "--mean", "--std"}, {"--input"});
+}
+
+void read_inputs(const InputWords& words, InputOptions& options) {
+  options.seed = static_cast<uint64_t>(words.seed);
+  options.shapes = shapes_of(words.shapes);
+  for (const auto& [name, file] : words.files) options.inputs[name] = file;
+  options.images = image_options(words);
 }
 
 }  // namespace relayout::cli

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -22,9 +20,7 @@ struct InputWords {
 /// Declares --seed, --input, --shape, --dim, --resize, --mean, --std, and the rule that the last three need --input.
 void declare_input_options(OptionSet& options, InputWords& words);
 
-/// --input NAME=FILE.
-[[nodiscard]] std::map<std::string, std::filesystem::path> input_files(const InputWords& words);
-/// --resize, --mean and --std.
-[[nodiscard]] ImageOptions image_options(const InputWords& words);
+/// Reads all of them except --dim, which has a list of sizes in profile.
+void read_inputs(const InputWords& words, InputOptions& options);
 
 }  // namespace relayout::cli

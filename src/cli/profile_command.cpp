@@ -102,10 +102,7 @@ std::vector<Setting> settings_of(const ProfileRequest& request) {
 /// Reads the words of the command line into the library's types.
 void read_words(ProfileRequest& request, bool is_text) {
   ProfileOptions& options = request.options;
-  options.seed = static_cast<uint64_t>(request.inputs.seed);
-  options.shapes = shapes_of(request.inputs.shapes);
-  options.inputs = input_files(request.inputs);
-  options.images = image_options(request.inputs);
+  read_inputs(request.inputs, options);
   options.mode = mode_of(request.mode);
   if (request.max_seconds) options.max_seconds = *request.max_seconds;
   if (!request.until.empty()) {

@@ -84,16 +84,13 @@ DataType precision_of(const std::string& word) {
 /// Reads the words of options into the library's types.
 void read_words(VerifyRequest& request) {
   VerifyOptions& options = request.options;
-  options.seed = static_cast<uint64_t>(request.inputs.seed);
   options.dims = dims_of(request.inputs.dims);
   options.images_last = !request.io.empty();
   options.precision = precision_of(request.precision);
   options.accept = acceptance_of(request.accept);
   options.match_position = !request.match.empty();
   for (const auto& [a, b] : request.renames) options.renames[a] = b;
-  options.shapes = shapes_of(request.inputs.shapes);
-  options.inputs = input_files(request.inputs);
-  options.images = image_options(request.inputs);
+  read_inputs(request.inputs, options);
   options.save_data = request.save_data;
   if (request.reference && !request.mode.empty() && request.mode != "reference") {
     fail(ErrorKind::usage, "--reference and --mode " + request.mode + " exclude each other");
