@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace relayout {
@@ -19,6 +20,17 @@ namespace relayout {
 template <class Elements>
 [[nodiscard]] constexpr decltype(auto) element_at(Elements&& elements, int64_t position) {
   return std::forward<Elements>(elements)[as_size(position)];
+}
+
+/// A position counted from the front: a negative one counts from the back (−1 is the last). It may be out of range.
+[[nodiscard]] constexpr int64_t from_front(int64_t position, int64_t count) noexcept {
+  return position < 0 ? position + count : position;
+}
+
+/// An axis of that rank counted from the front; nothing unless −rank ≤ axis < rank.
+[[nodiscard]] constexpr std::optional<std::size_t> checked_axis(int64_t axis, std::size_t rank) noexcept {
+  const int64_t place = from_front(axis, static_cast<int64_t>(rank));
+  return place >= 0 && place < static_cast<int64_t>(rank) ? std::optional(as_size(place)) : std::nullopt;
 }
 
 /// The index of the first element equal to a value; the number of elements when there is none.

@@ -17,6 +17,7 @@
 #include "base/positions.h"
 #include "ops/loops/strided.h"
 #include "ops/op_call.h"
+#include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -25,10 +26,6 @@
 
 namespace relayout::exec {
 namespace {
-
-[[noreturn]] void reject(const OpCall& call, const std::string& what) {
-  fail(ErrorKind::invalid, call.node.label() + ": " + what);
-}
 
 const Graph& body_of(const OpCall& call, std::string_view name) {
   if (const Graph* const body = call.node.subgraph(name)) return *body;
@@ -55,12 +52,6 @@ Tensor scalar(bool value) {
   Tensor out(DataType::boolean, {});
   *out.data<uint8_t>() = value ? 1 : 0;
   return out;
-}
-
-std::size_t axis_in(const OpCall& call, int64_t axis, std::size_t rank) {
-  const int64_t normal = axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
-  if (normal < 0 || normal >= static_cast<int64_t>(rank)) reject(call, "axis " + std::to_string(axis) + " is out of range");
-  return as_size(normal);
 }
 
 /// Slice number `index` along an axis; the axis is removed.
@@ -98,7 +89,7 @@ Tensor stack_of_none(const OpCall& call, int64_t axis, const Value& output, cons
   const auto shape = output.declared();
   Dims dims = is_declared(output) ? shape->dims : sample->tensor.dims();
   for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 0);
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis_in(call, axis, dims.size() + 1)), 0);
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(normal_axis(call, axis, dims.size() + 1)), 0);
   return {is_declared(output) ? shape->type : sample->tensor.type(), dims};
 }
 
@@ -119,7 +110,7 @@ Tensor stack(const OpCall& call, const std::vector<Tensor>& parts, int64_t axis,
              const Datum* sample = nullptr) {
   if (parts.empty()) return stack_of_none(call, axis, output, sample);
   Dims dims = parts.front().dims();
-  const std::size_t at = axis_in(call, axis, dims.size() + 1);
+  const std::size_t at = normal_axis(call, axis, dims.size() + 1);
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), static_cast<int64_t>(parts.size()));
   Tensor out(parts.front().type(), dims);
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -319,7 +310,7 @@ std::vector<Datum> run_scan(const OpCall& call, std::vector<const Datum*> inputs
   const std::vector<int64_t> axes =
       batched ? std::vector<int64_t>(sequences.size(), 0) : list_or_zeros(call, "scan_input_axes", sequences.size());
   for (std::size_t i = 0; i < sequences.size(); ++i) {
-    plan.input_axes.push_back(axis_in(call, axes[i], sequences[i].dims().size() - (batched ? 1 : 0)));
+    plan.input_axes.push_back(normal_axis(call, axes[i], sequences[i].dims().size() - (batched ? 1 : 0)));
   }
   if (!batched) return scan(call, body, std::move(state), sequences, plan, run);
 

@@ -94,9 +94,9 @@ std::optional<Known> stacked(const std::optional<Known>& part, int64_t axis, int
   std::optional<Known> out = without_contents(part);
   if (!out) return out;
   Dims& dims = out->info.dims;
-  const int64_t place = axis < 0 ? axis + static_cast<int64_t>(dims.size()) + 1 : axis;
-  if (place < 0 || place > static_cast<int64_t>(dims.size())) return std::nullopt;
-  dims.insert(dims.begin() + place, count);
+  const auto place = checked_axis(axis, dims.size() + 1);
+  if (!place) return std::nullopt;
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(*place), count);
   return out;
 }
 
@@ -110,10 +110,10 @@ Slices sliced(const std::optional<Known>& whole, int64_t axis) {
   Slices out{without_contents(whole), std::nullopt};
   if (!out.each) return out;
   Dims& dims = out.each->info.dims;
-  const int64_t place = axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis;
-  if (place < 0 || place >= static_cast<int64_t>(dims.size())) return {};
-  out.count = dims[as_size(place)];
-  dims.erase(dims.begin() + place);
+  const auto place = checked_axis(axis, dims.size());
+  if (!place) return {};
+  out.count = dims[*place];
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(*place));
   return out;
 }
 

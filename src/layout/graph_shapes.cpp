@@ -232,10 +232,9 @@ ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes,
     Dims inside = *dims;
     if (is_scan && i >= states) {
       // The body reads one slice at a time.
-      const int64_t axis = i - states < axes.size() ? axes[i - states] : 0;
-      const int64_t place = axis < 0 ? axis + static_cast<int64_t>(inside.size()) : axis;
-      if (place < 0 || place >= static_cast<int64_t>(inside.size())) continue;
-      inside.erase(inside.begin() + place);
+      const auto axis = checked_axis(i - states < axes.size() ? axes[i - states] : 0, inside.size());
+      if (!axis) continue;
+      inside.erase(inside.begin() + static_cast<std::ptrdiff_t>(*axis));
     }
     out.shapes.emplace(nested.inputs()[i]->name(), std::move(inside));
   }

@@ -155,18 +155,12 @@ Answer dropout(const Query& query) {
   return first_to_first(query);
 }
 
-int64_t counted_from_front(int64_t axis, std::size_t rank) {
-  return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
-}
-
 Answer softmax(const Query& query) {
-  const std::size_t rank = query.dims().size();
   if (query.node().node->opset() < kSoftmaxOneAxis) {
     // Dims from the axis on count as one.
-    const auto axis =
-        as_size(std::clamp<int64_t>(counted_from_front(query.attributes().integer("axis", 1), rank), 0, static_cast<int64_t>(rank)));
-    const auto large = std::ranges::count_if(query.dims().begin() + static_cast<std::ptrdiff_t>(axis), query.dims().end(),
-                                             [](int64_t dim) { return dim != 1; });
+    const int64_t rank = std::ssize(query.dims());
+    const int64_t axis = std::clamp<int64_t>(from_front(query.attributes().integer("axis", 1), rank), 0, rank);
+    const auto large = std::ranges::count_if(query.dims().begin() + axis, query.dims().end(), [](int64_t dim) { return dim != 1; });
     if (large > 1) return "several dims are one axis below opset 13";
   }
   return first_to_first(query);
@@ -175,8 +169,7 @@ Answer softmax(const Query& query) {
 /// The normalized dims must be the innermost ones.
 Answer layer_normalization(const Query& query) {
   if (!query.is_first_input() && !query.is_first_output()) return "operand is read contiguous";
-  const std::size_t rank = query.dims().size();
-  const int64_t axis = counted_from_front(query.attributes().integer("axis", -1), rank);
+  const int64_t axis = from_front(query.attributes().integer("axis", -1), std::ssize(query.dims()));
   const AxisOrder& order = query.order();
   const auto normalized = std::ranges::count_if(order, [&](int64_t dim) { return dim >= axis; });
   for (auto i = static_cast<std::ptrdiff_t>(order.size()) - normalized; i < static_cast<std::ptrdiff_t>(order.size()); ++i) {
@@ -211,9 +204,9 @@ std::optional<std::vector<bool>> reduced_axes(const Query& query, std::size_t ra
   }
   std::vector<bool> out(rank, axes.empty());
   for (const int64_t axis : axes) {
-    const int64_t from_front = counted_from_front(axis, rank);
-    if (from_front < 0 || from_front >= static_cast<int64_t>(rank)) return std::nullopt;
-    element_at(out, from_front) = true;
+    const auto place = checked_axis(axis, rank);
+    if (!place) return std::nullopt;
+    out[*place] = true;
   }
   return out;
 }
@@ -238,7 +231,7 @@ Answer gather(const Query& query) {
   if (x == nullptr || indices == nullptr) return "operands of unknown shape";
   if (indices->dims.size() == 1) return first_to_first(query);
   if (!indices->dims.empty() || !query.is_first_input()) return "indices of several dims";
-  const int64_t axis = counted_from_front(query.attributes().integer("axis", 0), x->dims.size());
+  const int64_t axis = from_front(query.attributes().integer("axis", 0), std::ssize(x->dims));
   Ports out = query.contiguous();
   out.inputs[0] = query.order();
   out.outputs[0].clear();

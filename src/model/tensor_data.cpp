@@ -29,12 +29,6 @@ constexpr int64_t kLargestAssumedRow = int64_t{1} << 20;
   fail(ErrorKind::defect, "tensor data: " + what);
 }
 
-int64_t product(std::span<const int64_t> dims) {
-  int64_t out = 1;
-  for (const int64_t dim : dims) out *= dim;
-  return out;
-}
-
 /// Unpacks elements of `bits` < 8 to one per byte, the low bits first.
 void unpack(std::span<const std::byte> packed, int bits, std::span<std::byte> out) {
   const auto per_byte = as_size(8 / bits);
@@ -74,7 +68,7 @@ std::optional<Exchange> as_exchange(std::span<const int64_t> dims, std::span<con
     const int64_t expected = i <= rank - split ? split + i - 1 : i - (rank - split);
     if (permutation[as_size(i)] != expected) return std::nullopt;
   }
-  return Exchange{product(dims.subspan(1, as_size(split - 1))), product(dims.subspan(as_size(split)))};
+  return Exchange{element_count(dims.subspan(1, as_size(split - 1))), element_count(dims.subspan(as_size(split)))};
 }
 
 Dims permuted_dims(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
@@ -226,7 +220,7 @@ void read_part(const TensorData& data, int64_t begin, int64_t count, std::span<s
   const std::size_t axis = row_axis(data);
   const std::span<const int64_t> dims = data.source_dims();
   const int64_t inner =
-      dims.empty() ? data.source().size() : product(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(data.source_type()));
+      dims.empty() ? data.source().size() : element_count(dims.subspan(axis + 1)) * static_cast<int64_t>(memory_size(data.source_type()));
   const auto run = as_size(inner * count);
   int64_t offset = begin * inner;
   while (!out.empty()) {
@@ -254,8 +248,8 @@ void scale_run(const TensorData& data, int64_t first_element, int64_t count, con
   if (data.scales().empty() && data.type() == data.source_type()) return;
   const std::span<const int64_t> dims = data.source_dims();
   // Number of elements from one index of the axis to the next; all if nothing varies along the axis.
-  const int64_t all = product(dims);
-  const auto step = [&](int64_t size, std::size_t axis) { return size != 1 ? product(dims.subspan(axis + 1)) : all; };
+  const int64_t all = element_count(dims);
+  const auto step = [&](int64_t size, std::size_t axis) { return size != 1 ? element_count(dims.subspan(axis + 1)) : all; };
   struct Steps {
     const Scale& scale;
     int64_t row, column;
@@ -285,7 +279,7 @@ void scale_part(const TensorData& data, int64_t begin, int64_t count, const std:
   const std::span<const int64_t> dims = data.source_dims();
   if (dims.empty()) return scale_run(data, 0, 1, from, to);
   const std::size_t axis = row_axis(data);
-  const int64_t inner = product(dims.subspan(axis + 1));
+  const int64_t inner = element_count(dims.subspan(axis + 1));
   const int64_t run = inner * count, runs = element_count(part_dims(data, count)) / std::max<int64_t>(run, 1);
   for (int64_t i = 0; i < runs; ++i) {
     scale_run(data, (i * dims[axis] + begin) * inner, run, from, to);

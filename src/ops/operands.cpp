@@ -142,11 +142,9 @@ DataType type_attribute(const OpCall& call, std::string_view name, DataType othe
 }
 
 std::size_t normal_axis(const OpCall& call, int64_t axis, std::size_t rank) {
-  const auto signed_rank = static_cast<int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank) {
-    reject(call, "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
-  }
-  return as_size(axis < 0 ? axis + signed_rank : axis);
+  const auto place = checked_axis(axis, rank);
+  if (!place) reject(call, "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
+  return *place;
 }
 
 std::vector<std::size_t> normal_axes(const OpCall& call, std::span<const int64_t> axes, std::size_t rank) {

@@ -173,10 +173,10 @@ int64_t remaining(const Dims& dims, const Dims& out, std::size_t rest) {
 std::optional<std::vector<bool>> named_axes(std::optional<std::vector<int64_t>> axes, std::size_t rank) {
   if (!axes) return std::nullopt;
   std::vector<bool> named(rank, false);
-  for (int64_t axis : *axes) {
-    if (axis < 0) axis += static_cast<int64_t>(rank);
-    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
-    element_at(named, axis) = true;
+  for (const int64_t axis : *axes) {
+    const auto place = checked_axis(axis, rank);
+    if (!place) return std::nullopt;
+    named[*place] = true;
   }
   return named;
 }
@@ -259,8 +259,7 @@ PartialDims flatten(const Question& node) {
   const PartialDims dims = node.dims(0);
   if (!dims) return Dims{-1, -1};
   const auto rank = static_cast<int64_t>(dims->size());
-  int64_t axis = node.call.attributes.integer("axis", 1);
-  if (axis < 0) axis += rank;
+  const int64_t axis = from_front(node.call.attributes.integer("axis", 1), rank);
   Dims out = {1, 1};
   for (int64_t i = 0; i < rank; ++i) {
     int64_t& part = out[i < axis ? 0 : 1];
@@ -321,13 +320,13 @@ PartialDims indices(const Question& node) {
 /// The dims of the indices replace the axis.
 PartialDims gather(const Question& node) {
   const PartialDims dims = node.dims(0), indices = node.dims(1);
-  const int64_t axis = node.call.attributes.integer("axis", 0);
   if (!dims || !indices) return std::nullopt;
-  const auto rank = static_cast<int64_t>(dims->size()), place = axis < 0 ? axis + rank : axis;
-  if (place < 0 || place >= rank) return std::nullopt;
-  Dims out(dims->begin(), dims->begin() + place);
+  const auto axis = checked_axis(node.call.attributes.integer("axis", 0), dims->size());
+  if (!axis) return std::nullopt;
+  const auto place = dims->begin() + static_cast<std::ptrdiff_t>(*axis);
+  Dims out(dims->begin(), place);
   out.insert(out.end(), indices->begin(), indices->end());
-  out.insert(out.end(), dims->begin() + place + 1, dims->end());
+  out.insert(out.end(), place + 1, dims->end());
   return out;
 }
 
@@ -355,8 +354,7 @@ PartialDims shape(const Question& node) {
   if (!dims) return Dims{-1};
   const auto rank = static_cast<int64_t>(dims->size());
   const auto bound = [&](const char* name, int64_t otherwise) {
-    const int64_t given = node.call.attributes.integer(name, otherwise);
-    return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
+    return std::clamp<int64_t>(from_front(node.call.attributes.integer(name, otherwise), rank), 0, rank);
   };
   return Dims{std::max<int64_t>(bound("end", rank) - bound("start", 0), 0)};
 }
@@ -403,20 +401,18 @@ PartialDims concat(const Question& node) {
   for (std::size_t i = 0; i < node.call.node.inputs().size(); ++i) parts.push_back(node.dims(i));
   const auto known = std::ranges::find_if(parts, [](const PartialDims& part) { return part.has_value(); });
   if (known == parts.end()) return std::nullopt;
-  const auto rank = static_cast<int64_t>((*known)->size());
-  int64_t axis = node.call.attributes.integer("axis", 1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) return std::nullopt;
+  const auto axis = checked_axis(node.call.attributes.integer("axis", 1), (*known)->size());
+  if (!axis) return std::nullopt;
   Dims out = **known;
   int64_t sum = 0;
   for (const PartialDims& part : parts) {
-    const bool fits = part && std::ssize(*part) == rank;
-    const int64_t size = fits ? element_at(*part, axis) : -1;
+    const bool fits = part && part->size() == out.size();
+    const int64_t size = fits ? (*part)[*axis] : -1;
     sum = sum < 0 || size < 0 ? -1 : checked_add(sum, size).value_or(-1);
     // One operand may determine a dim that another leaves open.
     for (std::size_t i = 0; fits && i < out.size(); ++i) out[i] = out[i] < 0 ? (*part)[i] : out[i];
   }
-  element_at(out, axis) = sum;
+  out[*axis] = sum;
   return out;
 }
 

@@ -81,9 +81,9 @@ std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, P
   std::vector<char> is_kept(longer->size(), 1);
   if (axes && !axes->empty()) {
     for (const int64_t given : *axes) {
-      const int64_t at = given < 0 ? given + rank : given;
-      if (at < 0 || at >= rank) return std::nullopt;
-      is_kept[as_size(at)] = 0;
+      const auto at = checked_axis(given, longer->size());
+      if (!at) return std::nullopt;
+      is_kept[*at] = 0;
     }
   } else {
     // Squeeze without axes removes all dims of 1.
@@ -126,8 +126,7 @@ std::optional<Reshaping> reshaping(const Node& node, PassContext& context) {
   out.is_kept.assign(out.after.size(), 0);
   const Attributes attributes(node);
   if (traits_of(node).along() == Along::axis) {  // a Flatten
-    const int64_t axis = attributes.integer("axis", 1);
-    if (axis == 1 || axis + static_cast<int64_t>(out.before.size()) == 1) out.is_kept[0] = 1;
+    if (from_front(attributes.integer("axis", 1), std::ssize(out.before)) == 1) out.is_kept[0] = 1;
     return out;
   }
   const auto wanted = node.opset() < 5 ? std::optional(attributes.integers("shape")) : integers(node, 1, context);
@@ -190,10 +189,10 @@ std::optional<std::vector<int64_t>> paddings(const Node& node, std::size_t rank,
   if (!axes || pads->size() != 2 * axes->size()) return std::nullopt;
   std::vector<int64_t> out(2 * rank, 0);
   for (std::size_t i = 0; i < axes->size(); ++i) {
-    const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + static_cast<int64_t>(rank) : (*axes)[i];
-    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
-    out[as_size(axis)] = (*pads)[i];
-    out[as_size(axis) + rank] = (*pads)[axes->size() + i];
+    const auto axis = checked_axis((*axes)[i], rank);
+    if (!axis) return std::nullopt;
+    out[*axis] = (*pads)[i];
+    out[*axis + rank] = (*pads)[axes->size() + i];
   }
   return out;
 }
@@ -333,8 +332,7 @@ std::variant<std::vector<std::vector<AffineNode>>, Skip> cut(const Node& concat,
   for (const Value* operand : concat.inputs()) {
     const auto dims = shape_of(operand, context);
     const int64_t rank = dims ? static_cast<int64_t>(dims->size()) : -1;
-    int64_t axis = attributes.integer("axis", 1);
-    if (axis < 0) axis += rank;
+    const int64_t axis = from_front(attributes.integer("axis", 1), rank);
     const int64_t size = axis >= 0 && axis < rank ? (*dims)[as_size(axis)] : -1;
     std::vector<AffineNode>& branch = out.emplace_back(affines);
     for (AffineNode& affine : branch) {

@@ -237,10 +237,7 @@ class WeightsPass {
     const auto* const scale = std::get_if<Constant>(&found);
     if (scale == nullptr || scale->dims.size() > 1) return false;
     if (element_count(scale->dims) == 1) return true;
-    const auto rank = static_cast<int64_t>(permutation.size());
-    int64_t old = attributes.integer("axis", 1);
-    if (old < 0) old += rank;
-    const auto at = std::ranges::find(permutation, old);
+    const auto at = std::ranges::find(permutation, from_front(attributes.integer("axis", 1), std::ssize(permutation)));
     if (at == permutation.end()) return false;
     axis = at - permutation.begin();
     return true;

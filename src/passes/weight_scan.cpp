@@ -138,11 +138,7 @@ class Scanner {
   /// Sets the length of the runs of stored elements that share row and column, where these matter.
   void set_steps() {
     const Dims& dims = data_.source_dims();
-    const auto step = [&](std::size_t axis) {
-      int64_t out = 1;
-      for (std::size_t i = axis + 1; i < dims.size(); ++i) out *= dims[i];
-      return out;
-    };
+    const auto step = [&](std::size_t axis) { return element_count(std::span(dims).subspan(std::min(axis + 1, dims.size()))); };
     row_step_ = step(row_axis_);
     column_step_ = step(column_axis_);
     const bool sums = !shifts_.empty();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/positions.h"
 #include "model/attributes.h"
@@ -13,8 +14,7 @@ namespace relayout {
 namespace {
 
 ScaleSharing::Places in_rows(const Dims& dims, int64_t count) {
-  int64_t elements = 1;
-  for (const int64_t dim : dims) elements *= dim;
+  const int64_t elements = element_count(dims);
   if (elements < count || elements % count != 0) return nullptr;
   return [in_row = elements / count](int64_t i) { return as_size(i / in_row); };
 }
@@ -28,20 +28,16 @@ ScaleSharing ScaleSharing::of(const Node& node) {
 }
 
 ScaleSharing::Places ScaleSharing::along_axis(const Dims& dims, int64_t count) const {
-  const auto rank = static_cast<int64_t>(dims.size());
-  const int64_t at = axis < 0 ? axis + rank : axis;
   if (count == 1 && how == How::axis) return [](int64_t) { return std::size_t{0}; };
-  if (at < 0 || at >= rank) return nullptr;
-  const int64_t size = dims[as_size(at)];
-  int64_t inner = 1, outer = 1;
-  for (int64_t i = at + 1; i < rank; ++i) inner *= dims[as_size(i)];
-  for (int64_t i = 0; i < at; ++i) outer *= dims[as_size(i)];
+  const auto at = checked_axis(axis, dims.size());
+  if (!at) return nullptr;
+  const int64_t size = dims[*at], inner = element_count(std::span(dims).subspan(*at + 1));
   if (how == How::axis) {
     if (size != count) return nullptr;
     return [inner, size](int64_t i) { return as_size(i / inner % size); };
   }
   const int64_t blocks = (size + block - 1) / block;
-  if (outer * blocks * inner != count) return nullptr;
+  if (element_count(std::span(dims).first(*at)) * blocks * inner != count) return nullptr;
   return [=, each = block](int64_t i) { return as_size((i / (inner * size) * blocks + i / inner % size / each) * inner + i % inner); };
 }
 

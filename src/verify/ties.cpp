@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -88,13 +89,9 @@ class Explanation {
     const auto scores = operands_.numbers(0);
     if (!scores) return;
     const Dims& dims = operands_[0].value.dims();
-    const auto rank = static_cast<int64_t>(dims.size());
-    int64_t axis = attributes_.integer("axis", 0);
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) return;
-    const int64_t length = dims[as_size(axis)];
-    int64_t inner = 1;
-    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[as_size(k)];
+    const auto axis = checked_axis(attributes_.integer("axis", 0), dims.size());
+    if (!axis) return;
+    const int64_t length = dims[*axis], inner = element_count(std::span(dims).subspan(*axis + 1));
     for (std::size_t i = 0; i < a_.size(); ++i) {
       if (a_[i] == b_[i]) continue;
       const auto row = static_cast<int64_t>(i);
@@ -118,13 +115,9 @@ class Explanation {
     const auto scores = operands_.numbers(0);
     if (!scores) return;
     const Dims &dims = operands_[0].value.dims(), &out = reference_.dims();
-    const auto rank = static_cast<int64_t>(dims.size());
-    int64_t axis = attributes_.integer("axis", -1);
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank || out.size() != dims.size()) return;
-    const int64_t length = dims[as_size(axis)], count = out[as_size(axis)];
-    int64_t inner = 1;
-    for (int64_t k = axis + 1; k < rank; ++k) inner *= dims[as_size(k)];
+    const auto axis = checked_axis(attributes_.integer("axis", -1), dims.size());
+    if (!axis || out.size() != dims.size()) return;
+    const int64_t length = dims[*axis], count = out[*axis], inner = element_count(std::span(dims).subspan(*axis + 1));
     const int64_t rows = count == 0 ? 0 : static_cast<int64_t>(a_.size()) / count;
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t outer = row / inner, within = row % inner;

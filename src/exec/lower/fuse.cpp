@@ -242,8 +242,7 @@ class Fuser {
     const ProgramNode& node = node_at(concat);
     std::vector<NodeId> out;
     if (node.output(0) == ValueId::none || element_count(dims(node.output(0))) == 0) return out;
-    const int64_t axis = node.call.attributes.integer("axis", 1), rank = std::ssize(dims(node.output(0)));
-    if ((axis < 0 ? axis + rank : axis) != 1) return out;
+    if (from_front(node.call.attributes.integer("axis", 1), std::ssize(dims(node.output(0)))) != 1) return out;
     for (const ValueId input : node.inputs) {
       const NodeId maker = free_.only_maker(input);
       if (maker == NodeId::none || !is_convolution(node_at(maker)) || element_count(dims(input)) == 0 || !takes_affine(maker)) return {};

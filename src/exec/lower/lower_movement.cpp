@@ -36,8 +36,7 @@ bool lower_concat(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& result = lowering.info(node.outputs[0]);
   if (result.type == DataType::string || element_count(result.dims) == 0 || result.dims.empty()) return false;
-  int64_t axis = node.call.attributes.integer("axis", 1);
-  if (axis < 0) axis += static_cast<int64_t>(result.dims.size());
+  const int64_t axis = from_front(node.call.attributes.integer("axis", 1), std::ssize(result.dims));
   std::vector<Place> places;
   Order order = Order::contiguous;
   for (const ValueId input : node.inputs) {

@@ -100,7 +100,7 @@ std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& 
     if (!values) return std::nullopt;
     axes.assign(values->begin(), values->end());
   }
-  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  for (int64_t& axis : axes) axis = from_front(axis, rank);
   std::ranges::sort(axes);
   const auto count = static_cast<int64_t>(axes.size());
   for (int64_t i = 0; i < count; ++i) {

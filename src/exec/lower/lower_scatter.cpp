@@ -34,7 +34,7 @@ struct View {
 std::optional<int64_t> place_of(const int64_t* row, std::size_t depth, const TensorDesc& data) {
   int64_t out = 0;
   for (std::size_t i = 0; i < depth; ++i) {
-    const int64_t at = row[i] < 0 ? row[i] + data.dims[i] : row[i];
+    const int64_t at = from_front(row[i], data.dims[i]);
     if (at < 0 || at >= data.dims[i]) return std::nullopt;
     out += at * data.strides[i];
   }

@@ -50,9 +50,7 @@ bool lower_split_to_sequence(Lowering& lowering, const Group& group) {
   const std::vector<DatumInfo>& elements = lowering.info(sequence).elements;
   if (lowering.info(node.inputs[0]).type == DataType::string || elements.empty() || !is_only_indexed(lowering, sequence)) return false;
   const Place source = lowering.places.of(node.inputs[0]);
-  const auto rank = static_cast<int64_t>(source.desc.dims.size());
-  int64_t axis = node.call.attributes.integer("axis", 0);
-  if (axis < 0) axis += rank;
+  const int64_t axis = from_front(node.call.attributes.integer("axis", 0), std::ssize(source.desc.dims));
   const auto along = as_size(axis);
   std::vector<Place> places;
   int64_t start = 0;
@@ -83,10 +81,8 @@ bool lower_sequence_at(Lowering& lowering, const Group& group) {
   const std::vector<Place>* const elements = lowering.places.elements(node.inputs[0]);
   if (elements == nullptr) return false;
   const auto position = small_constant(lowering.facts, node.inputs[1]);
-  const auto count = static_cast<int64_t>(elements->size());
-  auto index = static_cast<int64_t>(position->front());
-  if (index < 0) index += count;
-  const Place place = element_at(*elements, index);  // in range: the op table has checked it
+  // In range: the op table has checked it.
+  const Place place = element_at(*elements, from_front(static_cast<int64_t>(position->front()), std::ssize(*elements)));
   lowering.places.define(node.outputs[0], place);
   lowering.steps.note_view(place.desc);
   return true;

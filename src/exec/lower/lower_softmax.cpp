@@ -28,8 +28,7 @@ std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node)
   constexpr int64_t kOneAxisOpset = 13;
   if (!lowering.optimized() || x.type != DataType::float32 || x.dims.empty() || element_count(x.dims) == 0) return std::nullopt;
   const auto rank = static_cast<int64_t>(x.dims.size());
-  int64_t axis = node.call.attributes.integer("axis", node.call.opset < kOneAxisOpset ? 1 : -1);
-  if (axis < 0) axis += rank;
+  const int64_t axis = from_front(node.call.attributes.integer("axis", node.call.opset < kOneAxisOpset ? 1 : -1), rank);
   if (node.call.opset < kOneAxisOpset && axis != rank - 1) return std::nullopt;  // several dims as one
   return axis;
 }

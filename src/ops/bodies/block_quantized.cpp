@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/bodies/bnb4_codes.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
@@ -137,9 +138,10 @@ void gather_block_quantized(Body& body) {
   if (!is_packed && type != DataType::int4 && type != DataType::uint4) body.refuse("data of type " + std::string(name_of(type)));
   const int64_t size = block_size(body, 128), bits = is_packed ? bits_of(body) : 4;
   const auto axis_of = [&](const char* name, int64_t otherwise) {
-    const int64_t axis = body.attributes().integer(name, otherwise), dims = static_cast<int64_t>(*rank);
-    if (axis < -dims || axis >= dims) body.reject(std::string(name) + " is " + std::to_string(axis));
-    return axis < 0 ? axis + dims : axis;
+    const int64_t axis = body.attributes().integer(name, otherwise);
+    const auto place = checked_axis(axis, *rank);
+    if (!place) body.reject(std::string(name) + " is " + std::to_string(axis));
+    return static_cast<int64_t>(*place);
   };
   const int64_t gathered_axis = axis_of("gather_axis", 0), axis = axis_of("quantize_axis", 1);
   if (axis == gathered_axis) body.refuse("gather_axis and quantize_axis are the same");

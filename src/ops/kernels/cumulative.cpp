@@ -126,7 +126,7 @@ template <class Domain>
 void accumulate(const OpCall& call, const Cumulation& how, const Tensor& x, const Tensor& out) {
   const Dims& dims = x.dims();
   const auto split = dims.begin() + static_cast<std::ptrdiff_t>(how.axis);
-  const Dims rows{element_count(Dims(dims.begin(), split)), dims[how.axis], element_count(Dims(split + 1, dims.end()))};
+  const Dims rows{element_count({dims.begin(), split}), dims[how.axis], element_count({split + 1, dims.end()})};
   const auto from = reshape_strides(x.desc(), rows), to = reshape_strides(out.desc(), rows);
   if (!from || !to) return accumulate_lines<Domain>(call, how, x, out);
   const Tensor x_rows = x.view(rows, *from), out_rows = out.view(rows, *to);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/positions.h"
 #include "ops/loops/strided.h"
 #include "ops/operands.h"
 
@@ -14,7 +15,7 @@ struct IndexedAxis {
 [[nodiscard]] inline int64_t checked_index(const OpCall& call, int64_t index, int64_t size) {
   if (index < -size || index >= size)
     reject(call, "index " + std::to_string(index) + " is out of range for a dim of " + std::to_string(size));
-  return index < 0 ? index + size : index;
+  return from_front(index, size);
 }
 
 /// out[…] = data[… with indices[…] along one axis …], over the dims of `out`. `data` and `index_strides` have strides for all of these

@@ -450,7 +450,7 @@ Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Ten
   for (const std::size_t i : changed) {
     const auto at = dims.begin() + static_cast<std::ptrdiff_t>(i);
     const Axis& axis = element_at(plan.axes, front[static_cast<std::ptrdiff_t>(i)]);
-    out.passes.push_back({element_count(Dims(dims.begin(), at)), element_count(Dims(at + 1, dims.end())), taps_of(plan, filter, axis)});
+    out.passes.push_back({element_count({dims.begin(), at}), element_count({at + 1, dims.end()}), taps_of(plan, filter, axis)});
     *at = axis.out;
   }
   out.result_block = element_count(dims) * out.tail;

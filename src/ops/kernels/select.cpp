@@ -276,7 +276,7 @@ void one_hot(const OpCall& call, InputData inputs, OutputData outputs) {
       const auto at =
           load_one<int64_t>(indices.type(), indices.bytes() + offset_of(index, indices.strides()) * element_stride(indices.type()));
       if (at < -depth || at >= depth) return;
-      out.data<T>()[offset_of(index, rest) + (at < 0 ? at + depth : at) * axis_stride] = on;
+      out.data<T>()[offset_of(index, rest) + from_front(at, depth) * axis_stride] = on;
     });
   });
 }

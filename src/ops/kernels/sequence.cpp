@@ -68,7 +68,7 @@ std::size_t position_in(const OpCall& call, int64_t position, std::size_t size, 
   if (position < -count || position >= count + (may_be_end ? 1 : 0)) {
     reject(call, "position " + std::to_string(position) + " is out of range for a sequence of " + std::to_string(count));
   }
-  return as_size(position < 0 ? position + count : position);
+  return as_size(from_front(position, count));
 }
 
 }  // namespace

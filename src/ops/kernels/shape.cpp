@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/random.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
@@ -58,7 +59,7 @@ Tensor permuted(const OpCall& call, const Tensor& tensor) {
 Inferred infer_shape(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const auto rank = static_cast<int64_t>(tensor_info(call, inputs, 0).dims.size());
-  const auto bound = [rank](int64_t value) { return std::clamp<int64_t>(value < 0 ? value + rank : value, 0, rank); };
+  const auto bound = [rank](int64_t value) { return std::clamp<int64_t>(from_front(value, rank), 0, rank); };
   const int64_t begin = bound(call.attributes.integer("start", 0));
   const int64_t end = bound(call.attributes.integer("end", rank));
   return results(call, tensor_of(DataType::int64, {std::max<int64_t>(end - begin, 0)}));
@@ -68,8 +69,7 @@ void shape(const OpCall& call, InputData inputs, OutputData outputs) {
   const Dims& dims = tensor_at(inputs, 0).dims();
   const Tensor& out = outputs[0]->tensor;
   const auto rank = static_cast<int64_t>(dims.size());
-  int64_t begin = call.attributes.integer("start", 0);
-  begin = std::clamp<int64_t>(begin < 0 ? begin + rank : begin, 0, rank);
+  const int64_t begin = std::clamp<int64_t>(from_front(call.attributes.integer("start", 0), rank), 0, rank);
   store(DataType::int64, out.bytes(), out.strides()[0], out.dims()[0], dims.data() + begin);
 }
 
@@ -163,10 +163,9 @@ Inferred infer_flatten(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const DatumInfo& input = tensor_info(call, inputs, 0);
   const auto rank = static_cast<int64_t>(input.dims.size());
-  int64_t axis = call.attributes.integer("axis", 1);
+  const int64_t axis = call.attributes.integer("axis", 1);
   if (axis < -rank || axis > rank) reject(call, "axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
-  if (axis < 0) axis += rank;
-  const auto middle = input.dims.begin() + axis;
+  const auto middle = input.dims.begin() + from_front(axis, rank);
   return one(call, input.type,
              {checked_count(call, Dims(input.dims.begin(), middle)), checked_count(call, Dims(middle, input.dims.end()))});
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -25,8 +26,8 @@ struct Range {
 
 /// Clamps indices as numpy does.
 Range clamped(int64_t start, int64_t end, int64_t step, int64_t dim) {
-  if (start < 0) start += dim;
-  if (end < 0) end += dim;
+  start = from_front(start, dim);
+  end = from_front(end, dim);
   Range range;
   range.step = step;
   if (step > 0) {

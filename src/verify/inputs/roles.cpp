@@ -175,11 +175,11 @@ Extent operand_extent(Operands& operands, const Value* value, int64_t axis) {
   } else if (declared && declared->has_shape) {
     dims = declared->dims;
   }
-  if (axis < 0) axis += static_cast<int64_t>(dims.size());
-  if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) return {};
-  const int64_t dim = dims[as_size(axis)];
-  if (dim >= 0) return {dim, {}, axis};
-  if (value->is_model_input()) return {std::nullopt, value->name(), axis};
+  const auto place = checked_axis(axis, dims.size());
+  if (!place) return {};
+  const int64_t dim = dims[*place], at = static_cast<int64_t>(*place);
+  if (dim >= 0) return {dim, {}, at};
+  if (value->is_model_input()) return {std::nullopt, value->name(), at};
   return {};
 }
 

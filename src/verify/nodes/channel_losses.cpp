@@ -10,6 +10,7 @@
 
 #include "base/positions.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "verify/elements.h"
 #include "verify/measured_types.h"
 #include "verify/rules.h"
@@ -18,16 +19,14 @@ namespace relayout {
 
 template <class Add>
 bool ChannelLosses::for_each(const Tensor& a, const Tensor& b, const Add& add) {
-  const auto rank = static_cast<int64_t>(a.dims().size());
-  const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
+  const auto axis = checked_axis(axis_, a.dims().size());
   // The first axis is the batch.
-  if (is_void_ || axis < 1 || axis >= rank || !is_measured(a.type())) return false;
-  const std::size_t channels = as_size(a.dims()[as_size(axis)]);
+  if (is_void_ || !axis || *axis == 0 || !is_measured(a.type())) return false;
+  const std::size_t channels = as_size(a.dims()[*axis]);
   if (sums_.empty()) sums_.resize(channels);
   is_void_ = sums_.size() != channels || channels < 2;
   if (is_void_) return false;
-  int64_t inner = 1;
-  for (int64_t i = axis + 1; i < rank; ++i) inner *= a.dims()[as_size(i)];
+  const int64_t inner = element_count(std::span(a.dims()).subspan(*axis + 1));
   for_each_chunk(contiguous(a), contiguous(b), [&](int64_t first, std::span<const double> x, std::span<const double> y) {
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (!std::isfinite(x[i]) || !std::isfinite(y[i])) continue;
