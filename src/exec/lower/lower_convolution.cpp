@@ -29,6 +29,7 @@
 #include "exec/lower/winograd.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "layout/rates.h"
 #include "model/attributes.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
@@ -153,17 +154,6 @@ bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const Prog
          (node.input(2) == ValueId::none || small_constant(lowering.facts, node.input(2)));
 }
 
-/// Adds a constant of one element per channel, dim 1 of `rank` dims.
-Stage add_per_channel(const std::vector<double>& values, std::size_t rank) {
-  Stage stage;
-  stage.is_binary = true;
-  Dims dims(rank - 1, 1);
-  dims[0] = static_cast<int64_t>(values.size());
-  stage.constant = Tensor(DataType::float32, dims);
-  std::ranges::transform(values, stage.constant.data<float>(), [](double value) { return static_cast<float>(value); });
-  return stage;
-}
-
 /// Lowers a convolution with shallow windows to the product of its weights with the windows as columns.
 bool lower_columns(Lowering& lowering, const Group& group, const Convolution& spec) {
   const ProgramNode& node = group.anchor();
@@ -239,8 +229,7 @@ bool is_point(const Convolution& spec, const Dims& w) {
 
 /// The library's reorder of such an operand, element by element, takes longer than the convolution; with one channel it needs none.
 bool has_few_channels(const Lowering& lowering, const ProgramNode& node) {
-  constexpr int64_t kFewChannels = 4;
-  return element_at(lowering.info(node.inputs[0]).dims, 1) <= kFewChannels;
+  return element_at(lowering.info(node.inputs[0]).dims, 1) <= rates::kFewChannels;
 }
 
 /// Whether a convolution has so few outputs that the library's vectors would be nearly empty.
@@ -493,7 +482,7 @@ class ConvolutionLowering {
 
 bool is_suitable(Lowering& lowering, const ProgramNode& node) {
   for (const ValueId input : node.inputs) {
-    if (input != ValueId::none && !is_float_tensor(lowering, input)) return false;
+    if (input != ValueId::none && !lowering.facts.is_float_tensor(input)) return false;
   }
   const Dims& x = lowering.info(node.inputs[0]).dims;
   if (x.size() < 3 || x.size() > 5 || lowering.constant(node.inputs[1]) == nullptr) return false;

@@ -157,13 +157,9 @@ Place as_matrices(Lowering& lowering, const Place& place, const Dims& dims) {
   return view_of(dense, ordered(place.desc.type, dims, Order::contiguous), 0);
 }
 
-bool is_float_tensor(const Lowering& lowering, ValueId value) {
-  return value != ValueId::none && lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
-}
-
 bool are_floats(Lowering& lowering, const ProgramNode& node) {
   for (const ValueId input : node.inputs) {
-    if (input != ValueId::none && (!is_float_tensor(lowering, input) || element_count(lowering.info(input).dims) == 0)) return false;
+    if (input != ValueId::none && (!lowering.facts.is_float_tensor(input) || element_count(lowering.info(input).dims) == 0)) return false;
   }
   return element_count(lowering.info(node.outputs[0]).dims) != 0;
 }

@@ -30,8 +30,6 @@ struct MatrixProduct {
 /// The same elements with the last two dims swapped.
 [[nodiscard]] TensorDesc swap_last(TensorDesc desc);
 
-/// Whether a value is a tensor of f32.
-[[nodiscard]] bool is_float_tensor(const Lowering& lowering, ValueId value);
 /// Whether the inputs and the first output of a node are f32 tensors with elements.
 [[nodiscard]] bool are_floats(Lowering& lowering, const ProgramNode& node);
 

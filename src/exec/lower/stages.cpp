@@ -221,11 +221,6 @@ Tensor along_channels(const std::vector<double>& values, std::size_t rank) {
   return out;
 }
 
-bool is_float(const ValueFacts& facts, ValueId value) {
-  const ValueState& state = facts.state(value);
-  return state.is_tensor() && state.info->type == DataType::float32;
-}
-
 }  // namespace
 
 bool ChannelAffine::is_finite() const {
@@ -243,9 +238,13 @@ ChannelAffine ChannelAffine::part(std::size_t first, std::size_t count) const {
   return {cut(mean), cut(scale), cut(bias)};
 }
 
+Stage add_per_channel(const std::vector<double>& values, std::size_t rank) {
+  return binary(BinaryFunction::add, along_channels(values, rank));
+}
+
 std::vector<Stage> ChannelAffine::stages(std::size_t rank) const {
   return {binary(BinaryFunction::subtract, along_channels(mean, rank)), binary(BinaryFunction::multiply, along_channels(scale, rank)),
-          binary(BinaryFunction::add, along_channels(bias, rank))};
+          add_per_channel(bias, rank)};
 }
 
 std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value) {
@@ -284,7 +283,7 @@ std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const Pr
   if (node.call.attributes.integer("training_mode", 0) != 0) return std::nullopt;
   if (node.call.opset < 9 && node.call.attributes.integer("spatial", 1) == 0) return std::nullopt;
   const ValueState& x = facts.state(node.inputs[0]);
-  if (!is_float(facts, node.inputs[0]) || x.info->dims.size() < 2) return std::nullopt;
+  if (!facts.is_float_tensor(node.inputs[0]) || x.info->dims.size() < 2) return std::nullopt;
   std::vector<double> parameters[4];
   for (std::size_t i = 0; i < 4; ++i) {
     auto values = small_constant(facts, node.inputs[i + 1]);
@@ -307,7 +306,7 @@ std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& 
 }
 
 std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const ProgramNode& node, ValueId through) {
-  if (node.output(0) == ValueId::none || !is_float(facts, through) || !is_float(facts, node.output(0))) return std::nullopt;
+  if (!facts.is_float_tensor(through) || !facts.is_float_tensor(node.output(0))) return std::nullopt;
   if (const auto affine = channel_affine_of(facts, node)) {
     if (node.inputs[0] != through) return std::nullopt;
     return affine->stages(facts.state(through).info->dims.size());
@@ -315,7 +314,7 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, const Progr
   auto stages = pairwise(node, through);
   if (const auto stage = power(facts, node, through)) stages.push_back(*stage);
   for (const Stage& stage : stages) {
-    if (stage.value != ValueId::none && !is_float(facts, stage.value)) return std::nullopt;
+    if (stage.value != ValueId::none && !facts.is_float_tensor(stage.value)) return std::nullopt;
   }
   if (!stages.empty()) return stages;
   if (node.input(0) != through) return std::nullopt;
