@@ -20,11 +20,9 @@ namespace relayout {
 
 [[nodiscard]] inline float half_to_float(uint16_t half) noexcept {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000U) << 16U;
-  const uint32_t magnitude = static_cast<uint32_t>(half & 0x7FFFU) << 13U;
-  if ((half & 0x7C00U) == 0x7C00U) return std::bit_cast<float>(sign | 0x7F800000U | magnitude);
-  // 2^112 moves the exponent from bias 15 to bias 127, subnormals included.
-  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
-  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
+  // 2^112 moves the exponent from bias 15 to bias 127, subnormals included; infinity and NaN become 2^16 and above.
+  const float scaled = std::bit_cast<float>(static_cast<uint32_t>(half & 0x7FFFU) << 13U) * 0x1p112F;
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled) | (scaled >= 0x1p16F ? 0x7F800000U : 0U));
 }
 
 [[nodiscard]] inline uint16_t float_to_half(float value) noexcept {
@@ -49,10 +47,14 @@ namespace relayout {
   return std::bit_cast<float>(static_cast<uint32_t>(value) << 16U);
 }
 
-[[nodiscard]] inline uint16_t double_to_bfloat16(double value) noexcept {
-  const uint32_t bits = round_to_odd(value);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<uint16_t>(bits >> 16U | 0x40U);  // NaN, quiet
+[[nodiscard]] inline uint16_t float_to_bfloat16(float value) noexcept {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16U | 0x40U);  // quiet
   return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U);
+}
+
+[[nodiscard]] inline uint16_t double_to_bfloat16(double value) noexcept {
+  return float_to_bfloat16(std::bit_cast<float>(round_to_odd(value)));
 }
 
 }  // namespace relayout

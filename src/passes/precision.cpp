@@ -28,6 +28,7 @@
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "passes/pass.h"
 #include "passes/passes.h"
 #include "passes/precision_plan.h"
@@ -110,7 +111,7 @@ class PrecisionPass {
     for (const Value* const value : values_) {
       const DataType type = states_.at(value).before;
       has_source = has_source || is_convertible(type);
-      if (type == DataType::float16 || type == DataType::bfloat16) kept.insert(type);
+      if (kHalfTypes.has(type)) kept.insert(type);
     }
     const bool narrows = plan_.target() != DataType::float32;
     const bool is_there = kept.erase(plan_.target()) > 0;
@@ -233,8 +234,7 @@ class PrecisionPass {
   }
 
   [[nodiscard]] bool is_convertible(DataType type) const {
-    const bool narrow = type == DataType::float16 || type == DataType::bfloat16;
-    return plan_.target() == DataType::float32 ? narrow : type == DataType::float32;
+    return plan_.target() == DataType::float32 ? kHalfTypes.has(type) : type == DataType::float32;
   }
 
   /// Removes a Cast of the model whose readers now read its operand, or whose operand now has the type of its result.

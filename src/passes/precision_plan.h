@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op_signature.h"
 #include "passes/constant_numbers.h"
 #include "passes/match.h"
@@ -25,7 +26,7 @@ struct TypeChange {
   DataType target;  ///< float16, bfloat16, or float32 instead of both
   [[nodiscard]] bool narrows() const noexcept { return target != DataType::float32; }
   [[nodiscard]] bool is_source(DataType type) const noexcept {
-    return narrows() ? type == DataType::float32 : type == DataType::float16 || type == DataType::bfloat16;
+    return narrows() ? type == DataType::float32 : kHalfTypes.has(type);
   }
 };
 

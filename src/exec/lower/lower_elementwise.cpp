@@ -17,21 +17,18 @@
 #include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
 namespace {
 
-bool is_float_tensor(Lowering& lowering, ValueId value) {
-  return lowering.is_tensor(value) && lowering.info(value).type == DataType::float32;
-}
-
 /// The input that has the result's dims and over which the node can be read as stages; preferably one that may be overwritten.
 ValueId through_input(Lowering& lowering, const ProgramNode& node) {
   ValueId best = ValueId::none;
   for (const ValueId input : node.inputs) {
-    if (input == ValueId::none || !is_float_tensor(lowering, input) || lowering.constant(input) != nullptr) continue;
+    if (!lowering.facts.is_float_tensor(input) || lowering.constant(input) != nullptr) continue;
     if (lowering.info(input).dims != lowering.info(node.output(0)).dims || !stages_of(lowering.facts, node, input)) continue;
     if (best == ValueId::none ||
         (!lowering.places.can_overwrite(lowering.places.of(best)) && lowering.places.can_overwrite(lowering.places.of(input))))
@@ -106,7 +103,7 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
   const ValueId input = node.input(0), output = node.output(0);
   if (group.nodes.size() != 1 || input == ValueId::none || output == ValueId::none || !lowering.is_tensor(input)) return false;
   const DataType type = lowering.info(input).type;
-  if ((type != DataType::float16 && type != DataType::bfloat16) || lowering.info(output).type != type) return false;
+  if (!kHalfTypes.has(type) || lowering.info(output).type != type) return false;
   const auto stage = unary_stage_of(lowering.facts, node);
   if (!stage) return false;
   const Place source = lowering.places.of(input);

@@ -91,10 +91,6 @@ double saturated(double value, std::pair<double, double> range) {
   return std::fmin(std::fmax(value, range.first), range.second);
 }
 
-bool is_narrow(DataType type) {
-  return type == DataType::float16 || type == DataType::bfloat16;
-}
-
 /// Rounds at most kChunk values to a 16-bit type.
 void round_to(DataType type, float* values, int64_t count) {
   std::array<uint16_t, kChunk> codes;
@@ -191,7 +187,7 @@ void quantize_short(const OpCall& call, InputData inputs, const Tensor& out, Dat
   with_native_type(out.type(), [&]<class Out>(Out) {
     if constexpr (sizeof(Out) <= sizeof(int16_t)) {
       map_quantized<float, float, Out>(call, inputs, out, [=](const float* x, const float* s, const float* z, int64_t count, Out* to) {
-        if (!is_narrow(precision)) return quantize_run(x, s, z, count, to);
+        if (!kHalfTypes.has(precision)) return quantize_run(x, s, z, count, to);
         std::array<float, kChunk> quotients;
         divide_run(x, s, count, quotients.data());
         round_to(precision, quotients.data(), count);
@@ -219,7 +215,7 @@ void quantize_linear(const OpCall& call, InputData inputs, OutputData outputs) {
   if (precision == DataType::float64 && traits(out.type()).is_float) refuse(call, "8-bit floats from f64");
   const DataType type = tensor_at(inputs, 0).type();
   if ((precision == DataType::float32 && type == DataType::float32) ||
-      (is_narrow(precision) && (is_narrow(type) || type == DataType::float32))) {
+      (kHalfTypes.has(precision) && (kHalfTypes.has(type) || type == DataType::float32))) {
     if (kShortTypes.has(out.type())) return quantize_short(call, inputs, out, precision);
   }
   const auto divide = [precision](double x, double s) { return quotient(precision, x, s); };

@@ -140,24 +140,6 @@ constexpr std::array<float, 256> decode_table() {
   return table;
 }
 
-float decode_float16(uint16_t bits) {
-  const uint32_t sign = (bits & 0x8000U) << 16U;
-  const uint32_t magnitude = bits & 0x7FFFU;
-  if (magnitude >= 0x7C00U) return std::bit_cast<float>(sign | 0x7F800000U | ((magnitude & 0x3FFU) << 13U));
-  if (magnitude >= 0x0400U) return std::bit_cast<float>(sign | ((magnitude + ((127U - 15U) << 10U)) << 13U));
-  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24F));
-}
-
-float decode_bfloat16(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U);
-}
-
-uint16_t encode_bfloat16(float value) {
-  if (std::isnan(value)) return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) >> 16U) | 0x40U);
-  const auto bits = std::bit_cast<uint32_t>(value);
-  return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
-}
-
 /// 2^(code − 127); code 255 is NaN (OCP Microscaling formats, E8M0).
 float decode_e8m0(uint8_t code) {
   if (code == 0xFF) return std::numeric_limits<float>::quiet_NaN();
@@ -291,7 +273,7 @@ int64_t convert_halves(const float*, uint16_t*, int64_t) {
 constexpr int64_t kRun = 256;
 
 void decode_halves(const uint16_t* from, float* to, int64_t count) {
-  for (int64_t i = kHasF16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = decode_float16(from[i]);
+  for (int64_t i = kHasF16c ? convert_halves(from, to, count) : 0; i < count; ++i) to[i] = half_to_float(from[i]);
 }
 
 void encode_halves(const float* from, uint16_t* to, int64_t count) {
@@ -299,11 +281,11 @@ void encode_halves(const float* from, uint16_t* to, int64_t count) {
 }
 
 RELAYOUT_VECTORIZE void decode_bfloats(const uint16_t* from, float* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = decode_bfloat16(from[i]);
+  for (int64_t i = 0; i < count; ++i) to[i] = bfloat16_to_float(from[i]);
 }
 
 RELAYOUT_VECTORIZE void encode_bfloats(const float* from, uint16_t* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = encode_bfloat16(from[i]);
+  for (int64_t i = 0; i < count; ++i) to[i] = float_to_bfloat16(from[i]);
 }
 
 RELAYOUT_VECTORIZE void round_run_to_odd(const double* from, float* to, int64_t count) {
@@ -411,9 +393,9 @@ float decode_small_float(DataType type, uint16_t bits) {
   const std::size_t code = bits & 0xFFU;
   switch (type) {
     case DataType::float16:
-      return decode_float16(bits);
+      return half_to_float(bits);
     case DataType::bfloat16:
-      return decode_bfloat16(bits);
+      return bfloat16_to_float(bits);
     case DataType::float8e4m3fn:
       return kE4M3FNTable[code];
     case DataType::float8e4m3fnuz:
@@ -432,8 +414,7 @@ float decode_small_float(DataType type, uint16_t bits) {
 double quotient(DataType type, double x, double y) {
   if (type == DataType::float64) return x / y;
   const float exact = static_cast<float>(x) / static_cast<float>(y);
-  const bool is_narrow = type == DataType::float16 || type == DataType::bfloat16;
-  return double{is_narrow ? decode_small_float(type, encode_small_float(type, double{exact}, false)) : exact};
+  return double{kHalfTypes.has(type) ? decode_small_float(type, encode_small_float(type, double{exact}, false)) : exact};
 }
 
 template <class Domain>
@@ -474,12 +455,12 @@ void load(DataType type, const std::byte* from, int64_t stride, int64_t count, D
       if constexpr (std::is_floating_point_v<Domain>) {
         if (is_run(stride, count)) return load_narrow<DataType::float16>(reinterpret_cast<const uint16_t*>(from), stride, count, out);
       }
-      return load_run<Domain, uint16_t>(from, stride, count, out, decode_float16);
+      return load_run<Domain, uint16_t>(from, stride, count, out, half_to_float);
     case DataType::bfloat16:
       if constexpr (std::is_floating_point_v<Domain>) {
         if (is_run(stride, count)) return load_narrow<DataType::bfloat16>(reinterpret_cast<const uint16_t*>(from), stride, count, out);
       }
-      return load_run<Domain, uint16_t>(from, stride, count, out, decode_bfloat16);
+      return load_run<Domain, uint16_t>(from, stride, count, out, bfloat16_to_float);
     default:
       return load_run<Domain, uint8_t>(from, stride, count, out, [type](uint8_t v) { return decode_small_float(type, v); });
   }

@@ -39,6 +39,7 @@ class TypeSet {
 };
 
 inline constexpr TypeSet kRealTypes{DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16};
+inline constexpr TypeSet kHalfTypes{DataType::float16, DataType::bfloat16};
 inline constexpr TypeSet kSignedTypes{DataType::int8, DataType::int16, DataType::int32, DataType::int64};
 inline constexpr TypeSet kUnsignedTypes{DataType::uint8, DataType::uint16, DataType::uint32, DataType::uint64};
 inline constexpr TypeSet kIntegerTypes = kSignedTypes | kUnsignedTypes;
