@@ -18,6 +18,8 @@
 #include "layout/permutation.h"
 #include "model/attributes.h"
 #include "ops/op.h"
+#include "ops/op_history.h"
+#include "ops/op_version.h"
 #include "ops/traits.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
@@ -26,8 +28,6 @@ namespace relayout::layout {
 namespace {
 
 using Answer = std::variant<Ports, Barrier>;
-
-constexpr int64_t kSoftmaxOneAxis = 13, kReduceAxesInput = 18, kReduceSumAxesInput = 13;
 
 /// A node with one of its ports in an order: the argument of a rule.
 class Query {
@@ -156,10 +156,10 @@ Answer dropout(const Query& query) {
 }
 
 Answer softmax(const Query& query) {
-  if (query.node().node->opset() < kSoftmaxOneAxis) {
+  if (query.node().node->opset() < kOneAxisOpset) {
     // Dims from the axis on count as one.
     const int64_t rank = std::ssize(query.dims());
-    const int64_t axis = std::clamp<int64_t>(from_front(query.attributes().integer("axis", 1), rank), 0, rank);
+    const int64_t axis = std::clamp<int64_t>(from_front(softmax_axis(*query.node().node), rank), 0, rank);
     const auto large = std::ranges::count_if(query.dims().begin() + axis, query.dims().end(), [](int64_t dim) { return dim != 1; });
     if (large > 1) return "several dims are one axis below opset 13";
   }
@@ -193,7 +193,7 @@ std::optional<std::vector<bool>> reduced_axes(const Query& query, std::size_t ra
   Dims axes;
   if (node.is("ArgMax") || node.is("ArgMin")) {
     axes = {query.attributes().integer("axis", 0)};
-  } else if (node.opset() >= kReduceAxesInput || (node.is("ReduceSum") && node.opset() >= kReduceSumAxesInput)) {
+  } else if (argument_is_operand(node.op_type(), node.opset())) {
     if (const LayoutValue* const given = query.input(1)) {
       if (!given->integers) return std::nullopt;
       axes = *given->integers;

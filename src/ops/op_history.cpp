@@ -204,4 +204,9 @@ const MovedArgument* moved_argument(std::string_view op_type) {
   return found == kMoved.end() ? nullptr : &found->argument;
 }
 
+bool argument_is_operand(std::string_view op_type, int64_t opset) {
+  const MovedArgument* const moved = moved_argument(op_type);
+  return moved != nullptr && opset >= moved->version;
+}
+
 }  // namespace relayout

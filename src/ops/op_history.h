@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -20,5 +21,7 @@ struct MovedArgument {
 };
 /// nullptr: the operator has none.
 [[nodiscard]] const MovedArgument* moved_argument(std::string_view op_type);
+/// Whether the operator has such an argument, and reads it from an operand in this opset.
+[[nodiscard]] bool argument_is_operand(std::string_view op_type, int64_t opset);
 
 }  // namespace relayout

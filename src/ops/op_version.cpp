@@ -1,4 +1,4 @@
-// Whether an operator is the same in two opsets: it is when both have the same schema.
+// Tells operators of different opsets apart. An operator is the same in two opsets when both have the same schema.
 
 #include "ops/op_version.h"
 
@@ -8,7 +8,14 @@
 #include <limits>
 #include <string>
 
+#include "model/attributes.h"
+#include "relayout/graph.h"
+
 namespace relayout {
+
+int64_t softmax_axis(const Node& node) {
+  return Attributes(node).integer("axis", node.opset() < kOneAxisOpset ? 1 : -1);
+}
 
 bool is_same_operator(const std::string& op_type, int64_t opset, int64_t other_opset) {
   constexpr int64_t kLimit = std::numeric_limits<int>::max();

@@ -26,6 +26,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_call.h"
+#include "ops/op_history.h"
 #include "ops/op_version.h"
 #include "ops/operands.h"
 #include "ops/traits.h"
@@ -39,7 +40,6 @@ namespace relayout {
 namespace {
 
 constexpr int64_t kShapeInputOpset = 5;  ///< of Reshape
-constexpr int64_t kAxesInputOpset = 13;  ///< of Squeeze and Unsqueeze
 /// A stand-in for an unknown dim of an operand whose axes are independent: large enough for windows, and small enough for the product of a
 /// few.
 constexpr int64_t kAnySize = 4096;
@@ -181,8 +181,13 @@ std::optional<std::vector<bool>> named_axes(std::optional<std::vector<int64_t>> 
   return named;
 }
 
+/// Whether Squeeze, Unsqueeze or a reduction reads its axes from an operand.
+bool axes_are_operand(const Question& node) {
+  return argument_is_operand(node.op.name, node.call.opset);
+}
+
 std::optional<std::vector<int64_t>> axes(const Question& node) {
-  if (node.call.opset < kAxesInputOpset) return node.call.attributes.integers("axes");
+  if (!axes_are_operand(node)) return node.call.attributes.integers("axes");
   return node.operands.has(1) ? node.integers(1) : std::optional(std::vector<int64_t>());
 }
 
@@ -334,10 +339,9 @@ PartialDims gather(const Question& node) {
 PartialDims reduce(const Question& node) {
   PartialDims dims = node.dims(0);
   const bool keeps = node.call.attributes.integer("keepdims", 1) != 0;
-  std::optional<Dims> given = node.call.attributes.integers("axes");
-  if (given->empty() && node.operands.has(1)) given = node.integers(1);
+  const auto given = axes(node);
   if (!dims || !given) return keeps ? all_unknown(dims) : std::nullopt;
-  if (given->empty() && node.call.attributes.integer("noop_with_empty_axes", 0) != 0) return dims;
+  if (given->empty() && axes_are_operand(node) && node.call.attributes.integer("noop_with_empty_axes", 0) != 0) return dims;
   const auto named = named_axes(given, dims->size());
   if (!named) return std::nullopt;
   Dims out;

@@ -17,6 +17,7 @@
 #include "model/attributes.h"
 #include "ops/axis.h"
 #include "ops/op.h"
+#include "ops/op_history.h"
 #include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
@@ -72,7 +73,7 @@ std::optional<Axis> squeezed(const Node& node, AffineNode& affine, bool is_up, P
   if (!longer) return std::nullopt;
   const auto rank = static_cast<int64_t>(longer->size());
   std::optional<std::vector<int64_t>> axes;
-  if (node.opset() < 13) {
+  if (!argument_is_operand(node.op_type(), node.opset())) {
     axes = Attributes(node).integers("axes");
   } else if (node.input(1) != nullptr) {
     axes = integers(node, 1, context);

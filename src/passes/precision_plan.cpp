@@ -21,6 +21,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_signature.h"
+#include "ops/op_version.h"
 #include "ops/traits.h"
 #include "passes/cleanup.h"
 #include "passes/constant_numbers.h"
@@ -35,10 +36,6 @@
 
 namespace relayout::passes {
 namespace {
-
-constexpr int64_t kCastByNumber = 6;
-
-constexpr TypeSet kNarrow{DataType::float16, DataType::bfloat16};
 
 /// Whether the type of this operand makes no difference to the operator.
 bool takes_any(const Node& node, int input) {
@@ -287,7 +284,7 @@ void PrecisionPlan::settle_leaves(Graph& graph) {
     const auto* const operand = node.input(0);
     if (node.is("Constant") && node.attribute("value") != nullptr) settle(*output);
     // When narrowing, readers bypass a Cast that widens; when widening, it is removed.
-    if (node.is("Cast") && operand != nullptr && (!change_.narrows() || !kNarrow.has(before(*operand)))) settle(*output);
+    if (node.is("Cast") && operand != nullptr && (!change_.narrows() || !kHalfTypes.has(before(*operand)))) settle(*output);
   };
   for_each_node<Nested::before>(graph, settle_output, settle_initializers);
 }

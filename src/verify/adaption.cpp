@@ -21,6 +21,7 @@
 #include "model/node_message.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op_version.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -32,9 +33,6 @@
 
 namespace relayout {
 namespace {
-
-/// The first opset in which Cast takes its type as a number.
-constexpr int64_t kCastByNumber = 6;
 
 /// One port of b and a's name for it.
 struct NewName {

@@ -14,6 +14,7 @@
 #include "exec/lower/step_rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "ops/op_version.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -23,12 +24,11 @@ namespace relayout::exec {
 namespace {
 
 /// The axis, counted from the front, if a kernel over one axis of f32 can compute the node.
-std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node) {
+std::optional<int64_t> single_axis(Lowering& lowering, const ProgramNode& node) {
   const DatumInfo& x = lowering.info(node.inputs[0]);
-  constexpr int64_t kOneAxisOpset = 13;
   if (!lowering.optimized() || x.type != DataType::float32 || x.dims.empty() || element_count(x.dims) == 0) return std::nullopt;
   const auto rank = static_cast<int64_t>(x.dims.size());
-  const int64_t axis = from_front(node.call.attributes.integer("axis", node.call.opset < kOneAxisOpset ? 1 : -1), rank);
+  const int64_t axis = from_front(softmax_axis(*node.node), rank);
   if (node.call.opset < kOneAxisOpset && axis != rank - 1) return std::nullopt;  // several dims as one
   return axis;
 }
@@ -40,7 +40,7 @@ std::optional<int64_t> softmax_axis(Lowering& lowering, const ProgramNode& node)
 bool lower_softmax(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
-  const auto axis = softmax_axis(lowering, node);
+  const auto axis = single_axis(lowering, node);
   if (!axis || x.dims.size() > 6) return false;
   const TensorDesc& stored = lowering.places.of(node.inputs[0]).desc;
   const auto planned = lowering.made(node, 0);
@@ -73,7 +73,7 @@ bool lower_softmax(Lowering& lowering, const Group& group) {
 bool lower_log_softmax(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
-  const auto axis = softmax_axis(lowering, node);
+  const auto axis = single_axis(lowering, node);
   if (!axis || *axis + 1 != static_cast<int64_t>(x.dims.size())) return false;
   const Place source = lowering.places.of(node.inputs[0]);
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);

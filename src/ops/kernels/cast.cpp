@@ -19,6 +19,7 @@
 #include "ops/loops/element_conversion.h"
 #include "ops/loops/strided.h"
 #include "ops/op_call.h"
+#include "ops/op_version.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -31,9 +32,8 @@ constexpr TypeSet kCastTypes = kNumericTypes | kBooleanTypes | kStringTypes | kS
 
 /// Attribute `to`: a number, before opset 6 the name of a type.
 DataType cast_target(const OpCall& call) {
-  constexpr int64_t kNumberOpset = 6;
   int64_t number = 0;
-  if (call.opset < kNumberOpset) {
+  if (call.opset < kCastByNumber) {
     const std::string name = call.attributes.text("to", "");
     onnx::TensorProto::DataType parsed{};
     if (!onnx::TensorProto::DataType_Parse(name, &parsed)) reject(call, "attribute 'to' names no type");

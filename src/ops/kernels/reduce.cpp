@@ -21,6 +21,7 @@
 #include "ops/loops/extreme.h"
 #include "ops/loops/strided.h"
 #include "ops/op_call.h"
+#include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -29,12 +30,9 @@
 namespace relayout::kernels {
 namespace {
 
-constexpr int64_t kAxesInputOpset = 18;
-constexpr int64_t kSumAxesInputOpset = 13;
-
 /// The dims that are reduced: all when no axes are given, none with noop_with_empty_axes. Nothing when the axes are not known yet.
 std::optional<std::vector<bool>> reduced_axes(const OpCall& call, InputInfos inputs, std::size_t rank) {
-  const bool by_input = call.opset >= (call.node.op_type() == "ReduceSum" ? kSumAxesInputOpset : kAxesInputOpset);
+  const bool by_input = argument_is_operand(call.node.op_type(), call.opset);
   std::vector<int64_t> axes;
   if (!by_input) {
     axes = call.attributes.integers("axes");

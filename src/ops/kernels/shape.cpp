@@ -13,6 +13,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
 #include "ops/op_call.h"
+#include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -21,7 +22,7 @@
 namespace relayout::kernels {
 namespace {
 
-/// Operand `axes` of Squeeze and Unsqueeze: an attribute before opset 13, then an input.
+/// Argument `axes` of Squeeze and Unsqueeze.
 struct AxesOperand {
   bool given = false;
   bool known = true;
@@ -29,8 +30,7 @@ struct AxesOperand {
 };
 
 AxesOperand axes_operand(const OpCall& call, InputInfos inputs) {
-  constexpr int64_t kInputOpset = 13;
-  if (call.opset < kInputOpset) {
+  if (!argument_is_operand(call.node.op_type(), call.opset)) {
     return {call.attributes.has("axes"), true, call.attributes.integers("axes")};
   }
   const DatumInfo* info = optional_tensor_info(call, inputs, 1, kIndexTypes);

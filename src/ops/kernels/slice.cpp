@@ -12,6 +12,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
 #include "ops/op_call.h"
+#include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/types.h"
@@ -111,16 +112,15 @@ Tensor part(const Tensor& tensor, std::size_t axis, int64_t begin, int64_t count
 
 /// Sizes of Split's results: input or attribute `split`, else equal parts (opset 18: the last may be smaller).
 std::optional<std::vector<int64_t>> split_sizes(const OpCall& call, InputInfos inputs, int64_t dim) {
-  constexpr int64_t kInputOpset = 13;
   constexpr int64_t kCountOpset = 18;
   const auto parts = static_cast<int64_t>(call.node.outputs().size());
   if (parts == 0) reject(call, "no outputs");
   std::vector<int64_t> sizes;
-  const bool by_input = call.opset >= kInputOpset || call.opset == 1;
-  if (const DatumInfo* info = by_input ? optional_tensor_info(call, inputs, 1, kNumericTypes) : nullptr) {
+  const bool is_operand = argument_is_operand(call.node.op_type(), call.opset);
+  if (const DatumInfo* info = is_operand || call.opset == 1 ? optional_tensor_info(call, inputs, 1, kNumericTypes) : nullptr) {
     if (info->value == nullptr) return std::nullopt;
     sizes = truncated_integers_of(*info->value);
-  } else if (call.opset < kInputOpset) {
+  } else if (!is_operand) {
     sizes = call.attributes.integers("split");
   }
   if (sizes.empty()) {
