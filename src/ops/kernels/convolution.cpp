@@ -43,11 +43,26 @@ std::vector<Tap> window_taps(const Window& window, const Dims& weight_strides) {
 
 /// The input of a convolution, whose elements are read once per tap: 16-bit floats become f32.
 Tensor widened(const Tensor& x) {
-  if (x.type() != DataType::float16 && x.type() != DataType::bfloat16) return x;
+  if (!kHalfTypes.has(x.type())) return x;
   const Tensor dense = contiguous(x);
   Tensor out(DataType::float32, dense.dims());
   load(dense.type(), dense.bytes(), 1, dense.element_count(), out.data<float>());
   return out;
+}
+
+/// Window and group, checked. Weights are [M, C/g, …], those of a transposed convolution [C, M/g, …].
+ConvolutionShape shape_without_dims(const OpCall& call, const Dims& x, const Dims& w, bool transposed) {
+  if (w.size() != x.size()) reject(call, "weights of dims " + to_string(w) + " for an input of dims " + to_string(x));
+  const Dims input = spatial_dims(call, x);
+  const int64_t groups = call.attributes.integer("group", 1);
+  const auto channels_fit = [&] { return transposed ? x[1] == w[0] : w[0] % groups == 0 && x[1] / groups == w[1]; };
+  if (groups < 1 || x[1] % groups != 0 || !channels_fit()) {
+    reject(call, "input " + to_string(x) + ", weights " + to_string(w) + " and group " + std::to_string(groups) + " do not fit");
+  }
+  for (const int64_t size : tail(w)) {
+    if (size < 1) reject(call, "weights have dims " + to_string(w));
+  }
+  return {window_of(call, input, tail(w)), groups, {}};
 }
 
 /// Runs work(i, threads) for every i: in parallel where there are enough, else one after the other with all threads each.
@@ -94,19 +109,9 @@ void ChannelWriter::write(std::byte* channel, int64_t position, int64_t count, c
 }
 
 ConvolutionShape convolution_shape(const OpCall& call, const Dims& x, const Dims& w) {
-  if (w.size() != x.size()) reject(call, "weights of dims " + to_string(w) + " for an input of dims " + to_string(x));
-  const Dims input = spatial_dims(call, x);
-  ConvolutionShape shape;
-  shape.groups = call.attributes.integer("group", 1);
-  if (shape.groups < 1 || w[0] % shape.groups != 0 || x[1] % shape.groups != 0 || x[1] / shape.groups != w[1]) {
-    reject(call, "input " + to_string(x) + ", weights " + to_string(w) + " and group " + std::to_string(shape.groups) + " do not fit");
-  }
-  for (const int64_t size : tail(w)) {
-    if (size < 1) reject(call, "weights have dims " + to_string(w));
-  }
-  shape.window = window_of(call, input, tail(w));
+  ConvolutionShape shape = shape_without_dims(call, x, w, false);
   shape.dims = {x[0], w[0]};
-  const Dims outputs = window_outputs(call, shape.window, input, false);
+  const Dims outputs = window_outputs(call, shape.window, tail(x), false);
   shape.dims.insert(shape.dims.end(), outputs.begin(), outputs.end());
   return shape;
 }
@@ -167,13 +172,6 @@ void check_bias(const OpCall& call, InputInfos inputs, int64_t channels) {
     reject(call, "bias of dims " + to_string(bias->dims) + " for " + std::to_string(channels) + " channels");
 }
 
-/// A transposed convolution: out[o] gets x[i] · w[k] where o = i · stride + k · dilation − before.
-struct TransposedShape {
-  Window window;
-  int64_t groups = 1;
-  Dims dims;
-};
-
 /// Pads from output_shape: total = stride · (in − 1) + output_padding + extent − out. The odd element goes to the end with SAME_UPPER, else
 /// to the begin (ONNX specification); where the output exceeds the full size, the rest of the end is empty.
 void set_pads_for(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
@@ -185,18 +183,10 @@ void set_pads_for(Window& window, const Dims& input, const Dims& outputs, const 
   }
 }
 
-TransposedShape transposed_shape(const OpCall& call, const Dims& x, const Dims& w) {
-  if (w.size() != x.size()) reject(call, "weights of dims " + to_string(w) + " for an input of dims " + to_string(x));
-  const Dims input = spatial_dims(call, x);
-  TransposedShape shape;
-  shape.groups = call.attributes.integer("group", 1);
-  if (shape.groups < 1 || x[1] != w[0] || x[1] % shape.groups != 0) {
-    reject(call, "input " + to_string(x) + ", weights " + to_string(w) + " and group " + std::to_string(shape.groups) + " do not fit");
-  }
-  for (const int64_t size : tail(w)) {
-    if (size < 1) reject(call, "weights have dims " + to_string(w));
-  }
-  shape.window = window_of(call, input, tail(w));
+/// A transposed convolution: out[o] gets x[i] · w[k] where o = i · stride + k · dilation − before.
+ConvolutionShape transposed_shape(const OpCall& call, const Dims& x, const Dims& w) {
+  ConvolutionShape shape = shape_without_dims(call, x, w, true);
+  const Dims input = tail(x);
   Window& window = shape.window;
   const std::string automatic = call.attributes.text("auto_pad", "NOTSET");
   const Dims output_padding = window_attribute(call, "output_padding", input.size(), 0, 0);
@@ -257,7 +247,7 @@ void conv(const OpCall& call, InputData inputs, OutputData outputs) {
 Inferred infer_conv_transpose(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 3);
   const auto [x, w] = two_of_one_type(call, inputs, kRealTypes);
-  const TransposedShape shape = transposed_shape(call, x.dims, w.dims);
+  const ConvolutionShape shape = transposed_shape(call, x.dims, w.dims);
   check_bias(call, inputs, shape.dims[1]);
   return one(call, x.type, shape.dims);
 }
@@ -267,7 +257,7 @@ void conv_transpose(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& w = tensor_at(inputs, 1);
   const Tensor& out = outputs[0]->tensor;
   if (out.element_count() == 0) return;
-  const TransposedShape shape = transposed_shape(call, x.dims(), w.dims());
+  const ConvolutionShape shape = transposed_shape(call, x.dims(), w.dims());
   const int64_t rows = w.dims()[1], channels = w.dims()[0] / shape.groups;
   const auto finish = add_bias(inputs);
   const int64_t x_size = element_stride(x.type()), w_size = element_stride(w.type()), out_size = element_stride(out.type());
