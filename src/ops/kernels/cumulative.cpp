@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/axis_lines.h"
@@ -56,15 +55,11 @@ template <class Domain>
 void accumulate_lines(const OpCall& call, const Cumulation& how, const Tensor& x, const Tensor& out) {
   std::vector<bool> along(x.dims().size(), false);
   along[how.axis] = true;
-  const AxisLines lines(x.dims(), along);
-  lines.for_each(call.threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<Domain> values(as_size(lines.length()));
-    line[1].read(x.type(), data[1], values.data());
+  map_lines<Domain>(call.threads, x, out, along, [&](std::vector<Domain>& values) {
     if (how.reverse) std::ranges::reverse(values);
     auto total = static_cast<Domain>(how.is_product ? 1 : 0);
     for (Domain& value : values) fold(how, &total, &value, &value, 1);
     if (how.reverse) std::ranges::reverse(values);
-    line[0].write(out.type(), data[0], values.data());
   });
 }
 

@@ -1,14 +1,13 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "ops/kernels/kernels.h"
+#include "ops/kernels/log_probabilities.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
@@ -80,16 +79,7 @@ Tensor log_probabilities(const OpCall& call, const Tensor& x) {
   Tensor result(DataType::float64, x.dims());
   std::vector<bool> along(x.dims().size(), false);
   along[1] = true;
-  const AxisLines lines(x.dims(), along);
-  lines.for_each(call.threads, {operand(result), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
-    std::vector<double> values(as_size(lines.length()));
-    line[1].read(x.type(), data[1], values.data());
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (const double value : values) largest = std::fmax(largest, value);
-    for (const double value : values) sum += std::exp(value - largest);
-    for (double& value : values) value -= largest + std::log(sum);
-    line[0].write(DataType::float64, data[0], values.data());
-  });
+  map_lines(call.threads, x, result, along, to_log_probabilities);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "base/positions.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/line_normalization.h"
+#include "ops/loops/axis_lines.h"
 #include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"
@@ -22,7 +23,7 @@ void lrn(const OpCall& call, InputData inputs, OutputData outputs) {
   const double alpha = call.attributes.real("alpha", 1e-4F), beta = call.attributes.real("beta", 0.75F),
                bias = call.attributes.real("bias", 1);
   if (tensor_at(inputs, 0).rank() < 2) reject(call, "the input has no channels");
-  map_lines(call, inputs, outputs, marked(call, {1}, tensor_at(inputs, 0).dims().size()), [&](std::vector<double>& values) {
+  map_lines(call.threads, tensor_at(inputs, 0), outputs[0]->tensor, marked(call, {1}, tensor_at(inputs, 0).dims().size()), [&](std::vector<double>& values) {
     const auto count = static_cast<int64_t>(values.size());
     const std::vector<double> x = values;
     for (int64_t c = 0; c < count; ++c) {

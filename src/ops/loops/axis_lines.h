@@ -1,8 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <vector>
 
+#include "base/positions.h"
 #include "ops/loops/strided.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 
@@ -36,5 +42,17 @@ class AxisLines {
   std::vector<bool> along_;
   int64_t length_ = 1, count_ = 1;
 };
+
+/// Replaces each line along some axes of x by transform(values), in a domain; `out` has the dims of x.
+template <class Domain = double, class Transform>
+void map_lines(int threads, const Tensor& x, const Tensor& out, const std::vector<bool>& along, const Transform& transform) {
+  const AxisLines lines(x.dims(), along);
+  lines.for_each(threads, {operand(out), operand(x)}, [&](std::byte* const* data, const std::vector<AxisLine>& line) {
+    std::vector<Domain> values(as_size(lines.length()));
+    line[1].read(x.type(), data[1], values.data());
+    transform(values);
+    line[0].write(out.type(), data[0], values.data());
+  });
+}
 
 }  // namespace relayout
