@@ -3,14 +3,14 @@
 #include <memory>
 
 #include "exec/kernels/kernel.h"
+#include "ops/kernels/window.h"
 
 namespace relayout::exec {
 
-/// A sliding window over the spatial dims of [N, C, …]; one entry per spatial dim. Every window covers at least one input element.
-struct PoolWindow {
+/// A sliding window over the spatial dims of [N, C, …]. Every window covers at least one input element.
+struct PoolWindow : Window {
   bool average = false;
   bool count_padding = false;  ///< an average divides by the positions within the padded input, else by those within the input
-  Dims kernel, strides, dilations, before, after;
 };
 
 /// Operand 0 is the source, 1 the destination, both f32, of the same order (contiguous or channels-last), dense. NaN wins a maximum.

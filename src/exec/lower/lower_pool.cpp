@@ -16,6 +16,7 @@
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/kernels/window.h"
+#include "ops/op_history.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -70,12 +71,10 @@ bool lower_pool(Lowering& lowering, const Group& group) {
   const Dims& x = lowering.info(node.inputs[0]).dims;
   const Dims& y = lowering.info(node.outputs[0]).dims;
   const Dims input(x.begin() + 2, x.end()), output(y.begin() + 2, y.end());
-  const Window window = window_of(node.call, input, {});
+  const PoolWindow window{window_of(node.call, input, {}), node.node->op_type() == "AveragePool",
+                          node.call.attributes.integer("count_include_pad", 0) != 0};
   if (!covers_input(window, input, output)) return false;
   if (is_whole(window, input, output)) return lower_spatial(lowering, group);
-  PoolWindow pool{false, false, window.kernel, window.strides, window.dilations, window.before, window.after};
-  pool.average = node.node->op_type() == "AveragePool";
-  pool.count_padding = node.call.attributes.integer("count_include_pad", 0) != 0;
 
   const auto order = order_of(lowering, node);
   if (!order) return false;
@@ -83,7 +82,7 @@ bool lower_pool(Lowering& lowering, const Group& group) {
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, *order));
   if (!is_ordered(destination.desc, *order)) return false;
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(y) * window.taps()) / step_rates::kTapsPerNanosecond);
-  lowering.steps.emit(make_pool_kernel(source.desc, destination.desc, pool, {lowering.settings.library, threads}), {source, destination},
+  lowering.steps.emit(make_pool_kernel(source.desc, destination.desc, window, {lowering.settings.library, threads}), {source, destination},
                       threads);
   lowering.places.define(node.outputs[0], destination);
   return true;
@@ -94,8 +93,10 @@ namespace {
 /// Number of dims that a reduction reduces, if those are the last ones.
 std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& node) {
   const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
-  Dims axes = node.call.attributes.integers("axes");
-  if (node.input(1) != ValueId::none) {
+  Dims axes;
+  if (!argument_is_operand(node.node->op_type(), node.call.opset)) {
+    axes = node.call.attributes.integers("axes");
+  } else if (node.input(1) != ValueId::none) {
     const auto values = small_constant(lowering.facts, node.inputs[1]);
     if (!values) return std::nullopt;
     axes.assign(values->begin(), values->end());
