@@ -32,8 +32,6 @@
 namespace relayout::exec {
 namespace {
 
-/// Constants up to this size are read during inference: shapes, axes, bounds.
-constexpr int64_t kSmallElements = 1024;
 std::vector<Datum> results_of(const ProgramNode& node, std::span<const Datum* const> inputs, const std::vector<DatumInfo>& infos) {
   return compute(*node.op, node.call, inputs, infos, [&](std::size_t k) { return node.output(k) != ValueId::none; });
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,22 +15,9 @@
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
-namespace {
-
-/// Contents of constants up to this size are shown to the plan: axes.
-constexpr int64_t kFewElements = 64;
-
-std::optional<std::vector<int64_t>> integers_of(const KnownConstant& constant) {
-  if (constant.type() != DataType::int64 || !constant.is_loaded() || constant.element_count() > kFewElements) return std::nullopt;
-  const Tensor dense = contiguous(constant.tensor());
-  return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + dense.element_count());
-}
-
-}  // namespace
 
 LayoutGuide::LayoutGuide(const Program& program, const std::vector<NodeId>& nodes, const IdVector<ValueId, ValueState>& states,
                          const layout::PlanningOptions& options) {
@@ -64,7 +50,7 @@ layout::LayoutValueId LayoutGuide::id_of(const Program& program, const IdVector<
     if (state.strides && layout::is_dense(made.dims, *state.strides)) made.fixed = layout::order_of_strides(made.dims, *state.strides);
   }
   made.is_constant = state.constant != nullptr;
-  if (state.constant) made.integers = integers_of(*state.constant);
+  if (state.constant && state.constant->is_loaded()) made.integers = layout::small_integers(state.constant->tensor());
   return entry->second;
 }
 

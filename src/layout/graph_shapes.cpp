@@ -35,9 +35,6 @@
 namespace relayout::layout {
 namespace {
 
-/// Contents are followed up to this size: shapes, axes, bounds, not weights.
-constexpr int64_t kSmallElements = 1024;
-
 bool all_small(const Node& node, const std::vector<DatumInfo>& outputs) {
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     if (node.output(i) == nullptr) continue;
@@ -201,11 +198,7 @@ bool Shapes::is_constant(const Value& value) {
 std::optional<std::vector<int64_t>> Shapes::integers(const Value& value) {
   const Known* const known = look_up(value);
   if (known == nullptr || !known->has_contents) return std::nullopt;
-  const Tensor dense = contiguous(known->datum.tensor);
-  const int64_t count = dense.element_count();
-  if (dense.type() == DataType::int64) return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + count);
-  if (dense.type() == DataType::int32) return std::vector<int64_t>(dense.data<int32_t>(), dense.data<int32_t>() + count);
-  return std::nullopt;
+  return small_integers(known->datum.tensor);
 }
 
 std::optional<bool> Shapes::Known::truth() const {

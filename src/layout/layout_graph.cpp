@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/indexed.h"
 #include "layout/connections.h"
+#include "ops/loops/dtypes.h"
+#include "ops/operands.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -18,6 +21,12 @@ namespace relayout::layout {
 
 int64_t LayoutValue::bytes() const {
   return element_count(dims) * static_cast<int64_t>(memory_size(type));
+}
+
+std::optional<std::vector<int64_t>> small_integers(const Tensor& constant) {
+  constexpr int64_t kMost = 64;
+  if (!kIndexTypes.has(constant.type()) || constant.element_count() > kMost) return std::nullopt;
+  return truncated_integers_of(constant);
 }
 
 bool is_plannable(DataType type, const Dims& dims) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -7,6 +8,8 @@
 #include "layout/axis_order.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::layout {
 
@@ -26,6 +29,9 @@ struct LayoutValue {
   [[nodiscard]] bool is_known() const noexcept { return type != DataType::undefined && type != DataType::string; }
   [[nodiscard]] int64_t bytes() const;
 };
+
+/// Contents of a constant that LayoutValue::integers holds: at most 64 numbers of the types of axes.
+[[nodiscard]] std::optional<std::vector<int64_t>> small_integers(const Tensor& constant);
 
 /// Whether a tensor could fit into memory: others are treated as unknown.
 [[nodiscard]] bool is_plannable(DataType type, const Dims& dims);

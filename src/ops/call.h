@@ -49,6 +49,9 @@ using TellsOf = std::function<bool(std::size_t index)>;
 /// executor share this decision, so that both treat the same values as constants.
 [[nodiscard]] bool is_computed_early(const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted);
 
+/// Contents are followed up to this size where only shapes, axes and bounds matter, not weights.
+inline constexpr int64_t kSmallElements = 1024;
+
 /// Bytes of a tensor in memory; nothing when they overflow.
 [[nodiscard]] std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims);
 

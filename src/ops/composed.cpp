@@ -30,9 +30,6 @@
 namespace relayout {
 namespace {
 
-/// Contents are tracked up to this size while inferring: shapes, axes, bounds.
-constexpr int64_t kSmallElements = 1024;
-
 /// Operands with known types and dims, and no known contents.
 class KnownOperands : public PartialOperands {
  public:

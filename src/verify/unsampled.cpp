@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/positions.h"
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/needed.h"
@@ -22,6 +21,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
@@ -60,10 +60,7 @@ std::vector<int64_t> sizes_by_slices(const Pair& pair) {
       const Value* const ends = node.is("Slice") ? node.input(2) : nullptr;
       const auto known = ends == nullptr ? std::nullopt : constants.value(*ends);
       if (!known || !kIndexTypes.has(known->type())) continue;
-      const Tensor dense = contiguous(*known);
-      std::vector<int64_t> numbers(as_size(dense.element_count()));
-      load(dense.type(), dense.bytes(), 1, dense.element_count(), numbers.data());
-      for (const int64_t number : numbers) {
+      for (const int64_t number : truncated_integers_of(*known)) {
         if (number > 0 && number < kLargest) found.insert({number, number + 1});
       }
     }
@@ -123,10 +120,7 @@ Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
   const auto contents_of = [&](const Value* value) -> std::optional<std::vector<int64_t>> {
     const auto known = value == nullptr ? std::nullopt : shapes.known(*value);
     if (!known || !known->has_contents || !kIntegerTypes.has(known->datum.tensor.type())) return std::nullopt;
-    const Tensor tensor = contiguous(known->datum.tensor);
-    std::vector<int64_t> out(as_size(tensor.element_count()));
-    load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), out.data());
-    return out;
+    return truncated_integers_of(known->datum.tensor);
   };
   Constants constants;
   const auto varies = [&](const Value* value) { return value != nullptr && !constants.is_constant(*value); };
