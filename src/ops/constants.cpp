@@ -22,6 +22,7 @@
 #include "model/bytes.h"
 #include "model/origin.h"
 #include "ops/call.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_call.h"
 #include "ops/partial_dims.h"
@@ -223,6 +224,14 @@ std::optional<Tensor> Constants::value(const Value& value) {
   const auto bytes = bytes_in_memory(constant->type, constant->dims);
   if (!bytes || *bytes > options_.budget) return std::nullopt;
   return constant->load();
+}
+
+std::optional<double> fill_of(const Node& node) {
+  const onnx::TensorProto* const value = Attributes(node).tensor("value");
+  if (value == nullptr) return 0;
+  const Tensor one = load_tensor(node.graph().model(), *value);
+  if (one.element_count() != 1 || !kRealTypes.has(one.type())) return std::nullopt;
+  return load_one<double>(one.type(), one.bytes());
 }
 
 std::variant<Constant, Reason> Constants::find(const Value& value) {

@@ -51,6 +51,9 @@ class TrainedNames {
   std::optional<std::unordered_set<std::string>> names_;  ///< nothing before the first question
 };
 
+/// The number that a ConstantOfShape repeats: 0 by default; nothing unless it is real.
+[[nodiscard]] std::optional<double> fill_of(const Node& node);
+
 /// Finds constants: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of pure
 /// operators over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only type or dims
 /// of an operand. A Shape may read only dims that are certain: see certain_shapes.h. Answers are remembered by value; a pass that changes

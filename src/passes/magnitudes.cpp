@@ -3,19 +3,14 @@
 
 #include "passes/magnitudes.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-#include "model/attributes.h"
-#include "model/origin.h"
-#include "ops/loops/dtypes.h"
+#include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/graph.h"
-#include "relayout/tensor.h"
 
 namespace relayout::passes {
 namespace {
@@ -38,14 +33,6 @@ bool passes_on(const Node& node, std::size_t input) {
   }
 }
 
-/// The number that fills a ConstantOfShape.
-double fill_of(const Node& node) {
-  const onnx::TensorProto* const value = Attributes(node).tensor("value");
-  if (value == nullptr) return 0;
-  const Tensor one = load_tensor(node.graph().model(), *value);
-  return one.element_count() == 1 && kRealTypes.has(one.type()) ? std::fabs(load_one<double>(one.type(), one.bytes())) : 0;
-}
-
 }  // namespace
 
 double Magnitudes::of(const Value& value) const {
@@ -55,7 +42,7 @@ double Magnitudes::of(const Value& value) const {
 }
 
 void Magnitudes::note(const Node& node) {
-  double largest = node.is("ConstantOfShape") ? fill_of(node) : 0;
+  double largest = node.is("ConstantOfShape") ? std::fabs(fill_of(node).value_or(0)) : 0;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* const value = node.input(i);
     if (value != nullptr && passes_on(node, i)) largest = std::max(largest, of(*value));

@@ -1,8 +1,6 @@
 // Moves weights by one ULP, to measure by how much correct evaluations may differ.
 #include "verify/noise.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -16,8 +14,8 @@
 #include "base/random.h"
 #include "base/vectorize.h"
 #include "model/attributes.h"
-#include "model/origin.h"
 #include "model/walk.h"
+#include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -65,10 +63,8 @@ bool is_structural(double value) {
 
 /// Whether the value of a ConstantOfShape is a mask or an initial state, not a weight.
 bool fills_with_structure(const Node& node) {
-  const onnx::TensorProto* const value = Attributes(node).tensor("value");
-  if (value == nullptr) return true;
-  const Tensor one = load_tensor(node.graph().model(), *value);
-  return one.element_count() != 1 || !kRealTypes.has(one.type()) || is_structural(load_one<double>(one.type(), one.bytes()));
+  const auto fill = fill_of(node);
+  return !fill || is_structural(*fill);
 }
 
 /// Moves magnitudes of sign-magnitude numbers by one; never to zero and never to infinity.
