@@ -128,6 +128,13 @@ void BodyCall::reject(const std::string& why) const {
   fail(ErrorKind::invalid, call_->label() + ": " + why);
 }
 
+int64_t BodyCall::required(std::string_view attribute, int64_t least, int64_t most) const {
+  const auto value = attributes_.integer(attribute);
+  if (!value) reject("no " + std::string(attribute));
+  if (*value < least || *value > most) reject(std::string(attribute) + " is " + std::to_string(*value));
+  return *value;
+}
+
 Body::Name Body::make(std::string_view op, const Names& inputs, const NamedAttributes& attributes) {
   return make(op, inputs, 1, attributes).front();
 }

@@ -36,6 +36,8 @@ class BodyCall {
   [[nodiscard]] DataType type(std::size_t input) const;
   /// The call's attributes of these names, for a node that takes the same attributes.
   [[nodiscard]] NamedAttributes given(std::initializer_list<std::string_view> names) const;
+  /// An integer attribute that the call must have, from `least` to `most`.
+  [[nodiscard]] int64_t required(std::string_view attribute, int64_t least, int64_t most) const;
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void reject(const std::string& why) const;
 

@@ -17,13 +17,6 @@ namespace {
 constexpr int64_t kByte = 8;
 constexpr int64_t kLargestCount = int64_t{1} << 31;  ///< of an attribute that counts elements; products of two fit 64 bits
 
-int64_t required(Body& body, const char* name, int64_t least) {
-  const auto value = body.attributes().integer(name);
-  if (!value) body.reject(std::string("no ") + name);
-  if (*value < least || *value > kLargestCount) body.reject(std::string(name) + " is " + std::to_string(*value));
-  return *value;
-}
-
 int64_t block_size(Body& body, int64_t otherwise) {
   const int64_t size = body.attributes().integer("block_size", otherwise);
   if (size < 16 || size > kLargestCount || (size & (size - 1)) != 0) body.reject("block_size is " + std::to_string(size));
@@ -88,7 +81,7 @@ Body::Name zero_points(Body& body, int64_t bits, int64_t n, int64_t blocks) {
 }
 
 std::vector<float> bnb_values(Body& body) {
-  const int64_t kind = required(body, "quant_type", 0);
+  const int64_t kind = body.required("quant_type", 0, kLargestCount);
   std::vector<float> out = bnb4_codes(kind);
   if (out.empty()) body.reject("quant_type is " + std::to_string(kind));
   return out;
@@ -99,7 +92,7 @@ std::vector<float> bnb_values(Body& body) {
 /// B is [N, blocks, bytes]: each block starts a new byte, the low bits of a byte are first.
 void matmul_nbits(Body& body) {
   constexpr std::size_t kGroups = 4, kBias = 5;
-  const int64_t n = required(body, "N", 1), k = required(body, "K", 1), size = block_size(body, 0), bits = bits_of(body);
+  const int64_t n = body.required("N", 1, kLargestCount), k = body.required("K", 1, kLargestCount), size = block_size(body, 0), bits = bits_of(body);
   const int64_t blocks = divided_up(k, size);
   if (body.has(kGroups)) body.refuse("input g_idx");
   if (body.attributes().integer("weight_prepacked", 0) != 0) body.refuse("a weight that is packed for one processor");
@@ -116,7 +109,7 @@ void matmul_nbits(Body& body) {
 void matmul_bnb4(Body& body) {
   constexpr std::size_t kNone = 3;
   constexpr int64_t kBits = 4;
-  const int64_t n = required(body, "N", 1), k = required(body, "K", 1), size = block_size(body, 0);
+  const int64_t n = body.required("N", 1, kLargestCount), k = body.required("K", 1, kLargestCount), size = block_size(body, 0);
   const int64_t blocks = divided_up(n * k, size);
   const Body::Name values = body.make("Constant", {}, {{"value_floats", bnb_values(body)}});
   const Body::Name codes = first(body, reshaped(body, parts_of_bytes(body, body.input(1), kBits, false), {-1}), 0, n * k);

@@ -12,10 +12,7 @@ namespace relayout::bodies {
 
 int64_t head_count(const Body& body, const char* name) {
   constexpr int64_t kMost = 1 << 20;
-  const auto heads = body.attributes().integer(name);
-  if (!heads) body.reject(std::string("no ") + name);
-  if (*heads < 1 || *heads > kMost) body.reject(std::string(name) + " is " + std::to_string(*heads));
-  return *heads;
+  return body.required(name, 1, kMost);
 }
 
 bool has_flag(const Body& body, const char* name) {
