@@ -226,14 +226,6 @@ std::vector<int64_t> nearest_positions(const ResizePlan& plan, const Axis& axis,
   return positions;
 }
 
-/// Keys' cubic kernel (Cubic convolution interpolation for digital image processing, 1981) with coefficient a.
-double cubic_weight(double a, double distance) {
-  const double x = std::abs(distance);
-  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-  return 0;
-}
-
 struct Filter {
   bool cubic = false, antialias = false, exclude_outside = false;
   double a = -0.75;

@@ -14,6 +14,7 @@
 #include "base/positions.h"
 #include "base/threads.h"
 #include "ops/kernels/kernels.h"
+#include "ops/kernels/resize.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -95,14 +96,6 @@ std::optional<int64_t> pixel(const Sampling& sampling, double i, int64_t size) {
   return static_cast<int64_t>(std::clamp(reflected(i, low, high), 0.0, last));
 }
 
-/// Keys' cubic kernel with a = −0.75.
-double cubic_weight(double distance) {
-  constexpr double kA = -0.75;
-  const double x = std::abs(distance);
-  if (x <= 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
-  return x < 2 ? ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA : 0;
-}
-
 /// The inputs along one dim for a normalized coordinate in [−1, 1].
 Samples samples_at(const Sampling& sampling, double coordinate, int64_t size) {
   const auto length = static_cast<double>(size);
@@ -127,7 +120,7 @@ Samples samples_at(const Sampling& sampling, double coordinate, int64_t size) {
       add(base + 1, x - base);
       break;
     case Interpolation::cubic:
-      for (int i = -1; i <= 2; ++i) add(base + i, cubic_weight(x - base - i));
+      for (int i = -1; i <= 2; ++i) add(base + i, cubic_weight(-0.75, x - base - i));
       break;
   }
   return samples;
