@@ -46,7 +46,7 @@ std::vector<const Value*> captured_values(const Node& node) {
   return out;
 }
 
-std::vector<const Node*> needed_nodes(const Graph& graph) {
+std::vector<const Node*> nodes_to_run(const Graph& graph) {
   std::unordered_set<const Value*> needed(graph.outputs().begin(), graph.outputs().end());
   std::vector<const Node*> out;
   const auto& nodes = graph.nodes();
@@ -82,7 +82,7 @@ class Program::Builder {
  private:
   void add_nodes(const Graph& graph) {
     if (++depth_ > kMostCallLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
-    for (const Node* node : needed_nodes(graph)) {
+    for (const Node* node : nodes_to_run(graph)) {
       if (program_.nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
       const Op* const op = find_op(*node);
       if (const auto function = find_function(functions_, *node)) {

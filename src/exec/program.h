@@ -97,7 +97,8 @@ class Program {
 
 /// Values of graphs around a node that its nested graphs read, each once.
 [[nodiscard]] std::vector<const Value*> captured_values(const Node& node);
-/// Nodes that a graph's outputs depend on, in order.
-[[nodiscard]] std::vector<const Node*> needed_nodes(const Graph& graph);
+/// Nodes that have to run for a graph's outputs, in order: also those that only unneeded nodes of nested graphs read, as these graphs
+/// capture their values (unlike needed_nodes()).
+[[nodiscard]] std::vector<const Node*> nodes_to_run(const Graph& graph);
 
 }  // namespace relayout::exec

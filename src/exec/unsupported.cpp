@@ -61,7 +61,7 @@ class Survey {
  public:
   explicit Survey(const Model& model) : functions_(model) {}
   void visit(const Graph& graph) {
-    for (const Node* node : needed_nodes(graph)) visit(*node);
+    for (const Node* node : nodes_to_run(graph)) visit(*node);
   }
   std::vector<Unsupported> found;
 
