@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,6 +24,16 @@ TEST(Positions, ElementsAreReadAndWritten) {
   EXPECT_EQ(flags, (std::vector<bool>{false, false, true}));
   const std::array<int, 3> numbers{4, 5, 6};
   EXPECT_EQ(element_at(numbers, 1), 5);
+}
+
+TEST(Positions, AxesCountFromEitherEnd) {
+  EXPECT_EQ(from_front(2, 4), 2);
+  EXPECT_EQ(from_front(-1, 4), 3);
+  EXPECT_EQ(from_front(-5, 4), -1);
+  EXPECT_EQ(checked_axis(3, 4), 3U);
+  EXPECT_EQ(checked_axis(-4, 4), 0U);
+  for (const int64_t axis : {int64_t{4}, int64_t{-5}, INT64_MAX, INT64_MIN}) EXPECT_EQ(checked_axis(axis, 4), std::nullopt) << axis;
+  EXPECT_EQ(checked_axis(0, 0), std::nullopt);
 }
 
 TEST(Positions, TheFirstOfEqualElementsIsFound) {

@@ -341,6 +341,15 @@ TEST(LayoutPlan, L90MappedAxes) {
   EXPECT_THAT(copied("c = DepthToSpace <blocksize = 2> (b)", ""), ElementsAre("x"));
 }
 
+TEST(LayoutPlan, AxesOfReductionsHaveEitherIntegerType) {
+  for (const std::string type : {"int32", "int64"}) {
+    SCOPED_TRACE(type);
+    const Planned planned("g (" + kInput + ") => (float[1,C] y) <" + kStemWeights + ", float[16,1,3,3] V, " + type + "[2] n = {2,3}> { " +
+                          kStem + "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  y = ReduceSum <keepdims = 0> (b, n) }");
+    EXPECT_THAT(planned.copied(), ElementsAre("x"));
+  }
+}
+
 const std::string kLoses =
     "g (float[1,64,512,512] x) => (float[1,64,512,512] y) <float[64,64,1,1] W> { t = Trilu (x)  c = Conv (t, W)  y = Trilu (c) }";
 

@@ -148,6 +148,7 @@ TEST(PartialDims, DimsKnownWithoutTheBatch) {
       {"ReduceSum <keepdims = 0> (x0, x1)", {x, Dims{1}}, {}, "?"},
       {"ReduceSum <keepdims = 0> (x0)", {x}, {}, "[]"},
       {"ReduceSum <noop_with_empty_axes = 1> (x0)", {x}, {}, "[-1, 3, 32, 20]"},
+      {"ReduceMean <noop_with_empty_axes = 1, keepdims = 0> (x0)", {x}, {}, "[]"},  // the attribute exists from opset 18 on
       {"Gather <axis = 1> (x0, x1)", {x, Dims{-1, 7}}, {}, "[-1, -1, 7, 32, 20]"},
       {"Gather <axis = -1> (x0, x1)", {x, Dims{}}, {}, "[-1, 3, 32]"},
       {"GatherElements <axis = 1> (x0, x1)", {std::nullopt, Dims{-1, 7}}, {}, "[-1, 7]"},
