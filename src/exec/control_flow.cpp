@@ -222,8 +222,7 @@ std::vector<int64_t> row_lengths(const OpCall& call, const Datum* lengths, int64
   const bool fits =
       lengths->kind == Datum::Kind::tensor && lengths->tensor.type() == DataType::int64 && lengths->tensor.dims() == Dims{batch};
   if (!fits) reject(call, "sequence_lens is not one int64 per row of the batch");
-  const Tensor dense = contiguous(lengths->tensor);
-  const std::vector<int64_t> out(dense.data<int64_t>(), dense.data<int64_t>() + batch);
+  const std::vector<int64_t> out = truncated_integers_of(lengths->tensor);
   const auto is_length = [&](int64_t length) { return length >= 0 && length <= longest; };
   if (!std::ranges::all_of(out, is_length)) reject(call, "a sequence is longer than the scan input");
   return out;

@@ -18,6 +18,7 @@
 #include "ops/axis.h"
 #include "ops/op.h"
 #include "ops/op_history.h"
+#include "ops/operands.h"
 #include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
@@ -40,8 +41,7 @@ std::optional<std::vector<int64_t>> integers(const Node& node, std::size_t input
   const Value* const value = node.input(input);
   const auto tensor = value != nullptr ? context.constants.value(*value) : std::nullopt;
   if (!tensor || tensor->type() != DataType::int64 || tensor->rank() > 1) return std::nullopt;
-  const Tensor dense = contiguous(*tensor);
-  return std::vector<int64_t>(dense.data<int64_t>(), dense.data<int64_t>() + dense.element_count());
+  return truncated_integers_of(*tensor);
 }
 
 bool is_zero(const std::vector<int64_t>& values) {
