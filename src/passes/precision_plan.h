@@ -25,9 +25,7 @@ namespace relayout::passes {
 struct TypeChange {
   DataType target;  ///< float16, bfloat16, or float32 instead of both
   [[nodiscard]] bool narrows() const noexcept { return target != DataType::float32; }
-  [[nodiscard]] bool is_source(DataType type) const noexcept {
-    return narrows() ? type == DataType::float32 : kHalfTypes.has(type);
-  }
+  [[nodiscard]] bool is_source(DataType type) const noexcept { return narrows() ? type == DataType::float32 : kHalfTypes.has(type); }
 };
 
 /// Which operands and results change their floating-point type, and why others do not. Only reads.

@@ -92,7 +92,8 @@ std::vector<float> bnb_values(Body& body) {
 /// B is [N, blocks, bytes]: each block starts a new byte, the low bits of a byte are first.
 void matmul_nbits(Body& body) {
   constexpr std::size_t kGroups = 4, kBias = 5;
-  const int64_t n = body.required("N", 1, kLargestCount), k = body.required("K", 1, kLargestCount), size = block_size(body, 0), bits = bits_of(body);
+  const int64_t n = body.required("N", 1, kLargestCount), k = body.required("K", 1, kLargestCount), size = block_size(body, 0),
+                bits = bits_of(body);
   const int64_t blocks = divided_up(k, size);
   if (body.has(kGroups)) body.refuse("input g_idx");
   if (body.attributes().integer("weight_prepacked", 0) != 0) body.refuse("a weight that is packed for one processor");

@@ -23,16 +23,18 @@ void lrn(const OpCall& call, InputData inputs, OutputData outputs) {
   const double alpha = call.attributes.real("alpha", 1e-4F), beta = call.attributes.real("beta", 0.75F),
                bias = call.attributes.real("bias", 1);
   if (tensor_at(inputs, 0).rank() < 2) reject(call, "the input has no channels");
-  map_lines(call.threads, tensor_at(inputs, 0), outputs[0]->tensor, marked(call, {1}, tensor_at(inputs, 0).dims().size()), [&](std::vector<double>& values) {
-    const auto count = static_cast<int64_t>(values.size());
-    const std::vector<double> x = values;
-    for (int64_t c = 0; c < count; ++c) {
-      const int64_t first = std::max<int64_t>(0, c - (*size - 1) / 2), last = *size / 2 < count - 1 - c ? c + *size / 2 : count - 1;
-      double squares = 0;
-      for (int64_t i = first; i <= last; ++i) squares += element_at(x, i) * element_at(x, i);
-      element_at(values, c) = element_at(x, c) / std::pow(bias + alpha / static_cast<double>(*size) * squares, beta);
-    }
-  });
+  map_lines(call.threads, tensor_at(inputs, 0), outputs[0]->tensor, marked(call, {1}, tensor_at(inputs, 0).dims().size()),
+            [&](std::vector<double>& values) {
+              const auto count = static_cast<int64_t>(values.size());
+              const std::vector<double> x = values;
+              for (int64_t c = 0; c < count; ++c) {
+                const int64_t first = std::max<int64_t>(0, c - (*size - 1) / 2),
+                              last = *size / 2 < count - 1 - c ? c + *size / 2 : count - 1;
+                double squares = 0;
+                for (int64_t i = first; i <= last; ++i) squares += element_at(x, i) * element_at(x, i);
+                element_at(values, c) = element_at(x, c) / std::pow(bias + alpha / static_cast<double>(*size) * squares, beta);
+              }
+            });
 }
 
 }  // namespace relayout::kernels

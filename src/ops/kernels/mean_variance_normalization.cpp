@@ -17,11 +17,12 @@ void mean_variance_normalization(const OpCall& call, InputData inputs, OutputDat
   constexpr double kEpsilon = 1e-9F;
   std::vector<int64_t> axes = call.attributes.integers("axes");
   if (axes.empty()) axes = {0, 2, 3};
-  map_lines(call.threads, tensor_at(inputs, 0), outputs[0]->tensor, marked(call, axes, tensor_at(inputs, 0).dims().size()), [](std::vector<double>& values) {
-    const auto [mean, inverse] = line_statistics(values, true, 0);
-    const double deviation = 1 / inverse;
-    for (double& value : values) value = (value - mean) / (deviation + kEpsilon);
-  });
+  map_lines(call.threads, tensor_at(inputs, 0), outputs[0]->tensor, marked(call, axes, tensor_at(inputs, 0).dims().size()),
+            [](std::vector<double>& values) {
+              const auto [mean, inverse] = line_statistics(values, true, 0);
+              const double deviation = 1 / inverse;
+              for (double& value : values) value = (value - mean) / (deviation + kEpsilon);
+            });
 }
 
 }  // namespace relayout::kernels
