@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/constant_store.h"
 #include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/program.h"
