@@ -150,6 +150,12 @@ Sha256::Digest Sha256::finish() {
   return digest;
 }
 
+Sha256::Digest digest_of(std::string_view text) {
+  Sha256 hash;
+  hash.update(std::as_bytes(std::span(text)));
+  return hash.finish();
+}
+
 std::string to_hex(const Sha256::Digest& digest) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,12 +26,6 @@ namespace relayout {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string digest_of(const std::string& text) {
-  Sha256 digest;
-  digest.update(std::as_bytes(std::span(text)));
-  return to_hex(digest.finish());
-}
 
 }  // namespace
 
@@ -75,7 +68,7 @@ std::optional<Json> EntryCache::find(const std::string& key) const {
     const Json document = Json::parse(read_text(*File::open(path), kMost, "an entry"), path.string());
     Json entry = document.find("entry").value_or(Json());
     const bool is_whole =
-        document.text("schema") == schema_ && document.text("key") == key && document.text("digest") == digest_of(entry.dump(-1));
+        document.text("schema") == schema_ && document.text("key") == key && document.text("digest") == to_hex(digest_of(entry.dump(-1)));
     return is_whole ? std::optional(std::move(entry)) : std::nullopt;
   } catch (const Error&) {
     return std::nullopt;
@@ -89,7 +82,7 @@ void EntryCache::store(const std::string& key, const Json& entry) {
     const fs::path path = path_of(key);
     fs::create_directories(path.parent_path());
     Json document = Json::object();
-    document.set("schema", schema_).set("key", key).set("digest", digest_of(entry.dump(-1))).set("entry", entry);
+    document.set("schema", schema_).set("key", key).set("digest", to_hex(digest_of(entry.dump(-1)))).set("entry", entry);
     AtomicFile file(path);
     const std::string text = document.dump() + "\n";
     if (write_all(file.descriptor(), text) != 0) fail_io(path.string(), "cannot write");

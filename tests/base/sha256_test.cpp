@@ -50,6 +50,10 @@ TEST_P(Sha256Both, PiecesDoNotMatter) {
   EXPECT_NE(hash(text, GetParam()), whole);
 }
 
+TEST(Sha256OfText, IsThatOfItsBytes) {
+  EXPECT_EQ(to_hex(digest_of("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
 TEST(Sha256OfFile, ReadsItAll) {
   EXPECT_EQ(sha256_of(*File::from_bytes(std::string(1000000, 'a'), "a")),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
