@@ -1,12 +1,14 @@
 // Numbers as text, the same in every locale.
 #include "base/numbers.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace relayout {
 namespace {
@@ -28,6 +30,23 @@ std::string fixed(double value, int digits) {
 
 std::string significant(double value, int digits) {
   return text_of(value, std::chars_format::general, digits);
+}
+
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+std::string percent_text(double share) {
+  return fixed(100 * share, 1) + " %";
+}
+
+std::string share_text(double share) {
+  return significant(share < 1 ? std::min(100 * share, 99.99) : 100.0, 4) + " %";
+}
+
+std::string decibels(double ratio) {
+  return std::isinf(ratio) ? (ratio > 0 ? "no loss" : "nothing left") : fixed(ratio, 1) + " dB";
 }
 
 std::string scientific(double value) {
@@ -72,6 +91,14 @@ std::string format_count(int64_t count) {
     digits.insert(at, ",");
   }
   return digits;
+}
+
+std::string counted(int64_t count, std::string_view noun) {
+  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string counted(int64_t count, std::string_view one, std::string_view many) {
+  return format_count(count) + " " + std::string(count == 1 ? one : many);
 }
 
 }  // namespace relayout

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace relayout {
 
@@ -9,6 +10,14 @@ namespace relayout {
 [[nodiscard]] std::string fixed(double value, int digits);
 /// "0.0314", "3.1e-07": `digits` significant digits, without trailing zeros.
 [[nodiscard]] std::string significant(double value, int digits);
+/// "1.23", "12.3", "123": three significant digits, trailing zeros included.
+[[nodiscard]] std::string three_digits(double value);
+/// "12.5 %": a share of 1 in percent, with one digit after the point.
+[[nodiscard]] std::string percent_text(double share);
+/// "99.99 %": a share of 1 in percent, with four significant digits; "100 %" only for a complete share.
+[[nodiscard]] std::string share_text(double share);
+/// "12.3 dB" for a ratio of a signal to its error; "no loss" for ∞, "nothing left" for −∞.
+[[nodiscard]] std::string decibels(double ratio);
 /// "1.2e-06", "0", "∞"
 [[nodiscard]] std::string scientific(double value);
 /// The fewest digits that read back as the same value of the type; "nan", "inf".
@@ -20,7 +29,12 @@ namespace relayout {
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "102.5 MB", powers of ten.
 [[nodiscard]] std::string format_bytes(int64_t bytes);
-/// 1234567 → "1,234,567"
+/// 1234567 → "1,234,567". Counts in reports and messages are written like this. Numbers that name something, or that a reader compares with
+/// a file (axes, samples, opsets, offsets, dims), have no separators.
 [[nodiscard]] std::string format_count(int64_t count);
+/// "1 weight", "2,000 weights".
+[[nodiscard]] std::string counted(int64_t count, std::string_view noun);
+/// "1 element is", "2,000 elements are".
+[[nodiscard]] std::string counted(int64_t count, std::string_view one, std::string_view many);
 
 }  // namespace relayout

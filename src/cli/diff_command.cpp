@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/diff_report.h"
@@ -179,14 +180,9 @@ bool are_models(const DiffRequest& request, const OptionSet& options) {
   if (model == nullptr) refuse(kOfModels, "traces and profiles");
   if (!request.profiles.empty() && request.profiles.size() != request.files.size()) {
     fail(ErrorKind::usage,
-         "--profiles names " + std::to_string(request.profiles.size()) + " files for " + std::to_string(request.files.size()) + " models");
+         "--profiles names " + counted(std::ssize(request.profiles), "file") + " for " + counted(std::ssize(request.files), "model"));
   }
   return model != nullptr;
-}
-
-/// "'Conv' and 3 more"
-std::string names_text(const std::vector<std::string>& names) {
-  return quote(names.front()) + (names.size() > 1 ? " and " + format_count(static_cast<int64_t>(names.size()) - 1) + " more" : "");
 }
 
 int run(DiffRequest& request, const Common& common, const OptionSet& options) {
@@ -216,8 +212,9 @@ int run(DiffRequest& request, const Common& common, const OptionSet& options) {
         .set("exit_code", code);
     write_output(out.dump() + "\n");
   } else {
-    if (!report.undecided.empty()) text += "inconclusive: " + names_text(report.undecided) + ", where the interval holds the limit\n";
-    if (code != 0 && !request.fail_on.empty()) text += "fails " + names_text(failed) + "   exit 1\n";
+    if (!report.undecided.empty())
+      text += "inconclusive: " + some_of(report.undecided, 1, quote) + ", where the interval holds the limit\n";
+    if (code != 0 && !request.fail_on.empty()) text += "fails " + some_of(failed, 1, quote) + "   exit 1\n";
     (to_error ? write_error : write_report)(text);
   }
   return code;

@@ -140,8 +140,8 @@ bool reports_nothing_done(std::string_view pass, const PassReport& report) {
 /// Adds the refusals of one reason: their number, code and text, then their names.
 void add_refusals(TextTable& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
                   const ReportStyle& style) {
-  table.line("      " + format_count(static_cast<int64_t>(findings.size())) + (findings.size() == 1 ? " stays: " : " stay: ") +
-             paint(to_string(reason), Style::strong, style.color) + "   " + (detail.empty() ? std::string(text(reason)) : escape(detail)));
+  table.line("      " + counted(std::ssize(findings), "stays: ", "stay: ") + paint(to_string(reason), Style::strong, style.color) + "   " +
+             (detail.empty() ? std::string(text(reason)) : escape(detail)));
   if (style.verbose || style.refusals) {
     for (const Finding* finding : findings) {
       const bool has_more_detail = !finding->detail.empty() && finding->detail != detail;
@@ -164,9 +164,9 @@ void add_losses(TextTable& table, const Findings& findings, const PassReport& re
   if (lost.empty()) return;
   // Half the spacing of the type's subnormal numbers.
   const std::string most = report.precision == "bf16" ? "4.6e-41" : "3.0e-08";
-  table.line("      " + counted(static_cast<int64_t>(lost.size()), "weight") + (lost.size() == 1 ? " has" : " have") +
-             " numbers near 0 that " + report.precision + " rounds by up to " + most +
-             " each, to 0 or to fewer bits: this is usual, and verify --precision " + report.precision + " measures what it costs");
+  table.line("      " + counted(std::ssize(lost), "weight has", "weights have") + " numbers near 0 that " + report.precision +
+             " rounds by up to " + most + " each, to 0 or to fewer bits: this is usual, and verify --precision " + report.precision +
+             " measures what it costs");
   const std::size_t shown = style.verbose ? lost.size() : std::min(kNamesShown, lost.size());
   for (std::size_t i = 0; i < shown; ++i) table.line("        " + escape(lost[i]->node) + ": " + lost[i]->detail);
   if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
@@ -194,12 +194,8 @@ void add_done(TextTable& table, const Findings& findings, std::string_view pass)
 
 }  // namespace
 
-std::string counted(int64_t count, std::string_view noun) {
-  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 std::string count_of_affines(int64_t count) {
-  return format_count(count) + (count == 1 ? " scale or shift" : " scales and shifts");
+  return counted(count, "scale or shift", "scales and shifts");
 }
 
 std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style) {
@@ -218,7 +214,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
     // Few of the remaining scales and shifts are candidates for a fold: most are parts of activations and normalizations.
     const bool is_summed_up = pass == kAffinePass && !style.verbose && !style.refusals && !group.skipped.empty();
     const int64_t stay = group.all - group.done_count;
-    const std::string rest = ", " + format_count(stay) + (stay == 1 ? " stays" : " stay") + " (-v says why)";
+    const std::string rest = ", " + counted(stay, "stays", "stay") + " (-v says why)";
     table.row({pass, what_text(pass, group, report) + (is_summed_up ? rest : "")});
     if (style.verbose) add_done(table, findings, pass);
     if (!is_summed_up) {

@@ -43,7 +43,7 @@ std::string short_count(int64_t count) {
 std::string macs_text(int64_t macs) {
   constexpr std::array kUnits = {"MAC", "kMAC", "MMAC", "GMAC", "TMAC"};
   const auto [value, unit] = Scaled(macs, 999.5, kUnits.size());
-  return fixed(value, unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2) + " " + kUnits[unit];
+  return (unit == 0 ? fixed(value, 0) : three_digits(value)) + " " + kUnits[unit];
 }
 
 /// The cell of the table. "?" replaces a 0 that results from operators without a count.

@@ -10,6 +10,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "relayout/layout.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::size_t kShown = 8;  ///< lines per kind, without -v
 
 std::string percent(int64_t part, int64_t whole) {
-  return fixed(whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0, 1) + " %";
+  return percent_text(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0);
 }
 
 std::string factor(double value) {
@@ -32,15 +33,12 @@ std::string factor(double value) {
 
 /// "/conv1", "/conv1 and 3 more", "the caller"
 std::string readers_text(const TensorReorder& reorder) {
-  const std::string& first = reorder.readers.front();
-  std::string out = first.empty() ? "the caller" : escape(first);
-  if (reorder.readers.size() > 1) out += " and " + std::to_string(reorder.readers.size() - 1) + " more";
-  return out;
+  return some_of(reorder.readers, 1, [](const std::string& reader) { return reader.empty() ? "the caller" : escape(reader); });
 }
 
 void add_regions(TextTable& table, const LayoutReport& report, bool all) {
   for (std::size_t i = 0; i < report.regions.size(); ++i) {
-    if (i >= kShown && !all) return table.line("  … " + std::to_string(report.regions.size() - i) + " more regions (-v)");
+    if (i >= kShown && !all) return table.line("  … " + counted(static_cast<int64_t>(report.regions.size() - i), "more region") + " (-v)");
     const LayoutRegion& region = report.regions[i];
     table.row({"region " + std::to_string(i + 1), escape(region.first) + " … " + escape(region.last),
                counted(region.operators, "operator") + ", " + counted(region.convolutions, "convolution") + ", " +
@@ -50,7 +48,8 @@ void add_regions(TextTable& table, const LayoutReport& report, bool all) {
 
 void add_reorders(TextTable& table, const LayoutReport& report, bool all) {
   for (std::size_t i = 0; i < report.reorders.size(); ++i) {
-    if (i >= kShown && !all) return table.line("  … " + std::to_string(report.reorders.size() - i) + " more reorders (-v)");
+    if (i >= kShown && !all)
+      return table.line("  … " + counted(static_cast<int64_t>(report.reorders.size() - i), "more reorder") + " (-v)");
     const TensorReorder& reorder = report.reorders[i];
     table.row(
         {reorder.inner ? "reorder inside" : "reorder",
@@ -64,9 +63,8 @@ void add_losses(TextTable& table, const LayoutReport& report, bool all) {
   std::size_t shown = 0;
   for (const OperatorLayout& op : report.operators) {
     if (!op.loses) continue;
-    if (shown++ >= kShown && !all) {
-      return table.line("  … " + std::to_string(as_size(losses) - kShown) + " more lose channels-last (-v)");
-    }
+    if (shown++ >= kShown && !all)
+      return table.line("  … " + counted(losses - static_cast<int64_t>(kShown), "more loses", "more lose") + " channels-last (-v)");
     table.row({"loses channels-last", escape(op.node) + " (" + escape(op.op_type) + ")", escape(op.reason)});
   }
 }

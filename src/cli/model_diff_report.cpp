@@ -115,7 +115,7 @@ std::string verdict_text(const ModelPair& pair) {
   }
   if (is_same(pair)) out = out.empty() ? "equal" : "equal but for names: " + out;
   const ModelDiff& diff = *pair.diff;
-  out += "   " + counted(diff.nodes_equal, "node") + (diff.nodes_equal == 1 ? " is the same" : " are the same");
+  out += "   " + counted(diff.nodes_equal, "node is the same", "nodes are the same");
   return diff.nodes_renamed > 0 ? out + ", " + format_count(diff.nodes_renamed) + " under another name" : out;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -22,7 +23,6 @@
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/report_destinations.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"

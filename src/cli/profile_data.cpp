@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
-#include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
@@ -192,7 +191,7 @@ std::string profile_markdown(const Profile& profile, const ProfileTable& table) 
   out += "| " + std::string(to_string(table.by)) + " | op | implementation | time | share |\n|---|---|---|---:|---:|\n";
   const auto add = [&](const TableLine& line) {
     out += "| " + markdown_code(escape(line.name)) + " | " + markdown_code(escape(line.op)) + " | " +
-           markdown_code(escape(line.implementation)) + " | " + duration_text(line.us) + " | " + fixed(100 * line.share, 1) + " % |\n";
+           markdown_code(escape(line.implementation)) + " | " + duration_text(line.us) + " | " + percent_text(line.share) + " |\n";
   };
   for (const TableLine& line : table.lines) add(line);
   if (table.others) add(*table.others);

@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
-#include "cli/report.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "report/fields.h"

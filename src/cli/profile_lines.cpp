@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/options.h"
-#include "cli/report.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"

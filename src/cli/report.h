@@ -88,8 +88,6 @@ struct PassReport {
 [[nodiscard]] std::string data_text(const DataResult& result, const ReportStyle& style);
 [[nodiscard]] Json data_json(const DataResult& result);
 
-/// "1 weight", "2 weights", "2,000 weights".
-[[nodiscard]] std::string counted(int64_t count, std::string_view noun);
 /// "2 scales and shifts", the term for affines in reports.
 [[nodiscard]] std::string count_of_affines(int64_t count);
 

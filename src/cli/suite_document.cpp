@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "base/text_file.h"
-#include "cli/report.h"
 #include "cli/suite_report.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/numbers.h"
-#include "cli/report.h"
 #include "cli/suite_report.h"
 #include "relayout/suite.h"
 #include "report/junit.h"

@@ -11,7 +11,6 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "cli/failure.h"
-#include "cli/report.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/verify.h"

@@ -37,7 +37,7 @@ std::string data_text(const DataResult& result, const ReportStyle& style) {
                {seconds_text(one.seconds), Style::faint, Align::right}});
     if (!good && !one.message.empty()) table.line("  " + one.message, Style::bad);
     if (one.flips > 0) {
-      table.line("  values moved by one ULP put " + format_count(one.flips) + (one.flips == 1 ? " element" : " elements") +
+      table.line("  values moved by one ULP put " + counted(one.flips, "element") +
                  " of quantized tensors on another step, the first at node " + escape(one.flips_node));
     }
   }

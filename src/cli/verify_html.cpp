@@ -78,7 +78,7 @@ VerdictPage::Section table(const VerifyResult& result) {
       row.push_back(right(scientific(output.rms_error)));
       row.push_back(right(scientific(output.floor)));
       row.push_back(right(is_finite(output) ? ratio_text(output.ratio) : "–"));
-      row.push_back(right(std::to_string(cosine)));
+      row.push_back(right(fixed(cosine, 6)));
       row.push_back(right(std::isinf(psnr) ? "∞" : std::to_string(static_cast<int>(psnr)) + " dB"));
     } else {
       row.resize(9, Cell(""));

@@ -2,7 +2,6 @@
 #include "cli/verify_losses.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,11 +22,6 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kMostNodes = 5;  ///< shown without -v
-
-/// "12.3 dB", or "no loss" for infinitely many.
-std::string decibels(double value) {
-  return std::isinf(value) && value > 0 ? "no loss" : fixed(value, 1) + " dB";
-}
 
 /// The largest error of all samples. Names its sample if the output's figures are from a different one.
 std::string largest_error_text(const OutputComparison& output) {
@@ -59,14 +53,12 @@ std::vector<std::string> loss_sentences(const VerifyResult& result) {
 
 std::string loss_text(const OutputComparison& output) {
   const Loss& loss = *output.loss;
-  // 100 % is reserved for a share of exactly 1.
-  const auto percent = [](double share) { return significant(share < 1 ? std::min(100 * share, 99.99) : 100.0, 4) + " %"; };
-  if (is_exact(output.type)) return percent(loss.match) + " equal";
+  if (is_exact(output.type)) return share_text(loss.match) + " equal";
   std::string out = decibels(loss.snr);
   if (output.samples.size() > 1 && loss.worst_snr < loss.snr) out += " (worst sample " + decibels(loss.worst_snr) + ")";
   out += ", cosine " + fixed(loss.cosine, 6) + ", " + largest_error_text(output);
-  if (loss.top1) out += ", top-1 " + percent(*loss.top1);
-  if (loss.top5) out += ", top-5 " + percent(*loss.top5);
+  if (loss.top1) out += ", top-1 " + share_text(*loss.top1);
+  if (loss.top5) out += ", top-5 " + share_text(*loss.top5);
   return out;
 }
 

@@ -117,8 +117,8 @@ class ShortList {
       }
     }
     if (apart_ > 0) {
-      const std::string have = apart_ == 1 ? " has" : " have";
-      out_ += unexplained_line(counted(apart_, "constant") + have + " no counterpart of the same type and shape (-v)", *style_);
+      const std::string constants = counted(apart_, "constant has", "constants have");
+      out_ += unexplained_line(constants + " no counterpart of the same type and shape (-v)", *style_);
     }
     if (hidden_ > 0) out_ += "              " + counted(hidden_, "more difference") + " (-v)\n";
     return std::move(out_);

@@ -258,7 +258,7 @@ std::string differences_within_rounding(const VerifyResult& result) {
   const auto is_of_nodes = [](const Unexplained& entry) { return entry.kind != Unexplained::Kind::interface; };
   const int64_t count = std::ranges::count_if(result.proof->unexplained, is_of_nodes);
   if (count == 0) return {};
-  return counted(count, "unexplained difference") + (count == 1 ? " stays" : " stay") + " within rounding (--strict refuses " +
+  return counted(count, "unexplained difference stays", "unexplained differences stay") + " within rounding (--strict refuses " +
          (count == 1 ? "it" : "them") + ")";
 }
 

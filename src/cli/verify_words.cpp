@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -12,7 +13,6 @@
 #include "base/numbers.h"
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "cli/report.h"
 #include "relayout/execute.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
@@ -56,7 +56,7 @@ std::string milder_text(const VerifyResult& result) {
   const auto is_milder = [](const SampleInputs& inputs) { return inputs.deviation > 0 && inputs.rejected.empty(); };
   const int64_t milder = std::ranges::count_if(result.inputs, is_milder);
   if (milder == 0) return {};
-  return "; " + counted(milder, "sample") + (milder == 1 ? " is" : " are") + " of smaller inputs, as others are ill-conditioned";
+  return "; " + counted(milder, "sample is", "samples are") + " of smaller inputs, as others are ill-conditioned";
 }
 
 /// The sentence on a difference, without the option that accepts it.
@@ -192,8 +192,7 @@ std::string proof_counts(const ProofResult& proof) {
                     " ULP, not rounded as doubles would be");
   }
   if (proof.permutations > 0) {
-    parts.push_back(counted(proof.permutations, "weight") +
-                    (proof.permutations == 1 ? " is a byte permutation" : " are byte permutations"));
+    parts.push_back(counted(proof.permutations, "weight is a byte permutation", "weights are byte permutations"));
   }
   if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
   if (proof.tensors_equal > 0 || parts.empty()) parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");

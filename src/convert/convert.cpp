@@ -4,7 +4,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/shell_word.h"
+#include "base/some_of.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "convert/selected_passes.h"
@@ -92,13 +92,8 @@ void stamp(Model& model, const std::vector<std::string>& passes) {
 
 /// Warns about operators that pass through untouched because their meaning is unknown.
 void warn_about_unknown(const Model& model) {
-  constexpr std::size_t kNamed = 3;
   const std::vector<std::string> names = unknown_operators(model);
-  if (names.empty()) return;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) list += (i > 0 ? ", " : "") + quote(names[i]);
-  if (names.size() > kNamed) list += " and " + std::to_string(names.size() - kNamed) + " more";
-  log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + list);
+  if (!names.empty()) log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + some_of(names, 3, quote));
 }
 
 /// Reports a folder that does not exist before a large model is read, not after.

@@ -1,8 +1,6 @@
 // Gives the reason for each change that the proof of two models accounts for: nodes folded, evaluated, inlined, or without an effect.
 #include "diff/explained_changes.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -13,6 +11,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "diff/change_list.h"
 #include "diff/unexplained_changes.h"
@@ -103,10 +102,7 @@ class AccountListing {
   void list_fold(const Node& node, const std::vector<const Node*>& absorbed, double near) {
     ModelChange& change = changes_->add_node(ChangeKind::explained, "folded", account_->of_second(node).partner, &node);
     for (const Node* each : absorbed) change.absorbed.push_back(reported_name(*each));
-    std::string names;
-    constexpr std::size_t kMostNames = 3;
-    for (std::size_t i = 0; i < absorbed.size() && i < kMostNames; ++i) names += (i > 0 ? ", " : "") + absorbed[i]->label();
-    if (absorbed.size() > kMostNames) names += " and " + std::to_string(absorbed.size() - kMostNames) + " more";
+    const std::string names = some_of(absorbed, 3, &Node::label);
     change.ulp = near > 0 ? near : 1;
     change.text += (names.empty() ? " holds values that other nodes hold now" : " absorbed " + names) + ": recomputed, within " +
                    (near > 0 ? significant(near, 2) + " ULP, as a fold in single precision is" : "1 ULP");

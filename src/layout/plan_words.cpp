@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/numbers.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/cost.h"
@@ -200,7 +201,7 @@ class Reporter {
     } else if (share > kMostInnerShare) {
       out_.thrash_reason = "tensors inside are reordered that hold more than 5 % of all bytes";
     } else if (inner >= kMostInnerReorders && inner * kConvolutionsPerReorder > out_.convolutions) {
-      out_.thrash_reason = std::to_string(inner) + " reorders inside for " + std::to_string(out_.convolutions) + " convolutions";
+      out_.thrash_reason = counted(inner, "reorder") + " inside for " + counted(out_.convolutions, "convolution");
     }
     out_.thrashes = !out_.thrash_reason.empty();
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/did_you_mean.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -25,11 +26,7 @@ namespace {
 
 /// ", only 'x', 'y' and 3 more"
 std::string list_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostNames = 4;
-  std::string out;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) out += (i == 0 ? ", only " : ", ") + quote(names[i]);
-  if (names.size() > kMostNames) out += " and " + std::to_string(names.size() - kMostNames) + " more";
-  return out;
+  return names.empty() ? "" : ", only " + some_of(names, 4, quote);
 }
 
 /// Sizes of dims after batch and channels: 224 × 224 of ImageNet's networks, 16 frames of 112 × 112 of Kinetics' (torchvision's models of

@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/walk.h"
@@ -65,7 +66,7 @@ std::optional<std::string> other_version(const Node& node) {
   }
   const auto too_many = [&](std::size_t count, int most, const std::string& what) -> std::optional<std::string> {
     if (count <= as_size(most)) return std::nullopt;
-    return "at most " + std::to_string(most) + " " + what + (most == 1 ? "" : "s") + where;
+    return "at most " + counted(most, what) + where;
   };
   if (auto why = too_many(node.inputs().size(), schema->max_input(), "input")) return why;
   return too_many(node.outputs().size(), schema->max_output(), "output");

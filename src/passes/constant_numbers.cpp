@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
@@ -56,7 +57,7 @@ std::optional<Skip> ConstantNumbers::harm_by_rounding(std::span<const Value* con
     const auto found = is_constant(*value) ? rounding(*value) : std::nullopt;
     if (!found) continue;
     if (found->infinite > 0) {
-      return Skip{Reason::overflow, quote(value->name()) + ": " + std::to_string(found->infinite) + " of " + std::to_string(found->count) +
+      return Skip{Reason::overflow, quote(value->name()) + ": " + format_count(found->infinite) + " of " + format_count(found->count) +
                                         " beyond the range of " + std::string(name_of(target_))};
     }
     if (found->vanishes()) return Skip{Reason::underflow, quote(value->name()) + " vanishes in " + std::string(name_of(target_))};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "model/node_message.h"
 #include "ops/axis.h"
@@ -38,10 +39,8 @@ namespace relayout::passes {
 namespace {
 
 std::string detail_of(const std::vector<Absorption>& parts) {
-  std::string out = "into " + parts.front().target.node->label();
-  if (parts.size() == 2) out += " and " + parts.back().target.node->label();
-  if (parts.size() > 2) out += " and " + std::to_string(parts.size() - 1) + " more";
-  return out;
+  const auto label = [](const Absorption& part) { return part.target.node->label(); };
+  return "into " + (parts.size() == 2 ? label(parts.front()) + " and " + label(parts.back()) : some_of(parts, 1, label));
 }
 
 /// The fold into all branches of one side, or why one of them cannot take part.

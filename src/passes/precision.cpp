@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "model/node_message.h"
 #include "model/node_name.h"
@@ -45,11 +46,11 @@ namespace {
 std::string rounding_text(const Rounding& rounding, DataType type) {
   std::string out;
   const auto add = [&](int64_t count, std::string_view what) {
-    if (count > 0) out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(what);
+    if (count > 0) out += (out.empty() ? "" : ", ") + format_count(count) + " " + std::string(what);
   };
   add(rounding.zero, "become 0");
   add(rounding.subnormal, "are subnormal in " + std::string(name_of(type)));
-  return out.empty() ? out : "of " + std::to_string(rounding.count) + " values " + out;
+  return out.empty() ? out : "of " + format_count(rounding.count) + " values " + out;
 }
 
 /// Sets the type of a Cast's result.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "ops/axis.h"
 #include "proof/affine_steps.h"
@@ -43,9 +44,7 @@ std::size_t lanes_of(const Steps& steps) {
 }
 
 std::string labels_of(const Steps& steps) {
-  std::string out;
-  for (std::size_t i = 0; i < steps.size() && i < 3; ++i) out += (i > 0 ? ", " : "") + steps[i].node->label();
-  return steps.size() > 3 ? out + " and " + std::to_string(steps.size() - 3) + " more" : out;
+  return some_of(steps, 3, [](const Step& step) { return step.node->label(); });
 }
 
 /// Number of links of either side's chain upstream that are assumed to be folded.

@@ -510,8 +510,7 @@ void Difference::note(double expected, double found) {
 }
 
 std::string Difference::text() const {
-  return "(" + format_count(values) + (values == 1 ? " value" : " values") +
-         (std::isfinite(largest) ? ", up to " + scientific(largest) + " relative)" : ")");
+  return "(" + counted(values, "value") + (std::isfinite(largest) ? ", up to " + scientific(largest) + " relative)" : ")");
 }
 
 Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough) {

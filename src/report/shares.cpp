@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/numbers.h"
 #include "report/chart.h"
 #include "report/markup.h"
 #include "report/short_names.h"
@@ -21,10 +23,6 @@ constexpr double kLeast = 0.001;     ///< smallest part of the whole: one column
 constexpr std::size_t kLevels = 12;  ///< number of levels drawn
 constexpr std::size_t kShades = 4;
 constexpr std::size_t kShortestLabel = 4;
-
-std::string percent(double part) {
-  return coordinate(100 * part) + " %";
-}
 
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
@@ -47,7 +45,7 @@ std::string frame(const Box& box, std::string_view name, const std::string& titl
 }
 
 std::string title_of(const Share& share, double whole) {
-  return share.name + ": " + (share.note.empty() ? "" : share.note + ", ") + percent(share.value / whole);
+  return share.name + ": " + (share.note.empty() ? "" : share.note + ", ") + percent_text(share.value / whole);
 }
 
 std::size_t levels_of(const Share& share, std::size_t most) {
@@ -67,7 +65,7 @@ class Icicle {
         frame({x, static_cast<double>(level) * kRow, width, kRow}, share.name, title_of(share, whole_), level == 0 ? 0 : shade);
     if (level + 1 == kLevels) return out;
     double at = x, narrow = 0;
-    std::size_t count = 0;
+    int64_t count = 0;
     for (const Share& part : share.parts) {
       if (part.value < kLeast * whole_) {
         narrow += part.value;
@@ -78,7 +76,7 @@ class Icicle {
       at += width_ * part.value / whole_;
     }
     if (narrow < kLeast * whole_) return out;
-    const Share rest{std::to_string(count) + " small", narrow, "", {}};
+    const Share rest{format_count(count) + " small", narrow, "", {}};
     return out +
            frame({at, static_cast<double>(level + 1) * kRow, width_ * narrow / whole_, kRow}, rest.name, title_of(rest, whole_), shade + 1);
   }

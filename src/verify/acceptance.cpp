@@ -2,7 +2,6 @@
 #include "verify/acceptance.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -16,15 +15,6 @@
 
 namespace relayout {
 namespace {
-
-std::string decibels(double value) {
-  return std::isinf(value) ? (value > 0 ? "no loss" : "nothing left") : fixed(value, 1) + " dB";
-}
-
-std::string percent(double share) {
-  // 100 % only for a complete share.
-  return significant(share < 1 ? std::min(100 * share, 99.99) : 100.0, 4) + " %";
-}
 
 double share(int64_t part, int64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
@@ -50,7 +40,7 @@ std::string missed(const Acceptance& accept, const OutputComparison& output) {
   const auto is_below = [](double value, double bound) { return !(value >= bound); };
   if (!is_measured(output.type)) {
     if (output.outcome == Outcome::same || (accept.match && !is_below(loss.match, *accept.match))) return {};
-    return percent(loss.match) + " of the elements are equal" +
+    return share_text(loss.match) + " of the elements are equal" +
            (accept.match ? ", --accept match=" + exact_number(*accept.match) : " (--accept match=… takes fewer than all)");
   }
   if (accept.snr && is_below(loss.snr, *accept.snr)) return decibels(loss.snr) + ", --accept snr=" + exact_number(*accept.snr);
@@ -61,10 +51,10 @@ std::string missed(const Acceptance& accept, const OutputComparison& output) {
     return "largest error/range " + scientific(loss.error) + ", --accept error=" + exact_number(*accept.error);
   }
   if (accept.top1 && loss.top1 && is_below(*loss.top1, *accept.top1)) {
-    return "top-1 " + percent(*loss.top1) + ", --accept top1=" + exact_number(*accept.top1);
+    return "top-1 " + share_text(*loss.top1) + ", --accept top1=" + exact_number(*accept.top1);
   }
   if (accept.top5 && loss.top5 && is_below(*loss.top5, *accept.top5)) {
-    return "top-5 " + percent(*loss.top5) + ", --accept top5=" + exact_number(*accept.top5);
+    return "top-5 " + share_text(*loss.top5) + ", --accept top5=" + exact_number(*accept.top5);
   }
   return {};
 }
@@ -146,7 +136,7 @@ std::string describe_loss(const VerifyResult& result) {
   if (worst->samples.size() > 1 && worst->loss->worst_snr < worst->loss->snr) {
     out += " (worst sample " + decibels(worst->loss->worst_snr) + ")";
   }
-  if (worst->loss->top1) out += ", top-1 " + percent(*worst->loss->top1);
+  if (worst->loss->top1) out += ", top-1 " + share_text(*worst->loss->top1);
   if (result.outputs.size() > 1) out += ", output " + worst->name;
   return out;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/numbers.h"
 #include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
@@ -48,15 +49,14 @@ bool is_coarser(const NarrowWork& b, const NarrowWork& a) noexcept {
 
 std::string describe(const NarrowWork& b) {
   const std::string type(name_of(b.coarsest));
-  const auto counted = [](int64_t count, const char* one, const char* many) { return std::to_string(count) + (count == 1 ? one : many); };
   std::string what;
   if (b.linear > 0) {
-    what = "B computes " + std::to_string(b.linear) + " of " +
-           counted(b.linear_in_all, " convolution or matrix product", " convolutions and matrix products") + " in " + type;
+    what = "B computes " + format_count(b.linear) + " of " +
+           counted(b.linear_in_all, "convolution or matrix product", "convolutions and matrix products") + " in " + type;
   } else if (b.nodes > 0) {
-    what = "B rounds the results of " + counted(b.nodes, " node to ", " nodes to ") + type;
+    what = "B rounds the results of " + counted(b.nodes, "node to ", "nodes to ") + type;
   } else {
-    what = "B holds " + counted(b.constants, " constant in ", " constants in ") + type;
+    what = "B holds " + counted(b.constants, "constant in ", "constants in ") + type;
   }
   return what + " (first: " + (b.linear > 0 ? b.first_linear : b.first) + "), A does not";
 }

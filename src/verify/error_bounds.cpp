@@ -19,14 +19,12 @@ namespace {
 
 /// Reason for a difference by elements that are not finite; empty: none.
 std::string non_finite_reason(const SampleMetrics& metrics) {
-  const auto counted = [](int64_t count, const char* what) {
-    return std::to_string(count) + (count == 1 ? " element is " : " elements are ") + what;
-  };
+  const auto elements = [](int64_t count, const char* what) { return counted(count, "element is ", "elements are ") + what; };
   std::string where =
       " (first " + to_string(metrics.worst.at) + ": " + exact_number(metrics.worst.b) + ", was " + exact_number(metrics.worst.a) + ")";
-  if (metrics.non_finite.nan_b > 0) return counted(metrics.non_finite.nan_b, "NaN in B only") + where;
-  if (metrics.non_finite.nan_a > 0) return counted(metrics.non_finite.nan_a, "NaN in A only") + where;
-  if (metrics.non_finite.infinite > 0) return counted(metrics.non_finite.infinite, "infinite in one of both") + where;
+  if (metrics.non_finite.nan_b > 0) return elements(metrics.non_finite.nan_b, "NaN in B only") + where;
+  if (metrics.non_finite.nan_a > 0) return elements(metrics.non_finite.nan_a, "NaN in A only") + where;
+  if (metrics.non_finite.infinite > 0) return elements(metrics.non_finite.infinite, "infinite in one of both") + where;
   return {};
 }
 
@@ -54,10 +52,7 @@ bool is_ill_conditioned(DataType type, const Floor& floor) {
 void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
   if (!is_measured(type)) {
     metrics.outcome = metrics.mismatches > 0 ? Outcome::different : Outcome::same;
-    if (metrics.mismatches > 0) {
-      metrics.reason =
-          format_count(metrics.mismatches) + (metrics.mismatches == 1 ? " element differs, " : " elements differ, ") + metrics.reason;
-    }
+    if (metrics.mismatches > 0) metrics.reason = counted(metrics.mismatches, "element differs, ", "elements differ, ") + metrics.reason;
     return;
   }
   const double minimum = dtype_minimum(type);
@@ -78,8 +73,7 @@ void decide(SampleMetrics& metrics, DataType type, const Floor& floor) {
     metrics.reason = "RMS/deviation " + scientific(metrics.rms_error) + " is above " + bound_text(metrics.bound.rms);
   }
   if (metrics.reason.empty() && metrics.beyond_tolerance > 0) {
-    metrics.reason = format_count(metrics.beyond_tolerance) + (metrics.beyond_tolerance == 1 ? " element is" : " elements are") +
-                     " beyond --rtol, --atol";
+    metrics.reason = counted(metrics.beyond_tolerance, "element is", "elements are") + " beyond --rtol, --atol";
   }
   metrics.outcome = metrics.reason.empty() ? Outcome::same : Outcome::different;
 }

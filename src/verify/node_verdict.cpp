@@ -66,8 +66,8 @@ void note_flips(const Reference& reference, std::size_t sample, const std::vecto
     if (layer.flips > 0 && (most == nullptr || layer.flips > most->flips)) most = &layer;
   }
   if (most == nullptr) return;
-  result.remarks.push_back("sample " + std::to_string(reference.samples()[sample].number) + ": " + format_count(flips) +
-                           (flips == 1 ? " element falls" : " elements fall") + " to the neighbouring step by rounding, most of " +
+  result.remarks.push_back("sample " + std::to_string(reference.samples()[sample].number) + ": " +
+                           counted(flips, "element falls", "elements fall") + " to the neighbouring step by rounding, most of " +
                            quote(most->node) + " (" + escape(most->op_type) + ")");
 }
 

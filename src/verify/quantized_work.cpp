@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/numbers.h"
 #include "model/attributes.h"
 #include "model/walk.h"
 #include "ops/element_types.h"
@@ -111,7 +112,6 @@ bool is_coarser(const QuantizedWork& b, const QuantizedWork& a) noexcept {
 }
 
 std::string describe(const QuantizedWork& b) {
-  const auto counted = [](int64_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); };
   std::string parts;
   if (b.constants > 0) parts = counted(b.constants, "weight");
   if (b.activations > 0) parts += (parts.empty() ? "" : ", ") + counted(b.activations, "activation");

@@ -17,6 +17,7 @@
 #include "base/cpus.h"
 #include "base/numbers.h"
 #include "base/sha256.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/origin.h"
@@ -101,11 +102,7 @@ void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
     if (std::ranges::none_of(b.graph().inputs(), has_it)) lost.push_back(name);
   }
   if (lost.empty()) return;
-  constexpr std::size_t kShown = 3;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kShown, lost.size()); ++i) names += (i == 0 ? "" : ", ") + quote(lost[i]);
-  result.remarks.push_back(std::to_string(lost.size()) + (lost.size() == 1 ? " input" : " inputs") +
-                           " with a default cannot be given to B: " + names + (lost.size() > kShown ? " …" : ""));
+  result.remarks.push_back(counted(std::ssize(lost), "input") + " with a default cannot be given to B: " + some_of(lost, 3, quote));
 }
 
 /// Compares the interfaces and runs the proof. From here on both models are known to be valid.
@@ -168,8 +165,8 @@ void note_random_nodes(const Pair& pair, VerifyResult& result) {
   const auto random_a = random_nodes(pair.a.model->graph()), random_b = random_nodes(pair.b.model->graph());
   const auto note = [&](const std::vector<std::string>& labels, const std::string& where, const std::string& then) {
     if (labels.empty()) return;
-    result.remarks.push_back(std::to_string(labels.size()) + (labels.size() == 1 ? " random node in " : " random nodes in ") + where +
-                             " (" + labels.front() + (labels.size() > 1 ? " …" : "") + "): " + then);
+    result.remarks.push_back(counted(std::ssize(labels), "random node") + " in " + where + " (" + labels.front() +
+                             (labels.size() > 1 ? " …" : "") + "): " + then);
   };
   constexpr const char* kPinned = "seeds are pinned by node name";
   if (random_a == random_b) return note(random_a, "both files", kPinned);
@@ -353,8 +350,8 @@ void note_nan_in_both(VerifyResult& result) {
     int64_t both = 0, elements = 0;
     for (const SampleMetrics& metrics : output.samples) both += metrics.non_finite.nan_both, elements += metrics.sums.elements;
     if (both == 0) continue;
-    result.remarks.push_back("output " + quote(output.name) + ": " + format_count(both) + " of " + format_count(elements) +
-                             (both == 1 ? " elements is NaN in both" : " elements are NaN in both"));
+    result.remarks.push_back("output " + quote(output.name) + ": " + format_count(both) + " of " + counted(elements, "element") +
+                             (both == 1 ? " is" : " are") + " NaN in both");
   }
 }
 
@@ -429,8 +426,7 @@ int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResu
   const int files = inputs.given().in_folders(), wanted = pair.options->samples;
   if (files > 0 && wanted > files) {
     fail(ErrorKind::usage, "--samples " + std::to_string(wanted) + ": " +
-                               escape(inputs.given().paths(0).begin()->second.parent_path().string()) + " has " + std::to_string(files) +
-                               (files == 1 ? " file" : " files"));
+                               escape(inputs.given().paths(0).begin()->second.parent_path().string()) + " has " + counted(files, "file"));
   }
   if (wanted > 0) return wanted;
   if (files > 0) return files;

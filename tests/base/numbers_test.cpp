@@ -18,6 +18,28 @@ TEST(Numbers, FixedAndSignificantDigits) {
   EXPECT_EQ(significant(5, 6), "5");
 }
 
+TEST(Numbers, ThreeDigitsAreRoundedBeforeTheyAreCounted) {
+  EXPECT_EQ(three_digits(1.234), "1.23");
+  EXPECT_EQ(three_digits(9.994), "9.99");
+  EXPECT_EQ(three_digits(9.997), "10.0");
+  EXPECT_EQ(three_digits(99.97), "100");
+  EXPECT_EQ(three_digits(-12.34), "-12.3");
+}
+
+TEST(Numbers, Percent) {
+  EXPECT_EQ(percent_text(0.125), "12.5 %");
+  EXPECT_EQ(percent_text(1), "100.0 %");
+  EXPECT_EQ(share_text(0.98766), "98.77 %");
+  EXPECT_EQ(share_text(0.999999), "99.99 %");
+  EXPECT_EQ(share_text(1), "100 %");
+}
+
+TEST(Numbers, Decibels) {
+  EXPECT_EQ(decibels(12.34), "12.3 dB");
+  EXPECT_EQ(decibels(kInfinity), "no loss");
+  EXPECT_EQ(decibels(-kInfinity), "nothing left");
+}
+
 TEST(Numbers, Scientific) {
   EXPECT_EQ(scientific(1.23e-6), "1.2e-06");
   EXPECT_EQ(scientific(0), "0");
@@ -56,6 +78,11 @@ TEST(Numbers, Counts) {
   EXPECT_EQ(format_count(1234567), "1,234,567");
   EXPECT_EQ(format_count(-123456), "-123,456");
   EXPECT_EQ(format_count(100), "100");
+  EXPECT_EQ(counted(1, "weight"), "1 weight");
+  EXPECT_EQ(counted(0, "weight"), "0 weights");
+  EXPECT_EQ(counted(2000, "weight"), "2,000 weights");
+  EXPECT_EQ(counted(1, "element is", "elements are"), "1 element is");
+  EXPECT_EQ(counted(1234, "element is", "elements are"), "1,234 elements are");
 }
 
 }  // namespace

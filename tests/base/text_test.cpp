@@ -4,6 +4,9 @@
 
 #include <array>
 #include <string>
+#include <vector>
+
+#include "base/some_of.h"
 
 namespace relayout {
 namespace {
@@ -34,6 +37,14 @@ TEST(Text, Quote) {
 
 TEST(Text, AsciiLower) {
   EXPECT_EQ(ascii_lower("C.UTF-8 [@Z`z] Ä"), "c.utf-8 [@z`z] Ä");
+}
+
+TEST(Text, SomeOfMany) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  EXPECT_EQ(some_of(names, 3, quote), "'a', 'b', 'c'");
+  EXPECT_EQ(some_of(names, 2, quote), "'a', 'b' and 1 more");
+  EXPECT_EQ(some_of(std::vector<std::string>(), 1, quote), "");
+  EXPECT_EQ(some_of(std::vector<std::string>(2001, "x"), 1, escape), "x and 2,000 more");
 }
 
 TEST(Text, GlobMatch) {

@@ -243,6 +243,8 @@ TEST(VerifyReport, EachFigureOfALossNamesItsSample) {
   EXPECT_THAT(text, HasSubstr("largest error/range 4.0e-02 (sample 7)\n"));
   EXPECT_THAT(text, HasSubstr("  error/range 3.1e-02"));
   EXPECT_THAT(text, HasSubstr("different: error/range 3.1e-02 is above"));
+  output.loss->snr = output.loss->worst_snr = -std::numeric_limits<double>::infinity();
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("  nothing left, cosine"));
 }
 
 TEST(VerifyReport, OnlyADifferentVerdictHasAWrongNode) {

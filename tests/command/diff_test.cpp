@@ -263,7 +263,7 @@ TEST_F(DiffCommand, ModelsWithProfiles) {
   EXPECT_NEAR(sum, whole, 1e-6 * a.find("total_us")->number().value());
   EXPECT_GT(time.find("folded")->find("BatchNormalization")->number(), 0);
 
-  expect_refusal(run({"diff", "net.onnx", "cl.onnx", "--profiles", "net.json"}), 2, "1 files for 2 models");
+  expect_refusal(run({"diff", "net.onnx", "cl.onnx", "--profiles", "net.json"}), 2, "1 file for 2 models");
   expect_refusal(run({"diff", "net.onnx", "cl.onnx", "--profiles", "net.json,a.json"}), 3, "no profile of relayout");
   expect_refusal(run({"diff", "a.json", "b.json", "--profiles", "net.json,cl.json"}), 2, "--profiles has no effect on traces");
 }

@@ -49,7 +49,7 @@ TEST(Shares, NarrowPartsAreOne) {
   whole.parts.push_back({"large", 1000, "", {}});
   const std::string svg = broad(svg_icicle(whole));
   EXPECT_LT(svg.size(), 2000U);
-  EXPECT_THAT(svg, HasSubstr("9000 small"));
+  EXPECT_THAT(svg, HasSubstr("9,000 small"));
   EXPECT_NEAR(widths_by_row(svg).rbegin()->second, 960, 0.2);
 }
 

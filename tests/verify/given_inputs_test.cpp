@@ -81,7 +81,7 @@ TEST_F(GivenInputs, FoldersNeedEqualNumbersOfFiles) {
   write("m/1.raw", {2, 2});
   write("z/0.raw", {3, 3});
   options_.inputs = {{"m", folder_ / "m"}, {"z", folder_ / "z"}};
-  EXPECT_THAT(refusal(), HasSubstr("--input z has 1 files, --input m has 2"));
+  EXPECT_THAT(refusal(), HasSubstr("--input z has 1 file, --input m has 2"));
   write("z/1.raw", {4, 4});
   const InputMaker inputs = maker();
   EXPECT_THAT(values_of(value(inputs, "m", 1)), Each(2));

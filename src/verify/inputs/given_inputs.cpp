@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
@@ -83,8 +84,8 @@ GivenInputs::GivenInputs(const std::vector<Port>& ports, const InputOptions& opt
     note_resizing();
     const int count = static_cast<int>(files.size());
     if (first != nullptr && count != count_) {
-      fail(ErrorKind::usage, "--input " + escape(port.name) + " has " + std::to_string(count) + " files, --input " + escape(*first) +
-                                 " has " + std::to_string(count_) + ": a sample takes one of each");
+      fail(ErrorKind::usage, "--input " + escape(port.name) + " has " + counted(count, "file") + ", --input " + escape(*first) + " has " +
+                                 format_count(count_) + ": a sample takes one of each");
     }
     first = &port.name;
     count_ = count;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/numbers.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
@@ -37,14 +38,6 @@ std::string joined(const Names& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
   return out;
-}
-
-/// "'a', 'b', 'c' and 5 more"
-std::string some(const Names& names) {
-  constexpr std::size_t kMost = 3;
-  std::string out;
-  for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i) out += (i == 0 ? "" : ", ") + quote(names[i]);
-  return out + (names.size() > kMost ? " and " + format_count(static_cast<int64_t>(names.size() - kMost)) + " more" : "");
 }
 
 /// Refuses parts that differ in a field on which all must agree.
@@ -125,8 +118,9 @@ void check_list(const Names& there, const Names& wanted, bool allow_missing) {
   Names missing, surplus;
   std::ranges::set_difference(wanted, there, std::back_inserter(missing));
   std::ranges::set_difference(there, wanted, std::back_inserter(surplus));
-  if (!surplus.empty()) refuse(some(surplus) + (surplus.size() == 1 ? " is" : " are") + " not among the cases that are listed");
-  if (!missing.empty() && !allow_missing) refuse(some(missing) + (missing.size() == 1 ? " is" : " are") + " missing");
+  if (!surplus.empty())
+    refuse(some_of(surplus, 3, quote) + (surplus.size() == 1 ? " is" : " are") + " not among the cases that are listed");
+  if (!missing.empty() && !allow_missing) refuse(some_of(missing, 3, quote) + (missing.size() == 1 ? " is" : " are") + " missing");
 }
 
 void check_complete(const std::vector<SuitePart>& parts, SuiteResult& out, const MergeOptions& options) {

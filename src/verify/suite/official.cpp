@@ -101,7 +101,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
     out.range = yardstick.range();
   }
   if (beyond == 0 || !out.message.empty()) return;
-  out.message = format_count(beyond) + " of " + format_count(reference.element_count()) + " elements" + (beyond == 1 ? " is" : " are") +
+  out.message = format_count(beyond) + " of " + counted(reference.element_count(), "element") + (beyond == 1 ? " is" : " are") +
                 " beyond the tolerance, error/range " + scientific(metrics.max_error) + ", worst " + to_string(metrics.worst.at) + ": " +
                 exact_number(metrics.worst.b) + ", stored " + exact_number(metrics.worst.a);
 }
