@@ -25,7 +25,14 @@ struct Unsupported {
   std::string node, op_type, domain;
   int64_t opset = 0;
   std::string why;
+
+  /// "com.acme:Foo"
+  [[nodiscard]] std::string operator_name() const;
+  /// "'n' (com.acme:Foo: no kernel)"
+  [[nodiscard]] std::string text() const;
 };
+/// "cannot run 5 nodes: " and the texts of the first three.
+[[nodiscard]] std::string cannot_run_text(const std::vector<Unsupported>& nodes);
 
 struct ExecuteOptions {
   Mode mode = Mode::optimized;
@@ -106,7 +113,7 @@ struct StepTimes {
 /// arena.
 class Executor {
  public:
-  /// Throws Error{unsupported} that lists every node that cannot run.
+  /// Throws Error{unsupported} with cannot_run_text().
   Executor(const Graph& graph, ExecuteOptions options);
   ~Executor();
   Executor(Executor&&) noexcept;

@@ -20,18 +20,13 @@ namespace {
 
 constexpr std::size_t kGroupsNamed = 3;
 
-/// "com.acme:Foo"
-std::string operator_of(const Unsupported& node) {
-  return (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type);
-}
-
 /// "com.acme:Foo × 5, com.acme:Bar" for nodes that cannot run for the same reason, in the order of first occurrence.
 std::string operators_of(const std::vector<const Unsupported*>& nodes) {
   std::vector<std::pair<std::string, int64_t>> counts;
   for (const Unsupported* node : nodes) {
-    const auto known = std::ranges::find(counts, operator_of(*node), &std::pair<std::string, int64_t>::first);
+    const auto known = std::ranges::find(counts, node->operator_name(), &std::pair<std::string, int64_t>::first);
     if (known == counts.end()) {
-      counts.emplace_back(operator_of(*node), 1);
+      counts.emplace_back(node->operator_name(), 1);
     } else {
       ++known->second;
     }
@@ -67,10 +62,9 @@ std::vector<UnsupportedGroup> unsupported_groups(const std::vector<Unsupported>&
   for (const auto& group : groups) {
     const Unsupported& first = *group.front();
     UnsupportedGroup& one = out.emplace_back();
-    one.text = group.size() == 1 ? quote(first.node) + " (" + operator_of(first) + ": " + first.why + ")"
-                                 : operators_of(group) + " (" + first.why + ")";
+    one.text = group.size() == 1 ? first.text() : operators_of(group) + " (" + first.why + ")";
     if (group.size() == 1) continue;
-    for (const Unsupported* node : group) one.nodes.push_back(quote(node->node) + " (" + operator_of(*node) + ")");
+    for (const Unsupported* node : group) one.nodes.push_back(quote(node->node) + " (" + node->operator_name() + ")");
   }
   return out;
 }

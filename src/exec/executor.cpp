@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/numbers.h"
 #include "base/text.h"
 #include "exec/executor_builder.h"
 #include "exec/ids.h"
@@ -31,22 +30,6 @@ using exec::Routine;
 using exec::RoutineContext;
 using exec::unsupported_nodes;
 using exec::ValueId;
-
-namespace {
-
-std::string message_of(const std::vector<Unsupported>& nodes) {
-  constexpr std::size_t kShown = 3;
-  std::string out =
-      nodes.size() == 1 ? "1 node is not supported: " : format_count(static_cast<int64_t>(nodes.size())) + " nodes are not supported: ";
-  for (std::size_t i = 0; i < std::min(kShown, nodes.size()); ++i) {
-    const Unsupported& node = nodes[i];
-    out += (i == 0 ? "" : "; ") + quote(node.node) + " (" + (node.domain.empty() ? "" : escape(node.domain) + ":") + escape(node.op_type) +
-           "): " + escape(node.why);
-  }
-  return out + (nodes.size() > kShown ? "; …" : "");
-}
-
-}  // namespace
 
 std::string_view to_string(Mode mode) noexcept {
   constexpr auto kNames = std::to_array<std::string_view>({"as-written", "optimized", "reference"});
@@ -110,7 +93,7 @@ std::vector<Given> in_order(const exec::Program& program, const Inputs& inputs) 
 
 Executor ExecutorBuilder::build(const Graph& graph, ExecuteOptions options, const layout::CostModel* costs) {
   const std::vector<Unsupported> nodes = unsupported_nodes(graph);
-  if (!nodes.empty()) fail(ErrorKind::unsupported, message_of(nodes));
+  if (!nodes.empty()) fail(ErrorKind::unsupported, cannot_run_text(nodes));
   return Executor(std::make_unique<Executor::Impl>(graph, std::move(options), costs));
 }
 

@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
+#include "base/some_of.h"
+#include "base/text.h"
 #include "exec/function_bodies.h"
 #include "exec/program.h"
 #include "model/functions.h"
@@ -24,7 +27,21 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
-namespace relayout::exec {
+namespace relayout {
+
+std::string Unsupported::operator_name() const {
+  return (domain.empty() ? "" : escape(domain) + ":") + escape(op_type);
+}
+
+std::string Unsupported::text() const {
+  return quote(node) + " (" + operator_name() + ": " + why + ")";
+}
+
+std::string cannot_run_text(const std::vector<Unsupported>& nodes) {
+  return "cannot run " + counted(std::ssize(nodes), "node") + ": " + some_of(nodes, 3, &Unsupported::text);
+}
+
+namespace exec {
 namespace {
 
 std::optional<std::string> why_no_body(const Op& op, const Node& node, OperandFacts& facts) {
@@ -40,7 +57,7 @@ std::optional<std::string> why_no_body(const Op& op, const Node& node, OperandFa
 }
 
 std::string why_unknown(std::string_view domain) {
-  if (domain != "com.microsoft.nchwc") return "operator of domain " + std::string(domain);
+  if (domain != "com.microsoft.nchwc") return "operator of domain " + escape(domain);
   // The block size of its channels is not in the file.
   return "layout of the one processor that it was saved for; save the model with ORT_ENABLE_EXTENDED";
 }
@@ -102,4 +119,5 @@ std::vector<Unsupported> unsupported_nodes(const Graph& graph) {
   return std::move(survey.found);
 }
 
-}  // namespace relayout::exec
+}  // namespace exec
+}  // namespace relayout

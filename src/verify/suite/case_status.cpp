@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/numbers.h"
-#include "base/text.h"
 #include "relayout/error.h"
+#include "relayout/execute.h"
 #include "relayout/suite.h"
 #include "report/json.h"
 #include "verify/suite/child.h"
@@ -54,8 +55,8 @@ void read_pair(const Json& document, SuiteCase& out) {
   if (unsupported.size() > 0) {
     const Json first = *unsupported.at(0);
     out.status = "unsupported";
-    out.message = "cannot run " + std::to_string(unsupported.size()) + (unsupported.size() == 1 ? " node: " : " nodes: ") +
-                  quote(first.text("node")) + " (" + first.text("op_type") + ": " + first.text("why") + ")";
+    const Unsupported node{first.text("node"), first.text("op_type"), first.text("domain"), 0, first.text("why")};
+    out.message = "cannot run " + counted(static_cast<int64_t>(unsupported.size()), "node") + ": " + node.text();
   } else if (verdict == "same" || verdict == "accepted") {
     out.status = "passed";
     if (verdict == "same") out.message.clear();

@@ -183,16 +183,10 @@ class StoredVerification {
   }
 
   void refuse_mode(Mode mode, const std::vector<Unsupported>& unsupported) {
-    std::string list;
-    for (const Unsupported& node : unsupported) {
-      list += (list.empty() ? "" : ", ") + quote(node.node) + " (" + (node.domain.empty() ? "" : escape(node.domain) + ":") +
-              escape(node.op_type) + ": " + node.why + ")";
-    }
     for (std::size_t set = 0; set < sets_.size(); ++set) {
       Attempt& attempt = add_attempt(set, mode);
       attempt.result.status = "unsupported";
-      attempt.result.message =
-          "cannot run " + std::to_string(unsupported.size()) + (unsupported.size() == 1 ? " node: " : " nodes: ") + list;
+      attempt.result.message = cannot_run_text(unsupported);
     }
   }
 
