@@ -100,6 +100,9 @@ struct MachinePeak {
 /// Measures the peak in about a second: multiply-adds in registers, and sums of arrays larger than the caches. Takes the best of five
 /// passes by processor time, which other processes hardly disturb.
 [[nodiscard]] MachinePeak measure_peak(int threads);
+/// The rate of work that took `us` microseconds, in 10⁹ operations or bytes per second. No result for work that was not counted or timed.
+[[nodiscard]] std::optional<double> gflops(int64_t macs, double us) noexcept;
+[[nodiscard]] std::optional<double> gigabytes(int64_t bytes, double us) noexcept;
 /// The roofline: the highest attainable rate, in 10⁹ operations per second, of work with this number of operations per byte.
 [[nodiscard]] double attainable_gflops(const MachinePeak& peak, double flop_per_byte);
 /// The least time of the work at the peak over the measured time. No result where the work moves no bytes, or took less than that time:

@@ -67,9 +67,7 @@ Json row_json(const ProfileRow& row) {
   out.set("bytes", row.bytes).set("flop", 2 * row.macs).set("live_bytes", row.live_bytes);
   out.set("time_us", row.us).set("share", row.share).set("median_us", row.measured_us.median).set("quartile_us", row.quartile_us);
   set_interval(out, row.measured_us);
-  const double us = row.us;
-  out.set("gflops", row.macs > 0 && us > 0 ? Json(2 * static_cast<double>(row.macs) / us / 1e3) : Json());
-  return std::move(out.set("gigabytes_per_s", row.bytes > 0 && us > 0 ? Json(static_cast<double>(row.bytes) / us / 1e3) : Json()));
+  return std::move(out.set("gflops", gflops(row.macs, row.us)).set("gigabytes_per_s", gigabytes(row.bytes, row.us)));
 }
 
 /// Sums of all reorders or of all packs.
@@ -151,11 +149,9 @@ std::string csv_line(const TableLine& line) {
                                               measured ? shortest(measured->median) : "",
                                               has_interval ? shortest(measured->interval->low) : "",
                                               has_interval ? shortest(measured->interval->high) : "",
-                                              csv_optional(line.gflops()),
-                                              csv_optional(line.gigabytes())};
-  std::string out = fields.front();
-  for (std::size_t i = 1; i < fields.size(); ++i) out += "," + fields[i];
-  return out + "\r\n";
+                                              csv_optional(gflops(line.macs, line.us)),
+                                              csv_optional(gigabytes(line.bytes, line.us))};
+  return csv_record(fields);
 }
 
 }  // namespace

@@ -30,10 +30,6 @@ namespace {
 
 constexpr std::size_t kMostTableRows = 2000;  ///< rows of a table; the data below the page has all
 
-std::string rate_text(const std::optional<double>& value) {
-  return value ? fixed(*value, *value < 10 ? 2 : *value < 100 ? 1 : 0) : "–";
-}
-
 /// The groups of a grouping as parts, the largest first.
 Share parts_by(const Profile& profile, Grouping by, const std::string& name) {
   Share whole{name, profile.total_us, duration_text(profile.total_us), {}};
@@ -108,15 +104,13 @@ VerdictPage::Section facts(const Profile& profile) {
 /// The roofline chart: rows that compute, under the peak of the machine.
 std::string roofline(const Profile& profile) {
   if (!profile.peak) return html_lines({{peak_text(profile), Style::faint}});
-  constexpr double kPerMicrosecond = 1e3;  // amount per µs to 10⁹ per second
   std::vector<SvgWork> work;
   for (const ProfileRow& row : profile.rows) {
-    if (row.macs == 0 || row.bytes == 0 || row.us <= 0) continue;
-    const double flop = 2 * static_cast<double>(row.macs);
+    const std::optional<double> rate = gflops(row.macs, row.us);
+    if (!rate || row.bytes == 0) continue;
     const auto part = part_of_peak(*profile.peak, row.macs, row.bytes, row.us);
-    work.push_back(
-        {full_name(row) + ": " + duration_text(row.us) + ", " + (part ? fixed(100 * *part, 1) + " %" : "n/a") + " of the attainable rate",
-         flop / static_cast<double>(row.bytes), flop / row.us / kPerMicrosecond, row.share});
+    work.push_back({full_name(row) + ": " + duration_text(row.us) + ", " + (part ? percent_text(*part) : "n/a") + " of the attainable rate",
+                    2 * static_cast<double>(row.macs) / static_cast<double>(row.bytes), *rate, row.share});
   }
   return svg_roofline(work, profile.peak->gflops, profile.peak->gigabytes);
 }
@@ -135,10 +129,10 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
   const auto add = [&](const TableLine& line) {
     std::string how = line.implementation;
     if (!line.absorbed.empty()) how += ", with " + counted(static_cast<int64_t>(line.absorbed.size()), "absorbed node");
-    rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(fixed(100 * line.share, 1) + " %"),
-                    right(fixed(100 * line.cumulative, 1) + " %"), right(rate_text(line.gflops())), right(rate_text(line.gigabytes())),
-                    right(line.part_of_peak ? fixed(100 * *line.part_of_peak, 1) + " %" : "n/a"), line.op, line.layout, line.shape,
-                    std::move(how)});
+    rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(percent_text(line.share)),
+                    right(percent_text(line.cumulative)), right(rate_text(gflops(line.macs, line.us))),
+                    right(rate_text(gigabytes(line.bytes, line.us))), right(line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a"),
+                    line.op, line.layout, line.shape, std::move(how)});
   };
   for (const TableLine& line : table.lines) add(line);
   if (table.others) add(*table.others);

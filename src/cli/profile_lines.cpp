@@ -24,8 +24,6 @@
 namespace relayout::cli {
 namespace {
 
-constexpr double kPerMicrosecond = 1e3;  ///< amount per µs to 10⁹ per second
-
 TableLine line_of(const ProfileRow& row) {
   const bool is_executor = row.is_executor();
   return {.name = full_name(row),
@@ -146,16 +144,6 @@ std::vector<PairedLine> paired_groups(const ProfileComparison& comparison, const
 }
 
 }  // namespace
-
-std::optional<double> TableLine::gflops() const {
-  if (macs == 0 || us <= 0) return std::nullopt;
-  return 2 * static_cast<double>(macs) / us / kPerMicrosecond;
-}
-
-std::optional<double> TableLine::gigabytes() const {
-  if (bytes == 0 || us <= 0) return std::nullopt;
-  return static_cast<double>(bytes) / us / kPerMicrosecond;
-}
 
 ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   ProfileTable table;

@@ -29,11 +29,6 @@ struct TableLine {
   double us = 0, share = 0, cumulative = 0;
   std::optional<Estimate> measured = {};    ///< set for a single row
   std::optional<double> part_of_peak = {};  ///< share of Profile::peak, where it is known
-
-  /// 2 × multiply-accumulates per time; nothing where none are counted.
-  [[nodiscard]] std::optional<double> gflops() const;
-  /// Bytes of all operands per time.
-  [[nodiscard]] std::optional<double> gigabytes() const;
 };
 
 /// The lines, and the rest that makes them add up to the latency.

@@ -35,12 +35,6 @@ namespace {
 constexpr std::size_t kWide = 100, kVeryWide = 130;
 constexpr std::size_t kOperatorColumns = 27, kNarrowOperatorColumns = 14, kImplementationColumns = 22;
 
-/// `value` with three significant digits.
-std::string three_digits(double value) {
-  const double size = std::abs(value);
-  return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
-}
-
 struct Unit {
   double us;
   const char* name;
@@ -49,14 +43,6 @@ struct Unit {
 Unit unit_of(double us) {
   if (us >= 999'500) return {1e6, "s"};
   return us >= 999.5 ? Unit{1e3, "ms"} : Unit{1, "µs"};
-}
-
-std::string percent(double share) {
-  return fixed(100 * share, 1) + " %";
-}
-
-std::string rate(const std::optional<double>& value) {
-  return value ? three_digits(*value) : "–";
 }
 
 std::string heading(const Profile& profile, const ReportStyle& style) {
@@ -102,20 +88,20 @@ std::string time_cell(const TableLine& line) {
   return microseconds_text(line.us);
 }
 std::string share_cell(const TableLine& line) {
-  return percent(line.share);
+  return percent_text(line.share);
 }
 std::string cumulative_cell(const TableLine& line) {
-  return percent(line.cumulative);
+  return percent_text(line.cumulative);
 }
 std::string gflops_cell(const TableLine& line) {
-  return rate(line.gflops());
+  return rate_text(gflops(line.macs, line.us));
 }
 std::string gigabytes_cell(const TableLine& line) {
-  return rate(line.gigabytes());
+  return rate_text(gigabytes(line.bytes, line.us));
 }
 
 std::string peak_cell(const TableLine& line) {
-  return line.part_of_peak ? percent(*line.part_of_peak) : "n/a";
+  return line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a";
 }
 
 std::string with_short_operators(const std::string& names) {
@@ -182,7 +168,7 @@ std::string copies_of(const Profile& profile, StepKind kind, const char* noun) {
     us += row.us;
     share += row.share;
   }
-  return counted(count, noun) + (count == 0 ? "" : ", " + duration_text(us) + ", " + percent(share));
+  return counted(count, noun) + (count == 0 ? "" : ", " + duration_text(us) + ", " + percent_text(share));
 }
 
 }  // namespace
@@ -205,6 +191,10 @@ std::string peak_text(const Profile& profile) {
   if (!profile.peak) return "n/a: not known; --peak GFLOPS,GBS tells it, --peak measure measures it";
   return three_digits(profile.peak->gflops) + " GFLOP/s, " + three_digits(profile.peak->gigabytes) + " GB/s with " +
          counted(profile.context.threads, "thread") + (profile.peak->is_measured ? ", measured" : ", given");
+}
+
+std::string rate_text(const std::optional<double>& rate) {
+  return rate ? three_digits(*rate) : "–";
 }
 
 std::string copies_text(const Profile& profile) {
@@ -347,8 +337,7 @@ std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& 
     const double us = profile.latency.us.median;
     add({right(format_count(profile.context.threads)), inputs_text(profile), {duration_text(us), Style::strong, Align::right}},
         {interval_text(profile.latency.us), right(duration_text(profile.latency.p99_us))},
-        {right(profile.macs > 0 ? three_digits(2 * static_cast<double>(profile.macs) / us / 1e3) : "–"),
-         right(fixed(profile.latency.cpu_per_wall, 2))},
+        {right(rate_text(gflops(profile.macs, us))), right(fixed(profile.latency.cpu_per_wall, 2))},
         right(fixed(profiles.front().latency.us.median / us, 2) + " ×"));
   }
   std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +

@@ -45,6 +45,8 @@ struct SlowdownGate {
 [[nodiscard]] std::string memory_text(const Profile& profile);
 /// "113 GFLOP/s, 12.2 GB/s with 1 thread, measured", or why no peak is known.
 [[nodiscard]] std::string peak_text(const Profile& profile);
+/// "113", "12.2": three significant digits of 10⁹ operations or bytes per second; "–" where not known.
+[[nodiscard]] std::string rate_text(const std::optional<double>& rate);
 /// "1 reorder, 45.2 µs, 0.6 % · 0 packs · 3 views at no cost"
 [[nodiscard]] std::string copies_text(const Profile& profile);
 /// "1.630 × faster", "no difference shown", "inconclusive"; with a gate, its verdict.

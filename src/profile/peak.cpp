@@ -113,6 +113,8 @@ double sum_of_threads(int threads, const std::function<double()>& work) {
   return sum;
 }
 
+constexpr double kPerMicrosecond = 1e3;  ///< amount in a microsecond at 10⁹ per second
+
 }  // namespace
 
 MachinePeak measure_peak(int threads) {
@@ -123,12 +125,21 @@ MachinePeak measure_peak(int threads) {
   return out;
 }
 
+std::optional<double> gflops(int64_t macs, double us) noexcept {
+  if (macs <= 0 || us <= 0) return std::nullopt;
+  return 2 * static_cast<double>(macs) / us / kPerMicrosecond;
+}
+
+std::optional<double> gigabytes(int64_t bytes, double us) noexcept {
+  if (bytes <= 0 || us <= 0) return std::nullopt;
+  return static_cast<double>(bytes) / us / kPerMicrosecond;
+}
+
 double attainable_gflops(const MachinePeak& peak, double flop_per_byte) {
   return std::min(peak.gflops, flop_per_byte * peak.gigabytes);
 }
 
 std::optional<double> part_of_peak(const MachinePeak& peak, int64_t macs, int64_t bytes, double us) {
-  constexpr double kPerMicrosecond = 1e3;  // operations in a microsecond at 10⁹ per second
   if (bytes <= 0 || us <= 0) return std::nullopt;
   const double flop = 2 * static_cast<double>(macs);
   const double least_us = std::max(flop / peak.gflops, static_cast<double>(bytes) / peak.gigabytes) / kPerMicrosecond;

@@ -182,6 +182,10 @@ TEST(Peak, PartOfTheAttainableRate) {
   EXPECT_THAT(part_of_peak(peak, 0, 400'000, 80).value(), DoubleNear(0.5, 1e-9));
   EXPECT_EQ(part_of_peak(peak, 1'000'000, 10'000, 19), std::nullopt) << "faster than the machine: something was counted otherwise";
   EXPECT_EQ(part_of_peak(peak, 0, 0, 1), std::nullopt);
+  EXPECT_THAT(gflops(1'000'000, 20).value(), DoubleNear(100, 1e-9));
+  EXPECT_THAT(gigabytes(400'000, 40).value(), DoubleNear(10, 1e-9));
+  EXPECT_EQ(gflops(0, 20), std::nullopt);
+  EXPECT_EQ(gigabytes(400'000, 0), std::nullopt);
 }
 
 TEST(Peak, IsMeasuredWithEachThread) {
