@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,13 +40,13 @@ Json case_json(const SuiteCase& one) {
 }
 
 /// Reads a report. Documents that differ from the form of suite_json() are refused.
-class Reader {
+class Reader : private JsonReader {
  public:
-  Reader(const Json& document, std::string name) : document_(document), name_(std::move(name)) {}
+  Reader(const Json& document, std::string name) : JsonReader(std::move(name), kNoReport), document_(document) {}
 
   SuiteResult read() {
-    if (text(document_, "schema") != kSchema) refuse(kNoReport);
-    if (document_.find("error")) refuse("the report of a run that came to nothing");
+    if (text(document_, "schema") != kSchema) refuse("another schema");
+    if (document_.find("error")) refuse("its run came to nothing");
     SuiteResult out;
     out.tree = text(document_, "tree");
     out.against = document_.find("against") ? text(document_, "against") : "";
@@ -68,38 +67,12 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const { fail(ErrorKind::invalid, escape(name_) + ": " + why); }
-  [[nodiscard]] Json member(const Json& object, std::string_view key) const {
-    std::optional<Json> value = object.find(key);
-    if (!value) refuse("no " + quote(key) + " where the report of a suite has it");
-    return std::move(*value);
-  }
-  [[nodiscard]] std::string text(const Json& object, std::string_view key) const {
-    std::optional<std::string> value = member(object, key).text();
-    if (!value) refuse(quote(key) + " is no text");
-    return std::move(*value);
-  }
-  [[nodiscard]] double number(const Json& object, std::string_view key) const {
-    const std::optional<double> value = member(object, key).number();
-    if (!value || *value < 0) refuse(quote(key) + " is no number from 0 on");
-    return *value;
-  }
   [[nodiscard]] int64_t count(const Json& object, std::string_view key) const {
     constexpr double kMost = 1e15;
     const double value = number(object, key);
     if (value > kMost || value != std::floor(value)) refuse(quote(key) + " is no count");
     return static_cast<int64_t>(value);
   }
-  [[nodiscard]] std::vector<std::string> texts(const Json& object, std::string_view key) const {
-    const Json list = member(object, key);
-    std::vector<std::string> out;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      out.push_back(list.at(i)->text().value_or(""));
-      if (!list.at(i)->text()) refuse(quote(key) + " is no list of texts");
-    }
-    return out;
-  }
-
   void read_extent(SuiteResult& out) const {
     const Json shard = member(document_, "shard"), suite = member(document_, "suite");
     out.shard.index = count(shard, "index");
@@ -130,7 +103,6 @@ class Reader {
   }
 
   const Json& document_;
-  std::string name_;
 };
 
 }  // namespace

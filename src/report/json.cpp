@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "relayout/error.h"
@@ -150,6 +151,41 @@ std::string Json::text(std::string_view key) const {
 
 std::string Json::dump(int indent) const {
   return value_->document.dump(indent, ' ', /*ensure_ascii=*/false, Document::error_handler_t::replace);
+}
+
+JsonReader::JsonReader(std::string name, std::string fault) : name_(std::move(name)), fault_(std::move(fault)) {}
+
+Json JsonReader::member(const Json& object, std::string_view key) const {
+  std::optional<Json> value = object.find(key);
+  if (!value) refuse("no " + quote(key));
+  return std::move(*value);
+}
+
+std::string JsonReader::text(const Json& object, std::string_view key) const {
+  std::optional<std::string> value = member(object, key).text();
+  if (!value) refuse(quote(key) + " is no text");
+  return std::move(*value);
+}
+
+std::vector<std::string> JsonReader::texts(const Json& object, std::string_view key) const {
+  const Json list = member(object, key);
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::optional<std::string> value = list.at(i).value_or(Json()).text();
+    if (!value) refuse(quote(key) + " is no list of texts");
+    out.push_back(std::move(*value));
+  }
+  return out;
+}
+
+double JsonReader::number(const Json& object, std::string_view key) const {
+  const std::optional<double> value = member(object, key).number();
+  if (!value || !(*value >= 0)) refuse(quote(key) + " is no number from 0 on");
+  return *value;
+}
+
+void JsonReader::refuse(const std::string& why) const {
+  fail(ErrorKind::invalid, escape(name_) + ": " + fault_ + ": " + why);
 }
 
 }  // namespace relayout

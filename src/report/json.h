@@ -75,4 +75,20 @@ class Json {
   std::unique_ptr<Value> value_;
 };
 
+/// Reads members that must be there, of their kind. Error{invalid} with the file's name, its fault ("no profile of relayout") and the
+/// reason.
+class JsonReader {
+ public:
+  JsonReader(std::string name, std::string fault);
+  [[nodiscard]] Json member(const Json& object, std::string_view key) const;
+  [[nodiscard]] std::string text(const Json& object, std::string_view key) const;
+  [[nodiscard]] std::vector<std::string> texts(const Json& object, std::string_view key) const;
+  /// A number from 0 on.
+  [[nodiscard]] double number(const Json& object, std::string_view key) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  std::string name_, fault_;
+};
+
 }  // namespace relayout

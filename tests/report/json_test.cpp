@@ -69,6 +69,27 @@ TEST(Json, RefusesInvalidJson) {
   }
 }
 
+TEST(JsonReader, NamesTheFileItsFaultAndTheMember) {
+  const Json document = Json::parse(R"({"name": "a", "count": 3, "below": -1, "names": ["a", "b"], "mixed": ["a", 1]})", "x");
+  const JsonReader reader("a\n.json", "no list");
+  EXPECT_EQ(reader.text(document, "name"), "a");
+  EXPECT_EQ(reader.number(document, "count"), 3);
+  EXPECT_EQ(reader.texts(document, "names"), (std::vector<std::string>{"a", "b"}));
+  const auto refusal = [](const auto& read) -> std::string {
+    try {
+      (void)read();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal([&] { return reader.text(document, "none"); }), "a\\x0a.json: no list: no 'none'");
+  EXPECT_EQ(refusal([&] { return reader.text(document, "count"); }), "a\\x0a.json: no list: 'count' is no text");
+  EXPECT_EQ(refusal([&] { return reader.number(document, "below"); }), "a\\x0a.json: no list: 'below' is no number from 0 on");
+  EXPECT_EQ(refusal([&] { return reader.texts(document, "mixed"); }), "a\\x0a.json: no list: 'mixed' is no list of texts");
+}
+
 TEST(Json, AMovedFromValueIsNull) {
   Json first("x");
   const Json second = std::move(first);
