@@ -29,6 +29,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/report_destinations.h"
 #include "cli/terminal.h"
 #include "cli/verification_failure.h"
 #include "relayout/convert.h"
@@ -51,9 +52,8 @@ void print_refusal(const ConvertRequest& request, const ConvertJob& job, const C
 /// Next steps follow a model that is alone. With several models, they are printed once at the end.
 void print_result(const ConvertRequest& request, const Common& common, const ConvertJob& job, const ConvertResult& result, bool is_alone) {
   const bool to_error = job.output == kStream;
-  ReportStyle style{.verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet};
+  ReportStyle style = style_of(common, to_error);
   style.refusals = request.options.require_all_folded && !result.all_folded;
-  style.width = to_error ? 0 : output_width();
   const std::string text = convert_text(result, style);
   if (to_error) return write_error(text);
   write_report(text);

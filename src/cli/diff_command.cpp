@@ -194,8 +194,7 @@ int run(DiffRequest& request, const Common& common, const OptionSet& options) {
   destinations.add("--html", request.html);
   destinations.check(common.json);
   const bool to_error = destinations.take_output();
-  const ReportStyle style{
-      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
+  const ReportStyle style = style_of(common, to_error);
   Report report = models ? compare_models(request, common, style) : compare_traces(request, common, style);
   const std::vector<std::string>& failed = report.failed;
   std::string& text = report.text;

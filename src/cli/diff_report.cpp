@@ -41,13 +41,6 @@ bool matches(const std::vector<std::string>& patterns, const std::string& name) 
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return glob_match(pattern, name); });
 }
 
-void check_patterns(const std::vector<OperationDifference>& rows, const std::vector<std::string>& patterns, const char* option) {
-  for (const std::string& pattern : patterns) {
-    if (std::ranges::any_of(rows, [&](const OperationDifference& row) { return glob_match(pattern, row.name); })) continue;
-    fail(ErrorKind::usage, std::string(option) + " " + quote(pattern) + ": no operation has a name like that");
-  }
-}
-
 /// Whether the second time exceeds the first by more than a limit. Without an interval, the sums decide.
 SlowdownVerdict judge(const Estimate& ratio, double first_us, double second_us, double limit) {
   if (ratio.interval) return judge_slowdown(ratio, limit);
@@ -206,8 +199,10 @@ Json side_json(const Trace& trace) {
 TracePair pair_traces(const Trace& control, const Trace& test, const DiffChoice& choice) {
   TracePair pair{&control, &test, {}, {}};
   std::vector<OperationDifference> rows = diff_traces(control, test);
-  check_patterns(rows, choice.only, "--only");
-  check_patterns(rows, choice.exclude, "--exclude");
+  const auto fits = [&](const std::string& pattern) {
+    return std::ranges::any_of(rows, [&](const OperationDifference& row) { return glob_match(pattern, row.name); });
+  };
+  check_patterns(choice.only, choice.exclude, fits, "operation");
   for (OperationDifference& row : rows) {
     const bool chosen = (choice.only.empty() || matches(choice.only, row.name)) && !matches(choice.exclude, row.name);
     const bool large = std::max(row.control_us, row.test_us) >= choice.least_us;
@@ -325,8 +320,7 @@ std::string diff_csv(const std::vector<TracePair>& pairs) {
                                                   std::string(to_string(row.time)),
                                                   interval ? number(interval->low) : "",
                                                   interval ? number(interval->high) : ""};
-      for (std::size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + fields[i];
-      out += "\r\n";
+      out += csv_record(fields);
     }
   }
   return out;

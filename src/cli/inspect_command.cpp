@@ -40,11 +40,7 @@ int inspect_one(const InspectRequest& request, const Common& common) {
   if (common.json) {
     write_document(inspect_json(result), 0);
   } else {
-    const ReportStyle style{.verbose = common.verbose,
-                            .color = !to_error && output_has_colors(),
-                            .quiet = common.quiet,
-                            .width = to_error ? 0 : output_width()};
-    (to_error ? write_error : write_report)(inspect_text(result, style));
+    (to_error ? write_error : write_report)(inspect_text(result, style_of(common, to_error)));
   }
   if (!request.dot.empty()) write_destination(request.dot, layout_dot(*result.layout, result.path));
   if (!request.html.empty()) write_destination(request.html, layout_html(*result.layout, result.path));

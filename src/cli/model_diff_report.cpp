@@ -15,6 +15,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "relayout/error.h"
 #include "relayout/model_diff.h"
@@ -67,13 +68,6 @@ bool matches(const std::vector<std::string>& patterns, const ModelChange& change
   return std::ranges::any_of(patterns, [&](const std::string& pattern) {
     return (!change.a.empty() && glob_match(pattern, change.a)) || (!change.b.empty() && glob_match(pattern, change.b));
   });
-}
-
-void check_patterns(const ModelDiff& diff, const std::vector<std::string>& patterns, const char* option) {
-  for (const std::string& pattern : patterns) {
-    if (std::ranges::any_of(diff.changes, [&](const ModelChange& change) { return matches({pattern}, change); })) continue;
-    fail(ErrorKind::usage, std::string(option) + " " + quote(pattern) + ": no difference has a matching name");
-  }
 }
 
 bool is_ignored(const ModelChange& change, const std::vector<std::string>& ignore) {
@@ -150,11 +144,19 @@ Json side_json(const DiffSide& side) {
   return std::move(Json::object().set("file", side.path).set("nodes", side.nodes).set("opset", side.opset));
 }
 
+/// The first `most` changes of a kind (0: all).
+std::vector<const ModelChange*> first_of(const ModelPair& pair, ChangeKind kind, std::size_t most) {
+  std::vector<const ModelChange*> out;
+  for (const ModelChange* change : pair.changes) {
+    if (change->kind == kind && (most == 0 || out.size() < most)) out.push_back(change);
+  }
+  return out;
+}
+
 VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
   constexpr std::size_t kMostRows = 2000;  // the data of the page has all changes
   std::vector<std::vector<Cell>> rows;
-  for (const ModelChange* change : pair.changes) {
-    if (change->kind != kind || rows.size() == kMostRows) continue;
+  for (const ModelChange* change : first_of(pair, kind, kMostRows)) {
     rows.push_back({std::string(1, sign_of(kind)) + " " + change->text, std::string(to_string(change->subject)), change->reason});
   }
   if (rows.empty()) return {};
@@ -168,8 +170,10 @@ VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
 }  // namespace
 
 ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice) {
-  check_patterns(diff, choice.only, "--only");
-  check_patterns(diff, choice.exclude, "--exclude");
+  const auto fits = [&](const std::string& pattern) {
+    return std::ranges::any_of(diff.changes, [&](const ModelChange& change) { return matches({pattern}, change); });
+  };
+  check_patterns(choice.only, choice.exclude, fits, "difference");
   ModelPair pair{&diff, {}};
   for (const ModelChange& change : diff.changes) {
     const bool chosen = (choice.only.empty() || matches(choice.only, change)) && !matches(choice.exclude, change);
@@ -219,13 +223,11 @@ std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, co
   head.row({"B", {escape(pair.diff->b.path), Style::strong}, side_text(pair.diff->b)});
   std::string out = head.text() + "\n";
   for (const ChangeKind kind : kKinds) {
-    std::size_t shown = 0;
-    for (const ModelChange* change : pair.changes) {
-      if (change->kind != kind || (choice.top > 0 && shown == choice.top)) continue;
-      ++shown;
+    const std::vector<const ModelChange*> shown = first_of(pair, kind, choice.top);
+    for (const ModelChange* change : shown) {
       out += paint(std::string(1, sign_of(kind)), style_of(kind), style.color) + " " + change->text + "\n";
     }
-    const int64_t rest = count(pair, kind) - static_cast<int64_t>(shown);
+    const int64_t rest = count(pair, kind) - std::ssize(shown);
     if (rest > 0) out += "  … " + format_count(rest) + " more " + std::string(to_string(kind)) + "\n";
   }
   return out + (pair.changes.empty() ? "" : "\n") + verdict_text(pair) + "\n";
@@ -262,8 +264,7 @@ std::string model_diff_csv(const std::vector<ModelPair>& pairs) {
                                                   number(change->max_absolute),
                                                   number(change->max_relative),
                                                   csv_field(change->text)};
-      for (std::size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + fields[i];
-      out += "\r\n";
+      out += csv_record(fields);
     }
   }
   return out;
@@ -274,10 +275,7 @@ std::string model_diff_markdown(const ModelPair& pair, const ModelChoice& choice
       "### " + markdown_code(pair.diff->a.path) + " → " + markdown_code(pair.diff->b.path) + "\n\n" + verdict_text(pair) + "\n";
   std::string rows;
   for (const ChangeKind kind : kKinds) {
-    std::size_t shown = 0;
-    for (const ModelChange* change : pair.changes) {
-      if (change->kind != kind || (choice.top > 0 && shown == choice.top)) continue;
-      ++shown;
+    for (const ModelChange* change : first_of(pair, kind, choice.top)) {
       rows += "| " + std::string(to_string(kind)) + " | " + std::string(to_string(change->subject)) + " | " +
               markdown_code(escape(name_of(*change))) + " | " + markdown_code(change->text) + " |\n";
     }

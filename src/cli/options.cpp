@@ -113,6 +113,16 @@ std::vector<int64_t> parse_dims(const std::string& what, std::string_view text) 
   }
 }
 
+void check_patterns(const std::vector<std::string>& only, const std::vector<std::string>& exclude,
+                    const std::function<bool(const std::string& pattern)>& fits, std::string_view what) {
+  const auto check = [&](const char* option, const std::vector<std::string>& patterns) {
+    const auto misfit = std::ranges::find_if_not(patterns, fits);
+    if (misfit != patterns.end()) usage(option + (" " + quote(*misfit)) + ": no " + std::string(what) + " has a name like that");
+  };
+  check("--only", only);
+  check("--exclude", exclude);
+}
+
 std::map<std::string, int64_t> dims_of(const Assignments& words) {
   std::map<std::string, int64_t> out;
   for (const auto& [name, value] : words) out[name] = parse_integer("--dim " + escape(name), value, 1);

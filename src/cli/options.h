@@ -89,6 +89,9 @@ class OptionSet {
 /// Parses "1,3,224,224".
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);
 
+/// Error{usage} for a pattern of --only or --exclude that fits none of `what`, such as "line of the table".
+void check_patterns(const std::vector<std::string>& only, const std::vector<std::string>& exclude,
+                    const std::function<bool(const std::string& pattern)>& fits, std::string_view what);
 /// Parses the values of --dim, N=2, and of --shape, NAME=1,3,224,224.
 [[nodiscard]] std::map<std::string, int64_t> dims_of(const Assignments& words);
 [[nodiscard]] std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words);

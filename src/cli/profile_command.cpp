@@ -133,11 +133,6 @@ Profile run_setting(const ProfileRequest& request, const Setting& setting) {
   return profile(request.models.front(), options);
 }
 
-ReportStyle report_style(const Common& common, bool to_error) {
-  return {
-      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
-}
-
 int run_sweep(const ProfileRequest& request, const Common& common, const std::vector<Setting>& settings, Progress& progress) {
   std::vector<Profile> profiles;
   for (const Setting& setting : settings) profiles.push_back(run_setting(request, setting));
@@ -145,7 +140,7 @@ int run_sweep(const ProfileRequest& request, const Common& common, const std::ve
   if (common.json) {
     write_document(sweep_json(profiles), 0);
   } else {
-    write_report(sweep_text(profiles, report_style(common, false)));
+    write_report(sweep_text(profiles, style_of(common, false)));
   }
   return 0;
 }
@@ -186,7 +181,7 @@ int run_one(const ProfileRequest& request, const Common& common, const Setting& 
   } else if (request.reference_columns) {
     write_report(reference_columns(make_table(result, all)));
   } else {
-    (to_error ? write_error : write_report)(profile_text(result, table, report_style(common, to_error)));
+    (to_error ? write_error : write_report)(profile_text(result, table, style_of(common, to_error)));
   }
   return 0;
 }
@@ -206,7 +201,7 @@ int run_pair(const ProfileRequest& request, const Common& common, const Setting&
     write_document(comparison_json(result, request.table, gate), exit_code(result, gate));
   } else {
     const bool to_error = destinations_of(request).take_output();
-    (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, report_style(common, to_error)));
+    (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, style_of(common, to_error)));
   }
   return exit_code(result, gate);
 }

@@ -73,13 +73,6 @@ bool matches(const std::vector<std::string>& patterns, const TableLine& line) {
   });
 }
 
-void check_patterns(const std::vector<TableLine>& lines, const std::vector<std::string>& patterns, const std::string& option) {
-  for (const std::string& pattern : patterns) {
-    if (std::ranges::any_of(lines, [&](const TableLine& line) { return matches({pattern}, line); })) continue;
-    fail(ErrorKind::usage, option + " " + quote(pattern) + ": no line of the table has a name like that");
-  }
-}
-
 void sort_lines(std::vector<TableLine>& lines, const std::string& by) {
   if (by == "order") return;
   const auto key = [&](const TableLine& line) {
@@ -152,8 +145,10 @@ ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   table.peak = profile.peak;
   table.executor = line_of(profile.rows.back());
   std::vector<TableLine> lines = all_lines(profile, choice), left_out;
-  check_patterns(lines, choice.only, "--only");
-  check_patterns(lines, choice.exclude, "--exclude");
+  const auto fits = [&](const std::string& pattern) {
+    return std::ranges::any_of(lines, [&](const TableLine& line) { return matches({pattern}, line); });
+  };
+  check_patterns(choice.only, choice.exclude, fits, "line of the table");
   sort_lines(lines, choice.sort);
   for (TableLine& line : lines) {
     const bool chosen = (choice.only.empty() || matches(choice.only, line)) && !matches(choice.exclude, line);

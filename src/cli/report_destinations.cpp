@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "base/text_file.h"
+#include "cli/command.h"
 #include "cli/options.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "report/json.h"
@@ -31,6 +33,11 @@ void Destinations::check(bool json) const {
 
 bool Destinations::take_output() const {
   return std::ranges::any_of(paths_, [](const auto& entry) { return entry.second == kStream; });
+}
+
+ReportStyle style_of(const Common& common, bool to_error) {
+  return {
+      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
 }
 
 void write_destination(const std::string& path, std::string_view text) {

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/command.h"
+#include "cli/report.h"
 #include "report/json.h"
 
 namespace relayout::cli {
@@ -23,6 +25,8 @@ class Destinations {
   std::vector<std::pair<std::string, std::string>> paths_;  ///< option, path
 };
 
+/// The style of the report, on standard error if `to_error`.
+[[nodiscard]] ReportStyle style_of(const Common& common, bool to_error);
 /// Writes to one destination.
 void write_destination(const std::string& path, std::string_view text);
 /// Writes the document of --json with the exit code of the program.

@@ -29,9 +29,7 @@ Destinations ReportFiles::destinations() const {
 }
 
 ReportStyle ReportFiles::style(const Common& common) const {
-  const bool to_output = !destinations().take_output();
-  return {
-      .verbose = common.verbose, .color = to_output && output_has_colors(), .quiet = common.quiet, .width = to_output ? output_width() : 0};
+  return style_of(common, destinations().take_output());
 }
 
 std::optional<Failure> ReportFiles::write_files(const std::vector<JunitSuite>& suites, const std::function<std::string()>& page) const {

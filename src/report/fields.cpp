@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,12 @@ std::string csv_field(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : out) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
+}
+
+std::string csv_record(std::span<const std::string> fields) {
+  std::string out;
+  for (std::size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + fields[i];
+  return out + "\r\n";
 }
 
 std::string markdown_code(std::string_view text) {

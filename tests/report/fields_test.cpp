@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace relayout::test {
 namespace {
 
@@ -11,6 +14,11 @@ TEST(Fields, Csv) {
   EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
   EXPECT_EQ(csv_field("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
   EXPECT_EQ(csv_field("=1+1"), "'=1+1");
+}
+
+TEST(Fields, CsvRecordsEndInBothSigns) {
+  const std::vector<std::string> fields = {csv_field("a,b"), "", "7"};
+  EXPECT_EQ(csv_record(fields), "\"a,b\",,7\r\n");
 }
 
 TEST(Fields, Markdown) {
