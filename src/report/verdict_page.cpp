@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/numbers.h"
 #include "report/display_width.h"
 #include "report/markup.h"
 #include "report/page.h"
@@ -76,29 +77,31 @@ std::string classes(const Cell& cell, bool is_text = false) {
 
 constexpr std::size_t kLongTable = 20;  ///< rows that a screen shows without scrolling
 
-/// The search box that html_table() writes for kSearchScript. It stays hidden, with all rows visible, where scripts do not run.
-constexpr std::string_view kSearchBox =
-    "<p class='search' hidden><input type='search' placeholder='search' aria-label='search'> <output></output></p>\n";
+/// The begin of the search box that html_table() writes for kSearchScript. It stays hidden, with all rows visible, where scripts do not
+/// run.
+constexpr std::string_view kSearchBox = "<p class='search' hidden><input type='search' placeholder='search' aria-label='search'>";
 
-/// Hides the rows that lack a word of the search box above their table.
+/// Hides the rows that lack a word of the search box above their table, or whose second cell is the value of an unticked box.
 constexpr std::string_view kSearchScript = R"js(
 'use strict';
 for (const search of document.querySelectorAll('p.search')) {
   let table = search;
   while (!table.matches('.wide')) table = table.nextElementSibling;
   const rows = [...table.querySelectorAll('tbody tr')], texts = rows.map(row => row.textContent.toLowerCase());
+  const states = rows.map(row => row.cells[1]?.textContent);
   const input = search.querySelector('input'), shown = search.querySelector('output');
   const filter = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(word => word);
+    const unticked = [...search.querySelectorAll('input[type=checkbox]:not(:checked)')].map(box => box.value);
     let count = 0;
     rows.forEach((row, i) => {
-      row.hidden = !words.every(word => texts[i].includes(word));
+      row.hidden = unticked.includes(states[i]) || !words.every(word => texts[i].includes(word));
       count += !row.hidden;
     });
     shown.textContent = count === rows.length ? '' : count + ' of ' + rows.length;
   };
   search.hidden = false;
-  input.addEventListener('input', filter);
+  search.addEventListener('input', filter);
   filter();
 }
 )js";
@@ -129,14 +132,15 @@ bool is_marked(const std::vector<Cell>& row) {
 
 }  // namespace
 
-std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows, Search search) {
+std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows, const std::string& boxes) {
   // Long tables can be filtered to rows with a warning or worse, or by the words of a search.
   const bool is_long = rows.size() > kLongTable;
   const auto marked = std::ranges::count_if(rows, is_marked);
-  std::string out(is_long && search == Search::in_table ? kSearchBox : "");
+  std::string out;
+  if (is_long || !boxes.empty()) out.append(kSearchBox).append(boxes).append(" <output></output></p>\n");
   if (is_long && marked > 0) {
-    out += "<label class='filter'><input type='checkbox'> only marked rows (" + std::to_string(marked) + " of " +
-           std::to_string(rows.size()) + ")</label>\n";
+    out += "<label class='filter'><input type='checkbox'> only marked rows (" + format_count(marked) + " of " +
+           format_count(std::ssize(rows)) + ")</label>\n";
   }
   out += "<div class='wide'><table class='cards'><thead><tr>";
   for (const Cell& cell : head) out += "<th" + classes(cell) + ">" + escape_markup(cell.text) + "</th>";
@@ -164,9 +168,9 @@ std::string html_page(const VerdictPage& page) {
     body += "<section>" + (section.title.empty() ? std::string() : "<h2>" + escape_markup(section.title) + "</h2>") + "\n" + section.body +
             "</section>\n";
   }
-  const bool is_searched = page.script.empty() && body.find(kSearchBox) != std::string::npos;
+  const bool is_searched = body.find(kSearchBox) != std::string::npos;
   return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data,
-                   is_searched ? kSearchScript : std::string_view(page.script));
+                   is_searched ? kSearchScript : "");
 }
 
 }  // namespace relayout

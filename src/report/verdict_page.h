@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,16 +20,14 @@ struct VerdictPage {
   std::string subject;         ///< the subject of the verdict
   std::string footer;          ///< program, version and context of the run
   std::vector<Section> sections;
-  Json data;           ///< the complete result, for programs that read the page
-  std::string script;  ///< script for html_page(); empty: the search in tables, if there are long ones
+  Json data;  ///< the complete result, for programs that read the page
 };
 [[nodiscard]] std::string html_page(const VerdictPage& page);
 
-/// Whether a long table has a search box that filters its rows, or the page has its own.
-enum class Search : uint8_t { in_table, by_page };
-/// A table with a head; cells are text with style and alignment. Wide tables scroll separately.
+/// A table with a head; cells are text with style and alignment. Wide tables scroll separately. A search box filters the rows of long
+/// tables, and of tables with `boxes`: the markup of checkboxes. A row is shown if its second cell is not the value of an unticked box.
 [[nodiscard]] std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows,
-                                     Search search = Search::in_table);
+                                     const std::string& boxes = {});
 /// Lines as paragraphs, one each.
 [[nodiscard]] std::string html_lines(const std::vector<Cell>& lines);
 

@@ -40,16 +40,16 @@ TEST(VerdictPage, ASignRepeatsTheColour) {
   EXPECT_THAT(html_page(page), HasSubstr("⚠ inconclusive</h1>"));
 }
 
-TEST(VerdictPage, LongTablesAreSearched) {
-  const auto page_of = [](std::size_t rows, Search search) {
+TEST(VerdictPage, LongTablesAndTablesWithBoxesAreSearched) {
+  const auto page_of = [](std::size_t rows, const std::string& boxes) {
     VerdictPage page;
-    page.sections = {{"Table", html_table({"node"}, std::vector<std::vector<Cell>>(rows, {"conv"}), search)}};
+    page.sections = {{"Table", html_table({"node"}, std::vector<std::vector<Cell>>(rows, {"conv"}), boxes)}};
     return html_page(page);
   };
-  EXPECT_THAT(page_of(21, Search::in_table), testing::AllOf(HasSubstr("type='search'"), HasSubstr("script-src 'sha256-")));
-  for (const std::string& html : {page_of(20, Search::in_table), page_of(21, Search::by_page)}) {
-    EXPECT_THAT(html, testing::AllOf(Not(HasSubstr("type='search'")), Not(HasSubstr("script-src"))));
-  }
+  EXPECT_THAT(page_of(21, ""), testing::AllOf(HasSubstr("type='search'"), HasSubstr("script-src 'sha256-")));
+  EXPECT_THAT(page_of(20, ""), testing::AllOf(Not(HasSubstr("type='search'")), Not(HasSubstr("script-src"))));
+  EXPECT_THAT(page_of(1, "<input type='checkbox'>"),
+              testing::AllOf(HasSubstr("aria-label='search'><input type='checkbox'> <output>"), HasSubstr("script-src 'sha256-")));
 }
 
 TEST(VerdictPage, TablesKeepStyleAndAlignment) {
