@@ -100,7 +100,7 @@ VerdictPage::Section histograms(const VerifyResult& result) {
     std::vector<std::pair<std::string, double>> columns;
     for (const SampleMetrics& metrics : output.samples) {
       for (std::size_t bin = 0; bin < metrics.ulp_histogram.size(); ++bin) {
-        if (columns.size() <= bin) columns.emplace_back(bin == 0 ? "0" : bin == 1 ? "1" : "<2^" + std::to_string(bin), 0);
+        if (columns.size() <= bin) columns.emplace_back(bin_text(bin), 0);
         columns[bin].second += static_cast<double>(metrics.ulp_histogram[bin]);
       }
     }

@@ -88,19 +88,18 @@ void add_output(TextTable& table, const OutputComparison& output) {
   if (!output.hint.empty()) table.line("  " + output.hint);
 }
 
-/// "p50 12, p99 768, max 16 k": upper ends of the bins that contain these percentiles.
+/// "0 · 1 · <2^14": the bins that contain the percentiles 50, 99 and 100.
 std::string ulp_text(const std::vector<int64_t>& histogram) {
   int64_t total = 0, sum = 0;
   for (const int64_t count : histogram) total += count;
   std::string p50, p99;
   for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
     sum += histogram[bin];
-    const std::string upper = bin == 0 ? "0" : "<2^" + std::to_string(bin);
-    if (p50.empty() && 2 * sum >= total) p50 = upper;
-    if (p99.empty() && 100 * sum >= 99 * total) p99 = upper;
+    if (p50.empty() && 2 * sum >= total) p50 = bin_text(bin);
+    if (p99.empty() && 100 * sum >= 99 * total) p99 = bin_text(bin);
   }
   if (histogram.empty()) return "–";
-  return p50 + " · " + p99 + " · " + (histogram.size() == 1 ? "0" : "<2^" + std::to_string(histogram.size() - 1));
+  return p50 + " · " + p99 + " · " + bin_text(histogram.size() - 1);
 }
 
 std::string samples_table(const OutputComparison& output, const ReportStyle& style) {

@@ -227,6 +227,10 @@ std::string exit_text(int code) {
   return "exit " + std::to_string(code);
 }
 
+std::string bin_text(std::size_t bin) {
+  return bin < 2 ? std::to_string(bin) : "<2^" + std::to_string(bin);
+}
+
 Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
   Json out = Json::array();
   for (const Unsupported& node : nodes) {

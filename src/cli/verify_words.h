@@ -49,6 +49,8 @@ namespace relayout::cli {
 [[nodiscard]] bool is_exact(DataType type);
 /// "exit 1"
 [[nodiscard]] std::string exit_text(int code);
+/// The distances in a bin of SampleMetrics::ulp_histogram: "0", "1", "<2^3".
+[[nodiscard]] std::string bin_text(std::size_t bin);
 /// Nodes of one model ("a", "b", "model") that cannot run.
 [[nodiscard]] Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side);
 
