@@ -1,6 +1,5 @@
 // A profile for programs and for other documents: JSON, CSV, Markdown. Keys contain the units.
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
