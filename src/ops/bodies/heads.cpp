@@ -3,7 +3,6 @@
 #include "ops/bodies/heads.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "ops/body.h"
