@@ -1,6 +1,5 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
