@@ -37,6 +37,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
+#include "relayout/model.h"
 #include "relayout/pass_options.h"
 #include "relayout/save_options.h"
 #include "relayout/types.h"
