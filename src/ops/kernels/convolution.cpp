@@ -172,17 +172,6 @@ void check_bias(const OpCall& call, InputInfos inputs, int64_t channels) {
     reject(call, "bias of dims " + to_string(bias->dims) + " for " + std::to_string(channels) + " channels");
 }
 
-/// Pads from output_shape: total = stride · (in − 1) + output_padding + extent − out. The odd element goes to the end with SAME_UPPER, else
-/// to the begin (ONNX specification); where the output exceeds the full size, the rest of the end is empty.
-void set_pads_for(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
-  for (std::size_t i = 0; i < input.size(); ++i) {
-    const int64_t total = window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i) - outputs[i];
-    const int64_t shared = std::max<int64_t>(total, 0), small = shared / 2;
-    window.before[i] = upper ? small : shared - small;
-    window.after[i] = total - window.before[i];
-  }
-}
-
 /// A transposed convolution: out[o] gets x[i] · w[k] where o = i · stride + k · dilation − before.
 ConvolutionShape transposed_shape(const OpCall& call, const Dims& x, const Dims& w) {
   ConvolutionShape shape = shape_without_dims(call, x, w, true);
@@ -196,10 +185,10 @@ ConvolutionShape transposed_shape(const OpCall& call, const Dims& x, const Dims&
     const bool has_all = call.attributes.integers("output_shape").size() == x.size();
     outputs = window_attribute(call, "output_shape", has_all ? x.size() : input.size(), 1, 0);
     if (has_all) outputs.erase(outputs.begin(), outputs.begin() + 2);
-    set_pads_for(window, input, outputs, output_padding, automatic == "SAME_UPPER");
+    set_transposed_pads(window, input, outputs, output_padding, automatic == "SAME_UPPER");
   } else if (automatic.starts_with("SAME")) {
     for (std::size_t i = 0; i < input.size(); ++i) outputs.push_back(checked_product(call, input[i], window.strides[i]));
-    set_pads_for(window, input, outputs, output_padding, automatic == "SAME_UPPER");
+    set_transposed_pads(window, input, outputs, output_padding, automatic == "SAME_UPPER");
   } else {
     for (std::size_t i = 0; i < input.size(); ++i) {
       const int64_t full = input[i] == 0 ? 0 : window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i);

@@ -40,6 +40,15 @@ int64_t Window::taps() const {
   return element_count(kernel);
 }
 
+void set_transposed_pads(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    const int64_t total = window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i) - outputs[i];
+    const int64_t shared = std::max<int64_t>(total, 0), small = shared / 2;
+    window.before[i] = upper ? small : shared - small;
+    window.after[i] = total - window.before[i];
+  }
+}
+
 Dims spatial_dims(const OpCall& call, const Dims& dims) {
   if (dims.size() < 3) reject(call, "dims " + to_string(dims) + " have no spatial dim");
   return tail(dims);
