@@ -37,6 +37,7 @@ class Sha256 {
 
 /// 64 lower-case hexadecimal digits, as sha256sum prints.
 [[nodiscard]] std::string to_hex(const Sha256::Digest& digest);
+/// The digest of the bytes of a text.
 [[nodiscard]] Sha256::Digest digest_of(std::string_view text);
 /// The digest of a whole file, read through a small buffer. Errors of File::read(); Error{interrupted} after a signal.
 [[nodiscard]] std::string sha256_of(const File& file);
