@@ -778,8 +778,8 @@ TEST(Verify, V40RandomNodesAlikeArePinned) {
 TEST(Session, ErrorsThatBeginLikeTheNameOfTheModelNameIt) {
   Network n = one_node("Relu");
   n.producer("y").set_op_type("NoSuchOperator");
-  const Side side{"1", Model::from_bytes(n.bytes(), "1", {}), {}};
-  EXPECT_EQ(error_of([&] { const Session session(side, {}); }, "1: 1 node is not supported: "), ErrorKind::unsupported);
+  const Side side{"cannot", Model::from_bytes(n.bytes(), "cannot", {}), {}};
+  EXPECT_EQ(error_of([&] { const Session session(side, {}); }, "cannot: cannot run 1 node: "), ErrorKind::unsupported);
 }
 
 /// Faults of an executor: `spoil` may change the outputs of a run, `spoil_node` those of a node, which its readers also see.
