@@ -16,6 +16,7 @@
 #include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/axis.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_history.h"
 #include "ops/operands.h"
@@ -40,7 +41,7 @@ std::optional<Dims> shape_of(const Value* value, PassContext& context) {
 std::optional<std::vector<int64_t>> integers(const Node& node, std::size_t input, PassContext& context) {
   const Value* const value = node.input(input);
   const auto tensor = value != nullptr ? context.constants.value(*value) : std::nullopt;
-  if (!tensor || tensor->type() != DataType::int64 || tensor->rank() > 1) return std::nullopt;
+  if (!tensor || !kIndexTypes.has(tensor->type()) || tensor->rank() > 1) return std::nullopt;
   return truncated_integers_of(*tensor);
 }
 

@@ -186,6 +186,11 @@ const std::vector<FoldCase> kCases = {
      "Pad (c, p)  y = Mul (d, k) }",
      1},
     {"F95bPadReflect", conv("d = Pad <mode = \"reflect\"> (c, p)  y = " + kBn, "float[2,4,5,6] y", "int64[8] p = {0,0,1,1,0,0,1,1}"), 1},
+    {"F95bPadReflectOfAxesIn32Bits",
+     conv("d = Pad <mode = \"reflect\"> (c, p, , a)  y = " + kBn, "float[2,4,5,6] y", "int64[4] p = {1,1,1,1}, int32[2] a = {-2,3}"),
+     1,
+     {},
+     18},
     {"F95cPadOfChannels",
      "g (float[2,3,5,6] x) => (float[2,6,3,4] y) <float[4,3,3,3] W, int64[8] p = {0,1,0,0,0,1,0,0}, " + parameters(6) +
          "> { c = Conv (x, W)  d = Pad (c, p)  y = BatchNormalization (d, s, b, m, var) }",

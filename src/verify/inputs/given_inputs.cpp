@@ -12,7 +12,6 @@
 #include <system_error>
 #include <vector>
 
-#include "base/file.h"
 #include "base/folder.h"
 #include "base/numbers.h"
 #include "base/positions.h"
