@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "relayout/types.h"
+#include "verify/rules.h"
 
 namespace relayout {
 namespace {
@@ -54,13 +55,13 @@ bool is_narrow(DataType type) noexcept {
 double dtype_minimum(DataType type) noexcept {
   switch (precision_type(type)) {
     case DataType::float64:
-      return 1e-14;
+      return rules::kLeastBoundF64;
     case DataType::float32:
-      return 2e-7;
+      return rules::kLeastBoundF32;
     case DataType::float16:
-      return 1e-3;
+      return rules::kLeastBoundF16;
     case DataType::bfloat16:
-      return 8e-3;
+      return rules::kLeastBoundBf16;
     default:
       return 2 * unit_roundoff(type);
   }

@@ -14,8 +14,7 @@ namespace relayout {
 [[nodiscard]] DataType type_of_floor(DataType type, DataType grain) noexcept;
 /// Floating-point types of 16 bits and fewer.
 [[nodiscard]] bool is_narrow(DataType type) noexcept;
-/// The error/range below which two results are the same whatever the floor (measured on right pairs: f64 1e-14, f32 2e-7, f16 1e-3, bf16
-/// 8e-3).
+/// The least bound of a type, relative to the range of a sample: rules::kLeastBound…
 [[nodiscard]] double dtype_minimum(DataType type) noexcept;
 
 }  // namespace relayout
