@@ -127,7 +127,7 @@ constexpr const char* kPairProgram = R"sh(
     *good*) printf '{"verdict": "same", "unsupported": []}' ;;
     *bad*) printf '{"verdict": "different", "reason": "far off", "unsupported": []}'; exit 1 ;;
     *open*) printf '{"verdict": "inconclusive", "reason": "constant", "unsupported": []}'; exit 1 ;;
-    *unknown*) printf '{"verdict": "inconclusive", "unsupported": [{"node": "n", "op_type": "Odd", "domain": "com.acme", "why": "no kernel"}]}'; exit 4 ;;
+    *unknown*) printf '{"verdict": "inconclusive", "unsupported": [{"node": "n", "op_type": "Odd", "domain": "com.acme", "why": "no kernel"}, {"node": "m", "op_type": "Even", "domain": "", "why": "blocked"}]}'; exit 4 ;;
     *text*) printf 'no document' ;;
     *gone*) echo 'relayout: gone.cl.onnx: No such file' >&2; exit 5 ;;
   esac
@@ -153,7 +153,7 @@ TEST_F(SuiteTest, PairsEndInTheirOwnWays) {
   EXPECT_EQ(result.cases[0].message, "it has no counterpart 'alone.cl.onnx'");
   EXPECT_EQ(result.cases[1].message, "far off");
   EXPECT_EQ(result.cases[2].message, "gone.cl.onnx: No such file (exit 5)");
-  EXPECT_EQ(result.cases[6].message, "cannot run 1 node: 'n' (com.acme:Odd: no kernel)");
+  EXPECT_EQ(result.cases[6].message, "cannot run 2 nodes: 'n' (com.acme:Odd: no kernel), 'm' (Even: blocked)");
   EXPECT_EQ(result.unexpected(), 6);
   options.allow_inconclusive = true;
   EXPECT_EQ(run_suite({folder_.path(), folder_.path(), ""}, options).unexpected(), 5);

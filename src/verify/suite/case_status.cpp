@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/numbers.h"
 #include "relayout/error.h"
@@ -53,10 +53,13 @@ void read_pair(const Json& document, SuiteCase& out) {
   const Json unsupported = document.find("unsupported").value_or(Json::array());
   out.message = document.text("reason");
   if (unsupported.size() > 0) {
-    const Json first = *unsupported.at(0);
+    std::vector<Unsupported> nodes;
+    for (std::size_t i = 0; i < unsupported.size(); ++i) {
+      const Json node = *unsupported.at(i);
+      nodes.push_back({node.text("node"), node.text("op_type"), node.text("domain"), 0, node.text("why")});
+    }
     out.status = "unsupported";
-    const Unsupported node{first.text("node"), first.text("op_type"), first.text("domain"), 0, first.text("why")};
-    out.message = "cannot run " + counted(static_cast<int64_t>(unsupported.size()), "node") + ": " + node.text();
+    out.message = cannot_run_text(nodes);
   } else if (verdict == "same" || verdict == "accepted") {
     out.status = "passed";
     if (verdict == "same") out.message.clear();
