@@ -267,6 +267,8 @@ class Graph {
  private:
   struct Index;
   class Builder;
+  void sync_level();
+  void validate_level() const;
   void validate_value(const Value& value) const;
   void validate_node(const Node& node) const;
   void touch(Node* node);

@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -44,20 +43,7 @@ constexpr int kMostLevels = 64;
 
 /// Whether the node, or a graph or function that it runs, adds up products.
 bool adds_up_products(const Node& node, const Functions& functions) {
-  std::vector<const Node*> open{&node};
-  std::unordered_set<const Graph*> seen;
-  const auto enter = [&](const Graph& graph) {
-    if (!seen.insert(&graph).second) return;
-    for (const Node& inner : graph.nodes()) open.push_back(&inner);
-  };
-  while (!open.empty()) {
-    const Node& at = *open.back();
-    open.pop_back();
-    if (has_trait(at, Trait::multiplies)) return true;
-    for (const std::unique_ptr<Graph>& graph : at.subgraphs()) enter(*graph);
-    if (const Graph* const function = functions.called_by(at)) enter(*function);
-  }
-  return false;
+  return any_node_run(node, functions, [](const Node& run) { return has_trait(run, Trait::multiplies); });
 }
 
 /// The type and dims of a tensor whose contents may differ the next time.

@@ -211,6 +211,9 @@ std::optional<Shapes::Known> Shapes::known(const Value& value) {
   return known != nullptr ? std::optional(*known) : std::nullopt;
 }
 
+namespace {
+
+/// The known sizes inside a graph nested in `node`.
 ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes, const ShapeOptions& given) {
   ShapeOptions out{given.dims, {}};
   const bool is_loop = node.is("Loop"), is_scan = node.is("Scan") && node.opset() >= 9;
@@ -232,6 +235,16 @@ ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes,
     out.shapes.emplace(nested.inputs()[i]->name(), std::move(inside));
   }
   return out;
+}
+
+}  // namespace
+
+void for_each_nested_shapes(const Node& node, Shapes& shapes, const ShapeOptions& given,
+                            const std::function<void(Graph& nested, Shapes& inside)>& visit) {
+  for (const auto& nested : node.subgraphs()) {
+    Shapes inside(*nested, sizes_inside(node, *nested, shapes, given), &shapes);
+    visit(*nested, inside);
+  }
 }
 
 namespace {

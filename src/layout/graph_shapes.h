@@ -82,8 +82,10 @@ class Shapes {
   const Node* misfit_node_ = nullptr;
 };
 
-/// The known sizes inside a graph nested in `node`: the given ones, and those of operands that Loop and Scan pass in.
-[[nodiscard]] ShapeOptions sizes_inside(const Node& node, const Graph& nested, Shapes& shapes, const ShapeOptions& given);
+/// Calls `visit` for each graph nested in `node`, with the Shapes inside it: the given sizes, and those of operands that Loop and Scan pass
+/// in. `shapes` are those of the node's graph.
+void for_each_nested_shapes(const Node& node, Shapes& shapes, const ShapeOptions& given,
+                            const std::function<void(Graph& nested, Shapes& inside)>& visit);
 
 /// The graph for a layout plan: the nodes that the graph's outputs depend on, without those whose results are constant.
 [[nodiscard]] LayoutGraph layout_graph(const Graph& graph, Shapes& shapes);

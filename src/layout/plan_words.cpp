@@ -233,11 +233,10 @@ LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutReques
   for (const LayoutNode& entry : planned.nodes) {
     const Node& node = *entry.node;
     const std::vector<std::string_view> attributes = node.subgraph_attributes();
-    for (std::size_t i = 0; i < attributes.size(); ++i) {
-      const Graph& nested = *node.subgraphs()[i];
-      Shapes inner(nested, sizes_inside(node, nested, shapes, request.sizes), &shapes);
-      out.nested.push_back({reported_name(node), node.op_type(), std::string(attributes[i]), report_graph(nested, inner, request, costs)});
-    }
+    auto attribute = attributes.begin();
+    for_each_nested_shapes(node, shapes, request.sizes, [&](const Graph& nested, Shapes& inside) {
+      out.nested.push_back({reported_name(node), node.op_type(), std::string(*attribute++), report_graph(nested, inside, request, costs)});
+    });
   }
   return out;
 }

@@ -2,8 +2,11 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_set>
+#include <vector>
 
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -29,5 +32,24 @@ class Functions {
  private:
   std::map<std::tuple<std::string, std::string, std::string>, const Graph*, std::less<>> functions_;
 };
+
+/// Whether `holds` for a node, or for one in the graphs and functions that it runs.
+template <class Holds>
+[[nodiscard]] bool any_node_run(const Node& node, const Functions& functions, const Holds& holds) {
+  std::vector<const Node*> open{&node};
+  std::unordered_set<const Graph*> seen;
+  const auto enter = [&](const Graph& graph) {
+    if (!seen.insert(&graph).second) return;
+    for (const Node& inner : graph.nodes()) open.push_back(&inner);
+  };
+  while (!open.empty()) {
+    const Node& at = *open.back();
+    open.pop_back();
+    if (holds(at)) return true;
+    for (const std::unique_ptr<Graph>& graph : at.subgraphs()) enter(*graph);
+    if (const Graph* const function = functions.called_by(at)) enter(*function);
+  }
+  return false;
+}
 
 }  // namespace relayout

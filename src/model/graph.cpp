@@ -25,6 +25,7 @@
 #include "model/node_name.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
@@ -279,14 +280,17 @@ void Graph::drop_use(Node& node, std::size_t index) {
 }
 
 void Graph::drop_all_uses(Node& node) {
-  for (std::size_t i = 0; i < node.inputs_.size(); ++i) drop_use(node, i);
-  for (const auto& nested : node.subgraphs()) {
-    for (Node& inner : nested->nodes_) nested->drop_all_uses(inner);
-    for (Value* output : nested->outputs_) {
+  const auto drop_operands = [](Node& reader) {
+    for (std::size_t i = 0; i < reader.inputs_.size(); ++i) reader.graph_->drop_use(reader, i);
+  };
+  const auto drop_outputs = [](const Graph& graph) {
+    for (Value* output : graph.outputs_) {
       --output->output_count_;
-      if (output->graph_ != nested.get()) --output->nested_readers_;
+      if (output->graph_ != &graph) --output->nested_readers_;
     }
-  }
+  };
+  drop_operands(node);
+  for (const auto& nested : node.subgraphs()) for_each_node(*nested, drop_operands, drop_outputs);
 }
 
 void Graph::drop_input_entry(Value& value) {

@@ -13,6 +13,7 @@
 #include "model/graph_index.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -53,11 +54,16 @@ void expect(bool holds, const std::string& what) {
 }  // namespace
 
 void Graph::sync() {
+  for_each_graph(*this, [](Graph& graph) { graph.sync_level(); });
+}
+
+void Graph::validate() const {
+  for_each_graph(*this, [](const Graph& graph) { graph.validate_level(); });
+}
+
+void Graph::sync_level() {
   std::vector<onnx::NodeProto*> nodes;
-  for (Node& node : nodes_) {
-    write_operands(node, *nodes.emplace_back(&index_->own_message(node)));
-    for (const auto& nested : node.subgraphs()) nested->sync();
-  }
+  for (Node& node : nodes_) write_operands(node, *nodes.emplace_back(&index_->own_message(node)));
   auto* const infos = is_function() ? function_->mutable_value_info() : message_->mutable_value_info();
   std::vector<onnx::ValueInfoProto*> live_infos;
   for (onnx::ValueInfoProto& info : *infos) {
@@ -89,7 +95,7 @@ void Graph::sync() {
   rebuild(*message_->mutable_input(), inputs, index_->loose_infos);
 }
 
-void Graph::validate() const {
+void Graph::validate_level() const {
   int64_t order = 0;
   for (const Node& node : nodes_) const_cast<Node&>(node).order_ = order++;
   for (const Value& value : index_->values) validate_value(value);
@@ -147,7 +153,6 @@ void Graph::validate_node(const Node& node) const {
     expect(value == nullptr || (value->producer_ == &node && value->output_index_ == static_cast<int>(i)),
            "output " + std::to_string(i) + " of node " + node.label());
   }
-  for (const auto& nested : node.subgraphs()) nested->validate();
 }
 
 }  // namespace relayout

@@ -168,11 +168,9 @@ void remove_pairs(Graph& graph, PassContext& context) {
 
 /// Nested graphs first: they are planned while the values that they capture are still unchanged.
 void emit(Graph& graph, layout::Shapes& shapes, PassContext& context) {
-  for (Node& node : graph.nodes()) {
-    for (const auto& nested : node.subgraphs()) {
-      layout::Shapes inner(*nested, sizes_inside(node, *nested, shapes, context.options.sizes), &shapes);
-      emit(*nested, inner, context);
-    }
+  for (const Node& node : graph.nodes()) {
+    for_each_nested_shapes(node, shapes, context.options.sizes,
+                           [&](Graph& nested, layout::Shapes& inside) { emit(nested, inside, context); });
   }
   write_pairs(graph, shapes, context);
 }
