@@ -17,46 +17,6 @@
 namespace relayout {
 namespace {
 
-/// A logarithmic scale between whole powers of ten around the positive finite values.
-struct LogScale {
-  int lowest = -8, highest = 0;
-  bool empty = true;
-
-  void take(double value) {
-    if (!(value > 0) || !std::isfinite(value)) return;
-    const double power = std::log10(value);
-    const int below = static_cast<int>(std::floor(power)), above = static_cast<int>(std::ceil(power));
-    lowest = empty ? below : std::min(lowest, below);
-    highest = empty ? above : std::max(highest, above);
-    empty = false;
-  }
-  void finish() {
-    if (highest <= lowest) highest = lowest + 1;
-  }
-  /// Position of a value on the scale, in [0, 1].
-  [[nodiscard]] double place(double value) const {
-    if (std::isnan(value) || value == INFINITY) return 1;
-    if (!(value > 0)) return 0;
-    return std::clamp((std::log10(value) - lowest) / (highest - lowest), 0.0, 1.0);
-  }
-  [[nodiscard]] int step() const { return std::max(1, (highest - lowest + 7) / 8); }
-};
-
-std::string element(const std::string& name, const std::string& attributes) {
-  return "<" + name + " " + attributes + "/>\n";
-}
-std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
-  return element("line", "x1='" + coordinate(x1) + "' y1='" + coordinate(y1) + "' x2='" + coordinate(x2) + "' y2='" + coordinate(y2) +
-                             "' class='" + style + "'");
-}
-std::string label(double x, double y, const std::string& text, const std::string& style = "label") {
-  return "<text x='" + coordinate(x) + "' y='" + coordinate(y) + "' class='" + style + "'>" + escape_markup(text) + "</text>\n";
-}
-
-constexpr double drawing_width(Room room) {
-  return room == Room::slim ? 380 : 760;
-}
-
 std::vector<std::string> labels_of(const std::vector<SvgBar>& bars, std::size_t longest) {
   std::vector<std::string> out;
   for (const SvgBar& bar : bars) out.push_back(bar.label);
@@ -67,7 +27,7 @@ std::string draw_bars(const std::vector<SvgBar>& bars, Room room) {
   constexpr double kRow = 26, kTop = 8, kFoot = 28;
   const bool is_slim = room == Room::slim;
   const double width = drawing_width(room), left = is_slim ? 110 : 170, right = is_slim ? 108 : 130;
-  LogScale scale;
+  LogAxis scale;
   for (const SvgBar& bar : bars) {
     scale.take(bar.value);
     scale.take(bar.floor.value_or(0));
@@ -79,18 +39,19 @@ std::string draw_bars(const std::vector<SvgBar>& bars, Room room) {
   std::string out = open_chart(room, width, bottom + kFoot, "error against floor and bound");
   for (int power = scale.lowest; power <= scale.highest; power += is_slim ? 2 * scale.step() : scale.step()) {
     const double at = x(std::pow(10.0, power));
-    out += line(at, kTop, at, bottom, "grid") + label(at, bottom + 18, "1e" + std::to_string(power), "label middle");
+    out += svg_segment(at, kTop, at, bottom, "grid") + svg_label(at, bottom + 18, power_text(power), "label middle");
   }
   double y = kTop;
   const std::vector<std::string> labels = labels_of(bars, is_slim ? 15 : 26);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const SvgBar& bar = bars[i];
-    out += label(left - 8, y + 17, labels[i], "label end");
-    out += element("rect", "x='" + coordinate(left) + "' y='" + coordinate(y + 6) + "' width='" +
-                               coordinate(std::max(x(bar.value) - left, 1.0)) + "' height='14' class='" + (bar.bad ? "bad" : "good") + "'");
-    if (bar.floor) out += line(x(*bar.floor), y + 3, x(*bar.floor), y + 23, "floor");
-    if (bar.bound) out += line(x(*bar.bound), y + 3, x(*bar.bound), y + 23, "bound");
-    out += label(width - right + 10, y + 17, bar.note);
+    out += svg_label(left - 8, y + 17, labels[i], "label end");
+    out += svg_element("rect", "x='" + coordinate(left) + "' y='" + coordinate(y + 6) + "' width='" +
+                                   coordinate(std::max(x(bar.value) - left, 1.0)) + "' height='14' class='" + (bar.bad ? "bad" : "good") +
+                                   "'");
+    if (bar.floor) out += svg_segment(x(*bar.floor), y + 3, x(*bar.floor), y + 23, "floor");
+    if (bar.bound) out += svg_segment(x(*bar.bound), y + 3, x(*bar.bound), y + 23, "bound");
+    out += svg_label(width - right + 10, y + 17, bar.note);
     y += kRow;
   }
   return out + "</svg>\n";
@@ -103,7 +64,7 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
   const double top = marks.empty() ? 24 : 42, height = top + kPlot + kBottom;
   const bool is_slim = room == Room::slim;
   const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
-  LogScale scale;
+  LogAxis scale;
   std::size_t count = 1;
   bool has_zero = false;
   for (const SvgLine& one : lines) {
@@ -121,8 +82,8 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
   std::string out = open_chart(room, width, height, "error by depth");
   for (int power = scale.lowest; power <= scale.highest; power += scale.step()) {
     const double at = y(std::pow(10.0, power));
-    const std::string text = has_zero && power == scale.lowest ? "0" : "1e" + std::to_string(power);
-    out += line(left, at, width - right, at, "grid") + label(left - 6, at + 4, text, "label end");
+    const std::string text = has_zero && power == scale.lowest ? "0" : power_text(power);
+    out += svg_segment(left, at, width - right, at, "grid") + svg_label(left - 6, at + 4, text, "label end");
   }
   double legend = left;
   int number_of_line = 0;
@@ -138,20 +99,20 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
       path += (drawing ? "L" : "M") + coordinate(x(i)) + " " + coordinate(y(*one.values[i]));
       drawing = true;
     }
-    out += element("path", path.append("' class='").append(style).append("'"));
-    out += line(legend, 10, legend + 24, 10, style) + label(legend + 30, 14, one.label);
+    out += svg_element("path", path.append("' class='").append(style).append("'"));
+    out += svg_segment(legend, 10, legend + 24, 10, style) + svg_label(legend + 30, 14, one.label);
     legend += 60 + 7.0 * static_cast<double>(one.label.size());
   }
   for (const SvgMark& mark : marks) {
     const double at = x(mark.at);
-    out += line(at, top, at, height - kBottom, "mark");
-    out += element("path", "d='M" + coordinate(at - 6) + " " + coordinate(top) + "L" + coordinate(at + 6) + " " + coordinate(top) + "L" +
-                               coordinate(at) + " " + coordinate(top + 10) + "Z' class='bad'");
+    out += svg_segment(at, top, at, height - kBottom, "mark");
+    out += svg_element("path", "d='M" + coordinate(at - 6) + " " + coordinate(top) + "L" + coordinate(at + 6) + " " + coordinate(top) +
+                                   "L" + coordinate(at) + " " + coordinate(top + 10) + "Z' class='bad'");
     // Centred above its mark, where there is room on both sides.
     constexpr double kCharacter = 7.5;
     const std::string text = shortened(mark.label, static_cast<std::size_t>((width - left - right) / kCharacter));
     const double half = kCharacter * static_cast<double>(display_width(text)) / 2;
-    out += label(std::clamp(at, left + half, std::max(left + half, width - right - half)), top - 8, text, "label middle");
+    out += svg_label(std::clamp(at, left + half, std::max(left + half, width - right - half)), top - 8, text, "label middle");
   }
   // A description of each place, shown on hover.
   const double wide = std::max(step, 1.0);
@@ -163,7 +124,7 @@ std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgM
     }
     out += "</title></rect>\n";
   }
-  return out + label((width + left) / 2, height - 8, shortened(x_title, is_slim ? 46 : 100), "label middle") + "</svg>\n";
+  return out + svg_label((width + left) / 2, height - 8, shortened(x_title, is_slim ? 46 : 100), "label middle") + "</svg>\n";
 }
 
 std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes, Room room) {
@@ -171,7 +132,7 @@ std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double 
   const bool is_slim = room == Room::slim;
   const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
   const double largest = is_slim ? 28 : 40;  // radius for the total time; kSmallest for none
-  LogScale across, up;
+  LogAxis across, up;
   const double ridge = rate / gigabytes;
   across.take(ridge);
   up.take(rate);
@@ -186,20 +147,21 @@ std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double 
   std::string out = open_chart(room, width, kHeight, "operations per second by operations per byte, below the machine's limits");
   for (int power = up.lowest; power <= up.highest; power += up.step()) {
     const double at = y(std::pow(10.0, power));
-    out += line(left, at, width - right, at, "grid") + label(left - 6, at + 4, "1e" + std::to_string(power), "label end");
+    out += svg_segment(left, at, width - right, at, "grid") + svg_label(left - 6, at + 4, power_text(power), "label end");
   }
   for (int power = across.lowest; power <= across.highest; power += is_slim ? 2 * across.step() : across.step()) {
     const double at = x(std::pow(10.0, power));
-    out += line(at, kTop, at, kHeight - kBottom, "grid") + label(at, kHeight - kBottom + 16, "1e" + std::to_string(power), "label middle");
+    out += svg_segment(at, kTop, at, kHeight - kBottom, "grid") + svg_label(at, kHeight - kBottom + 16, power_text(power), "label middle");
   }
   const double lowest = std::max(std::pow(10.0, across.lowest), std::pow(10.0, up.lowest) / gigabytes);
-  out += line(x(lowest), y(lowest * gigabytes), x(ridge), y(rate), "floor") + line(x(ridge), y(rate), width - right, y(rate), "floor");
+  out += svg_segment(x(lowest), y(lowest * gigabytes), x(ridge), y(rate), "floor") +
+         svg_segment(x(ridge), y(rate), width - right, y(rate), "floor");
   for (const SvgWork& one : work) {
     const double radius = std::max(kSmallest, largest * std::sqrt(std::clamp(one.share, 0.0, 1.0)));
     out += "<circle cx='" + coordinate(x(one.intensity)) + "' cy='" + coordinate(y(one.rate)) + "' r='" + coordinate(radius) +
            "' class='work'><title>" + escape_markup(one.label) + "</title></circle>\n";
   }
-  return out + label((width + left) / 2, kHeight - 6, "GFLOP/s by FLOP per byte moved", "label middle") + "</svg>\n";
+  return out + svg_label((width + left) / 2, kHeight - 6, "GFLOP/s by FLOP per byte moved", "label middle") + "</svg>\n";
 }
 
 std::string draw_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title, Room room) {
@@ -221,15 +183,16 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
     const auto& [name, count] = columns[i];
     const double share = count > 0 ? (1 + std::log10(count)) / (1 + std::log10(most)) : 0;
     const double height = (kHeight - kTop - kBottom) * share, x = kLeft + step * static_cast<double>(i);
-    out += element("rect", "x='" + coordinate(x + 2) + "' y='" + coordinate(kHeight - kBottom - height) + "' width='" +
-                               coordinate(step - 4) + "' height='" + coordinate(height) + "' class='plain'");
-    if (columns.size() <= all_named || is_labelled(i, 4)) out += label(x + step / 2, kHeight - kBottom + 14, name, "label middle small");
+    out += svg_element("rect", "x='" + coordinate(x + 2) + "' y='" + coordinate(kHeight - kBottom - height) + "' width='" +
+                                   coordinate(step - 4) + "' height='" + coordinate(height) + "' class='plain'");
+    if (columns.size() <= all_named || is_labelled(i, 4))
+      out += svg_label(x + step / 2, kHeight - kBottom + 14, name, "label middle small");
     if (count > 0 && (columns.size() <= all_counted || is_labelled(i, counted))) {
-      out += label(x + step / 2, kHeight - kBottom - height - 4,
-                   count < 1e4 ? coordinate(count).substr(0, coordinate(count).size() - 2) : scientific(count), "label middle small");
+      out += svg_label(x + step / 2, kHeight - kBottom - height - 4,
+                       count < 1e4 ? coordinate(count).substr(0, coordinate(count).size() - 2) : scientific(count), "label middle small");
     }
   }
-  return out + label(width / 2, kHeight - 8, shortened(x_title, is_slim ? 52 : 100), "label middle") + "</svg>\n";
+  return out + svg_label(width / 2, kHeight - 8, shortened(x_title, is_slim ? 52 : 100), "label middle") + "</svg>\n";
 }
 
 }  // namespace
