@@ -17,46 +17,6 @@
 namespace relayout {
 namespace {
 
-std::vector<std::string> labels_of(const std::vector<SvgBar>& bars, std::size_t longest) {
-  std::vector<std::string> out;
-  for (const SvgBar& bar : bars) out.push_back(bar.label);
-  return shortened_apart(out, longest);
-}
-
-std::string draw_bars(const std::vector<SvgBar>& bars, Room room) {
-  constexpr double kRow = 26, kTop = 8, kFoot = 28;
-  const bool is_slim = room == Room::slim;
-  const double width = drawing_width(room), left = is_slim ? 110 : 170, right = is_slim ? 108 : 130;
-  LogAxis scale;
-  for (const SvgBar& bar : bars) {
-    scale.take(bar.value);
-    scale.take(bar.floor.value_or(0));
-    scale.take(bar.bound.value_or(0));
-  }
-  scale.finish();
-  const double bottom = kTop + kRow * static_cast<double>(bars.size());
-  const auto x = [&](double value) { return left + (width - left - right) * scale.place(value); };
-  std::string out = open_chart(room, width, bottom + kFoot, "error against floor and bound");
-  for (int power = scale.lowest; power <= scale.highest; power += is_slim ? 2 * scale.step() : scale.step()) {
-    const double at = x(std::pow(10.0, power));
-    out += svg_segment(at, kTop, at, bottom, "grid") + svg_label(at, bottom + 18, power_text(power), "label middle");
-  }
-  double y = kTop;
-  const std::vector<std::string> labels = labels_of(bars, is_slim ? 15 : 26);
-  for (std::size_t i = 0; i < bars.size(); ++i) {
-    const SvgBar& bar = bars[i];
-    out += svg_label(left - 8, y + 17, labels[i], "label end");
-    out += svg_element("rect", "x='" + coordinate(left) + "' y='" + coordinate(y + 6) + "' width='" +
-                                   coordinate(std::max(x(bar.value) - left, 1.0)) + "' height='14' class='" + (bar.bad ? "bad" : "good") +
-                                   "'");
-    if (bar.floor) out += svg_segment(x(*bar.floor), y + 3, x(*bar.floor), y + 23, "floor");
-    if (bar.bound) out += svg_segment(x(*bar.bound), y + 3, x(*bar.bound), y + 23, "bound");
-    out += svg_label(width - right + 10, y + 17, bar.note);
-    y += kRow;
-  }
-  return out + "</svg>\n";
-}
-
 std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMark>& marks, const std::vector<std::string>& names,
                        const std::string& x_title, Room room) {
   constexpr double kBottom = 36, kPlot = 240;
@@ -196,10 +156,6 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
 }
 
 }  // namespace
-
-std::string svg_bars(const std::vector<SvgBar>& bars) {
-  return in_both_rooms([&](Room room) { return draw_bars(bars, room); });
-}
 
 std::string svg_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMark>& marks, const std::vector<std::string>& names,
                       const std::string& x_title) {

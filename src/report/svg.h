@@ -9,16 +9,6 @@ namespace relayout {
 /// Charts as inline SVG for html_page(): no script, colours from its style sheet, and text equivalent to the marks. Axes are logarithmic;
 /// 0 is at the left or lower edge.
 
-/// One bar, with its floor and bound for comparison.
-struct SvgBar {
-  std::string label;
-  double value = 0;
-  std::optional<double> floor, bound;  ///< drawn as a tick, and as a line that should not be exceeded
-  bool bad = false;
-  std::string note;  ///< text after the bar
-};
-[[nodiscard]] std::string svg_bars(const std::vector<SvgBar>& bars);
-
 /// Points of a line from left to right; a missing value is a gap.
 struct SvgLine {
   std::string label;

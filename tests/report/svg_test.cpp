@@ -16,15 +16,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Svg, BarsHaveFloorBoundAndText) {
-  const std::string svg = svg_bars({{"y<1>", 1e-3, 1e-6, 5e-6, true, "ratio 1,000"}, {"z", 0, 1e-7, 1e-6, false, ""}});
-  EXPECT_THAT(svg, HasSubstr("class='bad'"));
-  EXPECT_THAT(svg, HasSubstr("y&lt;1&gt;"));
-  EXPECT_THAT(svg, HasSubstr("ratio 1,000"));
-  EXPECT_THAT(svg, HasSubstr(">1e-7<"));
-  EXPECT_THAT(svg, Not(HasSubstr("nan")));
-}
-
 TEST(Svg, LinesBreakAtGapsAndTakeAnyNumber) {
   const std::string svg = svg_lines({{"error", {1e-6, std::nullopt, 1e-5, INFINITY, std::nan(""), 0.0}, false}}, {{2, "here"}},
                                     {"a", "b", "c", "d", "e", "f"}, "depth");
@@ -55,8 +46,8 @@ TEST(Svg, WorkIsBelowTheRoof) {
 
 /// At 380 pixels one unit of the picture for narrow windows is a pixel, so that its text has the size of the page's.
 TEST(Svg, EachChartIsThereForWideAndForNarrowWindows) {
-  for (const std::string& svg : {svg_bars({{"y", 1, 1e-6, 5e-6, true, ""}}), svg_roofline({}, 100, 10), svg_histogram({{"0", 1}}, ""),
-                                 svg_lines({{"error", {1, 2}, false}}, {}, {"a", "b"}, "depth")}) {
+  for (const std::string& svg :
+       {svg_roofline({}, 100, 10), svg_histogram({{"0", 1}}, ""), svg_lines({{"error", {1, 2}, false}}, {}, {"a", "b"}, "depth")}) {
     EXPECT_THAT(svg, HasSubstr("<svg class='broad' viewBox='0 0 760.0 "));
     EXPECT_THAT(svg, HasSubstr("<svg class='slim' viewBox='0 0 380.0 "));
   }
@@ -64,7 +55,6 @@ TEST(Svg, EachChartIsThereForWideAndForNarrowWindows) {
 
 TEST(Svg, EmptyDataStillGivesAChart) {
   EXPECT_THAT(svg_roofline({}, 100, 10), HasSubstr("</svg>"));
-  EXPECT_THAT(svg_bars({}), HasSubstr("</svg>"));
   EXPECT_THAT(svg_lines({}, {}, {}, ""), HasSubstr("</svg>"));
   EXPECT_THAT(svg_histogram({{"0", 0}}, ""), HasSubstr("</svg>"));
 }
