@@ -17,76 +17,6 @@
 namespace relayout {
 namespace {
 
-std::string draw_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMark>& marks, const std::vector<std::string>& names,
-                       const std::string& x_title, Room room) {
-  constexpr double kBottom = 36, kPlot = 240;
-  // The names of marks are on a line above the plot, where they cover nothing.
-  const double top = marks.empty() ? 24 : 42, height = top + kPlot + kBottom;
-  const bool is_slim = room == Room::slim;
-  const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
-  LogAxis scale;
-  std::size_t count = 1;
-  bool has_zero = false;
-  for (const SvgLine& one : lines) {
-    count = std::max(count, one.values.size());
-    for (const auto& value : one.values) {
-      scale.take(value.value_or(0));
-      has_zero = has_zero || value == 0.0;
-    }
-  }
-  scale.finish();
-  if (has_zero) --scale.lowest;  // 0 has a separate place below all powers
-  const double step = (width - left - right) / static_cast<double>(std::max<std::size_t>(count - 1, 1));
-  const auto x = [&](std::size_t i) { return left + step * static_cast<double>(i); };
-  const auto y = [&](double value) { return height - kBottom - (height - top - kBottom) * scale.place(value); };
-  std::string out = open_chart(room, width, height, "error by depth");
-  for (int power = scale.lowest; power <= scale.highest; power += scale.step()) {
-    const double at = y(std::pow(10.0, power));
-    const std::string text = has_zero && power == scale.lowest ? "0" : power_text(power);
-    out += svg_segment(left, at, width - right, at, "grid") + svg_label(left - 6, at + 4, text, "label end");
-  }
-  double legend = left;
-  int number_of_line = 0;
-  for (const SvgLine& one : lines) {
-    const std::string style = "line line" + std::to_string(number_of_line++) + (one.dashed ? " dashed" : "");
-    std::string path = "d='";
-    bool drawing = false;
-    for (std::size_t i = 0; i < one.values.size(); ++i) {
-      if (!one.values[i]) {
-        drawing = false;
-        continue;
-      }
-      path += (drawing ? "L" : "M") + coordinate(x(i)) + " " + coordinate(y(*one.values[i]));
-      drawing = true;
-    }
-    out += svg_element("path", path.append("' class='").append(style).append("'"));
-    out += svg_segment(legend, 10, legend + 24, 10, style) + svg_label(legend + 30, 14, one.label);
-    legend += 60 + 7.0 * static_cast<double>(one.label.size());
-  }
-  for (const SvgMark& mark : marks) {
-    const double at = x(mark.at);
-    out += svg_segment(at, top, at, height - kBottom, "mark");
-    out += svg_element("path", "d='M" + coordinate(at - 6) + " " + coordinate(top) + "L" + coordinate(at + 6) + " " + coordinate(top) +
-                                   "L" + coordinate(at) + " " + coordinate(top + 10) + "Z' class='bad'");
-    // Centred above its mark, where there is room on both sides.
-    constexpr double kCharacter = 7.5;
-    const std::string text = shortened(mark.label, static_cast<std::size_t>((width - left - right) / kCharacter));
-    const double half = kCharacter * static_cast<double>(display_width(text)) / 2;
-    out += svg_label(std::clamp(at, left + half, std::max(left + half, width - right - half)), top - 8, text, "label middle");
-  }
-  // A description of each place, shown on hover.
-  const double wide = std::max(step, 1.0);
-  for (std::size_t i = 0; i < std::min(names.size(), count); ++i) {
-    out += "<rect x='" + coordinate(x(i) - wide / 2) + "' y='" + coordinate(top) + "' width='" + coordinate(wide) + "' height='" +
-           coordinate(height - top - kBottom) + "' class='hit'><title>" + escape_markup(names[i]);
-    for (const SvgLine& one : lines) {
-      if (i < one.values.size() && one.values[i]) out += "\n" + escape_markup(one.label) + " " + scientific(*one.values[i]);
-    }
-    out += "</title></rect>\n";
-  }
-  return out + svg_label((width + left) / 2, height - 8, shortened(x_title, is_slim ? 46 : 100), "label middle") + "</svg>\n";
-}
-
 std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes, Room room) {
   constexpr double kHeight = 320, kTop = 12, kBottom = 40, kSmallest = 2;
   const bool is_slim = room == Room::slim;
@@ -156,11 +86,6 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
 }
 
 }  // namespace
-
-std::string svg_lines(const std::vector<SvgLine>& lines, const std::vector<SvgMark>& marks, const std::vector<std::string>& names,
-                      const std::string& x_title) {
-  return in_both_rooms([&](Room room) { return draw_lines(lines, marks, names, x_title, room); });
-}
 
 std::string svg_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes) {
   return in_both_rooms([&](Room room) { return draw_roofline(work, rate, gigabytes, room); });
