@@ -20,8 +20,8 @@
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "report/fields.h"
+#include "report/roofline.h"
 #include "report/shares.h"
-#include "report/svg.h"
 #include "report/table.h"
 #include "report/verdict_page.h"
 

@@ -17,43 +17,6 @@
 namespace relayout {
 namespace {
 
-std::string draw_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes, Room room) {
-  constexpr double kHeight = 320, kTop = 12, kBottom = 40, kSmallest = 2;
-  const bool is_slim = room == Room::slim;
-  const double width = drawing_width(room), left = is_slim ? 44 : 60, right = is_slim ? 10 : 20;
-  const double largest = is_slim ? 28 : 40;  // radius for the total time; kSmallest for none
-  LogAxis across, up;
-  const double ridge = rate / gigabytes;
-  across.take(ridge);
-  up.take(rate);
-  for (const SvgWork& one : work) {
-    across.take(one.intensity);
-    up.take(one.rate);
-  }
-  across.finish();
-  up.finish();
-  const auto x = [&](double value) { return left + (width - left - right) * across.place(value); };
-  const auto y = [&](double value) { return kHeight - kBottom - (kHeight - kTop - kBottom) * up.place(value); };
-  std::string out = open_chart(room, width, kHeight, "operations per second by operations per byte, below the machine's limits");
-  for (int power = up.lowest; power <= up.highest; power += up.step()) {
-    const double at = y(std::pow(10.0, power));
-    out += svg_segment(left, at, width - right, at, "grid") + svg_label(left - 6, at + 4, power_text(power), "label end");
-  }
-  for (int power = across.lowest; power <= across.highest; power += is_slim ? 2 * across.step() : across.step()) {
-    const double at = x(std::pow(10.0, power));
-    out += svg_segment(at, kTop, at, kHeight - kBottom, "grid") + svg_label(at, kHeight - kBottom + 16, power_text(power), "label middle");
-  }
-  const double lowest = std::max(std::pow(10.0, across.lowest), std::pow(10.0, up.lowest) / gigabytes);
-  out += svg_segment(x(lowest), y(lowest * gigabytes), x(ridge), y(rate), "floor") +
-         svg_segment(x(ridge), y(rate), width - right, y(rate), "floor");
-  for (const SvgWork& one : work) {
-    const double radius = std::max(kSmallest, largest * std::sqrt(std::clamp(one.share, 0.0, 1.0)));
-    out += "<circle cx='" + coordinate(x(one.intensity)) + "' cy='" + coordinate(y(one.rate)) + "' r='" + coordinate(radius) +
-           "' class='work'><title>" + escape_markup(one.label) + "</title></circle>\n";
-  }
-  return out + svg_label((width + left) / 2, kHeight - 6, "GFLOP/s by FLOP per byte moved", "label middle") + "</svg>\n";
-}
-
 std::string draw_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title, Room room) {
   constexpr double kHeight = 180, kLeft = 10, kRight = 14, kTop = 20, kBottom = 40;
   const bool is_slim = room == Room::slim;
@@ -86,10 +49,6 @@ std::string draw_histogram(const std::vector<std::pair<std::string, double>>& co
 }
 
 }  // namespace
-
-std::string svg_roofline(const std::vector<SvgWork>& work, double rate, double gigabytes) {
-  return in_both_rooms([&](Room room) { return draw_roofline(work, rate, gigabytes, room); });
-}
 
 std::string svg_histogram(const std::vector<std::pair<std::string, double>>& columns, const std::string& x_title) {
   return in_both_rooms([&](Room room) { return draw_histogram(columns, x_title, room); });
