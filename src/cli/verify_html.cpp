@@ -19,8 +19,8 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "report/bar_chart.h"
+#include "report/histogram.h"
 #include "report/line_chart.h"
-#include "report/svg.h"
 #include "report/table.h"
 #include "report/verdict_page.h"
 

@@ -1,11 +1,9 @@
-#include "report/svg.h"
+#include "report/histogram.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,21 +12,8 @@ namespace relayout {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
-/// At 380 pixels one unit of the picture for narrow windows is a pixel, so that its text has the size of the page's.
-TEST(Svg, EachChartIsThereForWideAndForNarrowWindows) {
-  for (const std::string& svg : {svg_histogram({{"0", 1}}, "")}) {
-    EXPECT_THAT(svg, HasSubstr("<svg class='broad' viewBox='0 0 760.0 "));
-    EXPECT_THAT(svg, HasSubstr("<svg class='slim' viewBox='0 0 380.0 "));
-  }
-}
-
-TEST(Svg, EmptyDataStillGivesAChart) {
-  EXPECT_THAT(svg_histogram({{"0", 0}}, ""), HasSubstr("</svg>"));
-}
-
-TEST(Svg, TheLastColumnOfAHistogramIsNamed) {
+TEST(Histogram, TheLastColumnIsNamed) {
   for (const std::size_t columns : {std::size_t{3}, std::size_t{12}, std::size_t{22}, std::size_t{24}, std::size_t{30}}) {
     std::vector<std::pair<std::string, double>> all;
     for (std::size_t i = 0; i < columns; ++i) all.emplace_back("<2^" + std::to_string(i), 1000 + i);
@@ -39,10 +24,20 @@ TEST(Svg, TheLastColumnOfAHistogramIsNamed) {
   }
 }
 
-TEST(Svg, HistogramCountsAreWritten) {
+TEST(Histogram, CountsAreWritten) {
   const std::string svg = svg_histogram({{"0", 12}, {"1", 0}, {"<2^2", 123456}}, "ULPs");
   EXPECT_THAT(svg, HasSubstr(">12<"));
   EXPECT_THAT(svg, HasSubstr(">1.2e+05<"));
+}
+
+TEST(Histogram, IsThereForWideAndForNarrowWindows) {
+  const std::string svg = svg_histogram({{"0", 1}}, "");
+  EXPECT_THAT(svg, HasSubstr("<svg class='broad' viewBox='0 0 760.0 "));
+  EXPECT_THAT(svg, HasSubstr("<svg class='slim' viewBox='0 0 380.0 "));
+}
+
+TEST(Histogram, EmptyDataStillGivesAPicture) {
+  EXPECT_THAT(svg_histogram({{"0", 0}}, ""), HasSubstr("</svg>"));
 }
 
 }  // namespace
