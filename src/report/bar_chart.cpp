@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "report/chart.h"
 #include "report/short_names.h"
+#include "report/svg.h"
 
 namespace relayout {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "report/chart.h"
 #include "report/short_names.h"
+#include "report/svg.h"
 
 namespace relayout {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "report/chart.h"
 #include "report/markup.h"
+#include "report/svg.h"
 
 namespace relayout {
 namespace {

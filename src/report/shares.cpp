@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "report/chart.h"
 #include "report/markup.h"
 #include "report/short_names.h"
+#include "report/svg.h"
 
 namespace relayout {
 namespace {

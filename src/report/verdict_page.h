@@ -12,7 +12,7 @@ namespace relayout {
 struct VerdictPage {
   struct Section {
     std::string title;  ///< may be empty
-    std::string body;   ///< markup: html_table(), html_lines(), svg.h; a section with an empty body is omitted
+    std::string body;   ///< markup: html_table(), html_lines(), pictures; a section with an empty body is omitted
   };
   std::string title;           ///< title of the window
   std::string verdict;         ///< the verdict in a word

@@ -1,5 +1,5 @@
 // Parts shared by all pictures on pages, as inline SVG: the outermost tag, lines, labels, the format of numbers, logarithmic axes.
-#include "report/chart.h"
+#include "report/svg.h"
 
 #include <algorithm>
 #include <cmath>

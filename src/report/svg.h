@@ -15,7 +15,7 @@ std::string in_both_rooms(const Draw& draw) {
   return draw(Room::broad) + draw(Room::slim);
 }
 
-/// Width of a chart with axes.
+/// Width of a chart with axes. At 380 one unit is about a pixel of a phone, so that labels have the size of the page's text.
 [[nodiscard]] constexpr double drawing_width(Room room) {
   return room == Room::slim ? 380 : 760;
 }
