@@ -16,7 +16,6 @@
 #include "base/some_of.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/diff_report.h"
 #include "cli/model_diff_report.h"
 #include "cli/options.h"
 #include "cli/profile_lines.h"
@@ -24,6 +23,7 @@
 #include "cli/report.h"
 #include "cli/report_destinations.h"
 #include "cli/terminal.h"
+#include "cli/trace_diff_report.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
@@ -43,13 +43,13 @@ struct DiffRequest {
   LoadOptions load;
   int64_t top = 20;
   bool short_names = false, exit_code = false, any_machine = false, strict = false;
-  DiffChoice choice;
+  TraceChoice choice;
 };
 
 constexpr std::size_t kMostFiles = 64;
 
 /// Times of different machines are not comparable: warns, or refuses where a gate depends on them.
-void check_machines(const Trace& control, const Trace& test, const DiffRequest& request, const DiffGate& gate) {
+void check_machines(const Trace& control, const Trace& test, const DiffRequest& request, const TraceGate& gate) {
   if (control.machine.empty() || test.machine.empty() || control.machine == test.machine || request.any_machine) return;
   const std::string what = escape(control.path) + " and " + escape(test.path) + " were measured on different machines or settings (" +
                            escape(control.machine) + "; " + escape(test.machine) + ")";
@@ -57,8 +57,8 @@ void check_machines(const Trace& control, const Trace& test, const DiffRequest& 
   log_warning(what);
 }
 
-DiffGate gate_of(const DiffRequest& request) {
-  DiffGate gate = read_gate(request.fail_on);
+TraceGate gate_of(const DiffRequest& request) {
+  TraceGate gate = read_trace_gate(request.fail_on);
   gate.strict = request.strict;
   if (gate.strict && !gate.slower && !gate.faster) fail(ErrorKind::usage, "--strict has an effect on --fail-on slower and faster only");
   if (request.exit_code) gate.classes = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased};
@@ -80,7 +80,7 @@ Report compare_traces(DiffRequest& request, const Common& common, const ReportSt
   options.short_names = request.short_names;
   request.choice.least_us = request.least_us.value_or(0);
   request.choice.top = as_size(common.verbose ? 0 : request.top);
-  const DiffGate gate = gate_of(request);
+  const TraceGate gate = gate_of(request);
   Report report;
   const Trace control = read_trace(request.files.front(), options);
   std::vector<Trace> tests;
@@ -90,16 +90,16 @@ Report compare_traces(DiffRequest& request, const Common& common, const ReportSt
     const Trace& test = tests.emplace_back(read_trace(request.files[i], options));
     check_machines(control, test, request, gate);
     const TracePair& pair = pairs.emplace_back(pair_traces(control, test, request.choice));
-    for (std::string& name : failures(pair, gate)) report.failed.push_back(std::move(name));
-    for (std::string& name : undecided(pair, gate)) report.undecided.push_back(std::move(name));
+    for (std::string& name : trace_failures(pair, gate)) report.failed.push_back(std::move(name));
+    for (std::string& name : undecided_times(pair, gate)) report.undecided.push_back(std::move(name));
     const std::string gap = i > 1 ? "\n" : "";
-    report.text += gap + diff_text(pair, request.choice, style);
-    if (common.json) report.comparisons.add(diff_json(pair, gate));
-    if (!request.junit.empty()) report.suites.push_back(diff_junit(pair, gate));
-    if (!request.markdown.empty()) report.markdown += gap + diff_markdown(pair, request.choice);
+    report.text += gap + trace_diff_text(pair, request.choice, style);
+    if (common.json) report.comparisons.add(trace_diff_json(pair, gate));
+    if (!request.junit.empty()) report.suites.push_back(trace_diff_junit(pair, gate));
+    if (!request.markdown.empty()) report.markdown += gap + trace_diff_markdown(pair, request.choice);
   }
-  if (!request.csv.empty()) report.csv = diff_csv(pairs);
-  if (!request.html.empty()) report.html = diff_html(pairs, gate);
+  if (!request.csv.empty()) report.csv = trace_diff_csv(pairs);
+  if (!request.html.empty()) report.html = trace_diff_html(pairs, gate);
   return report;
 }
 

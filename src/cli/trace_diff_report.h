@@ -13,14 +13,14 @@
 namespace relayout::cli {
 
 /// Which rows of a difference are shown.
-struct DiffChoice {
+struct TraceChoice {
   std::size_t top = 0;  ///< 0: all
   double least_us = 0;  ///< least time of the larger side
   std::vector<std::string> only, exclude;
 };
 
 /// The conditions under which --fail-on fails.
-struct DiffGate {
+struct TraceGate {
   std::vector<CountClass> classes{};
   std::optional<double> slower{}, faster{};  ///< 0.05: fails beyond five percent
   bool strict = false;                       ///< undecided times fail too
@@ -35,22 +35,22 @@ struct TracePair {
 };
 
 /// Error{usage} when a pattern matches nothing.
-[[nodiscard]] TracePair pair_traces(const Trace& control, const Trace& test, const DiffChoice& choice);
+[[nodiscard]] TracePair pair_traces(const Trace& control, const Trace& test, const TraceChoice& choice);
 /// Names of operations that fail the gate.
-[[nodiscard]] std::vector<std::string> failures(const TracePair& pair, const DiffGate& gate);
+[[nodiscard]] std::vector<std::string> trace_failures(const TracePair& pair, const TraceGate& gate);
 /// Names of operations whose interval contains a limit of the gate.
-[[nodiscard]] std::vector<std::string> undecided(const TracePair& pair, const DiffGate& gate);
+[[nodiscard]] std::vector<std::string> undecided_times(const TracePair& pair, const TraceGate& gate);
 /// Reads "added,removed,slower:5%". Error{usage} for anything else.
-[[nodiscard]] DiffGate read_gate(const std::vector<std::string>& words);
+[[nodiscard]] TraceGate read_trace_gate(const std::vector<std::string>& words);
 
-[[nodiscard]] std::string diff_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style);
-[[nodiscard]] Json diff_json(const TracePair& pair, const DiffGate& gate);
+[[nodiscard]] std::string trace_diff_text(const TracePair& pair, const TraceChoice& choice, const ReportStyle& style);
+[[nodiscard]] Json trace_diff_json(const TracePair& pair, const TraceGate& gate);
 /// A line per operation, with units in the header.
-[[nodiscard]] std::string diff_csv(const std::vector<TracePair>& pairs);
-[[nodiscard]] std::string diff_markdown(const TracePair& pair, const DiffChoice& choice);
+[[nodiscard]] std::string trace_diff_csv(const std::vector<TracePair>& pairs);
+[[nodiscard]] std::string trace_diff_markdown(const TracePair& pair, const TraceChoice& choice);
 /// TraceDiff's two charts of each pair, counts and durations, with the largest differences first, and the data of all operations.
-[[nodiscard]] std::string diff_html(const std::vector<TracePair>& pairs, const DiffGate& gate);
+[[nodiscard]] std::string trace_diff_html(const std::vector<TracePair>& pairs, const TraceGate& gate);
 /// A case per class that the gate names, which lists the failing operations, and a case for the whole gate.
-[[nodiscard]] JunitSuite diff_junit(const TracePair& pair, const DiffGate& gate);
+[[nodiscard]] JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate);
 
 }  // namespace relayout::cli

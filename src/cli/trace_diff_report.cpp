@@ -1,5 +1,5 @@
 // The differences of two traces as text and JSON: TraceDiff's columns and classes, plus classes of times from their intervals.
-#include "cli/diff_report.h"
+#include "cli/trace_diff_report.h"
 
 #include <algorithm>
 #include <array>
@@ -54,7 +54,7 @@ Estimate inverse(const Estimate& ratio) {
 }
 
 /// Whether the gate gives an operation's time this verdict. An operation that only one side has is judged by its counts alone.
-bool has_verdict(const OperationDifference& row, const DiffGate& gate, SlowdownVerdict verdict) {
+bool has_verdict(const OperationDifference& row, const TraceGate& gate, SlowdownVerdict verdict) {
   if (row.control_count == 0 || row.test_count == 0) return false;
   return (gate.slower && judge(row.ratio, row.control_us, row.test_us, *gate.slower) == verdict) ||
          (gate.faster && judge(inverse(row.ratio), row.test_us, row.control_us, *gate.faster) == verdict);
@@ -98,7 +98,7 @@ std::string change_text(const OperationDifference& row) {
   return row.time == TimeClass::same ? counts : counts + ", " + times;
 }
 
-Style style_of(const OperationDifference& row) {
+Style time_style(const OperationDifference& row) {
   if (row.time == TimeClass::faster) return Style::good;
   return row.time == TimeClass::slower ? Style::bad : Style::plain;
 }
@@ -130,7 +130,7 @@ bool adds_up(const Trace& trace) {
   return trace.source != "PyTorch" && trace.source != "trace events";
 }
 
-std::string table_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style) {
+std::string table_text(const TracePair& pair, const TraceChoice& choice, const ReportStyle& style) {
   TextTable table({.gap = 2, .color = style.color, .width = style.width});
   const auto head = [](const char* text) { return Cell(text, Style::faint, Align::right); };
   table.row({{"operation", Style::faint}, head("A"), head("B"), head("A µs"), head("B µs"), head("difference"), {"change", Style::faint}});
@@ -148,7 +148,7 @@ std::string table_text(const TracePair& pair, const DiffChoice& choice, const Re
     ++shown;
     table.row({escape(row.name), right(format_count(row.control_count)), right(format_count(row.test_count)),
                right(microseconds_text(row.control_us)), right(microseconds_text(row.test_us)),
-               right(signed_microseconds_text(row.difference_us()), style_of(row)), change_text(row)});
+               right(signed_microseconds_text(row.difference_us()), time_style(row)), change_text(row)});
   }
   if (shown < pair.rows.size()) add_sum(table, "(others)", rest, Style::faint);
   if (!pair.left_out.empty()) add_sum(table, "(excluded)", excluded, Style::faint);
@@ -196,7 +196,7 @@ Json side_json(const Trace& trace) {
 
 }  // namespace
 
-TracePair pair_traces(const Trace& control, const Trace& test, const DiffChoice& choice) {
+TracePair pair_traces(const Trace& control, const Trace& test, const TraceChoice& choice) {
   TracePair pair{&control, &test, {}, {}};
   std::vector<OperationDifference> rows = diff_traces(control, test);
   const auto fits = [&](const std::string& pattern) {
@@ -211,7 +211,7 @@ TracePair pair_traces(const Trace& control, const Trace& test, const DiffChoice&
   return pair;
 }
 
-std::vector<std::string> failures(const TracePair& pair, const DiffGate& gate) {
+std::vector<std::string> trace_failures(const TracePair& pair, const TraceGate& gate) {
   std::vector<std::string> out;
   for (const OperationDifference& row : pair.rows) {
     const bool by_count = std::ranges::find(gate.classes, row.counts) != gate.classes.end();
@@ -222,7 +222,7 @@ std::vector<std::string> failures(const TracePair& pair, const DiffGate& gate) {
   return out;
 }
 
-std::vector<std::string> undecided(const TracePair& pair, const DiffGate& gate) {
+std::vector<std::string> undecided_times(const TracePair& pair, const TraceGate& gate) {
   std::vector<std::string> out;
   for (const OperationDifference& row : pair.rows) {
     if (has_verdict(row, gate, SlowdownVerdict::inconclusive)) out.push_back(row.name);
@@ -230,17 +230,17 @@ std::vector<std::string> undecided(const TracePair& pair, const DiffGate& gate) 
   return out;
 }
 
-JunitSuite diff_junit(const TracePair& pair, const DiffGate& gate) {
+JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate) {
   JunitSuite suite;
   suite.name = "relayout diff " + pair.control->path + " " + pair.test->path;
   suite.timestamp = junit_now();
   suite.properties = {{"relayout", std::string(kVersion)}};
-  const auto add = [&](const std::string& name, const DiffGate& part) {
+  const auto add = [&](const std::string& name, const TraceGate& part) {
     JunitCase& one = suite.cases.emplace_back();
     one.class_name = "relayout.diff." + std::filesystem::path(pair.test->path).stem().string();
     one.name = name;
     one.file = pair.test->path;
-    const std::vector<std::string> names = failures(pair, part);
+    const std::vector<std::string> names = trace_failures(pair, part);
     if (names.empty()) return;
     one.status = JunitCase::Status::failed;
     one.message = counted(static_cast<int64_t>(names.size()), "operation") + ": " + escape(names.front()) + (names.size() > 1 ? " …" : "");
@@ -253,8 +253,8 @@ JunitSuite diff_junit(const TracePair& pair, const DiffGate& gate) {
   return suite;
 }
 
-DiffGate read_gate(const std::vector<std::string>& words) {
-  DiffGate gate;
+TraceGate read_trace_gate(const std::vector<std::string>& words) {
+  TraceGate gate;
   for (const std::string& word : words) {
     const std::size_t colon = word.find(':');
     const std::string name = word.substr(0, colon);
@@ -271,7 +271,7 @@ DiffGate read_gate(const std::vector<std::string>& words) {
   return gate;
 }
 
-std::string diff_text(const TracePair& pair, const DiffChoice& choice, const ReportStyle& style) {
+std::string trace_diff_text(const TracePair& pair, const TraceChoice& choice, const ReportStyle& style) {
   if (style.quiet) return counts_text(pair) + "\n";
   TextTable head({.gap = 3, .color = style.color, .width = style.width});
   head.row({"A", {escape(pair.control->path), Style::strong}, side_text(*pair.control)});
@@ -279,7 +279,7 @@ std::string diff_text(const TracePair& pair, const DiffChoice& choice, const Rep
   return head.text() + "\n" + table_text(pair, choice, style) + "\n" + counts_text(pair) + "\n";
 }
 
-Json diff_json(const TracePair& pair, const DiffGate& gate) {
+Json trace_diff_json(const TracePair& pair, const TraceGate& gate) {
   Json out = Json::object(), ops = Json::array(), classes = Json::object();
   out.set("control", side_json(*pair.control)).set("test", side_json(*pair.test));
   for (const OperationDifference& row : pair.rows) {
@@ -299,10 +299,10 @@ Json diff_json(const TracePair& pair, const DiffGate& gate) {
     classes.set(kind == CountClass::removed ? "deleted" : to_string(kind), std::move(names));
   }
   out.set("ops", std::move(ops)).set("ops_diff", std::move(classes)).set("left_out", pair.left_out.size());
-  return std::move(out.set("undecided", undecided(pair, gate)));
+  return std::move(out.set("undecided", undecided_times(pair, gate)));
 }
 
-std::string diff_csv(const std::vector<TracePair>& pairs) {
+std::string trace_diff_csv(const std::vector<TracePair>& pairs) {
   std::string out = "file,operation,a_count,b_count,difference_count,a_us,b_us,difference_us,class,time,ratio_low,ratio_high\r\n";
   const auto number = [](double value) { return std::isfinite(value) ? shortest(value) : std::string(); };
   for (const TracePair& pair : pairs) {
@@ -326,7 +326,7 @@ std::string diff_csv(const std::vector<TracePair>& pairs) {
   return out;
 }
 
-std::string diff_markdown(const TracePair& pair, const DiffChoice& choice) {
+std::string trace_diff_markdown(const TracePair& pair, const TraceChoice& choice) {
   std::string out = "### " + markdown_code(pair.control->path) + " → " + markdown_code(pair.test->path) + "\n\n" + counts_text(pair) +
                     "\n\n| operation | A | B | A µs | B µs | difference | change |\n|---|---:|---:|---:|---:|---:|---|\n";
   for (std::size_t i = 0; i < pair.rows.size() && (choice.top == 0 || i < choice.top); ++i) {
@@ -338,7 +338,7 @@ std::string diff_markdown(const TracePair& pair, const DiffChoice& choice) {
   return out;
 }
 
-std::string diff_html(const std::vector<TracePair>& pairs, const DiffGate& gate) {
+std::string trace_diff_html(const std::vector<TracePair>& pairs, const TraceGate& gate) {
   VerdictPage page;
   page.verdict = counts_text(pairs.back());
   page.title = page.verdict + ": " + pairs.back().test->path;
@@ -352,7 +352,7 @@ std::string diff_html(const std::vector<TracePair>& pairs, const DiffGate& gate)
                                                               count_change_text)});
     page.sections.push_back({"Durations in µs" + where,
                              chart<double>(pair, {&OperationDifference::control_us, &OperationDifference::test_us}, time_change_text)});
-    page.data.add(diff_json(pair, gate));
+    page.data.add(trace_diff_json(pair, gate));
   }
   return html_page(page);
 }
