@@ -23,6 +23,7 @@
 #include "cli/report.h"
 #include "cli/report_destinations.h"
 #include "cli/terminal.h"
+#include "cli/trace_diff_choice.h"
 #include "cli/trace_diff_report.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"

@@ -32,33 +32,8 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::array kClasses = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased,
-                                 CountClass::unchanged};
 /// Time classes that a summary names.
 constexpr std::array kTimeClasses = {TimeClass::faster, TimeClass::slower, TimeClass::inconclusive};
-
-bool matches(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return glob_match(pattern, name); });
-}
-
-/// Whether the second time exceeds the first by more than a limit. Without an interval, the sums decide.
-SlowdownVerdict judge(const Estimate& ratio, double first_us, double second_us, double limit) {
-  if (ratio.interval) return judge_slowdown(ratio, limit);
-  return second_us > first_us * (1 + limit) ? SlowdownVerdict::slower : SlowdownVerdict::within;
-}
-
-Estimate inverse(const Estimate& ratio) {
-  Estimate out{1 / ratio.median, std::nullopt};
-  if (ratio.interval) out.interval = Interval{1 / ratio.interval->high, 1 / ratio.interval->low};
-  return out;
-}
-
-/// Whether the gate gives an operation's time this verdict. An operation that only one side has is judged by its counts alone.
-bool has_verdict(const OperationDifference& row, const TraceGate& gate, SlowdownVerdict verdict) {
-  if (row.control_count == 0 || row.test_count == 0) return false;
-  return (gate.slower && judge(row.ratio, row.control_us, row.test_us, *gate.slower) == verdict) ||
-         (gate.faster && judge(inverse(row.ratio), row.test_us, row.control_us, *gate.faster) == verdict);
-}
 
 struct Sum {
   int64_t control_count = 0, test_count = 0;
@@ -113,7 +88,7 @@ std::string counts_text(const TracePair& pair) {
     }
     return out;
   };
-  const std::string counts = list(kClasses, &OperationDifference::counts);
+  const std::string counts = list(kCountClasses, &OperationDifference::counts);
   const std::string times = list(kTimeClasses, &OperationDifference::time);
   return (counts.empty() ? "nothing" : counts) + (times.empty() ? "" : "; times: " + times);
 }
@@ -196,40 +171,6 @@ Json side_json(const Trace& trace) {
 
 }  // namespace
 
-TracePair pair_traces(const Trace& control, const Trace& test, const TraceChoice& choice) {
-  TracePair pair{&control, &test, {}, {}};
-  std::vector<OperationDifference> rows = diff_traces(control, test);
-  const auto fits = [&](const std::string& pattern) {
-    return std::ranges::any_of(rows, [&](const OperationDifference& row) { return glob_match(pattern, row.name); });
-  };
-  check_patterns(choice.only, choice.exclude, fits, "operation");
-  for (OperationDifference& row : rows) {
-    const bool chosen = (choice.only.empty() || matches(choice.only, row.name)) && !matches(choice.exclude, row.name);
-    const bool large = std::max(row.control_us, row.test_us) >= choice.least_us;
-    (chosen && large ? pair.rows : pair.left_out).push_back(std::move(row));
-  }
-  return pair;
-}
-
-std::vector<std::string> trace_failures(const TracePair& pair, const TraceGate& gate) {
-  std::vector<std::string> out;
-  for (const OperationDifference& row : pair.rows) {
-    const bool by_count = std::ranges::find(gate.classes, row.counts) != gate.classes.end();
-    const bool by_time =
-        has_verdict(row, gate, SlowdownVerdict::slower) || (gate.strict && has_verdict(row, gate, SlowdownVerdict::inconclusive));
-    if (by_count || by_time) out.push_back(row.name);
-  }
-  return out;
-}
-
-std::vector<std::string> undecided_times(const TracePair& pair, const TraceGate& gate) {
-  std::vector<std::string> out;
-  for (const OperationDifference& row : pair.rows) {
-    if (has_verdict(row, gate, SlowdownVerdict::inconclusive)) out.push_back(row.name);
-  }
-  return out;
-}
-
 JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate) {
   JunitSuite suite;
   suite.name = "relayout diff " + pair.control->path + " " + pair.test->path;
@@ -253,24 +194,6 @@ JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate) {
   return suite;
 }
 
-TraceGate read_trace_gate(const std::vector<std::string>& words) {
-  TraceGate gate;
-  for (const std::string& word : words) {
-    const std::size_t colon = word.find(':');
-    const std::string name = word.substr(0, colon);
-    const auto kind = std::ranges::find(kClasses, name, [](CountClass known) { return to_string(known); });
-    if (kind != kClasses.end() && *kind != CountClass::unchanged && colon == std::string::npos) {
-      gate.classes.push_back(*kind);
-    } else if (name == "slower" || name == "faster") {
-      (name == "slower" ? gate.slower : gate.faster) =
-          colon == std::string::npos ? 0 : parse_percent("--fail-on " + name, word.substr(colon + 1));
-    } else {
-      fail(ErrorKind::usage, "--fail-on " + quote(word) + " is none of added, removed, increased, decreased, slower:P%, faster:P%");
-    }
-  }
-  return gate;
-}
-
 std::string trace_diff_text(const TracePair& pair, const TraceChoice& choice, const ReportStyle& style) {
   if (style.quiet) return counts_text(pair) + "\n";
   TextTable head({.gap = 3, .color = style.color, .width = style.width});
@@ -290,7 +213,7 @@ Json trace_diff_json(const TracePair& pair, const TraceGate& gate) {
     entry.set("ratio_low", row.ratio.interval ? Json(row.ratio.interval->low) : Json());
     ops.add(std::move(entry.set("ratio_high", row.ratio.interval ? Json(row.ratio.interval->high) : Json())));
   }
-  for (const CountClass kind : kClasses) {
+  for (const CountClass kind : kCountClasses) {
     Json names = Json::array();
     for (const OperationDifference& row : pair.rows) {
       if (row.counts == kind) names.add(row.name);

@@ -1,47 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/report.h"
-#include "relayout/diff.h"
+#include "cli/trace_diff_choice.h"
 #include "report/json.h"
 #include "report/junit.h"
 
 namespace relayout::cli {
-
-/// Which rows of a difference are shown.
-struct TraceChoice {
-  std::size_t top = 0;  ///< 0: all
-  double least_us = 0;  ///< least time of the larger side
-  std::vector<std::string> only, exclude;
-};
-
-/// The conditions under which --fail-on fails.
-struct TraceGate {
-  std::vector<CountClass> classes{};
-  std::optional<double> slower{}, faster{};  ///< 0.05: fails beyond five percent
-  bool strict = false;                       ///< undecided times fail too
-};
-
-/// The baseline and one other trace.
-struct TracePair {
-  const Trace* control = nullptr;
-  const Trace* test = nullptr;
-  std::vector<OperationDifference> rows;      ///< selected by the patterns and --min-us
-  std::vector<OperationDifference> left_out;  ///< all others
-};
-
-/// Error{usage} when a pattern matches nothing.
-[[nodiscard]] TracePair pair_traces(const Trace& control, const Trace& test, const TraceChoice& choice);
-/// Names of operations that fail the gate.
-[[nodiscard]] std::vector<std::string> trace_failures(const TracePair& pair, const TraceGate& gate);
-/// Names of operations whose interval contains a limit of the gate.
-[[nodiscard]] std::vector<std::string> undecided_times(const TracePair& pair, const TraceGate& gate);
-/// Reads "added,removed,slower:5%". Error{usage} for anything else.
-[[nodiscard]] TraceGate read_trace_gate(const std::vector<std::string>& words);
 
 [[nodiscard]] std::string trace_diff_text(const TracePair& pair, const TraceChoice& choice, const ReportStyle& style);
 [[nodiscard]] Json trace_diff_json(const TracePair& pair, const TraceGate& gate);
