@@ -56,41 +56,9 @@ void add_sum(TextTable& table, const std::string& name, const Sum& sum, Style lo
              right(signed_microseconds_text(sum.test_us - sum.control_us))});
 }
 
-/// "removed", and nothing where both counts are equal.
-std::string count_change_text(const OperationDifference& row) {
-  return row.counts == CountClass::unchanged ? "" : std::string(to_string(row.counts));
-}
-
-/// "faster", "slower", "same" or "inconclusive", and nothing without intervals.
-std::string time_change_text(const OperationDifference& row) {
-  return row.time == TimeClass::unknown ? "" : std::string(to_string(row.time));
-}
-
-/// "removed", "increased, slower", "faster". "same" appears only where counts are equal.
-std::string change_text(const OperationDifference& row) {
-  const std::string counts = count_change_text(row), times = time_change_text(row);
-  if (counts.empty() || times.empty()) return counts + times;
-  return row.time == TimeClass::same ? counts : counts + ", " + times;
-}
-
 Style time_style(const OperationDifference& row) {
   if (row.time == TimeClass::faster) return Style::good;
   return row.time == TimeClass::slower ? Style::bad : Style::plain;
-}
-
-/// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation has one class of counts, and with intervals one class of times.
-std::string counts_text(const TracePair& pair) {
-  const auto list = [&](const auto& kinds, auto OperationDifference::* of) {
-    std::string out;
-    for (const auto kind : kinds) {
-      const auto count = std::ranges::count(pair.rows, kind, of);
-      if (count > 0) out += (out.empty() ? "" : " · ") + format_count(count) + " " + std::string(to_string(kind));
-    }
-    return out;
-  };
-  const std::string counts = list(kCountClasses, &OperationDifference::counts);
-  const std::string times = list(kTimeClasses, &OperationDifference::time);
-  return (counts.empty() ? "nothing" : counts) + (times.empty() ? "" : "; times: " + times);
 }
 
 std::string side_text(const Trace& trace) {
@@ -163,13 +131,35 @@ std::string chart(const TracePair& pair, const std::array<Number OperationDiffer
   return html_table({"operation", right("A"), "", right("B"), "", right("difference"), "", "change"}, rows);
 }
 
-Json side_json(const Trace& trace) {
-  Json out = Json::object();
-  out.set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
-  return std::move(out.set("machine", trace.machine.empty() ? Json() : Json(trace.machine)));
+}  // namespace
+
+std::string trace_diff_summary(const TracePair& pair) {
+  const auto list = [&](const auto& kinds, auto OperationDifference::* of) {
+    std::string out;
+    for (const auto kind : kinds) {
+      const auto count = std::ranges::count(pair.rows, kind, of);
+      if (count > 0) out += (out.empty() ? "" : " · ") + format_count(count) + " " + std::string(to_string(kind));
+    }
+    return out;
+  };
+  const std::string counts = list(kCountClasses, &OperationDifference::counts);
+  const std::string times = list(kTimeClasses, &OperationDifference::time);
+  return (counts.empty() ? "nothing" : counts) + (times.empty() ? "" : "; times: " + times);
 }
 
-}  // namespace
+std::string count_change_text(const OperationDifference& row) {
+  return row.counts == CountClass::unchanged ? "" : std::string(to_string(row.counts));
+}
+
+std::string time_change_text(const OperationDifference& row) {
+  return row.time == TimeClass::unknown ? "" : std::string(to_string(row.time));
+}
+
+std::string change_text(const OperationDifference& row) {
+  const std::string counts = count_change_text(row), times = time_change_text(row);
+  if (counts.empty() || times.empty()) return counts + times;
+  return row.time == TimeClass::same ? counts : counts + ", " + times;
+}
 
 JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate) {
   JunitSuite suite;
@@ -195,75 +185,16 @@ JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate) {
 }
 
 std::string trace_diff_text(const TracePair& pair, const TraceChoice& choice, const ReportStyle& style) {
-  if (style.quiet) return counts_text(pair) + "\n";
+  if (style.quiet) return trace_diff_summary(pair) + "\n";
   TextTable head({.gap = 3, .color = style.color, .width = style.width});
   head.row({"A", {escape(pair.control->path), Style::strong}, side_text(*pair.control)});
   head.row({"B", {escape(pair.test->path), Style::strong}, side_text(*pair.test)});
-  return head.text() + "\n" + table_text(pair, choice, style) + "\n" + counts_text(pair) + "\n";
-}
-
-Json trace_diff_json(const TracePair& pair, const TraceGate& gate) {
-  Json out = Json::object(), ops = Json::array(), classes = Json::object();
-  out.set("control", side_json(*pair.control)).set("test", side_json(*pair.test));
-  for (const OperationDifference& row : pair.rows) {
-    Json entry = Json::object();
-    entry.set("name", row.name).set("control_count", row.control_count).set("test_count", row.test_count);
-    entry.set("control_us", row.control_us).set("test_us", row.test_us).set("diff_count", row.count_difference());
-    entry.set("diff_us", row.difference_us()).set("class", to_string(row.counts)).set("time", to_string(row.time));
-    entry.set("ratio_low", row.ratio.interval ? Json(row.ratio.interval->low) : Json());
-    ops.add(std::move(entry.set("ratio_high", row.ratio.interval ? Json(row.ratio.interval->high) : Json())));
-  }
-  for (const CountClass kind : kCountClasses) {
-    Json names = Json::array();
-    for (const OperationDifference& row : pair.rows) {
-      if (row.counts == kind) names.add(row.name);
-    }
-    // Names of TraceDiff's ops_diff.
-    classes.set(kind == CountClass::removed ? "deleted" : to_string(kind), std::move(names));
-  }
-  out.set("ops", std::move(ops)).set("ops_diff", std::move(classes)).set("left_out", pair.left_out.size());
-  return std::move(out.set("undecided", undecided_times(pair, gate)));
-}
-
-std::string trace_diff_csv(const std::vector<TracePair>& pairs) {
-  std::string out = "file,operation,a_count,b_count,difference_count,a_us,b_us,difference_us,class,time,ratio_low,ratio_high\r\n";
-  const auto number = [](double value) { return std::isfinite(value) ? shortest(value) : std::string(); };
-  for (const TracePair& pair : pairs) {
-    for (const OperationDifference& row : pair.rows) {
-      const auto& interval = row.ratio.interval;
-      const std::array<std::string, 12> fields = {csv_field(pair.test->path),
-                                                  csv_field(row.name),
-                                                  std::to_string(row.control_count),
-                                                  std::to_string(row.test_count),
-                                                  std::to_string(row.count_difference()),
-                                                  shortest(row.control_us),
-                                                  shortest(row.test_us),
-                                                  shortest(row.difference_us()),
-                                                  std::string(to_string(row.counts)),
-                                                  std::string(to_string(row.time)),
-                                                  interval ? number(interval->low) : "",
-                                                  interval ? number(interval->high) : ""};
-      out += csv_record(fields);
-    }
-  }
-  return out;
-}
-
-std::string trace_diff_markdown(const TracePair& pair, const TraceChoice& choice) {
-  std::string out = "### " + markdown_code(pair.control->path) + " → " + markdown_code(pair.test->path) + "\n\n" + counts_text(pair) +
-                    "\n\n| operation | A | B | A µs | B µs | difference | change |\n|---|---:|---:|---:|---:|---:|---|\n";
-  for (std::size_t i = 0; i < pair.rows.size() && (choice.top == 0 || i < choice.top); ++i) {
-    const OperationDifference& row = pair.rows[i];
-    out += "| " + markdown_code(escape(row.name)) + " | " + format_count(row.control_count) + " | " + format_count(row.test_count) + " | " +
-           microseconds_text(row.control_us) + " | " + microseconds_text(row.test_us) + " | " +
-           signed_microseconds_text(row.difference_us()) + " | " + change_text(row) + " |\n";
-  }
-  return out;
+  return head.text() + "\n" + table_text(pair, choice, style) + "\n" + trace_diff_summary(pair) + "\n";
 }
 
 std::string trace_diff_html(const std::vector<TracePair>& pairs, const TraceGate& gate) {
   VerdictPage page;
-  page.verdict = counts_text(pairs.back());
+  page.verdict = trace_diff_summary(pairs.back());
   page.title = page.verdict + ": " + pairs.back().test->path;
   page.subject = pairs.front().control->path;
   page.footer = "relayout diff · relayout " + std::string(kVersion);

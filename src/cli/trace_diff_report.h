@@ -5,6 +5,7 @@
 
 #include "cli/report.h"
 #include "cli/trace_diff_choice.h"
+#include "relayout/diff.h"
 #include "report/json.h"
 #include "report/junit.h"
 
@@ -19,5 +20,15 @@ namespace relayout::cli {
 [[nodiscard]] std::string trace_diff_html(const std::vector<TracePair>& pairs, const TraceGate& gate);
 /// A case per class that the gate names, which lists the failing operations, and a case for the whole gate.
 [[nodiscard]] JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate);
+
+// Words shared by the forms of the report.
+/// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation has one class of counts, and with intervals one class of times.
+[[nodiscard]] std::string trace_diff_summary(const TracePair& pair);
+/// "removed", and nothing where both counts are equal.
+[[nodiscard]] std::string count_change_text(const OperationDifference& row);
+/// "faster", "slower", "same" or "inconclusive", and nothing without intervals.
+[[nodiscard]] std::string time_change_text(const OperationDifference& row);
+/// "removed", "increased, slower", "faster". "same" appears only where counts are equal.
+[[nodiscard]] std::string change_text(const OperationDifference& row);
 
 }  // namespace relayout::cli
