@@ -1,33 +1,21 @@
-// The differences of two traces as text and JSON: TraceDiff's columns and classes, plus classes of times from their intervals.
+// The differences of two traces or profiles as text: TraceDiff's columns and classes, plus classes of times from their intervals.
 #include "cli/trace_diff_report.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"
-#include "cli/options.h"
 #include "cli/profile_report.h"
 #include "cli/report.h"
+#include "cli/trace_diff_choice.h"
 #include "relayout/diff.h"
-#include "relayout/error.h"
 #include "relayout/estimate.h"
-#include "relayout/version.h"
-#include "report/fields.h"
-#include "report/json.h"
-#include "report/junit.h"
 #include "report/table.h"
-#include "report/verdict_page.h"
 
 namespace relayout::cli {
 namespace {
@@ -127,29 +115,6 @@ std::string change_text(const OperationDifference& row) {
   const std::string counts = count_change_text(row), times = time_change_text(row);
   if (counts.empty() || times.empty()) return counts + times;
   return row.time == TimeClass::same ? counts : counts + ", " + times;
-}
-
-JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate) {
-  JunitSuite suite;
-  suite.name = "relayout diff " + pair.control->path + " " + pair.test->path;
-  suite.timestamp = junit_now();
-  suite.properties = {{"relayout", std::string(kVersion)}};
-  const auto add = [&](const std::string& name, const TraceGate& part) {
-    JunitCase& one = suite.cases.emplace_back();
-    one.class_name = "relayout.diff." + std::filesystem::path(pair.test->path).stem().string();
-    one.name = name;
-    one.file = pair.test->path;
-    const std::vector<std::string> names = trace_failures(pair, part);
-    if (names.empty()) return;
-    one.status = JunitCase::Status::failed;
-    one.message = counted(static_cast<int64_t>(names.size()), "operation") + ": " + escape(names.front()) + (names.size() > 1 ? " …" : "");
-    for (const std::string& operation : names) one.details += escape(operation) + "\n";
-  };
-  for (const CountClass kind : gate.classes) add(std::string(to_string(kind)), {.classes = {kind}});
-  if (gate.slower) add("slower", {.classes = {}, .slower = gate.slower, .strict = gate.strict});
-  if (gate.faster) add("faster", {.classes = {}, .faster = gate.faster, .strict = gate.strict});
-  add("whole", gate);
-  return suite;
 }
 
 std::string trace_diff_text(const TracePair& pair, const TraceChoice& choice, const ReportStyle& style) {
