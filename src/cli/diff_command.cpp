@@ -16,6 +16,7 @@
 #include "base/some_of.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/model_diff_choice.h"
 #include "cli/model_diff_report.h"
 #include "cli/options.h"
 #include "cli/profile_lines.h"

@@ -29,11 +29,6 @@
 namespace relayout::cli {
 namespace {
 
-/// In the order of reports.
-constexpr std::array kKinds = {ChangeKind::changed, ChangeKind::removed, ChangeKind::added, ChangeKind::explained, ChangeKind::renamed};
-constexpr std::array kSubjects = {ChangeSubject::node,  ChangeSubject::initializer, ChangeSubject::input,   ChangeSubject::output,
-                                  ChangeSubject::opset, ChangeSubject::function,    ChangeSubject::metadata};
-
 char sign_of(ChangeKind kind) {
   switch (kind) {
     case ChangeKind::changed:
@@ -49,7 +44,7 @@ char sign_of(ChangeKind kind) {
   return '=';
 }
 
-Style style_of(ChangeKind kind) {
+Style kind_style(ChangeKind kind) {
   switch (kind) {
     case ChangeKind::changed:
       return Style::warning;
@@ -64,25 +59,6 @@ Style style_of(ChangeKind kind) {
   return Style::faint;
 }
 
-bool matches(const std::vector<std::string>& patterns, const ModelChange& change) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
-    return (!change.a.empty() && glob_match(pattern, change.a)) || (!change.b.empty() && glob_match(pattern, change.b));
-  });
-}
-
-bool is_ignored(const ModelChange& change, const std::vector<std::string>& ignore) {
-  return std::ranges::find(ignore, to_string(change.kind)) != ignore.end() ||
-         std::ranges::find(ignore, to_string(change.subject)) != ignore.end();
-}
-
-std::string_view name_of(const ModelChange& change) {
-  return change.b.empty() ? change.a : change.b;
-}
-
-int64_t count(const ModelPair& pair, ChangeKind kind) {
-  return std::ranges::count_if(pair.changes, [&](const ModelChange* change) { return change->kind == kind; });
-}
-
 /// "20 folded · 17 permuted"
 std::string reasons_text(const ModelPair& pair) {
   std::map<std::string, int64_t> reasons;
@@ -94,20 +70,16 @@ std::string reasons_text(const ModelPair& pair) {
   return out;
 }
 
-bool is_same(const ModelPair& pair) {
-  return std::ranges::all_of(pair.changes, [](const ModelChange* change) { return change->kind == ChangeKind::renamed; });
-}
-
 /// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and the number of equal nodes.
 std::string verdict_text(const ModelPair& pair) {
   std::string out;
-  for (const ChangeKind kind : kKinds) {
-    if (const int64_t number = count(pair, kind); number > 0) {
+  for (const ChangeKind kind : kChangeKinds) {
+    if (const int64_t number = pair.count(kind); number > 0) {
       out += (out.empty() ? "" : " · ") + format_count(number) + " " + std::string(to_string(kind));
       if (kind == ChangeKind::explained) out += " (" + reasons_text(pair) + ")";
     }
   }
-  if (is_same(pair)) out = out.empty() ? "equal" : "equal but for names: " + out;
+  if (pair.is_same()) out = out.empty() ? "equal" : "equal but for names: " + out;
   const ModelDiff& diff = *pair.diff;
   out += "   " + counted(diff.nodes_equal, "node is the same", "nodes are the same");
   return diff.nodes_renamed > 0 ? out + ", " + format_count(diff.nodes_renamed) + " under another name" : out;
@@ -144,23 +116,14 @@ Json side_json(const DiffSide& side) {
   return std::move(Json::object().set("file", side.path).set("nodes", side.nodes).set("opset", side.opset));
 }
 
-/// The first `most` changes of a kind (0: all).
-std::vector<const ModelChange*> first_of(const ModelPair& pair, ChangeKind kind, std::size_t most) {
-  std::vector<const ModelChange*> out;
-  for (const ModelChange* change : pair.changes) {
-    if (change->kind == kind && (most == 0 || out.size() < most)) out.push_back(change);
-  }
-  return out;
-}
-
 VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
   constexpr std::size_t kMostRows = 2000;  // the data of the page has all changes
   std::vector<std::vector<Cell>> rows;
-  for (const ModelChange* change : first_of(pair, kind, kMostRows)) {
+  for (const ModelChange* change : pair.first_of(kind, kMostRows)) {
     rows.push_back({std::string(1, sign_of(kind)) + " " + change->text, std::string(to_string(change->subject)), change->reason});
   }
   if (rows.empty()) return {};
-  const int64_t all = count(pair, kind);
+  const int64_t all = pair.count(kind);
   std::string title(to_string(kind));
   title.front() = static_cast<char>(title.front() - 'a' + 'A');
   return {title + ": " + format_count(all) + (all > std::ssize(rows) ? ", the first " + format_count(std::ssize(rows)) : ""),
@@ -169,65 +132,18 @@ VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
 
 }  // namespace
 
-ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice) {
-  const auto fits = [&](const std::string& pattern) {
-    return std::ranges::any_of(diff.changes, [&](const ModelChange& change) { return matches({pattern}, change); });
-  };
-  check_patterns(choice.only, choice.exclude, fits, "difference");
-  ModelPair pair{&diff, {}};
-  for (const ModelChange& change : diff.changes) {
-    const bool chosen = (choice.only.empty() || matches(choice.only, change)) && !matches(choice.exclude, change);
-    if (chosen && !is_ignored(change, choice.ignore)) pair.changes.push_back(&change);
-  }
-  return pair;
-}
-
-std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words) {
-  std::vector<ChangeKind> out;
-  for (const std::string& word : words) {
-    const auto kind = std::ranges::find(kKinds, word, [](ChangeKind known) { return to_string(known); });
-    if (kind == kKinds.end()) {
-      fail(ErrorKind::usage, "--fail-on " + quote(word) + " is none of added, removed, changed, explained, renamed, which models have");
-    }
-    out.push_back(*kind);
-  }
-  return out;
-}
-
-void check_ignored(const std::vector<std::string>& words) {
-  const auto name = [](auto known) { return to_string(known); };
-  for (const std::string& word : words) {
-    if (std::ranges::find(kKinds, word, name) != kKinds.end() || std::ranges::find(kSubjects, word, name) != kSubjects.end()) continue;
-    std::string names;
-    const auto list = [&](const auto& all) {
-      for (const auto known : all) names += (names.empty() ? "" : ", ") + std::string(to_string(known));
-    };
-    list(kKinds);
-    list(kSubjects);
-    fail(ErrorKind::usage, "--ignore " + quote(word) + " is none of " + names);
-  }
-}
-
-std::vector<std::string> model_failures(const ModelPair& pair, const std::vector<ChangeKind>& gate) {
-  std::vector<std::string> out;
-  for (const ModelChange* change : pair.changes) {
-    if (std::ranges::find(gate, change->kind) != gate.end()) out.emplace_back(name_of(*change));
-  }
-  return out;
-}
-
 std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, const ReportStyle& style) {
   if (style.quiet) return verdict_text(pair) + "\n";
   TextTable head({.gap = 3, .color = style.color, .width = style.width});
   head.row({"A", {escape(pair.diff->a.path), Style::strong}, side_text(pair.diff->a)});
   head.row({"B", {escape(pair.diff->b.path), Style::strong}, side_text(pair.diff->b)});
   std::string out = head.text() + "\n";
-  for (const ChangeKind kind : kKinds) {
-    const std::vector<const ModelChange*> shown = first_of(pair, kind, choice.top);
+  for (const ChangeKind kind : kChangeKinds) {
+    const std::vector<const ModelChange*> shown = pair.first_of(kind, choice.top);
     for (const ModelChange* change : shown) {
-      out += paint(std::string(1, sign_of(kind)), style_of(kind), style.color) + " " + change->text + "\n";
+      out += paint(std::string(1, sign_of(kind)), kind_style(kind), style.color) + " " + change->text + "\n";
     }
-    const int64_t rest = count(pair, kind) - std::ssize(shown);
+    const int64_t rest = pair.count(kind) - std::ssize(shown);
     if (rest > 0) out += "  … " + format_count(rest) + " more " + std::string(to_string(kind)) + "\n";
   }
   return out + (pair.changes.empty() ? "" : "\n") + verdict_text(pair) + "\n";
@@ -235,10 +151,10 @@ std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, co
 
 Json model_diff_json(const ModelPair& pair) {
   Json out = Json::object(), counts = Json::object();
-  out.set("a", side_json(pair.diff->a)).set("b", side_json(pair.diff->b)).set("equal", is_same(pair));
-  for (const ChangeKind kind : kKinds) counts.set(to_string(kind), count(pair, kind));
+  out.set("a", side_json(pair.diff->a)).set("b", side_json(pair.diff->b)).set("equal", pair.is_same());
+  for (const ChangeKind kind : kChangeKinds) counts.set(to_string(kind), pair.count(kind));
   out.set("counts", std::move(counts)).set("nodes_equal", pair.diff->nodes_equal).set("nodes_renamed", pair.diff->nodes_renamed);
-  for (const ChangeSubject subject : kSubjects) {
+  for (const ChangeSubject subject : kChangeSubjects) {
     Json list = Json::array();
     for (const ModelChange* change : pair.changes) {
       if (change->subject == subject) list.add(change_json(*change));
@@ -274,8 +190,8 @@ std::string model_diff_markdown(const ModelPair& pair, const ModelChoice& choice
   std::string out =
       "### " + markdown_code(pair.diff->a.path) + " → " + markdown_code(pair.diff->b.path) + "\n\n" + verdict_text(pair) + "\n";
   std::string rows;
-  for (const ChangeKind kind : kKinds) {
-    for (const ModelChange* change : first_of(pair, kind, choice.top)) {
+  for (const ChangeKind kind : kChangeKinds) {
+    for (const ModelChange* change : pair.first_of(kind, choice.top)) {
       rows += "| " + std::string(to_string(kind)) + " | " + std::string(to_string(change->subject)) + " | " +
               markdown_code(escape(name_of(*change))) + " | " + markdown_code(change->text) + " |\n";
     }
@@ -285,9 +201,9 @@ std::string model_diff_markdown(const ModelPair& pair, const ModelChoice& choice
 
 std::string model_diff_html(const std::vector<ModelPair>& pairs) {
   VerdictPage page;
-  const bool same = std::ranges::all_of(pairs, is_same);
+  const bool same = std::ranges::all_of(pairs, &ModelPair::is_same);
   const bool explained = std::ranges::all_of(pairs, [](const ModelPair& pair) {
-    return count(pair, ChangeKind::changed) + count(pair, ChangeKind::added) + count(pair, ChangeKind::removed) == 0;
+    return pair.count(ChangeKind::changed) + pair.count(ChangeKind::added) + pair.count(ChangeKind::removed) == 0;
   });
   page.verdict = same ? "equal" : explained ? "explained" : "different";
   page.style = explained ? Style::good : Style::warning;
@@ -298,7 +214,7 @@ std::string model_diff_html(const std::vector<ModelPair>& pairs) {
   for (const ModelPair& pair : pairs) {
     page.subject += " → " + pair.diff->b.path;
     page.sections.push_back({pairs.size() > 1 ? pair.diff->b.path : "", html_lines({verdict_text(pair)})});
-    for (const ChangeKind kind : kKinds) page.sections.push_back(changes_section(pair, kind));
+    for (const ChangeKind kind : kChangeKinds) page.sections.push_back(changes_section(pair, kind));
     page.data.add(model_diff_json(pair));
   }
   return html_page(page);
