@@ -29,21 +29,6 @@
 namespace relayout::cli {
 namespace {
 
-char sign_of(ChangeKind kind) {
-  switch (kind) {
-    case ChangeKind::changed:
-      return '~';
-    case ChangeKind::added:
-      return '+';
-    case ChangeKind::removed:
-      return '-';
-    case ChangeKind::explained:
-    case ChangeKind::renamed:
-      break;
-  }
-  return '=';
-}
-
 Style kind_style(ChangeKind kind) {
   switch (kind) {
     case ChangeKind::changed:
@@ -70,50 +55,8 @@ std::string reasons_text(const ModelPair& pair) {
   return out;
 }
 
-/// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and the number of equal nodes.
-std::string verdict_text(const ModelPair& pair) {
-  std::string out;
-  for (const ChangeKind kind : kChangeKinds) {
-    if (const int64_t number = pair.count(kind); number > 0) {
-      out += (out.empty() ? "" : " · ") + format_count(number) + " " + std::string(to_string(kind));
-      if (kind == ChangeKind::explained) out += " (" + reasons_text(pair) + ")";
-    }
-  }
-  if (pair.is_same()) out = out.empty() ? "equal" : "equal but for names: " + out;
-  const ModelDiff& diff = *pair.diff;
-  out += "   " + counted(diff.nodes_equal, "node is the same", "nodes are the same");
-  return diff.nodes_renamed > 0 ? out + ", " + format_count(diff.nodes_renamed) + " under another name" : out;
-}
-
 std::string side_text(const DiffSide& side) {
   return counted(side.nodes, "node") + (side.opset > 0 ? " · opset " + std::to_string(side.opset) : "");
-}
-
-Json number_json(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json change_json(const ModelChange& change) {
-  Json out = Json::object();
-  out.set("kind", to_string(change.kind)).set("reason", change.reason);
-  out.set("a", change.a.empty() ? Json() : Json(change.a)).set("b", change.b.empty() ? Json() : Json(change.b));
-  if (!change.op_type.empty()) out.set("op_type", change.op_type);
-  if (!change.absorbed.empty()) out.set("absorbed", change.absorbed);
-  Json fields = Json::array();
-  for (const ChangedField& field : change.fields) {
-    fields.add(std::move(Json::object().set("name", field.name).set("before", field.before).set("after", field.after)));
-  }
-  if (!change.fields.empty()) out.set("fields", std::move(fields));
-  if (change.values > 0) {
-    out.set("values", change.values).set("max_absolute_difference", number_json(change.max_absolute));
-    out.set("max_relative_difference", number_json(change.max_relative));
-  }
-  if (change.ulp) out.set("within_ulp", *change.ulp);
-  return std::move(out.set("text", change.text));
-}
-
-Json side_json(const DiffSide& side) {
-  return std::move(Json::object().set("file", side.path).set("nodes", side.nodes).set("opset", side.opset));
 }
 
 VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
@@ -132,8 +75,37 @@ VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
 
 }  // namespace
 
+std::string model_diff_summary(const ModelPair& pair) {
+  std::string out;
+  for (const ChangeKind kind : kChangeKinds) {
+    if (const int64_t number = pair.count(kind); number > 0) {
+      out += (out.empty() ? "" : " · ") + format_count(number) + " " + std::string(to_string(kind));
+      if (kind == ChangeKind::explained) out += " (" + reasons_text(pair) + ")";
+    }
+  }
+  if (pair.is_same()) out = out.empty() ? "equal" : "equal but for names: " + out;
+  const ModelDiff& diff = *pair.diff;
+  out += "   " + counted(diff.nodes_equal, "node is the same", "nodes are the same");
+  return diff.nodes_renamed > 0 ? out + ", " + format_count(diff.nodes_renamed) + " under another name" : out;
+}
+
+char sign_of(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::changed:
+      return '~';
+    case ChangeKind::added:
+      return '+';
+    case ChangeKind::removed:
+      return '-';
+    case ChangeKind::explained:
+    case ChangeKind::renamed:
+      break;
+  }
+  return '=';
+}
+
 std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, const ReportStyle& style) {
-  if (style.quiet) return verdict_text(pair) + "\n";
+  if (style.quiet) return model_diff_summary(pair) + "\n";
   TextTable head({.gap = 3, .color = style.color, .width = style.width});
   head.row({"A", {escape(pair.diff->a.path), Style::strong}, side_text(pair.diff->a)});
   head.row({"B", {escape(pair.diff->b.path), Style::strong}, side_text(pair.diff->b)});
@@ -146,57 +118,7 @@ std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, co
     const int64_t rest = pair.count(kind) - std::ssize(shown);
     if (rest > 0) out += "  … " + format_count(rest) + " more " + std::string(to_string(kind)) + "\n";
   }
-  return out + (pair.changes.empty() ? "" : "\n") + verdict_text(pair) + "\n";
-}
-
-Json model_diff_json(const ModelPair& pair) {
-  Json out = Json::object(), counts = Json::object();
-  out.set("a", side_json(pair.diff->a)).set("b", side_json(pair.diff->b)).set("equal", pair.is_same());
-  for (const ChangeKind kind : kChangeKinds) counts.set(to_string(kind), pair.count(kind));
-  out.set("counts", std::move(counts)).set("nodes_equal", pair.diff->nodes_equal).set("nodes_renamed", pair.diff->nodes_renamed);
-  for (const ChangeSubject subject : kChangeSubjects) {
-    Json list = Json::array();
-    for (const ModelChange* change : pair.changes) {
-      if (change->subject == subject) list.add(change_json(*change));
-    }
-    out.set(std::string(to_string(subject)) + (subject == ChangeSubject::metadata ? "" : "s"), std::move(list));
-  }
-  return out;
-}
-
-std::string model_diff_csv(const std::vector<ModelPair>& pairs) {
-  std::string out = "file,kind,subject,reason,a,b,op_type,values,max_absolute_difference,max_relative_difference,text\r\n";
-  const auto number = [](const std::optional<double>& value) { return value ? shortest(*value) : std::string(); };
-  for (const ModelPair& pair : pairs) {
-    for (const ModelChange* change : pair.changes) {
-      const std::array<std::string, 11> fields = {csv_field(pair.diff->b.path),
-                                                  std::string(to_string(change->kind)),
-                                                  std::string(to_string(change->subject)),
-                                                  change->reason,
-                                                  csv_field(change->a),
-                                                  csv_field(change->b),
-                                                  csv_field(change->op_type),
-                                                  change->values > 0 ? std::to_string(change->values) : "",
-                                                  number(change->max_absolute),
-                                                  number(change->max_relative),
-                                                  csv_field(change->text)};
-      out += csv_record(fields);
-    }
-  }
-  return out;
-}
-
-std::string model_diff_markdown(const ModelPair& pair, const ModelChoice& choice) {
-  std::string out =
-      "### " + markdown_code(pair.diff->a.path) + " → " + markdown_code(pair.diff->b.path) + "\n\n" + verdict_text(pair) + "\n";
-  std::string rows;
-  for (const ChangeKind kind : kChangeKinds) {
-    for (const ModelChange* change : pair.first_of(kind, choice.top)) {
-      rows += "| " + std::string(to_string(kind)) + " | " + std::string(to_string(change->subject)) + " | " +
-              markdown_code(escape(name_of(*change))) + " | " + markdown_code(change->text) + " |\n";
-    }
-  }
-  return rows.empty() ? out : out + "\n| | kind | name | change |\n|---|---|---|---|\n" + rows;
+  return out + (pair.changes.empty() ? "" : "\n") + model_diff_summary(pair) + "\n";
 }
 
 std::string model_diff_html(const std::vector<ModelPair>& pairs) {
@@ -213,7 +135,7 @@ std::string model_diff_html(const std::vector<ModelPair>& pairs) {
   page.data = Json::array();
   for (const ModelPair& pair : pairs) {
     page.subject += " → " + pair.diff->b.path;
-    page.sections.push_back({pairs.size() > 1 ? pair.diff->b.path : "", html_lines({verdict_text(pair)})});
+    page.sections.push_back({pairs.size() > 1 ? pair.diff->b.path : "", html_lines({model_diff_summary(pair)})});
     for (const ChangeKind kind : kChangeKinds) page.sections.push_back(changes_section(pair, kind));
     page.data.add(model_diff_json(pair));
   }

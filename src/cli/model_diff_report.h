@@ -20,4 +20,10 @@ namespace relayout::cli {
 /// A case per kind that the gate names, and a case for the whole gate.
 [[nodiscard]] JunitSuite model_diff_junit(const ModelPair& pair, const std::vector<ChangeKind>& gate);
 
+// Words shared by the forms of the report.
+/// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and the number of equal nodes.
+[[nodiscard]] std::string model_diff_summary(const ModelPair& pair);
+/// '~', '+', '-', and '=' for changes that leave the function as it is.
+[[nodiscard]] char sign_of(ChangeKind kind);
+
 }  // namespace relayout::cli
