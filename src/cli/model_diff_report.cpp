@@ -59,20 +59,6 @@ std::string side_text(const DiffSide& side) {
   return counted(side.nodes, "node") + (side.opset > 0 ? " · opset " + std::to_string(side.opset) : "");
 }
 
-VerdictPage::Section changes_section(const ModelPair& pair, ChangeKind kind) {
-  constexpr std::size_t kMostRows = 2000;  // the data of the page has all changes
-  std::vector<std::vector<Cell>> rows;
-  for (const ModelChange* change : pair.first_of(kind, kMostRows)) {
-    rows.push_back({std::string(1, sign_of(kind)) + " " + change->text, std::string(to_string(change->subject)), change->reason});
-  }
-  if (rows.empty()) return {};
-  const int64_t all = pair.count(kind);
-  std::string title(to_string(kind));
-  title.front() = static_cast<char>(title.front() - 'a' + 'A');
-  return {title + ": " + format_count(all) + (all > std::ssize(rows) ? ", the first " + format_count(std::ssize(rows)) : ""),
-          html_table({"change", "what", "why"}, rows)};
-}
-
 }  // namespace
 
 std::string model_diff_summary(const ModelPair& pair) {
@@ -119,27 +105,6 @@ std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, co
     if (rest > 0) out += "  … " + format_count(rest) + " more " + std::string(to_string(kind)) + "\n";
   }
   return out + (pair.changes.empty() ? "" : "\n") + model_diff_summary(pair) + "\n";
-}
-
-std::string model_diff_html(const std::vector<ModelPair>& pairs) {
-  VerdictPage page;
-  const bool same = std::ranges::all_of(pairs, &ModelPair::is_same);
-  const bool explained = std::ranges::all_of(pairs, [](const ModelPair& pair) {
-    return pair.count(ChangeKind::changed) + pair.count(ChangeKind::added) + pair.count(ChangeKind::removed) == 0;
-  });
-  page.verdict = same ? "equal" : explained ? "explained" : "different";
-  page.style = explained ? Style::good : Style::warning;
-  page.title = page.verdict + ": " + pairs.back().diff->b.path;
-  page.subject = pairs.front().diff->a.path;
-  page.footer = "relayout diff · relayout " + std::string(kVersion);
-  page.data = Json::array();
-  for (const ModelPair& pair : pairs) {
-    page.subject += " → " + pair.diff->b.path;
-    page.sections.push_back({pairs.size() > 1 ? pair.diff->b.path : "", html_lines({model_diff_summary(pair)})});
-    for (const ChangeKind kind : kChangeKinds) page.sections.push_back(changes_section(pair, kind));
-    page.data.add(model_diff_json(pair));
-  }
-  return html_page(page);
 }
 
 JunitSuite model_diff_junit(const ModelPair& pair, const std::vector<ChangeKind>& gate) {
