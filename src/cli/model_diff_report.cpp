@@ -1,30 +1,19 @@
-// The differences of two models as text, JSON, CSV, Markdown, JUnit and an HTML page.
+// The differences of two models as text: a line per change, and the verdict.
 #include "cli/model_diff_report.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <filesystem>
+#include <iterator>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"
-#include "cli/options.h"
+#include "cli/model_diff_choice.h"
 #include "cli/report.h"
-#include "relayout/error.h"
 #include "relayout/model_diff.h"
-#include "relayout/version.h"
-#include "report/fields.h"
-#include "report/json.h"
-#include "report/junit.h"
 #include "report/table.h"
-#include "report/verdict_page.h"
 
 namespace relayout::cli {
 namespace {
@@ -105,28 +94,6 @@ std::string model_diff_text(const ModelPair& pair, const ModelChoice& choice, co
     if (rest > 0) out += "  … " + format_count(rest) + " more " + std::string(to_string(kind)) + "\n";
   }
   return out + (pair.changes.empty() ? "" : "\n") + model_diff_summary(pair) + "\n";
-}
-
-JunitSuite model_diff_junit(const ModelPair& pair, const std::vector<ChangeKind>& gate) {
-  JunitSuite suite;
-  suite.name = "relayout diff " + pair.diff->a.path + " " + pair.diff->b.path;
-  suite.timestamp = junit_now();
-  suite.properties = {{"relayout", std::string(kVersion)}};
-  const auto add = [&](const std::string& name, const std::vector<ChangeKind>& kinds) {
-    JunitCase& one = suite.cases.emplace_back();
-    one.class_name = "relayout.diff." + std::filesystem::path(pair.diff->b.path).stem().string();
-    one.name = name;
-    one.file = pair.diff->b.path;
-    for (const ModelChange* change : pair.changes) {
-      if (std::ranges::find(kinds, change->kind) == kinds.end()) continue;
-      if (one.message.empty()) one.message = change->text;
-      one.status = JunitCase::Status::failed;
-      one.details += change->text + "\n";
-    }
-  };
-  for (const ChangeKind kind : gate) add(std::string(to_string(kind)), {kind});
-  add("whole", gate);
-  return suite;
 }
 
 }  // namespace relayout::cli
