@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/failure.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/report_destinations.h"
 #include "cli/terminal.h"

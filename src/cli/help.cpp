@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "base/positions.h"
+#include "cli/terminal.h"
 #include "report/line_breaks.h"
 
 namespace relayout::cli {
 namespace {
 
+constexpr std::size_t kHelpWidth = 80;
 constexpr std::size_t kHelpColumn = 28;  ///< first column of explanations
 
 /// Width in columns of UTF-8 text without wide characters.
@@ -54,6 +56,11 @@ std::string prefixed(std::string_view lines, std::string_view prefix, std::size_
 }
 
 }  // namespace
+
+std::size_t help_width() {
+  const std::size_t columns = output_columns();
+  return columns == 0 ? kHelpWidth : std::clamp(columns, kNarrowest, kHelpWidth);
+}
 
 std::string explained(std::string_view word, std::string_view meaning, std::size_t all) {
   const std::size_t column = all > 0 && all < 70 ? 8 : kHelpColumn, width = columns(word);

@@ -7,6 +7,9 @@
 
 namespace relayout::cli {
 
+/// Width of --help, the same in files and on terminals: 80, or less if the terminal or COLUMNS is narrower.
+[[nodiscard]] std::size_t help_width();
+
 /// A word and its meaning in two columns, in lines of at most `all` columns (0: one line). In narrow terminals the meaning is below.
 [[nodiscard]] std::string explained(std::string_view word, std::string_view meaning, std::size_t all);
 

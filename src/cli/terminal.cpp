@@ -25,7 +25,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::size_t kNarrowest = 40, kHelpWidth = 80;
+constexpr std::size_t kUnknownWidth = 80;  ///< of terminals that do not report their width
 
 ColorChoice g_color = ColorChoice::automatic;
 bool g_has_written = false;
@@ -41,10 +41,16 @@ std::size_t terminal_columns(int descriptor) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
 }
 
+/// Columns of a stream's terminal or of COLUMNS; 0 when neither is known.
+std::size_t columns_of(int descriptor) {
+  const std::size_t columns = terminal_columns(descriptor);
+  return columns > 0 ? columns : columns_variable();
+}
+
 /// The width at which lines are broken for a stream that is a terminal.
 std::size_t width_of(int descriptor) {
-  const std::size_t columns = terminal_columns(descriptor) > 0 ? terminal_columns(descriptor) : columns_variable();
-  return columns == 0 ? kHelpWidth : std::max(columns, kNarrowest);
+  const std::size_t columns = columns_of(descriptor);
+  return columns == 0 ? kUnknownWidth : std::max(columns, kNarrowest);
 }
 
 }  // namespace
@@ -72,18 +78,16 @@ void write_error(std::string_view text) noexcept {
   }
 }
 
+std::size_t output_columns() {
+  return columns_of(STDOUT_FILENO);
+}
+
 std::size_t output_width() {
   return output_is_terminal() ? width_of(STDOUT_FILENO) : 0;
 }
 
 std::size_t error_width() {
   return error_is_terminal() ? width_of(STDERR_FILENO) : 0;
-}
-
-std::size_t help_width() {
-  const std::size_t columns =
-      output_is_terminal() && terminal_columns(STDOUT_FILENO) > 0 ? terminal_columns(STDOUT_FILENO) : columns_variable();
-  return columns == 0 ? kHelpWidth : std::clamp(columns, kNarrowest, kHelpWidth);
 }
 
 bool output_is_terminal() {
