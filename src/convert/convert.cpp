@@ -1,8 +1,6 @@
 // The pipeline of `relayout convert`: one list of stages, each with the conditions that hold after it.
 #include "relayout/convert.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -19,13 +17,13 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/shell_word.h"
 #include "base/some_of.h"
 #include "base/temporary.h"
 #include "base/text.h"
+#include "convert/check_options.h"
 #include "convert/selected_passes.h"
+#include "convert/stamp.h"
 #include "layout/sizes.h"
-#include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
@@ -42,7 +40,6 @@
 #include "relayout/save_options.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "relayout/version.h"
 
 namespace relayout {
 namespace {
@@ -75,77 +72,16 @@ Counts count(const Model& model, const PassOptions& options) {
   return counts;
 }
 
-/// --stamp: writes version and passes into the metadata, replacing the entries of an earlier conversion.
-void stamp(Model& model, const std::vector<std::string>& passes) {
-  std::string names;
-  for (const std::string& name : passes) names += (names.empty() ? "" : ",") + name;
-  const std::pair<std::string, std::string> entries[] = {{"relayout.version", kVersion}, {"relayout.passes", names}};
-  for (const auto& [key, value] : entries) {
-    onnx::StringStringEntryProto* entry = nullptr;
-    for (auto& existing : *model.message().mutable_metadata_props()) {
-      if (existing.key() == key) entry = &existing;
-    }
-    if (entry == nullptr) entry = model.message().add_metadata_props();
-    entry->set_key(key);
-    entry->set_value(value);
-  }
-}
-
 /// Warns about operators that pass through untouched because their meaning is unknown.
 void warn_about_unknown(const Model& model) {
   const std::vector<std::string> names = unknown_operators(model);
   if (!names.empty()) log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + some_of(names, 3, quote));
 }
 
-/// Reports a folder that does not exist before a large model is read, not after.
-void check_folder(const std::filesystem::path& input, const std::filesystem::path& output) {
-  const std::filesystem::path folder = output.parent_path();
-  std::error_code ignored;
-  if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
-  if (folder == input.parent_path()) return;  // reading the model reports it
-  const bool exists = std::filesystem::exists(folder, ignored);
-  const std::string hint = exists ? "" : "mkdir -p " + file_word(folder.string()) + " makes it";
-  if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"), hint);
-  fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"), hint);
-}
-
-/// Tensors can only be shared with a model that has data files, and from its folder.
-void check_sharing(const Model& model, const std::filesystem::path& output) {
-  const ModelOrigin& origin = origin_of(model);
-  const std::string place = escape(model.name()) + ": --share-data: ";
-  if (!origin.walk.has_external) fail(ErrorKind::usage, place + "the model has no data files");
-  std::error_code error;
-  const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
-  if (output == "-" || !std::filesystem::equivalent(folder, origin.directory, error)) {
-    fail(ErrorKind::usage, place + "the result must be in the model's folder, because locations of data files are relative to it");
-  }
-}
-
 void make_folder(const std::filesystem::path& output) {
   std::error_code error;
   if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path(), error);
   if (error) fail_io(output.string(), quote(output.parent_path().string()) + ": " + error.message());
-}
-
-/// Named inputs and outputs become channels-last, or nothing is written.
-void check_named_ports(const ConvertResult& result, const ConvertOptions& options) {
-  if (options.rewrite.io_names.empty()) return;
-  std::string refused;
-  for (const Finding& finding : result.findings) {
-    if (finding.pass != "export-io" || finding.verdict != Verdict::skipped) continue;
-    refused += (refused.empty() ? "" : "; ") + finding.op_type + " " + quote(finding.node) +
-               (finding.detail.empty() ? "" : " " + finding.detail) +
-               " cannot be handed over channels-last: " + std::string(text(finding.reason));
-  }
-  if (!refused.empty()) fail(ErrorKind::unsupported, escape(result.input.string()) + ": --io: " + refused);
-}
-
-/// A model that is entirely in one 16-bit type stays so when the other is requested: nothing is written.
-void check_precision(const ConvertResult& result) {
-  for (const Finding& finding : result.findings) {
-    if (finding.reason != Reason::no_source_type || finding.verdict != Verdict::skipped) continue;
-    fail(ErrorKind::unsupported, escape(result.input.string()) + ": --precision: " + finding.detail);
-  }
 }
 
 /// Verifies the result that saving would write, from a file that no other process sees.
@@ -277,20 +213,6 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
     result.seconds = watch.seconds();
     return result;
   }
-}
-
-std::string model_extension(const std::filesystem::path& path) {
-  const std::string extension = path.extension().string();
-  const bool is_known = extension == ".onnx" || extension == ".pb" || format_by_name(path) != FileFormat::binary;
-  return is_known ? extension : std::string();
-}
-
-std::filesystem::path default_output(const std::filesystem::path& input) {
-  std::filesystem::path out = input;
-  if (!model_extension(input).empty()) out.replace_extension();
-  if (out.extension() != kConvertedSuffix) out += kConvertedSuffix;
-  out += ".onnx";
-  return out;
 }
 
 }  // namespace relayout
