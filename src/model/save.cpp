@@ -1,18 +1,13 @@
-// Saves a model: plans files and places of payloads, then writes all files or none.
+// Saves a model: writes all files of its plan, or none.
 #include "model/save.h"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +19,7 @@
 #include "base/text.h"
 #include "model/origin.h"
 #include "model/payload_places.h"
+#include "model/save_plan.h"
 #include "model/segment_writer.h"
 #include "model/segments.h"
 #include "model/splice.h"
@@ -38,146 +34,6 @@ namespace relayout {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Protobuf refuses larger messages.
-constexpr int64_t kLargestFile = std::numeric_limits<int32_t>::max();
-
-constexpr char kSayInPlace[] = "to replace the input, say --in-place; to keep it, name another file with --output";
-
-/// The files that a save has to write.
-struct Output {
-  Segments model;
-  struct Data {
-    fs::path path;
-    Segments content;
-  };
-  std::vector<Data> data;
-  [[nodiscard]] int64_t size() const {
-    int64_t size = model.size();
-    for (const Data& file : data) size += file.content.size();
-    return size;
-  }
-};
-
-/// Plans one save.
-class Planner {
- public:
-  Planner(const Model& model, const fs::path& path, const SaveOptions& options)
-      : model_(model), origin_(origin_of(model)), path_(path), options_(options) {
-    std::error_code error;
-    same_folder_ = fs::equivalent(folder_of(path), origin_.directory, error) && !error;
-  }
-
-  Output plan() const {
-    refuse_overwriting_inputs();
-    PayloadPolicy policy{
-        options_.external_data, options_.external_threshold, origin_.walk.has_external, same_folder_ && options_.share_data, {}};
-    if (std::optional<Output> copy = plan_copy(policy)) return std::move(*copy);
-    Output output = plan(policy);
-    if (output.model.size() > kLargestFile && policy.mode == ExternalData::automatic) {
-      policy.mode = ExternalData::always;
-      output = plan(policy);
-    }
-    refuse_too_large(output);
-    return output;
-  }
-
- private:
-  [[nodiscard]] bool is_input(const fs::path& path) const {
-    if (origin_.source->is_same_as(path)) return true;
-    return std::ranges::any_of(origin_.external_files(), [&](const auto& entry) { return entry.second->is_same_as(path); });
-  }
-
-  void refuse_overwriting_inputs() const {
-    if (origin_.source->is_same_as(path_)) {
-      if (options_.in_place) return;
-      fail(ErrorKind::usage, escape(path_.string()) + ": the output is the input", kSayInPlace);
-    }
-    if (is_input(path_)) fail(ErrorKind::usage, escape(path_.string()) + ": the output is a data file of the input");
-  }
-
-  static void refuse_too_large(const Output& output) {
-    if (output.model.size() > kLargestFile) {
-      fail(ErrorKind::unsupported, "the model file would have " + format_bytes(output.model.size()) + ", protobuf allows 2 GiB",
-           "let tensors go to a data file: --external-data always");
-    }
-  }
-
-  /// The plan for an unchanged model with data files. In place, only the model is written. To a different folder, all files are copied
-  /// under
-  /// their names, unless different files of these names exist there.
-  [[nodiscard]] std::optional<Output> plan_copy(PayloadPolicy policy) const {
-    const bool in_place = origin_.source->is_same_as(path_);
-    const bool requested = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references;
-    if (!requested || (same_folder_ && !in_place)) return std::nullopt;
-    policy.keep_references = true;
-    PayloadPlaces store(policy);
-    Output output{splice(model_, store), {}};
-    if (!output.model.is_copy(origin_.file, 0, origin_.file->size())) return std::nullopt;
-    if (in_place) return output;
-    for (const auto& [location, file] : origin_.external_files()) {
-      const fs::path target = folder_of(path_) / location;
-      if (fs::path(location).has_parent_path() || target == path_ || is_input(target)) return std::nullopt;
-      std::error_code error;
-      if (fs::symlink_status(target, error).type() != fs::file_type::not_found) {
-        if (!has_contents(target, *file)) return std::nullopt;
-        continue;
-      }
-      Segments content;
-      content.copy(file, 0, file->size());
-      output.data.push_back({target, std::move(content)});
-    }
-    return output;
-  }
-
-  [[nodiscard]] static bool has_contents(const fs::path& path, const File& expected) {
-    std::error_code error;
-    if (!fs::is_regular_file(path, error) || static_cast<int64_t>(fs::file_size(path, error)) != expected.size() || error) return false;
-    const std::shared_ptr<File> file = File::open(path);
-    std::vector<std::byte> a(std::size_t{1} << 20), b(a.size());
-    for (int64_t at = 0; at < expected.size();) {
-      const auto part = as_size(std::min<int64_t>(static_cast<int64_t>(a.size()), expected.size() - at));
-      file->read(at, std::span(a).first(part));
-      expected.read(at, std::span(b).first(part));
-      if (!std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(part), b.begin())) return false;
-      at += static_cast<int64_t>(part);
-    }
-    return true;
-  }
-
-  [[nodiscard]] Output plan(PayloadPolicy policy) const {
-    const fs::path data_name = new_data_name();
-    policy.location = data_name.string();
-    PayloadPlaces store(policy);
-    if (store.moves_unchanged() && origin_.walk.has_hidden_external && !policy.keep_references) {
-      fail(ErrorKind::unsupported, "external data in training_info or a sparse tensor cannot be moved");
-    }
-    Output output{splice(model_, store), {}};
-    if (store.data().size() == 0) return output;
-    const fs::path data_path = folder_of(path_) / data_name;
-    if (is_input(data_path)) {
-      fail(ErrorKind::usage, escape(data_path.string()) + ": the output's data file is a file of the input", "choose another output name");
-    }
-    output.data.push_back({data_path, store.take_data()});
-    return output;
-  }
-
-  /// "model.onnx.data". If a model converted in place already has this file, a number is added.
-  [[nodiscard]] fs::path new_data_name() const {
-    const std::string base = path_.filename().string();
-    std::string name = base + ".data";
-    for (int number = 1; options_.in_place && is_input(folder_of(path_) / name); ++number) {
-      name = base + "." + std::to_string(number) + ".data";
-    }
-    return name;
-  }
-
-  const Model& model_;
-  const ModelOrigin& origin_;
-  const fs::path& path_;
-  const SaveOptions& options_;
-  bool same_folder_ = false;
-};
 
 void check_sources(const ModelOrigin& origin) {
   origin.source->check_unchanged();
@@ -213,9 +69,9 @@ class FileSet {
 };
 
 /// Writes data files first and the model last, so that all files that it refers to exist when it appears.
-SaveResult write_output(const ModelOrigin& origin, const Output& output, const fs::path& path, const SaveOptions& options) {
+SaveResult write_output(const ModelOrigin& origin, const SavePlan& output, const fs::path& path, const SaveOptions& options) {
   FileSet files(options);
-  for (const Output::Data& data : output.data) files.open(data.path, data.content.size());
+  for (const SavePlan::Data& data : output.data) files.open(data.path, data.content.size());
   files.open(path, output.model.size());
   for (std::size_t i = 0; i < output.data.size(); ++i) files.write(i, output.data[i].content);
   files.write(output.data.size(), output.model);
@@ -274,10 +130,8 @@ SaveResult save_to_standard_output(const Model& model, FileFormat format, const 
 
 SaveResult save_text(const Model& model, const fs::path& path, FileFormat format, const SaveOptions& options) {
   const ModelOrigin& origin = origin_of(model);
-  if (origin.source->is_same_as(path) && !options.in_place) {
-    fail(ErrorKind::usage, escape(path.string()) + ": the output is the input", kSayInPlace);
-  }
-  Output output;
+  refuse_own_file(model, path, options);
+  SavePlan output;
   output.model.literal(text_of(model, inlined(model), format));
   return write_output(origin, output, path, options);
 }
@@ -288,7 +142,7 @@ SaveResult save(const Model& model, const fs::path& path, const SaveOptions& opt
   const FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
   if (path == "-") return save_to_standard_output(model, format, options);
   if (format != FileFormat::binary) return save_text(model, path, format, options);
-  const Output output = Planner(model, path, options).plan();
+  const SavePlan output = plan_save(model, path, options);
   SaveResult result = write_output(origin_of(model), output, path, options);
   if (!output.data.empty() || origin_of(model).walk.has_external) add_data_files(origin_of(model), path, options, result);
   return result;
