@@ -9,7 +9,7 @@
 
 #include "base/positions.h"
 #include "relayout/suite.h"
-#include "verify/suite/time_left.h"
+#include "verify/suite/expected_times.h"
 
 namespace relayout {
 namespace {
@@ -33,7 +33,7 @@ Indices deal(const std::vector<std::string>& names, const Shard& shard, const Ca
     for (std::size_t i = own; i < names.size(); i += parts) out.push_back(i);
     return out;
   }
-  const std::vector<int64_t> times = TimeLeft::times(names, durations);
+  const std::vector<int64_t> times = expected_times(names, durations);
   // If there are more parts than cases, those without cases need no place.
   std::vector<int64_t> loads(std::min(parts, names.size()), 0);
   for (const std::size_t i : longest_first(times)) {

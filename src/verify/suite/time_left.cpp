@@ -1,8 +1,6 @@
-// Expected times of cases: each, and the sum of the open ones.
+// The remaining time of a suite, from the expected times of its open cases and the pace so far.
 #include "verify/suite/time_left.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,26 +8,12 @@
 #include <vector>
 
 #include "relayout/suite.h"
+#include "verify/suite/expected_times.h"
 
 namespace relayout {
 
-std::vector<int64_t> TimeLeft::times(const std::vector<std::string>& names, const CaseDurations& durations) {
-  constexpr double kMost = 1e9;  // seconds: sums over thousands of cases stay within 64 bits
-  constexpr int64_t kLeast = 1;  // cases without any time are distributed too, instead of all into one part
-  std::vector<int64_t> times(names.size(), 0), known;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto found = durations.find(names[i]);
-    if (found == durations.end()) continue;
-    times[i] = std::max<int64_t>(std::llround(std::clamp(found->second, 0.0, kMost) * 1e6), kLeast);
-    known.push_back(times[i]);
-  }
-  std::ranges::sort(known);
-  std::ranges::replace(times, int64_t{0}, known.empty() ? kLeast : known[(known.size() - 1) / 2]);
-  return times;
-}
-
 TimeLeft::TimeLeft(const std::vector<std::string>& names, const CaseDurations& durations) {
-  const std::vector<int64_t> expected = times(names, durations);
+  const std::vector<int64_t> expected = expected_times(names, durations);
   for (std::size_t i = 0; i < names.size(); ++i) {
     times_[names[i]] = expected[i];
     left_ += static_cast<double>(expected[i]);

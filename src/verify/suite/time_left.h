@@ -14,9 +14,6 @@ namespace relayout {
 /// Estimates the remaining time of a suite: the expected time of the open cases, at the pace so far.
 class TimeLeft {
  public:
-  /// Expected microseconds of each case; the median of the known for cases that `durations` does not know.
-  [[nodiscard]] static std::vector<int64_t> times(const std::vector<std::string>& names, const CaseDurations& durations);
-
   TimeLeft(const std::vector<std::string>& names, const CaseDurations& durations);
   /// Notes that a case has ended.
   void add(const std::string& name);
