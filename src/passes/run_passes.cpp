@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/log.h"
+#include "passes/freeze.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -47,15 +48,6 @@ void run_pass(Model& model, const Pass& pass, PassContext& context) {
   } catch (const Error& error) {
     if (debug >= 2) log_warning("model before " + std::string(pass.name) + ":\n" + before);
     fail(ErrorKind::defect, "after " + std::string(pass.name) + ": " + error.what());
-  }
-}
-
-/// --freeze: initializers that a caller could replace become constants.
-void freeze(Graph& graph, PassContext& context) {
-  for (Initializer& initializer : graph.initializers()) {
-    if (!initializer.value->is_overridable()) continue;
-    graph.freeze(initializer);
-    context.findings.push_back({"freeze", "initializer", initializer.value->name()});
   }
 }
 
