@@ -29,11 +29,6 @@
 namespace relayout::exec {
 namespace {
 
-/// Whether the library applies a function to a convolution's result. A power of 1 counts as a function, too.
-bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
-  return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || is_library_gelu(stage);
-}
-
 bool is_concat(const ProgramNode& node) {
   return node.node->op_type() == "Concat";
 }

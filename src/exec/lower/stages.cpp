@@ -22,7 +22,9 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "ops/op.h"
 #include "ops/op_version.h"
+#include "ops/traits.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -333,6 +335,10 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   if (stage.function != Function::hard_sigmoid) return std::nullopt;
   stage.function = Function::hard_swish;
   return stage;
+}
+
+bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
+  return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || is_library_gelu(stage);
 }
 
 bool is_library_gelu(const Stage& stage) {
