@@ -154,4 +154,14 @@ bool inputs_fit(const std::vector<InterfaceDifference>& differences) {
   });
 }
 
+std::string misfits_of(const std::vector<InterfaceDifference>& differences) {
+  for (const InterfaceDifference& one : differences) {
+    if (inputs_fit({one})) continue;
+    if (one.field == "missing") return " (" + quote(one.name) + " is missing in it)";
+    if (one.field == "added") return " (" + quote(one.name) + " is in B alone)";
+    return " (" + quote(one.name) + ": " + one.field + " is " + one.b + ", was " + one.a + ")";
+  }
+  return {};
+}
+
 }  // namespace relayout

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "relayout/verify.h"
@@ -13,5 +14,7 @@ namespace relayout {
 
 /// Whether b accepts a's inputs: apart from their order, all differences are remarks or adapted.
 [[nodiscard]] bool inputs_fit(const std::vector<InterfaceDifference>& differences);
+/// " ('image': rank is 3 [3, 8, 8], was 4 [1, 3, 8, 8])": the first input that prevents b from running.
+[[nodiscard]] std::string misfits_of(const std::vector<InterfaceDifference>& differences);
 
 }  // namespace relayout

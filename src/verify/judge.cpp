@@ -12,6 +12,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/proof.h"
 #include "relayout/tensor.h"
@@ -72,6 +73,16 @@ const SampleMetrics* telling_sample(const std::vector<SampleMetrics>& samples) {
   return found == samples.end() ? nullptr : &*found;
 }
 
+void mark_missing(const std::string& name_b, const InterfaceDifference& difference, VerifyResult& result) {
+  if (difference.field != "missing" && difference.field != "renamed") return;
+  for (OutputComparison& output : result.outputs) {
+    if (output.name != difference.name) continue;
+    output.outcome = Outcome::different;
+    output.reason =
+        difference.field == "missing" ? "missing in " + escape(name_b) : "named " + quote(difference.b) + " in " + escape(name_b);
+  }
+}
+
 }  // namespace
 
 void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied, bool proved) {
@@ -102,6 +113,21 @@ void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool var
   if (const auto why = reference.inconclusive(varied)) {
     output.outcome = Outcome::inconclusive;
     output.reason = *why;
+  }
+}
+
+void conclude(const std::string& name_b, VerifyResult& result) {
+  for (const InterfaceDifference& difference : result.interface) {
+    if (!difference.remark) result.outcome = Outcome::different;
+    if (difference.side == "output" && !difference.remark) mark_missing(name_b, difference, result);
+  }
+  for (OutputComparison& output : result.outputs) {
+    if (output.samples.empty() && output.outcome == Outcome::same) {
+      output.outcome = Outcome::inconclusive;
+      output.reason = "not compared";
+    }
+    if (output.outcome == Outcome::different) result.outcome = Outcome::different;
+    if (output.outcome == Outcome::inconclusive && result.outcome != Outcome::different) result.outcome = Outcome::inconclusive;
   }
 }
 

@@ -52,6 +52,9 @@ class ReferenceOutput {
 /// compute the same, an output that shows nothing is also the same.
 void sum_up(OutputComparison& output, const ReferenceOutput& reference, bool varied, bool proved);
 
+/// Sets the verdict from interface and outputs: "different" before "inconclusive" before "same". `name_b`: the candidate, in reasons.
+void conclude(const std::string& name_b, VerifyResult& result);
+
 /// Whether the verdict so far, or that of an output, is "different".
 [[nodiscard]] bool is_different(const VerifyResult& result);
 /// Makes the verdict inconclusive, for this reason.
