@@ -1,6 +1,9 @@
 // Tests `cmake/dev where`, the index of the source tree.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
 #include <string>
 
 #include "command/command_test.h"
@@ -65,6 +68,27 @@ TEST_F(WhereTest, EverySourceFileOfThisTreeHasItsLine) {
     ++files;
   }
   EXPECT_GT(files, 0);
+}
+
+/// Files of these forms are named by the rules that README states.
+bool is_named_by_rule(const std::string& folder, const std::string& name, const std::set<std::string>& words) {
+  static const std::regex kReport("(.*)_(command|report|html|junit|document|data)"), kKernel("(.*)_kernel");
+  std::smatch parts;
+  if (folder == "src/cli") return std::regex_match(name, kReport);
+  return folder == "src/exec/kernels" && std::regex_match(name, parts, kKernel) && words.contains(parts[1]);
+}
+
+TEST(ReadmeIndex, NamesEverySourceFile) {
+  std::ifstream file(fs::path(source_folder()) / "README.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string architecture = text.substr(text.find("\n## Architecture"), text.find("\n## Changes") - text.find("\n## Architecture"));
+  static const std::regex kWord("[a-z0-9_]+");
+  const std::set<std::string> words(std::sregex_token_iterator(architecture.begin(), architecture.end(), kWord), {});
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_folder()) / "src")) {
+    const std::string folder = fs::relative(entry.path().parent_path(), source_folder()).string(), name = entry.path().stem().string();
+    if (entry.is_directory() || words.contains(name) || is_named_by_rule(folder, name, words)) continue;
+    ADD_FAILURE() << "README.md, Architecture, does not name " << folder << "/" << entry.path().filename().string();
+  }
 }
 
 }  // namespace
