@@ -3,6 +3,7 @@
 #include <string>
 
 #include "relayout/convert.h"
+#include "relayout/model.h"
 #include "relayout/save_options.h"
 
 namespace relayout {

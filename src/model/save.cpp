@@ -8,15 +8,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "base/file.h"
 #include "base/named.h"
 #include "base/numbers.h"
-#include "base/positions.h"
-#include "base/text.h"
 #include "model/origin.h"
 #include "model/payload_places.h"
 #include "model/save_plan.h"

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/numbers.h"
 #include "base/positions.h"
@@ -20,6 +21,7 @@
 #include "model/payload_places.h"
 #include "model/segments.h"
 #include "model/splice.h"
+#include "relayout/data_file.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 #include "relayout/save_options.h"

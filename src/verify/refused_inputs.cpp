@@ -6,11 +6,9 @@
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "relayout/error.h"
-#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
 #include "verify/inputs/inputs.h"
-#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 

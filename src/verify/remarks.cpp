@@ -17,7 +17,6 @@
 #include "relayout/model.h"
 #include "relayout/verify.h"
 #include "verify/inputs/port.h"
-#include "verify/metrics.h"
 #include "verify/pair.h"
 #include "verify/session.h"
 

@@ -22,8 +22,6 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {
