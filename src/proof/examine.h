@@ -21,14 +21,16 @@ void examine_nodes(Sides& sides, const Claim& claim, Look& look);
 /// Compares two nodes of the same operator except for their operands and nested graphs.
 void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look);
 void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look& look);
-/// Compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
-void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
 /// Continues upstream of a node that only one of the two models has.
 [[nodiscard]] bool step_down(Sides& sides, Claim& claim, Look& look);
 /// Handles different operators that nothing accounts for. The point where the models meet again decides which nodes are added or removed.
 void resynchronize(Sides& sides, const Claim& claim, Look& look);
 /// Turns two nested graphs or functions into claims about their outputs.
 void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& b, const Call* call_b, Look& look);
+
+// examine_constants.cpp
+/// Compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
+void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
 
 // carried_affines.cpp: claims with affines, and linear operators.
 void examine_affine(Sides& sides, Claim claim, Look& look);

@@ -1,0 +1,102 @@
+// Examines a claim about two constants: the same bytes, the same in another order, or an issue with their difference.
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "proof/claim.h"
+#include "proof/examine.h"
+#include "proof/linear.h"
+#include "proof/product_spellings.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "proof/tensors.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+#include "relayout/tensor.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Names the weight and bias of a linear operator. Axes and dims of a reshaping node are not computed with: differences show in the dims of
+/// its result.
+Unexplained::Kind kind_of_operand(const Node* reader, const Value& value) {
+  if (reader == nullptr) return Unexplained::Kind::tensor;
+  if (is_reshaping(*reader) && reader->input(0) != &value) return Unexplained::Kind::operand;
+  for (std::size_t i = 0; is_linear(*reader) && i < reader->inputs().size(); ++i) {
+    if (reader->input(i) == &value) return i == 2 ? Unexplained::Kind::bias : Unexplained::Kind::weight;
+  }
+  return Unexplained::Kind::tensor;
+}
+
+/// Whether the first model has a constant of the second model unchanged under the same name. Then another node reads it.
+bool is_there_under_its_name(Sides& sides, const Claim& claim, const Value& constant) {
+  const Value* const named = claim.a.value->graph().find(constant.name());
+  const Ref same{named, claim.a.call};
+  if (named == nullptr || named == claim.a.value || !sides.a.constant(same)) return false;
+  const auto found = sides.tensor_difference(same, {&constant, claim.b.call});
+  return found && found->values == 0;
+}
+
+}  // namespace
+
+void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf) {
+  const auto found = sides.tensor_difference(claim.a, claim.b);
+  look.constants_a.push_back(claim.a);
+  look.constants_b.push_back(claim.b);
+  if (found && found->values == 0) {
+    const auto a = sides.a.contents(claim.a);
+    const auto b = sides.b.contents(claim.b);
+    look.tensors.emplace_back(leaf != nullptr ? leaf : claim.b.value, a->data.permutation() != b->data.permutation());
+    return;
+  }
+  if (is_there_under_its_name(sides, claim, leaf != nullptr ? *leaf : *claim.b.value)) {
+    look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
+    return;
+  }
+  // The output of a Transpose keeps the old name of the constant.
+  const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");
+  const std::string& name = (leaf != nullptr && !is_moved ? leaf : claim.b.value)->name();
+  const auto kind = kind_of_operand(claim.reader, *claim.b.value);
+  const std::string_view what = kind == Unexplained::Kind::weight ? "weight " : kind == Unexplained::Kind::bias ? "bias " : "constant ";
+  if (found) {
+    Issue issue{{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it", found->values,
+                 found->largest, false},
+                order_of(sides, claim),
+                claim.reader,
+                nullptr,
+                claim.a,
+                claim.b};
+    issue.what.beyond_half = found->beyond_half;
+    look.issues.push_back(std::move(issue));
+  } else {
+    Issue issue{
+        {kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
+        order_of(sides, claim),
+        claim.reader,
+        nullptr,
+        claim.a,
+        claim.b};
+    const auto a = sides.a.contents(claim.a), b = sides.b.contents(claim.b);
+    if (a && b) {
+      const std::string& was = claim.a.value->name();
+      issue.what.text = std::string(what) + quote(name) + " " + forms_text(*a, *b) + (was == name ? "" : " (" + quote(was) + ")");
+      name_types(*a, *b, issue.what);
+      // If all operands of a commutative operator changed their type, this may be a different constant. The names decide.
+      const bool is_widened = memory_size(a->type) < memory_size(b->type);
+      const bool is_same_one = is_widened ? name.ends_with(was) : kind == Unexplained::Kind::tensor && name.starts_with(was);
+      const auto beyond = is_same_one ? difference_beyond_rounding(*a, *b) : std::nullopt;
+      if (beyond && beyond->values > 0) {
+        issue.what.text += " and differs " + beyond->text();
+        issue.what.values = beyond->values;
+        issue.what.largest = beyond->largest;
+        issue.what.beyond_half = beyond->beyond_half;
+      }
+    }
+    look.issues.push_back(std::move(issue));
+  }
+}
+
+}  // namespace relayout::proof
