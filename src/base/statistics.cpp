@@ -1,15 +1,13 @@
-// Medians, their intervals and ratios: computes and classifies all estimates in profiles. Order statistics suit any distribution. Means and
+// Medians, their intervals and ratios: computes all estimates in profiles. Order statistics suit any distribution. Means and
 // minima of run times do not, as time slices of other processes fall into some runs and not into others.
 #include "base/statistics.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,7 +18,6 @@ namespace {
 
 constexpr double kTail = 0.025;           ///< probability on either side of a 95 % interval
 constexpr double kNormalTail = 1.959964;  ///< quantile of the normal distribution at 1 − kTail
-constexpr double kSame = 1.1;             ///< the ratio of two equal times, each known to 5 %, may be this far from 1
 constexpr std::size_t kExact = 1000;      ///< sums probabilities of at most so many values: 2^-n of more is no double
 
 double median_of_sorted(std::span<const double> sorted) {
@@ -87,30 +84,6 @@ Estimate ratio_of(const Estimate& a, const Estimate& b) noexcept {
     out.interval = Interval{quotient(b.interval->low, a.interval->high), quotient(b.interval->high, a.interval->low)};
   }
   return out;
-}
-
-std::string_view to_string(TimeClass kind) noexcept {
-  constexpr auto kNames = std::to_array<std::string_view>({"faster", "slower", "same", "inconclusive", "unknown"});
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-TimeClass judge_time(const Estimate& ratio) noexcept {
-  if (!ratio.interval) return TimeClass::unknown;
-  const auto [low, high] = *ratio.interval;
-  if (high < 1) return TimeClass::faster;
-  if (low > 1) return TimeClass::slower;
-  return low >= 1 / kSame && high <= kSame ? TimeClass::same : TimeClass::inconclusive;
-}
-
-std::string_view to_string(SlowdownVerdict verdict) noexcept {
-  constexpr auto kNames = std::to_array<std::string_view>({"within", "slower", "inconclusive"});
-  return kNames[static_cast<std::size_t>(verdict)];
-}
-
-SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept {
-  if (!ratio.interval) return SlowdownVerdict::inconclusive;
-  if (ratio.interval->low > 1 + limit) return SlowdownVerdict::slower;
-  return ratio.interval->high <= 1 + limit ? SlowdownVerdict::within : SlowdownVerdict::inconclusive;
 }
 
 }  // namespace relayout
