@@ -158,6 +158,10 @@ class Planner {
 
 }  // namespace
 
+double LayoutPlan::predicted_gain() const noexcept {
+  return nanoseconds > 0 ? static_cast<double>(contiguous_nanoseconds) / static_cast<double>(nanoseconds) : 1;
+}
+
 std::optional<AxisOrder> LayoutPlan::wanted(const LayoutGraph& graph, LayoutNodeId node, std::size_t input) const {
   const LayoutValueId value = graph.nodes[node].input(input);
   if (value == LayoutValueId::none || !has_order[value] || !reads_elements(graph.nodes[node], input)) return std::nullopt;

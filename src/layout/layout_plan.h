@@ -39,6 +39,8 @@ struct LayoutPlan {
   std::vector<LayoutValueId> packs;                     ///< values that are parts of others and are made dense for readers that need it
   int64_t nanoseconds = 0, contiguous_nanoseconds = 0;  ///< predicted: this plan, and everything contiguous
 
+  /// Predicted time with everything contiguous over that of the plan; 1 for a plan without costs.
+  [[nodiscard]] double predicted_gain() const noexcept;
   /// The order in which a node needs an operand; nothing when it takes the operand as stored.
   [[nodiscard]] std::optional<AxisOrder> wanted(const LayoutGraph& graph, LayoutNodeId node, std::size_t input) const;
 };

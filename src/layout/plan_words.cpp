@@ -188,9 +188,7 @@ class Reporter {
       out_.reorder_bytes += reorder.bytes;
       if (reorder.inner) out_.inner_reorder_bytes += reorder.bytes;
     }
-    if (plan_.nanoseconds > 0) {
-      out_.predicted_gain = static_cast<double>(plan_.contiguous_nanoseconds) / static_cast<double>(plan_.nanoseconds);
-    }
+    out_.predicted_gain = plan_.predicted_gain();
   }
 
   void judge() {
@@ -219,9 +217,7 @@ LayoutPropagation compare(const LayoutGraph& planned) {
   LayoutPropagation out;
   out.reorders = static_cast<int64_t>(followed.copies.size());
   for (const PlannedCopy& copy : followed.copies) out.bytes += planned.values[copy.value].bytes();
-  if (followed.nanoseconds > 0) {
-    out.predicted_gain = static_cast<double>(followed.contiguous_nanoseconds) / static_cast<double>(followed.nanoseconds);
-  }
+  out.predicted_gain = followed.predicted_gain();
   return out;
 }
 
