@@ -23,6 +23,7 @@
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
+#include "verify/loss.h"
 #include "verify/measured_types.h"
 #include "verify/yardstick.h"
 
@@ -191,16 +192,6 @@ void compare_exactly(const Tensor& left, const Tensor& right, SampleMetrics& met
 }
 
 }  // namespace
-
-double cosine(const LossSums& sums) {
-  if (sums.squares_a == 0 || sums.squares_b == 0) return sums.squares_a == sums.squares_b ? 1 : 0;
-  return std::clamp(sums.product / (std::sqrt(sums.squares_a) * std::sqrt(sums.squares_b)), -1.0, 1.0);
-}
-
-double signal_to_noise(const LossSums& sums) {
-  if (sums.squares_error == 0) return std::numeric_limits<double>::infinity();
-  return 10 * std::log10(sums.squares_a / sums.squares_error);
-}
 
 SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick) {
   SampleMetrics metrics;

@@ -42,6 +42,7 @@
 #include "verify/inputs/save_data.h"
 #include "verify/interface.h"
 #include "verify/judge.h"
+#include "verify/loss.h"
 #include "verify/masks_with_holes.h"
 #include "verify/node_verdict.h"
 #include "verify/nodes/compare_nodes.h"

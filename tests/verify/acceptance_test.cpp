@@ -23,6 +23,7 @@
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "verify/error_bounds.h"
+#include "verify/loss.h"
 #include "verify/metrics.h"
 #include "verify/yardstick.h"
 

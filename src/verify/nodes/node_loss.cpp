@@ -10,8 +10,8 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/loss.h"
 #include "verify/measured_types.h"
-#include "verify/metrics.h"
 #include "verify/nodes/channel_losses.h"
 #include "verify/rules.h"
 

@@ -25,6 +25,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/loss.h"
 #include "verify/measured_types.h"
 #include "verify/metrics.h"
 #include "verify/nodes/channel_losses.h"
