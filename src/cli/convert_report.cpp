@@ -1,4 +1,4 @@
-// The report of a conversion: the changes in figures, and the next steps.
+// The report of a conversion: the changes in figures.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/conversion_words.h"
 #include "cli/report.h"
@@ -17,11 +16,9 @@
 #include "relayout/data_file.h"
 #include "relayout/findings.h"
 #include "relayout/layout.h"
-#include "relayout/save_options.h"
 #include "relayout/types.h"
 #include "report/display_width.h"
 #include "report/json.h"
-#include "report/line_breaks.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -45,31 +42,6 @@ std::string facts(const ConvertResult& result) {
   std::string out = format_count(result.nodes_before) + " → " + counted(result.nodes_after, "node");
   if (result.written) out += " · " + bytes_change(result.bytes_before, result.bytes_after);
   return out + " · " + fixed(result.seconds, 2) + " s";
-}
-
-/// "relayout verify" with the needed options.
-CommandWords verify_words(const VerifyNeeds& needs) {
-  CommandWords words{"relayout", "verify"};
-  if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
-  if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
-  if (needs.other_types) words.emplace_back("--allow-interface");
-  if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
-  return words;
-}
-
-/// A title followed by a command, in lines of at most `width` columns where its words allow.
-std::string command_text(const std::string& title, const CommandWords& words, std::size_t width) {
-  constexpr std::string_view kBreak = " \\\n    ";
-  std::string out = title;
-  std::size_t at = display_width(title);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::size_t columns = display_width(words[i]);
-    const bool fits = width == 0 || at + 1 + columns + 2 <= width;
-    if (i > 0) out += fits ? " " : kBreak;
-    out += words[i];
-    at = (i == 0 || fits ? at + 1 : 4) + columns;
-  }
-  return out + "\n";
 }
 
 int64_t done_by(const ConvertResult& result, bool (*is_counted)(const Finding&)) {
@@ -110,46 +82,6 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
 }
 
 }  // namespace
-
-CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs) {
-  CommandWords words = verify_words(needs);
-  words.insert(words.end(), {file_word(a), file_word(b)});
-  return words;
-}
-
-CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs) {
-  CommandWords words = verify_words(needs);
-  words.insert(words.end(), {"--suite", file_word(tree), "--against", file_word(against)});
-  return words;
-}
-
-CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs) {
-  CommandWords words = verify_words(needs);
-  words.insert(words.end(), {"--original", shell_word(folder + "/{stem}.onnx")});
-  for (const std::string& model : models) words.push_back(file_word(model));
-  return words;
-}
-
-CommandWords undo_command(const std::string& converted, const UndoNeeds& needs) {
-  const std::string extension = model_extension(converted);
-  std::string base = converted.substr(0, converted.size() - extension.size());
-  if (base.ends_with(kConvertedSuffix)) base.resize(base.size() - kConvertedSuffix.size());
-  CommandWords words{"relayout", "convert", "--layout", "contiguous"};
-  if (needs.keeps_io) words.insert(words.end(), {"--skip", "export-io"});
-  if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
-  words.insert(words.end(), {file_word(converted), "-o", file_word(base + ".contiguous" + (extension.empty() ? ".onnx" : extension))});
-  return words;
-}
-
-std::string next_text(const NextSteps& next, const ReportStyle& style) {
-  std::string out;
-  if (!next.undo.empty()) {
-    const std::string what = "Channels-last weights are for runtimes that map weights as they are stored; others run as before.\n";
-    out += fit_lines(what, style.width) + command_text("Before quantizing or pruning: ", next.undo, style.width);
-  }
-  if (!next.verify.empty()) out += command_text("Next: ", next.verify, style.width);
-  return out;
-}
 
 std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
   std::string head = stream_name(result.input, "standard input") + " → " + stream_name(result.output, "standard output");

@@ -27,27 +27,6 @@ inline constexpr std::size_t kUsualWidth = 80;
   return style.width == 0 || style.width >= width;
 }
 
-/// The words of a command, each quoted for a shell.
-using CommandWords = std::vector<std::string>;
-
-/// Next commands after a conversion; empty where there is none.
-struct NextSteps {
-  CommandWords verify;  ///< compares the result with its original
-  CommandWords undo;    ///< restores the weight layout that other tools expect
-};
-
-/// Options that `verify` needs to judge a conversion as intended.
-struct VerifyNeeds {
-  std::string precision = {};  ///< fp16 or bf16
-  bool images_last = false, other_types = false, newer_opset = false;
-};
-
-/// Parts of a conversion that its undo command must keep.
-struct UndoNeeds {
-  bool keeps_io = false;  ///< images stay channels-last
-  bool newer_opset = false;
-};
-
 /// Facts about passes beyond their findings.
 struct PassReport {
   std::vector<std::string> passes;       ///< passes that ran, in order
@@ -63,16 +42,6 @@ struct PassReport {
 [[nodiscard]] Json findings_json(const Findings& findings);
 
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
-/// The next steps. Commands are ready to run as printed: lines are broken by a backslash, and no word is shortened.
-[[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
-/// "relayout verify A B", with the options that these two files need.
-[[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);
-/// "relayout verify --suite TREE --against DIR"
-[[nodiscard]] CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs);
-/// "relayout verify --original FOLDER/{stem}.onnx MODEL…"
-[[nodiscard]] CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs);
-/// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
-[[nodiscard]] CommandWords undo_command(const std::string& converted, const UndoNeeds& needs);
 [[nodiscard]] Json convert_json(const ConvertResult& result);
 
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);

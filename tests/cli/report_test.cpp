@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/convert_next_steps.h"
 #include "relayout/convert.h"
 #include "relayout/findings.h"
 #include "relayout/inspect.h"
