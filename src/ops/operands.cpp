@@ -207,6 +207,13 @@ const Tensor& tensor_at(InputData inputs, std::size_t index) {
   return inputs[index]->tensor;
 }
 
+Tensor part_of(const Tensor& tensor, std::size_t axis, int64_t begin, int64_t count) {
+  Dims dims = tensor.dims();
+  dims[axis] = count;
+  const bool empty = std::ranges::find(dims, 0) != dims.end();
+  return tensor.view(std::move(dims), tensor.strides(), empty ? 0 : begin * tensor.strides()[axis]);
+}
+
 const Tensor* wanted(OutputData outputs, std::size_t index) {
   return index < outputs.size() && outputs[index] != nullptr ? &outputs[index]->tensor : nullptr;
 }

@@ -76,6 +76,8 @@ int64_t checked_count(const OpCall& call, std::span<const int64_t> dims);
 
 [[nodiscard]] bool present(InputData inputs, std::size_t index);
 [[nodiscard]] const Tensor& tensor_at(InputData inputs, std::size_t index);
+/// A view of the elements [begin, begin + count) of one axis.
+[[nodiscard]] Tensor part_of(const Tensor& tensor, std::size_t axis, int64_t begin, int64_t count);
 /// Output `index` when it is wanted, else nullptr.
 [[nodiscard]] const Tensor* wanted(OutputData outputs, std::size_t index);
 

@@ -1,10 +1,11 @@
-// Scatter, ScatterElements and ScatterND with their reductions.
+// Scatter, ScatterElements and ScatterND with their reductions, and TensorScatter, which writes into a cache.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "base/positions.h"
 #include "ops/kernels/gather.h"
@@ -184,6 +185,45 @@ void scatter_nd(const OpCall& call, InputData inputs, OutputData outputs) {
       combine_elements(how, out.type(), data[0], data[1], strides[1], count, [&](int64_t i) { return i * strides[0]; });
     });
   });
+}
+
+Inferred infer_tensor_scatter(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 3);
+  const DatumInfo &cache = tensor_info(call, inputs, 0), &update = tensor_info(call, inputs, 1);
+  require_same_type(call, cache, update);
+  const std::size_t axis = normal_axis(call, call.attributes.integer("axis", -2), cache.dims.size());
+  if (axis == 0) reject(call, "axis is the batch");
+  Dims fitting = update.dims;
+  if (fitting.size() == cache.dims.size()) fitting[axis] = cache.dims[axis];
+  if (fitting != cache.dims || update.dims[axis] > cache.dims[axis]) {
+    reject(call, "an update of dims " + to_string(update.dims) + " for a cache of dims " + to_string(cache.dims));
+  }
+  const DatumInfo* const indices = optional_tensor_info(call, inputs, 2, {DataType::int64});
+  if (indices != nullptr && indices->dims != Dims{cache.dims[0]}) reject(call, "write_indices have dims " + to_string(indices->dims));
+  return one(call, cache.type, cache.dims);
+}
+
+void tensor_scatter(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor &cache = tensor_at(inputs, 0), &update = tensor_at(inputs, 1), &out = outputs[0]->tensor;
+  copy_elements(call.threads, out, cache);
+  if (update.element_count() == 0) return;
+  const std::size_t axis = normal_axis(call, call.attributes.integer("axis", -2), cache.dims().size());
+  const std::string mode = call.attributes.text("mode", "linear");
+  if (mode != "linear" && mode != "circular") reject(call, "mode is none of linear, circular");
+  const std::vector<int64_t> starts =
+      present(inputs, 2) ? integers_of(call, tensor_at(inputs, 2)) : std::vector<int64_t>(as_size(cache.dims()[0]), 0);
+  const int64_t size = cache.dims()[axis], length = update.dims()[axis];
+  Dims slice = update.dims();
+  slice[0] = slice[axis] = 1;
+  for (int64_t batch = 0; batch < cache.dims()[0]; ++batch) {
+    const int64_t start = element_at(starts, batch);
+    if (start < 0 || (mode == "linear" && start > size - length)) reject(call, "write index " + std::to_string(start) + " is out of range");
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t to = (start % size + i) % size;
+      copy_elements(call.threads, out.view(slice, out.strides(), batch * out.strides()[0] + to * out.strides()[axis]),
+                    update.view(slice, update.strides(), batch * update.strides()[0] + i * update.strides()[axis]));
+    }
+  }
 }
 
 }  // namespace relayout::kernels

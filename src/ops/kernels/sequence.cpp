@@ -102,14 +102,13 @@ void split_to_sequence(const OpCall& call, InputData inputs, OutputData outputs)
   out.kind = Datum::Kind::sequence;
   int64_t begin = 0;
   for (const int64_t size : *sizes) {
-    Dims dims = input.dims(), strides = input.strides();
-    dims[axis] = size;
+    const Tensor part = part_of(input, axis, begin, size);
+    Dims dims = part.dims(), strides = part.strides();
     if (drops) {
       dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
       strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(axis));
     }
-    const int64_t offset = element_count(dims) == 0 ? 0 : begin * input.strides()[axis];
-    out.elements.push_back(owned_copy(call, input.view(std::move(dims), std::move(strides), offset)));
+    out.elements.push_back(owned_copy(call, part.view(std::move(dims), std::move(strides))));
     begin += size;
   }
 }
@@ -183,10 +182,8 @@ void concat_from_sequence(const OpCall& call, InputData inputs, OutputData outpu
   int64_t begin = 0;
   for (const Datum& element : inputs[0]->elements) {
     const Tensor& from = element.tensor;
-    Dims dims = out.dims();
-    dims[axis] = stacks ? 1 : from.dims()[axis];
-    const int64_t count = dims[axis];
-    const Tensor place = out.view(std::move(dims), out.strides(), from.element_count() == 0 ? 0 : begin * out.strides()[axis]);
+    const int64_t count = stacks ? 1 : from.dims()[axis];
+    const Tensor place = part_of(out, axis, begin, count);
     Dims from_strides = from.strides();
     if (stacks) from_strides.insert(from_strides.begin() + static_cast<std::ptrdiff_t>(axis), 0);
     copy_elements(call.threads, place, from.view(place.dims(), std::move(from_strides)));

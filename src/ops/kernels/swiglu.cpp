@@ -1,0 +1,28 @@
+// SwiGLU: a value times the Swish of its gate.
+
+#include <cmath>
+
+#include "ops/kernels/kernels.h"
+#include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
+#include "ops/op_call.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/types.h"
+
+namespace relayout::kernels {
+
+Inferred infer_swiglu(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const auto [gate, value] = two_of_one_type(call, inputs, kRealTypes);
+  if (gate.dims != value.dims) reject(call, "dims " + to_string(gate.dims) + " and " + to_string(value.dims) + " differ");
+  return one(call, gate.type, gate.dims);
+}
+
+void swiglu(const OpCall& call, InputData inputs, OutputData outputs) {
+  const double alpha = call.attributes.real("alpha", 1);
+  const auto gated = [&](double gate, double value) { return gate / (1 + std::exp(-alpha * gate)) * value; };
+  map_elements<double, double>(call.threads, outputs[0]->tensor, gated, tensor_at(inputs, 0), tensor_at(inputs, 1));
+}
+
+}  // namespace relayout::kernels
