@@ -8,8 +8,8 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/verify.h"
-#include "verify/loss.h"
 #include "verify/measured_types.h"
+#include "verify/output_loss.h"
 
 namespace relayout {
 namespace {

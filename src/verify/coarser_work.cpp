@@ -9,8 +9,8 @@
 #include "relayout/verify.h"
 #include "verify/computing_types.h"
 #include "verify/judge.h"
-#include "verify/loss.h"
 #include "verify/measured_types.h"
+#include "verify/output_loss.h"
 #include "verify/pair.h"
 #include "verify/quantized_work.h"
 

@@ -23,8 +23,8 @@
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
-#include "verify/loss.h"
 #include "verify/measured_types.h"
+#include "verify/output_loss.h"
 #include "verify/yardstick.h"
 
 namespace relayout {

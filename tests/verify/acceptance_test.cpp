@@ -23,8 +23,8 @@
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "verify/error_bounds.h"
-#include "verify/loss.h"
 #include "verify/metrics.h"
+#include "verify/output_loss.h"
 #include "verify/yardstick.h"
 
 namespace relayout {

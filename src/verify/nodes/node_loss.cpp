@@ -10,9 +10,9 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/loss.h"
 #include "verify/measured_types.h"
 #include "verify/nodes/channel_losses.h"
+#include "verify/output_loss.h"
 #include "verify/rules.h"
 
 namespace relayout {

@@ -25,7 +25,6 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/loss.h"
 #include "verify/measured_types.h"
 #include "verify/metrics.h"
 #include "verify/nodes/channel_losses.h"
@@ -35,6 +34,7 @@
 #include "verify/nodes/layer_task.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/node_loss.h"
+#include "verify/output_loss.h"
 #include "verify/quantizer.h"
 
 namespace relayout {

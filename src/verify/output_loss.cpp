@@ -1,5 +1,5 @@
 // The loss of an output: signal to noise, cosine, errors and best entries of rows, over all samples.
-#include "verify/loss.h"
+#include "verify/output_loss.h"
 
 #include <algorithm>
 #include <cmath>
