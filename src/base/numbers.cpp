@@ -72,15 +72,38 @@ std::string seconds_text(double seconds) {
   return fixed(seconds, seconds < 10 ? 1 : 0) + " s";
 }
 
-std::string format_bytes(int64_t bytes) {
-  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
-  auto value = static_cast<double>(bytes);
+namespace {
+
+/// A count in the unit in which it is below `limit`: 1, thousands, millions … up to the last of `units`.
+struct Scaled {
+  double value;
   std::size_t unit = 0;
-  while (value >= 999.95 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
+
+  Scaled(int64_t count, double limit, std::size_t units) : value(static_cast<double>(count)) {
+    for (; value >= limit && unit + 1 < units; ++unit) value /= 1000;
   }
-  return fixed(value, unit == 0 ? 0 : 1) + " " + kUnits[unit];
+};
+
+constexpr double kOneDigit = 999.95, kThreeDigits = 999.5;  ///< these round to 1000 with one digit after the point, with three digits
+
+}  // namespace
+
+std::string format_bytes(int64_t bytes) {
+  constexpr std::array kUnits = {" B", " kB", " MB", " GB", " TB"};
+  const auto [value, unit] = Scaled(bytes, kOneDigit, kUnits.size());
+  return fixed(value, unit == 0 ? 0 : 1) + kUnits[unit];
+}
+
+std::string short_count(int64_t count) {
+  constexpr std::array kUnits = {"", " k", " M", " G", " T"};
+  const auto [value, unit] = Scaled(count, kOneDigit, kUnits.size());
+  return fixed(value, unit == 0 ? 0 : 1) + kUnits[unit];
+}
+
+std::string macs_text(int64_t macs) {
+  constexpr std::array kUnits = {" MAC", " kMAC", " MMAC", " GMAC", " TMAC"};
+  const auto [value, unit] = Scaled(macs, kThreeDigits, kUnits.size());
+  return (unit == 0 ? fixed(value, 0) : three_digits(value)) + kUnits[unit];
 }
 
 std::string format_count(int64_t count) {

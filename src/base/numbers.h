@@ -29,6 +29,10 @@ namespace relayout {
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "102.5 MB", powers of ten.
 [[nodiscard]] std::string format_bytes(int64_t bytes);
+/// "3.5 M", "102"
+[[nodiscard]] std::string short_count(int64_t count);
+/// "301 MMAC", "10.6 kMAC": three significant digits and a fitting unit.
+[[nodiscard]] std::string macs_text(int64_t macs);
 /// 1234567 → "1,234,567". Counts in reports and messages are written like this. Numbers that name something, or that a reader compares with
 /// a file (axes, samples, opsets, offsets, dims), have no separators.
 [[nodiscard]] std::string format_count(int64_t count);

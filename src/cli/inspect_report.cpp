@@ -1,6 +1,5 @@
 // The report of a model's contents, and the table of several models.
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <iterator>
 #include <string>
@@ -21,30 +20,6 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kOpsShown = 8;  ///< most frequent first; the others are only counted
-
-/// A count in the unit in which it is below `limit`: 1, thousands, millions … up to the last of `units`.
-struct Scaled {
-  double value;
-  std::size_t unit = 0;
-
-  Scaled(int64_t count, double limit, std::size_t units) : value(static_cast<double>(count)) {
-    for (; value >= limit && unit + 1 < units; ++unit) value /= 1000;
-  }
-};
-
-/// "3.5 M", "102"
-std::string short_count(int64_t count) {
-  constexpr std::array kUnits = {"", " k", " M", " G", " T"};
-  const Scaled scaled(count, 999.95, kUnits.size());
-  return fixed(scaled.value, scaled.unit == 0 ? 0 : 1) + kUnits[scaled.unit];
-}
-
-/// "301 MMAC", "10.6 kMAC": three significant digits and a fitting unit.
-std::string macs_text(int64_t macs) {
-  constexpr std::array kUnits = {"MAC", "kMAC", "MMAC", "GMAC", "TMAC"};
-  const auto [value, unit] = Scaled(macs, 999.5, kUnits.size());
-  return (unit == 0 ? fixed(value, 0) : three_digits(value)) + " " + kUnits[unit];
-}
 
 /// The cell of the table. "?" replaces a 0 that results from operators without a count.
 std::string macs_cell(const InspectResult& result) {
