@@ -78,16 +78,52 @@ bool is_named_by_rule(const std::string& folder, const std::string& name, const 
   return folder == "src/exec/kernels" && std::regex_match(name, parts, kKernel) && words.contains(parts[1]);
 }
 
+std::string content_of(const std::string& name) {
+  std::ifstream file(fs::path(source_folder()) / name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The part of README.md from one title to another.
+std::string readme(const std::string& from, const std::string& to) {
+  const std::string text = content_of("README.md");
+  const std::size_t begin = text.find("\n" + from + "\n"), end = text.find("\n" + to + "\n");
+  EXPECT_LT(begin, end);
+  return begin < end ? text.substr(begin, end - begin) : std::string();
+}
+
 TEST(ReadmeIndex, NamesEverySourceFile) {
-  std::ifstream file(fs::path(source_folder()) / "README.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::string architecture = text.substr(text.find("\n## Architecture"), text.find("\n## Changes") - text.find("\n## Architecture"));
+  const std::string architecture = readme("## Architecture", "## Changes");
   static const std::regex kWord("[a-z0-9_]+");
   const std::set<std::string> words(std::sregex_token_iterator(architecture.begin(), architecture.end(), kWord), {});
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_folder()) / "src")) {
     const std::string folder = fs::relative(entry.path().parent_path(), source_folder()).string(), name = entry.path().stem().string();
     if (entry.is_directory() || words.contains(name) || is_named_by_rule(folder, name, words)) continue;
     ADD_FAILURE() << "README.md, Architecture, does not name " << folder << "/" << entry.path().filename().string();
+  }
+}
+
+TEST(ReadmeIndex, HasEveryOperatorOfTheTable) {
+  const std::string operators = readme("### Operators", "### Options"), table = content_of("src/ops/op_table.cpp");
+  static const std::regex kName("(?:\\{|\\()\"([A-Z][A-Za-z0-9]+)\", [0-9]+"), kWord("[A-Za-z0-9]+");
+  const std::set<std::string> listed(std::sregex_token_iterator(operators.begin(), operators.end(), kWord), {});
+  int found = 0;
+  for (std::sregex_iterator at(table.begin(), table.end(), kName), end; at != end; ++at, ++found) {
+    const std::string name = (*at)[1];
+    EXPECT_TRUE(listed.contains(name)) << name;
+  }
+  EXPECT_GT(found, 150);
+}
+
+TEST_F(WhereTest, TheReadmeHasEveryOptionOfTheHelp) {
+  const std::string options = readme("### Options", "### Stages");
+  static const std::regex kOption("\n +(?:-[a-z0A-Z], )?(--[a-z0-9-]+)");
+  for (const char* command : {"convert", "verify", "inspect", "profile", "diff", "report"}) {
+    const std::string help = run({command, "--help"}).out;
+    int found = 0;
+    for (std::sregex_iterator at(help.begin(), help.end(), kOption), end; at != end; ++at, ++found) {
+      EXPECT_NE(options.find("`" + (*at)[1].str() + "`"), std::string::npos) << (*at)[1];
+    }
+    EXPECT_GT(found, 5) << command;
   }
 }
 
