@@ -13,11 +13,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ProcessResult where(const fs::path& top, const std::string& words = "") {
+/// Calls one of the functions of cmake/dev on a tree.
+ProcessResult call(const fs::path& top, const std::string& command) {
   // The build root has no awk by that name.
-  const std::string script = "command -v awk > /dev/null || awk() { gawk \"$@\"; }; eval \"$(sed -n '/^where()/,/^}/p' '" +
-                             source_folder() + "/cmake/dev')\"; die() { echo \"$*\" >&2; exit 1; }; where " + words;
+  const std::string functions = "'/^opening_sentences()/,/^}/p; /^where()/,/^}/p; /^index_text()/,/^}/p; /^index()/,/^}/p'";
+  const std::string script = "command -v awk > /dev/null || awk() { gawk \"$@\"; }; eval \"$(sed -n " + functions + " '" + source_folder() +
+                             "/cmake/dev')\"; die() { echo \"$*\" >&2; exit 1; }; " + command;
   return run_process({"/bin/bash", "-euo", "pipefail", "-c", script}, {.environment = {{"top", top.string()}}});
+}
+
+ProcessResult where(const fs::path& top, const std::string& words = "") {
+  return call(top, "where " + words);
 }
 
 class WhereTest : public CommandTest {
@@ -36,16 +42,16 @@ class WhereTest : public CommandTest {
   }
 };
 
-TEST_F(WhereTest, ListsEachFileWithTheFirstLineOfItsOpeningComment) {
+TEST_F(WhereTest, ListsEachFileWithTheFirstSentenceOfItsOpeningComment) {
   const ProcessResult all = where(folder_.path());
   EXPECT_EQ(all.code, 0) << all.err;
-  EXPECT_EQ(all.out, "include/cut.h: The cheapest way\nsrc/ops/sums.cpp: Running totals along an axis.\n");
+  EXPECT_EQ(all.out, "include/cut.h: The cheapest way to part a graph.\nsrc/ops/sums.cpp: Running totals along an axis.\n");
 }
 
 TEST_F(WhereTest, FindsAllWordsInNameAndOpeningComment) {
   EXPECT_EQ(where(folder_.path(), "totals").out, "src/ops/sums.cpp: Running totals along an axis.\n");
   EXPECT_EQ(where(folder_.path(), "SUMS either").out, "src/ops/sums.cpp: Running totals along an axis.\n");
-  EXPECT_EQ(where(folder_.path(), "part a graph").out, "include/cut.h: The cheapest way\n");
+  EXPECT_EQ(where(folder_.path(), "part a graph").out, "include/cut.h: The cheapest way to part a graph.\n");
 }
 
 TEST_F(WhereTest, LooksIntoTheFilesWhereNoOpeningCommentHasTheWords) {
@@ -70,40 +76,40 @@ TEST_F(WhereTest, EverySourceFileOfThisTreeHasItsLine) {
   EXPECT_GT(files, 0);
 }
 
-/// Files of these forms are named by the rules that README states.
-bool is_named_by_rule(const std::string& folder, const std::string& name, const std::set<std::string>& words) {
-  static const std::regex kReport("(.*)_(command|report|html|junit|document|data)"), kKernel("(.*)_kernel");
-  std::smatch parts;
-  if (folder == "src/cli") return std::regex_match(name, kReport);
-  return folder == "src/exec/kernels" && std::regex_match(name, parts, kKernel) && words.contains(parts[1]);
-}
-
 std::string content_of(const std::string& name) {
   std::ifstream file(fs::path(source_folder()) / name);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The part of README.md from one title to another.
-std::string readme(const std::string& from, const std::string& to) {
-  const std::string text = content_of("README.md");
+/// The part of the guide to the sources from one title to another.
+std::string guide(const std::string& from, const std::string& to) {
+  const std::string text = content_of("src/README.md");
   const std::size_t begin = text.find("\n" + from + "\n"), end = text.find("\n" + to + "\n");
   EXPECT_LT(begin, end);
   return begin < end ? text.substr(begin, end - begin) : std::string();
 }
 
-TEST(ReadmeIndex, NamesEverySourceFile) {
-  const std::string architecture = readme("## Architecture", "## Changes");
-  static const std::regex kWord("[a-z0-9_]+");
-  const std::set<std::string> words(std::sregex_token_iterator(architecture.begin(), architecture.end(), kWord), {});
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_folder()) / "src")) {
-    const std::string folder = fs::relative(entry.path().parent_path(), source_folder()).string(), name = entry.path().stem().string();
-    if (entry.is_directory() || words.contains(name) || is_named_by_rule(folder, name, words)) continue;
-    ADD_FAILURE() << "README.md, Architecture, does not name " << folder << "/" << entry.path().filename().string();
-  }
+TEST_F(WhereTest, TheIndexHasTheFilesOfEachRoomWithTheirSentences) {
+  write("src/main.cpp", "// Adds a | b, <c> and d*e.\n");
+  write("src/README.md", "# Sources\n\n## Files\n\nold\n");
+  EXPECT_EQ(call(folder_.path(), "index --check").code, 1);
+  EXPECT_EQ(call(folder_.path(), "index").code, 0);
+  std::ifstream file(folder_ / "src/README.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text,
+            "# Sources\n\n## Files\n\nThe opening sentences of all files, written by `cmake/dev index`.\n\n"
+            "### src\n\n| file | |\n|---|---|\n| `main` | Adds a \\| b, \\<c> and d\\*e. |\n\n"
+            "### src/ops\n\n| file | |\n|---|---|\n| `sums` | Running totals along an axis. |\n");
+  EXPECT_EQ(call(folder_.path(), "index --check").code, 0);
 }
 
-TEST(ReadmeIndex, HasEveryOperatorOfTheTable) {
-  const std::string operators = readme("### Operators", "### Options"), table = content_of("src/ops/op_table.cpp");
+TEST(SourceGuide, HasTheIndexOfTheSources) {
+  const ProcessResult check = call(source_folder(), "index --check");
+  EXPECT_EQ(check.code, 0) << check.err;
+}
+
+TEST(SourceGuide, HasEveryOperatorOfTheTable) {
+  const std::string operators = guide("## Operators", "## Options"), table = content_of("src/ops/op_table.cpp");
   static const std::regex kName("(?:\\{|\\()\"([A-Z][A-Za-z0-9]+)\", [0-9]+"), kWord("[A-Za-z0-9]+");
   const std::set<std::string> listed(std::sregex_token_iterator(operators.begin(), operators.end(), kWord), {});
   int found = 0;
@@ -114,8 +120,8 @@ TEST(ReadmeIndex, HasEveryOperatorOfTheTable) {
   EXPECT_GT(found, 150);
 }
 
-TEST_F(WhereTest, TheReadmeHasEveryOptionOfTheHelp) {
-  const std::string options = readme("### Options", "### Stages");
+TEST_F(WhereTest, TheGuideHasEveryOptionOfTheHelp) {
+  const std::string options = guide("## Options", "## Files");
   static const std::regex kOption("\n +(?:-[a-z0A-Z], )?(--[a-z0-9-]+)");
   for (const char* command : {"convert", "verify", "inspect", "profile", "diff", "report"}) {
     const std::string help = run({command, "--help"}).out;
