@@ -1,4 +1,5 @@
-// A file that appears under its name whole or not at all, with mode and owner of the file that it replaces.
+// Writes a file that appears under its name whole or not at all: symbolic links followed, space reserved first, mode and owner of the
+// replaced file kept, `--sync`, "cannot write: …".
 #include "base/atomic_file.h"
 
 #include <fcntl.h>

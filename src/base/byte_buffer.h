@@ -9,7 +9,7 @@
 
 namespace relayout {
 
-/// A growing buffer of uninitialized bytes.
+/// A growing buffer of uninitialized bytes, which loses its contents when it grows.
 class ByteBuffer {
  public:
   explicit ByteBuffer(int64_t size = 0) { (void)room(size); }

@@ -1,3 +1,4 @@
+// Product and sum of integers, or nothing on overflow.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,5 @@
-// The clocks of the system, without <chrono>: that header includes all of std::format, which every file would instantiate.
+// Monotonic time, and processor time of the process and of a thread, in nanoseconds; the stopwatch. The clocks of the system are read
+// without <chrono>: that header includes all of std::format, which every file would instantiate.
 #include "base/clock.h"
 
 #include <time.h>

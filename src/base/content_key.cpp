@@ -1,4 +1,4 @@
-// Cache keys: one digest of everything that a result depends on.
+// Keys of cached results (`--cache`): one SHA-256 of all texts and files that a result depends on, with their boundaries.
 #include "base/content_key.h"
 
 #include <filesystem>

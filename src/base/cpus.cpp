@@ -1,4 +1,5 @@
-// Number of processors available to this process: affinity, quota, and limits in the environment.
+// Number of processors available (affinity mask, cgroup quota, OMP_NUM_THREADS, OMP_THREAD_LIMIT), and the default number of threads: all,
+// or two for work on files.
 #include "base/cpus.h"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// "did you mean …?": finds the known word with the fewest edits.
+// The hint "did you mean …?": the known word with the fewest edits, if these are fewer than a third of its letters plus two.
 #include "base/did_you_mean.h"
 
 #include <algorithm>

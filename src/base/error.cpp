@@ -1,4 +1,5 @@
-// Exit codes of the kinds of Error, and fail(), which throws it.
+// Exit codes by kind of error (2 usage, 3 invalid, 4 unsupported, 5 input or output, 70 defect, 130 and 143 signals), and fail(), which
+// throws such an error.
 #include "relayout/error.h"
 
 #include <string>

@@ -1,4 +1,5 @@
-// Files read by position, with errors that name the file.
+// Opens input files and standard input, and reads them by position; messages such as "is a directory" and "the file changed while it was
+// read"; raises the limit of open files.
 #include "base/file.h"
 
 #include <fcntl.h>

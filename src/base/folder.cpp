@@ -1,4 +1,4 @@
-// Lists folders.
+// Lists the entries of a folder by name, with or without hidden ones (names that begin with a dot).
 #include "base/folder.h"
 
 #include <algorithm>

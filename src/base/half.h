@@ -6,8 +6,8 @@
 
 namespace relayout {
 
-/// Conversions of the 16-bit float types, given by their bits. Conversion to float is exact; conversion from float and double rounds once,
-/// to nearest even (IEEE 754; overflow gives infinity).
+/// Conversions of the 16-bit float types (float16 and bfloat16, given by their bits) from and to float and double, rounded to nearest even.
+/// Conversion to float is exact; conversion from float and double rounds once (IEEE 754; overflow gives infinity).
 
 /// `value` as a float whose rounding to 16 bits equals that of `value` itself: rounding to odd preserves ties.
 [[nodiscard]] inline uint32_t round_to_odd(double value) noexcept {

@@ -1,3 +1,4 @@
+// Hash functions: splitmix64's finaliser (also for random numbers), and FNV-1a.
 #pragma once
 
 #include <cstdint>

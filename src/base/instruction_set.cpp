@@ -1,4 +1,5 @@
-// The class of instructions available to kernels; layouts are planned for it even when nothing is run.
+// The instruction set of kernels and layout plans (sse41, avx2 or avx512): the processor's, limited by ONEDNN_MAX_CPU_ISA or
+// DNNL_MAX_CPU_ISA. Layouts are planned for it even when nothing is run.
 #include "base/instruction_set.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Signals: recorded by handlers, acted upon where work can stop.
+// Signals: SIGINT and SIGTERM are recorded and end the run at the next check ("interrupted", "terminated"), a second one ends the program
+// at once, as does a closed pipe.
 #include "base/interrupt.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
-// Classifies ratios of times by their intervals: faster, slower, the same, or beyond a limit.
+// Whether two times are the same (within 10 %), faster, slower or inconclusive, by the interval of their ratio, and whether a slowdown is
+// beyond a limit (`--fail-on-slowdown`).
 #include <array>
 #include <cstddef>
 #include <string_view>

@@ -1,4 +1,5 @@
-// Converts messages and reports, which are in UTF-8, to ASCII for locales without UTF-8.
+// Whether the locale has UTF-8 (LC_ALL, LC_CTYPE, LANG), and the ASCII replacements of signs such as → and ± in messages and reports where
+// it has not.
 #include "base/locale.h"
 
 #include <algorithm>

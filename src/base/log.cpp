@@ -1,4 +1,5 @@
-// Warnings and details on standard error.
+// Lines on standard error: "relayout: warning: …" (off with `--quiet`; muted, held back, or written once), and details and times of stages
+// for `--verbose`.
 #include "base/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>

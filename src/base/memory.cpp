@@ -1,4 +1,4 @@
-// Refuses blocks that are larger than the memory of the machine.
+// Refuses blocks that are larger than the memory of the machine: "out of memory: …".
 #include "base/memory.h"
 
 #include <unistd.h>

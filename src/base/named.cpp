@@ -1,4 +1,4 @@
-// Adds the name of a file to errors about its contents.
+// Adds the name of a file to errors about its contents ("FILE: …"), unless they begin with it.
 #include "base/named.h"
 
 #include <string>

@@ -1,4 +1,5 @@
-// Numbers as text, the same in every locale.
+// Numbers as text, the same in every locale: digits, percent, dB ("no loss"), seconds, bytes (kB, MB), MACs, counts with commas and nouns
+// ("1,024 nodes"), shortest and exact forms.
 #include "base/numbers.h"
 
 #include <algorithm>

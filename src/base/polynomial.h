@@ -4,7 +4,7 @@
 
 namespace relayout {
 
-/// c[0] + c[1] · z + c[2] · z² + …
+/// The value of a polynomial, c[0] + c[1] · z + c[2] · z² + …, by Horner's scheme.
 template <std::size_t kCount>
 [[gnu::always_inline]] inline double polynomial(const double (&c)[kCount], double z) {
   double sum = c[kCount - 1];

@@ -1,3 +1,5 @@
+// Axes and positions counted from either end (−1 is the last), axes checked against a rank, and conversions between int64_t and
+// std::size_t.
 #pragma once
 
 #include <algorithm>

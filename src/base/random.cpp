@@ -1,4 +1,5 @@
-// Random numbers by position: element i of a stream is the same on every machine and thread.
+// Random numbers (uniform, normal, below a bound) by seed, name, sample and position: element i of a stream is the same on every machine
+// and thread.
 #include "base/random.h"
 
 #include <bit>

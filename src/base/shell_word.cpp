@@ -1,4 +1,4 @@
-// Quotes words of command lines for use in messages.
+// Quotes the words of command lines in messages for a shell, and marks file names that begin with a minus sign as paths.
 #include "base/shell_word.h"
 
 #include <string>

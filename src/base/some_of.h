@@ -9,7 +9,7 @@
 
 namespace relayout {
 
-/// "a, b and 3 more": `text` of each of the first `most` items, and the number of the others.
+/// Lists cut in messages, "a, b and 3 more": `text` of each of the first `most` items, and the number of the others.
 template <class Items, class Text>
 [[nodiscard]] std::string some_of(const Items& items, std::ptrdiff_t most, Text text) {
   std::string out;

@@ -1,5 +1,6 @@
-// Medians, their intervals and ratios: computes all estimates in profiles. Order statistics suit any distribution. Means and
-// minima of run times do not, as time slices of other processes fall into some runs and not into others.
+// Medians, quantiles, 95 % intervals of medians, and ratios of times with their intervals: computes all estimates in profiles. Order
+// statistics suit any distribution. Means and minima of run times do not, as time slices of other processes fall into some runs and not
+// into others.
 #include "base/statistics.h"
 
 #include <algorithm>

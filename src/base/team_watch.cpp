@@ -1,4 +1,5 @@
-// Decides when calling a team of threads pays, by comparing progress with and without the team, window by window.
+// When sharing work with other threads pays on a busy machine: compares progress with and without the team in windows of 10 ms, and pauses
+// the team below a gain of 20 %.
 #include "base/team_watch.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Temporary files and folders, removed after use.
+// Temporary files and folders ("relayout-XXXXXX" in TMPDIR or /tmp), removed after use, and the error "cannot make a temporary …".
 #include "base/temporary.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// Formats names for messages: printable, quoted and cut.
+// Names in messages: control characters as \xNN, quotes, "…" in the middle beyond 200 characters; also lower case and the match of shell
+// globs (`*`, `?`, `[…]`).
 #include "base/text.h"
 
 #include <fnmatch.h>

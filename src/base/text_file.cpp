@@ -1,4 +1,5 @@
-// Reads and writes whole text files; a written report appears whole or not at all.
+// Reads and writes whole text files: a written report appears whole or not at all, or goes directly into a pipe or device; "larger than …
+// can be".
 #include "base/text_file.h"
 
 #include <fcntl.h>

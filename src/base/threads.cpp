@@ -1,4 +1,5 @@
-// Parallel loops on the threads of the pool.
+// Parallel loops over tasks on the threads of the pool (`--threads`), their errors, and when a long loop (500 µs) is offered to other
+// threads of a busy machine.
 #include "base/threads.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The only decoder of UTF-8, for names in messages, texts in reports, and operators on strings.
+// The only decoder of UTF-8 (refuses overlong forms and surrogates), for names in messages, texts in reports, and operators on strings.
 #include "base/utf8.h"
 
 #include <cstddef>

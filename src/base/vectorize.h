@@ -1,3 +1,4 @@
+// Attributes and pragmas for vectorized loops (a function compiled once per instruction set), and vectors of a given number of bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Declares the subcommands (name, summary, synopsis, examples), and the options that all of them understand.
 #pragma once
 
 #include <functional>

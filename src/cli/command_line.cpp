@@ -1,4 +1,5 @@
-// The program without main(): finds the command, reads its options, and turns every exception into a line, a document and an exit code.
+// Runs a command line: finds the subcommand, declares common options (--threads, --json, -v, -q, --color), prints `relayout --help` with
+// the exit codes, reports exceptions.
 #include "cli/command_line.h"
 
 #include <algorithm>

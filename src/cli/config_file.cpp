@@ -1,4 +1,5 @@
-// Reads configuration files: the subset of TOML that options can hold, parsed by toml++. Other TOML is refused with its line.
+// Reads `--config` files: the subset of TOML that options can hold, parsed by toml++, with sections named after commands; other TOML is
+// refused with its line.
 #include "cli/config_file.h"
 
 // Only the parser is needed: no formatters, and no shared library at run time.

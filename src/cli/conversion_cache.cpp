@@ -1,4 +1,4 @@
-// `convert --cache`: finds results of earlier conversions that are still in place.
+// `convert --cache`: key and entries, when the result of an earlier conversion still counts as in place, and which results are stored.
 #include "cli/conversion_cache.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Maps the models that `relayout convert` is given to the files of their results.
+// Names the result of each model in a call of `relayout convert` by --output, --out-dir, --in-place or --suite; refuses two models with one
+// result.
 #include "cli/conversion_targets.h"
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// Reads the words of convert's options into the library's types, and names those types by the same words in reports.
+// Words of convert's --layout, --precision, --format, --external-data (auto:BYTES) and --io (nhwc:NAME), read into the library's types and
+// named so in reports.
 #include "cli/conversion_words.h"
 
 #include <algorithm>

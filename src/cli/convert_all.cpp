@@ -1,4 +1,5 @@
-// Runs conversions, one by one with all threads or several in parallel, and reports each outcome in the order of the command line.
+// Runs conversions one by one, or in parallel without --verify and -v, and reports each in order: "nothing was written", "converted
+// before", failures, and the worst exit code.
 #include "cli/convert_all.h"
 
 #include <algorithm>

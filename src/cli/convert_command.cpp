@@ -1,4 +1,5 @@
-// `relayout convert`: its options, their meanings in the library, and their contradictions.
+// `relayout convert`: options, help and --list-passes; refuses contradictions, options whose pass does not run, and a model written to a
+// terminal.
 #include <algorithm>
 #include <filesystem>
 #include <functional>

@@ -1,4 +1,5 @@
-// Next steps after a conversion: commands that verify or undo results, each ready to run as printed.
+// "Next:" and "Before quantizing or pruning:" after a conversion: the commands that verify or undo results, with the options that these
+// need, each ready to run as printed.
 #include "cli/convert_next_steps.h"
 
 #include <algorithm>

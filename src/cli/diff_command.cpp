@@ -1,4 +1,5 @@
-// `relayout diff`: the differences between models, or between traces and profiles of runs.
+// `relayout diff`: options and help; tells models from traces, refuses options for the other kind and gated times of different machines,
+// --profiles, last lines with the exit code.
 #include <array>
 #include <cstddef>
 #include <cstdint>

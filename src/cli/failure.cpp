@@ -1,4 +1,5 @@
-// Turns exceptions into messages for users: one line, a hint and an exit code.
+// Errors as messages for users: one line and a hint, "a defect in relayout", their JSON; the exit code of each, and which of several exit
+// codes is the worst.
 #include "cli/failure.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Makes jemalloc retain freed pages.
+// Makes jemalloc retain freed pages (dirty_decay_ms is −1) instead of returning them to the system.
 
 #include "cli/freed_pages.h"
 

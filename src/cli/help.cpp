@@ -1,4 +1,5 @@
-// The text of --help: options and their explanations in two columns, broken at spaces.
+// Form of `relayout COMMAND --help` and of lists of passes: width of at most 80, explanations from column 28 on, broken at spaces; the
+// texts are in each command's file.
 #include "cli/help.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The options for the inputs of a model, shared by all commands that run one.
+// The options for the inputs of a model, shared by all commands that run one: --seed, --input, --shape, --dim, --resize, --mean, --std, and
+// their limits.
 #include "cli/input_options.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// `relayout inspect`: one model in full, or several as a table.
+// `relayout inspect`: options and help; one model in full, or several as a table, in which a failing model does not stop the rest.
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,4 +1,5 @@
-// The report of a model's contents, and the table of several models.
+// Text, table and JSON of `inspect`: header, 8 most frequent operators, MACs and operators without them, the folds and moves that convert
+// would make, convolutions with -v.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

@@ -1,4 +1,5 @@
-// Pictures of a layout plan. Line styles accompany colours: solid for channels-last, dashed for contiguous, dotted for both at once.
+// Pictures of a layout plan: the Graphviz graph of `inspect --dot` and the lanes of --html (at most 5000 rows), their colours and lines.
+// Line styles accompany colours: solid for channels-last, dashed for contiguous, dotted for both at once.
 #include <algorithm>
 #include <array>
 #include <cstddef>

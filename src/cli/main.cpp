@@ -1,4 +1,4 @@
-// The program: signals, then the command line.
+// main(): installs the signal handlers, runs the command line, and ends without destroying the models.
 #include <unistd.h>
 
 #include <string>

@@ -1,4 +1,5 @@
-// What `diff` takes of two models: the changes that --only, --exclude and --ignore leave, and those that fail --fail-on.
+// Of two models' differences: those that --only, --exclude and --ignore leave, those that fail --fail-on, and when the models count as the
+// same for --exit-code.
 #include "cli/model_diff_choice.h"
 
 #include <algorithm>

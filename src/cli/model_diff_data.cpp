@@ -1,4 +1,4 @@
-// The differences of two models for programs and for other documents: JSON, CSV, Markdown.
+// The differences of two models as JSON, CSV and Markdown: keys, columns, counts by kind.
 #include <array>
 #include <optional>
 #include <string>

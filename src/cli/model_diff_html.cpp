@@ -1,4 +1,5 @@
-// Pages of the differences of models: the verdict, and a table of the changes of each kind.
+// Pages of the differences of models: the verdict (equal, explained, different), and a table of the changes of each kind, of at most 2000
+// rows.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

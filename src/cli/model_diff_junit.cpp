@@ -1,4 +1,4 @@
-// Converts gates on the differences of two models to JUnit reports.
+// `diff --junit` of models: a test case for each kind of change in the gate, and one, "whole", for all of them.
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,5 @@
-// The differences of two models as text: a line per change, and the verdict.
+// The differences of two models as text: a line per change with its sign, and the summary by kind and reason ("equal but for names"), which
+// other forms share.
 #include "cli/model_diff_report.h"
 
 #include <cstdint>

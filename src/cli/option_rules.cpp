@@ -1,4 +1,5 @@
-// Rejects options that contradict each other, and options that have no effect without another one.
+// Rejects options that "exclude each other", and options that have "no effect without" another one; the rules themselves are in each
+// command's file.
 #include "cli/option_rules.h"
 
 #include <algorithm>

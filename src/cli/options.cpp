@@ -1,5 +1,5 @@
-// Reads the command line with CLI11, which no other file uses. Values are converted here, so that messages are relayout's and no locale
-// matters.
+// Reads the command line with CLI11, which no other file uses, and what --config sets: messages on wrong values and unknown options,
+// repeated options, what overrides what. Values are converted here, so that messages are relayout's and no locale matters.
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,6 @@
-// Finds the path of this program, which starts itself for the cases of a suite. An installed tree may contain a loader and a C library. A
-// launcher then runs `ld.so --argv0 LAUNCHER PROGRAM …`: /proc/self/exe is the loader, and only argv[0] names the launcher.
+// Finds the path of this program, which starts itself for the cases of a suite, even where ld.so runs it. An installed tree may contain a
+// loader and a C library. A launcher then runs `ld.so --argv0 LAUNCHER PROGRAM …`: /proc/self/exe is the loader, and only argv[0] names the
+// launcher.
 #include "cli/own_program.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
-// The report of two models that were run in turn: the ratio of their times decides, and the lines of the table explain it.
+// Text and JSON of two profiled models: faster, slower, "no difference shown" or inconclusive; --fail-on-slowdown, --strict and the exit
+// code; sums by cause and their sentence.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A profile for programs and for other documents: JSON, CSV, Markdown. Keys contain the units.
+// A profile as JSON, CSV and Markdown, and a sweep as JSON: keys and columns, which contain the units.
 #include <array>
 #include <cstdint>
 #include <optional>

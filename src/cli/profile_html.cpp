@@ -1,4 +1,5 @@
-// Pages of profiles: the time of a run and its distribution at a glance, and a table with all rows.
+// Pages of profiles: time by operator and by scope (12 levels), the roofline, and a table of at most 2000 rows; of two models, the
+// differences.
 #include "cli/profile_html.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The text reports of a profile: latency first, then the table, then facts about the whole run.
+// Text of `profile`: latency, columns by width of the terminal (80, 100, 130), units, shortened names, "the machine was busy",
+// --reference-columns, and the table of a sweep.
 #include "cli/profile_report.h"
 
 #include <algorithm>

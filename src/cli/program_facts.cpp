@@ -1,4 +1,5 @@
-// Identifies the program and the processor, which caches compare before they use an earlier result again.
+// Facts about program and processor by which caches tell whether an earlier result is valid: version, instruction set, oneDNN's variables,
+// build ids of all loaded libraries.
 #include "cli/program_facts.h"
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-// The line that shows the progress of long work.
+// The line that shows the progress of long work: on terminals only, after 0.5 s, with a bar of 24 columns and the time left.
 #include "cli/progress.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Declares the text and JSON reports of convert, inspect and verify, their style, and the width (80) below which tables have fewer columns.
 #pragma once
 
 #include <string>

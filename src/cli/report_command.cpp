@@ -1,4 +1,5 @@
-// `relayout report`: merges the reports of suites and shows them in other forms.
+// `relayout report merge` and `report show`: options and help, the .json files that a folder stands for, and options without effect on
+// show.
 #include <cstddef>
 #include <filesystem>
 #include <functional>

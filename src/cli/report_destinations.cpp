@@ -1,4 +1,5 @@
-// Destinations of reports (--html, --junit, --dot). Paths that cannot be written are refused before the work, which may be long.
+// Destinations of reports (--html, --junit, --dot, --csv …): one at most is standard output, and paths that cannot be written are refused
+// before the work, which may be long.
 #include "cli/report_destinations.h"
 
 #include <algorithm>

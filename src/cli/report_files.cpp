@@ -1,4 +1,5 @@
-// Writes a verdict in all its forms: text or JSON to standard output, and files for people and services.
+// Writes a verdict in all its forms: text or --json, --html, --junit, --markdown, --github; a file that cannot be written adds to the exit
+// code.
 #include "cli/report_files.h"
 
 #include <functional>

@@ -1,5 +1,6 @@
-// Finds the part of a suite that this process runs. Each scheduler has its environment variables, which count from 0 or from 1. They are
-// read only on request, because a suite that silently shrinks to a part of itself would still report success.
+// `--shard I/N` and `--shard auto`: the part of a suite that this process runs, by the variables of GitLab CI, CircleCI, Buildkite, Slurm,
+// Kubernetes, Bazel and other schedulers. Each scheduler has its environment variables, which count from 0 or from 1. They are read only on
+// request, because a suite that silently shrinks to a part of itself would still report success.
 #include "cli/shard.h"
 
 #include <array>

@@ -1,4 +1,5 @@
-// `verify --suite`: the options, and the run by child processes of this program.
+// `verify --suite`: options for suites with their defaults, the selection by --case, --cases-from and --shard, --list, and the settings of
+// the child processes.
 #include "cli/suite.h"
 
 #include <algorithm>

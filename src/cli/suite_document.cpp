@@ -1,4 +1,5 @@
-// Writes and reads the JSON of `verify --suite`.
+// Writes and reads the JSON of `verify --suite`: keys, and the refusal of other documents ("not a report of relayout verify --suite
+// --json").
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

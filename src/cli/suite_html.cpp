@@ -1,4 +1,4 @@
-// The page of a suite: all cases in one table that can be searched and filtered.
+// The page of a suite: all cases in one table that can be searched, and filtered by a box for each status.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// The text report of `verify --suite`, and the words that all forms of the report share.
+// Text of `verify --suite`, and words that all its forms share: counts by status, "as expected", "listed as", exceptions that are not
+// there, shards without cases, interruption.
 #include "cli/suite_report.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Standard output and standard error: their properties (terminal, width, colours), and writing to them.
+// Standard output and standard error: terminal, width (COLUMNS; 80 if unknown), colours (--color, NO_COLOR, TERM), writing, closed pipes,
+// control characters made visible.
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>

@@ -1,4 +1,5 @@
-// What `diff` takes of two traces or profiles: the rows that --only, --exclude and --min-us leave, and those that fail --fail-on.
+// Of two traces' or profiles' differences: rows that --only, --exclude and --min-us leave, operations that fail --fail-on (slower:P%), and
+// what --strict adds.
 #include "cli/trace_diff_choice.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The differences of two traces or profiles for programs and for other documents: JSON with the names of TraceDiff, CSV, Markdown.
+// The differences of two traces or profiles as JSON with the names of TraceDiff ("deleted" for removed), CSV and Markdown.
 #include <array>
 #include <cmath>
 #include <cstddef>

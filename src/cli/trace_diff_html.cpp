@@ -1,4 +1,4 @@
-// Pages of the differences of traces or profiles: TraceDiff's charts of counts and durations.
+// Pages of the differences of traces or profiles: TraceDiff's charts of counts and durations, of at most 2000 rows.
 #include <algorithm>
 #include <array>
 #include <cmath>

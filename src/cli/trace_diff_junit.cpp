@@ -1,4 +1,4 @@
-// Converts gates on the differences of two traces or profiles to JUnit reports.
+// `diff --junit` of traces or profiles: a test case for each class in the gate, for slower and faster, and one, "whole", for all of them.
 #include <cstdint>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,5 @@
-// The differences of two traces or profiles as text: TraceDiff's columns and classes, plus classes of times from their intervals.
+// The differences of two traces or profiles as text: TraceDiff's columns and classes, classes of times, the lines "(others)" and
+// "(excluded)", and when times have a sum.
 #include "cli/trace_diff_report.h"
 
 #include <algorithm>

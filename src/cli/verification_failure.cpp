@@ -1,4 +1,5 @@
-// Messages on standard error for verifications with more than a verdict to report: a defect, or nodes that cannot run.
+// Messages on standard error for verifications with more than a verdict to report: a defect, or "cannot run 181 nodes", grouped by reason
+// (3 are named).
 #include "cli/verification_failure.h"
 
 #include <algorithm>

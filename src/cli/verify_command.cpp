@@ -1,4 +1,5 @@
-// `relayout verify`: compares two models, one model with stored outputs, or all cases of a tree. --proof runs nothing.
+// `relayout verify`: options, help and contradictions; words of --accept and --precision; verdicts of --proof and --strict; the options
+// that cases of a suite get. --proof runs nothing.
 #include <algorithm>
 #include <array>
 #include <cstdint>

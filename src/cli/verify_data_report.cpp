@@ -1,4 +1,5 @@
-// The text report and the JSON document of a comparison with stored outputs.
+// Text and JSON of `verify --data`: status of each set of stored outputs, the limit that decided (bound, or rtol and atol), and the
+// quantized elements that one ULP moves to another step.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// The JSON document of a verification (--json).
+// The JSON of `verify A B` (--json): keys of outputs, samples, layers, proof, inputs and interface; those of losses are in
+// verify_losses.cpp.
 #include <cstddef>
 #include <cstdint>
 #include <string>

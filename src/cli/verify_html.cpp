@@ -1,4 +1,5 @@
-// The HTML page of a verification.
+// The page of `verify A B`: answers, errors against floor and bound (40 outputs), histograms of ULPs (4), errors by depth, nodes, losses,
+// unexplained differences.
 #include "cli/verify_html.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Converts results of verifications to JUnit reports.
+// `verify --junit`: test cases for the interface, each output and sample, and the verdict, when each fails, is skipped or is an error;
+// likewise for stored outputs.
 #include "cli/verify_junit.h"
 
 #include <algorithm>

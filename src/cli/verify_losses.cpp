@@ -1,4 +1,5 @@
-// The loss of b where it computes in coarser numbers, by output and by node, in the words that every form of the report shares.
+// The loss of b where it computes in coarser numbers, in words, table and JSON: by output (SNR, cosine, top-1, match), by node (alone,
+// expected, clipped; 5 without -v).
 #include "cli/verify_losses.h"
 
 #include <algorithm>

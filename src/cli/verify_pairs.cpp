@@ -1,5 +1,5 @@
-// `verify --original PATTERN FILE…`: compares many models, each with the original that a pattern derives from its name, in one report with
-// one exit code. Hooks and CI jobs pass their list of changed files and need no loop.
+// `verify --original PATTERN FILE…`: text, JSON and exit code for many models, each compared with the original that the pattern derives
+// from its name. Hooks and CI jobs pass their list of changed files and need no loop.
 #include "cli/verify_pairs.h"
 
 #include <algorithm>

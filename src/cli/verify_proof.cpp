@@ -1,4 +1,5 @@
-// The text of a proof from two files alone: explained differences, then unexplained ones, the most telling first.
+// Lines of the proof in verify's text: explained, then unexplained differences (3 without -v), the most telling first; "the structures
+// differ", "the models have little in common".
 #include "cli/verify_proof.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The text report of a verification.
+// Text of `verify A B`: a line per output with remarks (ratio above 3, floor above 5 %), samples with -v, unexplained differences, first
+// wrong node, --layers, the verdict line.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Words that the text, the HTML page and the other forms of a verification share.
+// Words that all forms of a verification share: reason of the verdict, sentences on interface differences and the option that accepts each,
+// samples and floor, counts of the proof.
 #include "cli/verify_words.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The text of --version.
+// Text and JSON of --version: the versions of relayout, ONNX and oneDNN, and the name of the processor's instruction set.
 #include "cli/version.h"
 
 #include <string>

@@ -1,4 +1,5 @@
-// Refuses a conversion whose options do not fit the model or its place: folders, shared data files, --io, --precision.
+// Refusals of `convert` for options that do not fit: missing output folder, --share-data (data files, folder), --io of a named input or
+// output, --precision with nothing to change.
 #include "convert/check_options.h"
 
 #include <filesystem>

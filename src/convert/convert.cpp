@@ -1,4 +1,5 @@
-// The pipeline of `relayout convert`: one list of stages, each with the conditions that hold after it.
+// The stages of `relayout convert` and when nothing is written: --require-all-folded and which BatchNormalizations count, --verify before
+// saving, --dry-run, exit code, repeated run after an overflow.
 #include "relayout/convert.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Name of the converted model where none is given: that of the model, with `.cl` before its extension.
+// Name of the converted model where none is given: `.cl.onnx` in place of `.onnx`, `.pb` or an extension of a text format.
 #include <filesystem>
 #include <string>
 

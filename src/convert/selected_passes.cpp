@@ -1,4 +1,5 @@
-// Selects the passes for the options of a conversion; contradictions are refused before anything is read.
+// Passes that run for --fold, --simplify, --pass and --skip, unknown pass names, and conflicts of options: --layout contiguous with --io or
+// --emit, --io-precision without --precision. Contradictions are refused before anything is read.
 #include "convert/selected_passes.h"
 
 #include <algorithm>

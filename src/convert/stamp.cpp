@@ -1,4 +1,4 @@
-// Notes in a model's metadata which version of relayout converted it, and with which passes.
+// The metadata that --stamp writes into a converted model: `relayout.version` and `relayout.passes`.
 #include "convert/stamp.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// Values of attributes in words, for the fields of a difference.
+// The text of attribute values in `diff`: numbers, quoted strings, lists cut after 16 elements ("… 40 in all"), tensors by type and dims,
+// graphs, and references to the caller.
 #include "diff/attribute_text.h"
 
 #include <onnx/onnx_pb.h>

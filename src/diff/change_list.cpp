@@ -1,4 +1,4 @@
-// Sorts the changes between two models by the order of the second model. Nodes of the first model alone follow their predecessor there.
+// The order in which `diff` lists changes: that of the second model, where nodes of the first model alone follow their predecessor.
 #include "diff/change_list.h"
 
 #include <algorithm>

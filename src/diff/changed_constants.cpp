@@ -1,4 +1,5 @@
-// Describes constants that differ: their types, dims and values.
+// Words of a weight, bias or constant that differs in `diff`: types and dims before and after, the number of other values, and the largest
+// absolute and relative difference.
 #include "diff/changed_constants.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Pairs nodes with different constants that the proof looks through for an affine, as a convolution that absorbed a
-// BatchNormalization in a different type.
+// Finds the nodes that `diff` lists as pairs with other constants, with the affines next to them that only one model has, as a Conv that
+// absorbed a BatchNormalization in another type.
 #include "diff/changed_pairs.h"
 
 #include <algorithm>

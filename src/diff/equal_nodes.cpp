@@ -1,5 +1,5 @@
-// Pairs equal nodes that the proof skips. Some compute constants, as Shape of a tensor of known dims. The proof looks through others for an
-// affine, as the convolution upstream of a BatchNormalization.
+// Pairs equal nodes that the proof skips for `diff`: nodes that compute constants, as Shape of known dims, and nodes that are looked
+// through for an affine, as the Conv before a BatchNormalization.
 #include "diff/equal_nodes.h"
 
 #include <algorithm>

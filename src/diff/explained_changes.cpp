@@ -1,4 +1,5 @@
-// Gives the reason for each change that the proof of two models accounts for: nodes folded, evaluated, inlined, or without an effect.
+// Reasons and words of changes that the proof accounts for in `diff`: folded ("within 1 ULP"), identity, evaluated, dead, constant,
+// inlined, accounted, and constants stored channels-last.
 #include "diff/explained_changes.h"
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "proof/account.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/claim.h"
+#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "proof/sides.h"

@@ -1,4 +1,5 @@
-// Tells models from traces and profiles before either is parsed.
+// Decides from extension and first bytes whether a file given to `diff` is a model, or else a trace or profile; standard input ("-") is
+// never a model.
 #include <cstddef>
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,5 @@
-// Hashes nodes with the graphs upstream and downstream, to find the same node in another file under any name.
+// Hashes nodes with the graphs upstream and downstream, with weights or (canonical) without values and affines, to find the same node under
+// any name; a weight counts by 1 KiB at either end.
 #include "diff/fingerprints.h"
 
 #include <onnx/onnx_pb.h>

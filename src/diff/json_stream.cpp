@@ -1,4 +1,5 @@
-// A pull parser for JSON that may be hostile or larger than memory. The sizes of tokens and the nesting are limited, and nothing recurses.
+// Pull parser for JSON of traces: limits (strings of 64 KiB, numbers of 512 digits, 1,000 levels), escapes and surrogates, and its errors
+// ("not JSON: a comma is missing (at byte 12)"). The file may be hostile or larger than memory; nothing recurses.
 #include "diff/json_stream.h"
 
 #include <charconv>

@@ -1,4 +1,5 @@
-// Pairs the nodes of two models: first the certain pairs, then the pairs that these leave no choice for.
+// The order of rules that pair the nodes of two models for `diff`: unique fingerprints, weights, names, neighbours, fingerprints without
+// affines, longest common sequences in gaps.
 #include "diff/matching.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Compares two models change by change. Changes that the proof accounts for are listed with its reason, the others with the difference.
+// `diff` of two models: the proof without and with hints of the matching, of which that with fewer unexplained changes counts; the share of
+// nodes in common; names of kinds and subjects.
 #include "relayout/model_diff.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// Compares two models apart from the nodes and constants of their graphs: interfaces, versions, operator sets, metadata, functions.
+// Changes in `diff` apart from nodes and constants: inputs and outputs (renamed, reordered, declared otherwise), IR version, producer,
+// opsets, metadata, functions, and which of them are explained.
 #include "diff/model_header.h"
 
 #include <onnx/onnx_pb.h>

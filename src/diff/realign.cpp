@@ -1,4 +1,5 @@
-// Decides by the matching which of two nodes has no counterpart, where two models are out of step.
+// Decides by the matching which of two nodes in the same place was added or removed, where the proof of an unequal pair of models in `diff`
+// is out of step.
 #include "diff/realign.h"
 
 #include <cstddef>

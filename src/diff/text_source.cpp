@@ -1,4 +1,5 @@
-// Reads a text file, compressed or not, in pieces. A trace may be larger than memory, and a small compressed file may expand to a huge one.
+// Reads a trace or other text, plain or gzip, in pieces; refuses more than 64 GiB of text (compression bombs) and compressed data that is
+// damaged or ends early. A trace may be larger than memory, and a small compressed file may expand to a huge one.
 #include "diff/text_source.h"
 
 #include <zlib.h>

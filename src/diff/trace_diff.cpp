@@ -1,4 +1,5 @@
-// Compares two traces name by name: counts by TraceDiff's classes, times by their intervals.
+// Compares two traces name by name: counts by TraceDiff's classes (added, removed, increased, decreased), times by their intervals; largest
+// difference in time first.
 #include <algorithm>
 #include <array>
 #include <cmath>

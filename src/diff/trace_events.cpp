@@ -1,4 +1,6 @@
-// Reads JSON traces twice: first for the spans of steps, which may be anywhere in the file, then for the events within them.
+// Reads JSON traces and profiles: recognises PyTorch, ONNX Runtime, TensorRT (trtexec) and relayout, and decides which events count, under
+// which name (`--names`) and in which step. The file is read twice: first for the spans of steps, which may be anywhere in it, then for the
+// events within them.
 #include "diff/trace_events.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Recognises a trace by its content and reads it: JSON in trace_events.cpp, OpenVINO's counters here.
+// Tells JSON traces (read in trace_events.cpp) from OpenVINO's table of counters, which is read here: its columns, units, and layers that
+// did not run (NOT_RUN, OPTIMIZED_OUT).
 #include "diff/trace_reader.h"
 
 #include <algorithm>

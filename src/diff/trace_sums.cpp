@@ -1,4 +1,5 @@
-// Sums events by name and step while a trace is read.
+// Sums events of a trace by name and step: `--steps`, `--short-names` (names without template arguments and parameters), events outside of
+// all steps, impossible times, 1,000,000 names.
 #include "diff/trace_sums.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Lists the differences where the proof of two models stops: in attributes, in constants, in nodes of only one of them.
+// Words of changes that the proof leaves unexplained in `diff`: attributes before and after ("by default", "absent"), "has other
+// constants", nodes of only one model.
 #include "diff/unexplained_changes.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Finds unused initializers of one model under other names in the other.
+// Finds initializers that no node reads and that the other model has under another name, which `diff` does not list as added.
 #include "diff/unread_constants.h"
 
 #include <cstdint>

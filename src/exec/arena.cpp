@@ -1,4 +1,5 @@
-// Places the buffers of a plan in one piece of memory: buffers that are never in use at the same time may overlap.
+// Offsets of a plan's buffers in one block of memory, where buffers never in use at the same time may overlap; its huge pages, and "out of
+// memory … for activations".
 #include "exec/arena.h"
 
 #include <sys/mman.h>

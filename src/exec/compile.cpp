@@ -1,4 +1,5 @@
-// The stages of a plan, in their order: inference, layout guide, groups, lowering; then the constants and states that later plans need.
+// Makes one plan, stage by stage: inference, layout guide, groups (fused in mode optimized only), lowering; decides whether nodes may be
+// left out, and frees constants of over 4096 elements.
 #include "exec/compile.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Constants of a model while it runs: read when first needed, packed once for all plans, released when packed.
+// Constants of a model while it runs: read when first needed, packed once for all plans (under keys, in slabs of 4 MiB), released when
+// packed.
 #include "exec/constant_store.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// Runs If, Loop, Scan and SequenceMap by running the graphs inside them.
+// Runs If, Loop, Scan (with the batches of opset 8) and SequenceMap by running the graphs inside them: trip counts, conditions, scan
+// outputs, results without iterations, messages on misfits.
 #include "exec/control_flow.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The public Executor: checks the model and the inputs, then hands over to the main graph's routine.
+// The public Executor: names of modes (as-written, optimized, reference) and of kinds of steps (node, view, reorder, pack, inside); refuses
+// inputs of other names, types or dims.
 #include <algorithm>
 #include <array>
 #include <cstddef>

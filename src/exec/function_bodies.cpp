@@ -1,4 +1,5 @@
-// Model-local functions, and operators that ONNX defines by other operators, as graphs that the program expands.
+// Bodies of model-local functions, and of operators that ONNX itself defines by other operators, as graphs with the attributes of the call
+// filled in.
 #include "exec/function_bodies.h"
 
 #include <onnx/defs/schema.h>

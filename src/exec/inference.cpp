@@ -1,4 +1,5 @@
-// Walks the nodes of a program for types, dims and constants, where they are known before data is seen.
+// Infers types, dims and constants of a program's nodes up to the first whose result dims depend on data; refuses conflicting types ("are
+// of two types where it takes one").
 #include "exec/inference.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Sums the times of steps of nested graphs over a run. A step is identified by its place, its operators and the way it is computed.
+// Sums the times of steps inside If, Loop and Scan over a run; a step is identified by its place, its operators and the way it is computed.
 #include "exec/inner_times.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Computes a layout plan for the nodes that a plan of steps will run, and answers queries by the program's numbers.
+// Computes the layout plan (src/layout) for the nodes that a plan of steps will run, and tells in which axis order a node wants an operand
+// or makes a result.
 #include "exec/layout_guide.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Times single operators in both layouts on this machine, for plans that are based on measurements.
+// Times single operators in both layouts on this machine for `inspect --measure`: the fastest of 3 to 200 runs until 10 ms have passed;
+// operands of over 2^28 elements keep the default.
 #include "exec/measured_costs.h"
 
 #include <onnx/onnx_pb.h>

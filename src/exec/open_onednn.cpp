@@ -1,4 +1,5 @@
-// Opens the module that holds oneDNN, at the first plan, and gives it the pool of threads.
+// Opens librelayout_onednn.so, the module that holds oneDNN, at the first plan, gives it the pool of threads, and words the errors ("cannot
+// open", "has no entry").
 #include <dlfcn.h>
 
 #include <string>

@@ -9,8 +9,9 @@
 
 #include "relayout/tensor.h"
 
-/// Interface between planner and primitive library: requests as plain structs, and the classes that answer them. The one implementation,
-/// exec/onednn, is in a module that is opened at the first plan. All descs are dense f32 unless stated otherwise; no dim is 0.
+/// Interface between planner and oneDNN: requests (Convolution, Matmul, Softmax, Reorder, Normalization), the list of all functions, and
+/// the classes that answer. The one implementation, exec/onednn, is in a module that is opened at the first plan. All descs are dense f32
+/// unless stated otherwise; no dim is 0.
 namespace relayout::exec {
 
 /// Functions of one variable; alpha and beta as oneDNN defines them.

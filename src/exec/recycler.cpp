@@ -1,4 +1,4 @@
-// Memory of results that callers have given back, kept for the next run.
+// Memory of results that callers have given back, kept for the next run: at most 4 blocks, each of at least 64 KiB.
 #include "exec/recycler.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Compiles plans for the given shapes, runs them, and runs the nodes between them that must see data.
+// Caches plans by input shapes and their continuations by data-dependent shapes (the latest 8), runs them, and runs the nodes between them
+// that must see data.
 #include "exec/routine.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Common parts of an executor's routines: options, functions of the model, constants, oneDNN.
+// State shared by an executor's routines: options, number of threads, functions of the model, constants, and oneDNN, which `--mode
+// reference` does without.
 #include "exec/routine_context.h"
 
 #include <utility>

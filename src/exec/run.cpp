@@ -1,4 +1,5 @@
-// Runs a plan: binds the buffers that changed since the last run, then runs the steps in order.
+// Runs a plan: binds the buffers that changed since the last run, takes memory for results, then runs the steps in order, notes their times
+// and calls the observer.
 #include <algorithm>
 #include <cstddef>
 #include <functional>

@@ -6,7 +6,8 @@
 
 namespace relayout::exec {
 
-/// The types in a file contradict each other: it is invalid for all inputs. Other invalid operands may be those of one run only.
+/// TypeError: the types in a file contradict each other, which makes it invalid for all inputs. Other invalid operands may be those of one
+/// run only.
 class TypeError : public Error {
  public:
   explicit TypeError(const std::string& message) : Error(ErrorKind::invalid, message) {}

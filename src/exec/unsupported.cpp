@@ -1,4 +1,5 @@
-// Nodes that have no kernel, and the reasons.
+// Finds the nodes that cannot run, and words the reason: unknown operator or domain, an opset too old or too new, com.microsoft.nchwc,
+// functions nested over 200 levels.
 #include "exec/unsupported.h"
 
 #include <onnx/onnx_pb.h>

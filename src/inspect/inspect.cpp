@@ -1,5 +1,6 @@
-// Reads the contents of a model for `relayout inspect`. The verdicts come from convert's passes, run on the loaded model, which is not
-// saved: a second BatchNormalization folds only after the first has, so that only the passes themselves give the same answers.
+// Contents of a model for `relayout inspect`: header, inputs, outputs, parameters, operator counts, stored layout of convolution weights
+// (contiguous, channels-last, both, other), and fold verdicts. The verdicts come from convert's passes, run on the loaded model, which is
+// not saved: a second BatchNormalization folds only after the first has, so that only the passes themselves give the same answers.
 #include "relayout/inspect.h"
 
 #include <onnx/onnx_pb.h>

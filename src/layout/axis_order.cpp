@@ -1,4 +1,5 @@
-// Orders of axes in memory: conversion from and to strides, and the order that results from a Transpose or Reshape.
+// Orders of axes in memory: from and to strides (dims of size 1 fit every order), after a Transpose or Reshape, and their names
+// (contiguous, channels-last, both).
 
 #include "layout/axis_order.h"
 

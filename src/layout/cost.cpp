@@ -1,4 +1,5 @@
-// Costs of operators and copies in either layout, by the rates of layout/rates.h.
+// Predicted times of operators and copies in either layout, by the rates of layout/rates.h: a convolution's kind and multiply-adds, copies
+// around it, cache or memory.
 
 #include "layout/cost.h"
 

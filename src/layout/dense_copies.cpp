@@ -1,4 +1,4 @@
-// Finds views with gaps that a reader needs dense: the packs of a plan.
+// Finds views with gaps (of Split, Slice, Transpose, Reshape) that a reader needs dense: the packs of a plan.
 
 #include "layout/dense_copies.h"
 

@@ -1,4 +1,5 @@
-// The graph that a layout plan works on: values with known dims, and sequences replaced by the tensors that they hold.
+// The graph that a layout plan works on: known small integers, the largest plannable tensor (16 TiB), and sequences of SplitToSequence
+// replaced by the tensors that they hold.
 
 #include "layout/layout_graph.h"
 

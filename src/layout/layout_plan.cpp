@@ -1,4 +1,5 @@
-// Computes the layout plan: possible orders, costs, the cheapest labelling, then copies and packs.
+// Computes the layout plan: possible orders, costs, `--when` (auto, always, never), the cheapest labelling, then reorders with their
+// readers, packs, and the predicted gain.
 
 #include "layout/layout_plan.h"
 

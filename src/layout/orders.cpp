@@ -1,4 +1,5 @@
-// Spreads orders from the operators that want one to all that can adopt it.
+// Spreads orders from the operators that want one (convolutions) to all that can adopt it; recognises channel shuffles, fused operators,
+// and the barrier of each node.
 
 #include "layout/orders.h"
 

@@ -1,4 +1,5 @@
-// Permutations between the logical order of dims and channels-last, of weights and of Transpose nodes.
+// Permutations to and from channels-last, of weights and Transpose nodes; dims for which both layouts are the same; the first opset whose
+// Transpose accepts an element type.
 
 #include "layout/permutation.h"
 

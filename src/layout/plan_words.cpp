@@ -1,5 +1,5 @@
-// Describes a plan in words: regions that run channels-last, reorders with their readers, and operators that lose channels-last with the
-// reason.
+// Describes a layout plan in words and sums: regions, reorders with readers and reasons, operators that lose channels-last, shares of
+// bytes.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +19,7 @@
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
 #include "layout/ports.h"
+#include "layout/thrashing.h"
 #include "model/node_name.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
@@ -26,11 +27,6 @@
 
 namespace relayout::layout {
 namespace {
-
-// Reorders inside a graph are too many ("thrashing") above this share of all bytes, or from this number on with more than one for every
-// kConvolutionsPerReorder convolutions.
-constexpr double kMostInnerShare = 0.05;
-constexpr int64_t kMostInnerReorders = 2, kConvolutionsPerReorder = 4;
 
 class Reporter {
  public:
@@ -44,7 +40,8 @@ class Reporter {
     for (const LayoutValueId value : plan_.packs) out_.packs.push_back(tensor_of(value));
     find_regions();
     add_up();
-    judge();
+    out_.thrash_reason = thrash_reason(out_, plan_);
+    out_.thrashes = !out_.thrash_reason.empty();
     return std::move(out_);
   }
 
@@ -189,19 +186,6 @@ class Reporter {
       if (reorder.inner) out_.inner_reorder_bytes += reorder.bytes;
     }
     out_.predicted_gain = plan_.predicted_gain();
-  }
-
-  void judge() {
-    const int64_t inner = std::ranges::count(out_.reorders, true, &TensorReorder::inner);
-    const double share = static_cast<double>(out_.inner_reorder_bytes) / static_cast<double>(std::max<int64_t>(out_.activation_bytes, 1));
-    if (plan_.nanoseconds > plan_.contiguous_nanoseconds) {
-      out_.thrash_reason = "everything contiguous would be faster";
-    } else if (share > kMostInnerShare) {
-      out_.thrash_reason = "tensors inside are reordered that hold more than 5 % of all bytes";
-    } else if (inner >= kMostInnerReorders && inner * kConvolutionsPerReorder > out_.convolutions) {
-      out_.thrash_reason = counted(inner, "reorder") + " inside for " + counted(out_.convolutions, "convolution");
-    }
-    out_.thrashes = !out_.thrash_reason.empty();
   }
 
   const LayoutGraph& graph_;

@@ -1,4 +1,5 @@
-// The rules of the operators for orders: the orders of all ports of a node that follow from the order of one.
+// The rules of the operators for orders (which operands and results share one), and the reasons why channels-last ends, such as "changes
+// the rank" or "drops dims".
 
 #include "layout/ports.h"
 

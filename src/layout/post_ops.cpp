@@ -1,5 +1,5 @@
-// Finds the operators that a plan treats as one with a convolution, so that no border between layouts prevents the executor from fusing
-// them.
+// Finds the operators (Add, BatchNormalization, activations) that a plan treats as one with a convolution. No border between layouts then
+// prevents the executor from fusing them.
 #include "layout/post_ops.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// PyTorch's rule as a plan of its own, for comparison: each operator follows the order of its first operand.
+// PyTorch's rule as a layout plan of its own, for `inspect --layout --compare`: each operator follows the order of its first operand, and
+// each reader copies for itself.
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,8 @@
 
 #include "base/instruction_set.h"
 
-/// Rates for the costs of layout plans: times of one core, of which only ratios matter. Medians of each kind over the convolutions of
+/// Figures for the costs of layout plans: GFLOP/s of convolutions by kind and instruction set, time ratios of other operators, bytes per
+/// nanosecond and start time of copies. Times of one core, of which only ratios matter. Medians of each kind over the convolutions of
 /// networks (relayout inspect --layout --measure --threads 1, with --when always and never), oneDNN 3.7.2. AVX-512: AMD Zen 5, 14 networks,
 /// 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with ONEDNN_MAX_CPU_ISA=SSE41. Other operators are
 /// relayout's kernels, measured on the same machines; copies on the Zen 5, 11 networks, 2026-11-25. Convolutions over one dim: a Xeon of

@@ -1,4 +1,5 @@
-// Sizes of free dims before anything is planned: the names that sizes can be given to, and the defaults.
+// Sizes of free dims for layout plans: checks of the names given to `--dim` and `--shape`, and the assumed sizes of images (224 × 224) and
+// videos (16 frames of 112 × 112).
 #include "layout/sizes.h"
 
 #include <algorithm>

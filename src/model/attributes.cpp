@@ -1,4 +1,5 @@
-// Reads attributes of nodes by type, also from files without declared types, and detects references to a function's attributes.
+// Reads attributes of nodes by type, also from files without declared types; messages for a wrong type; detects references to a function's
+// attributes.
 #include "model/attributes.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,4 @@
-// Payload bytes in memory, or as a range of a file that is read on demand.
+// Payload bytes in memory, or as a range of a file that is read on demand, and their parts; few bytes (up to 256) are copied.
 #include "model/bytes.h"
 
 #include <algorithm>

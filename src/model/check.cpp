@@ -1,4 +1,5 @@
-// Checks a model before any pass runs: versions, imports, functions, nodes and tensors.
+// Checks a loaded model: newest ir_version and opset (`--allow-newer-opset`; numbers in check.h), opset imports, functions (twice,
+// recursive), attributes that are there twice.
 #include "model/check.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// Checks nodes of the operators that passes rewrite: numbers of operands, attributes, ranks of weights.
+// Checks nodes of the operators that passes rewrite (Conv, Gemm, BatchNormalization …): numbers of operands, types of attributes, group,
+// channels, kernels, bias, ranks of weights.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,4 +1,4 @@
-// Checks the contents of tensors: sizes, dims, sparse indices.
+// Checks the contents of stored tensors: sizes against dims, and sparse tensors (indices in range and ascending, no external data).
 
 #include <onnx/onnx_pb.h>
 

@@ -1,4 +1,5 @@
-// Error messages for files that are not ONNX models: archives, Git LFS pointers, formats of other frameworks, damaged files.
+// Refuses files that are not ONNX models: "the file is empty", "text, not an ONNX model", formats of foreign.cpp, and the byte of a
+// malformed protobuf message.
 #include "model/diagnose.h"
 
 #include <google/protobuf/io/coded_stream.h>

@@ -1,3 +1,4 @@
+// Names of operator domains: com.microsoft, and the two names of the default domain of ONNX.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// Encodes the parts of messages that saving does not copy from the file.
+// Encodes protobuf tags, lengths and fields for the parts of messages that saving does not copy from the file, without the markers of the
+// walk.
 #include "model/encode.h"
 
 #include <google/protobuf/descriptor.h>

@@ -1,4 +1,5 @@
-// Finds the payload of a tensor in a data file, and refuses locations outside of the model's folder.
+// Finds the payload of a tensor in a data file (location, offset, length of external data), and refuses absolute paths and those that lead
+// out of the model's folder.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,4 +1,5 @@
-// Elements of floating-point tensors as stored in files: range of their type, largest magnitude, products with a factor.
+// Elements of floating-point tensors: rounding, largest magnitude, products with a factor, and whether scaled weights overflow their type
+// or vanish below its smallest normal number.
 #include "model/float_elements.h"
 
 #include <algorithm>

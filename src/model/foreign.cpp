@@ -1,4 +1,5 @@
-// Formats that users mistake for ONNX, recognised by their first bytes: archives, pictures, models of other frameworks.
+// Table of formats mistaken for ONNX by first bytes, with message and hint: archives, Git LFS pointers, pictures, PyTorch, TensorFlow, Core
+// ML, TensorRT, OpenVINO, safetensors.
 #include "model/foreign.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Inlines the nodes of a function at one call.
+// Copies the nodes of a function for inlining at one call: prefixed names ("PREFIX/name"), and attribute references replaced by values of
+// the call or defaults.
 #include "model/function_body.h"
 
 #include <google/protobuf/unknown_field_set.h>

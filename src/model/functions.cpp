@@ -1,4 +1,4 @@
-// Finds the model-local function that a node calls.
+// Finds the model-local function that a node calls, by domain, name and overload.
 #include "model/functions.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// The index over a graph: accessors, and mutators that keep index and messages consistent.
+// The graph, read and edited (inputs, uses, initializers, names, erased nodes): keeps index and messages consistent; also the label of a
+// node in messages, and a declared type as text.
 #include "relayout/graph.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,5 +1,5 @@
-// Builds a Graph from its message: definitions, uses, order, scopes. Detects dangling inputs, duplicate definitions, cycles and names out
-// of scope.
+// Builds a graph from the file and sorts its nodes; refuses inputs "which nothing makes", names that are there twice, cycles, and nested
+// names that hide outer ones. Values, uses and order are indexed for each scope.
 
 #include <onnx/onnx_pb.h>
 

@@ -17,7 +17,8 @@
 
 namespace relayout {
 
-/// Storage and lookup of a Graph. Values and erased nodes live as long as the graph, so that pointers to them stay valid.
+/// Storage of a Graph, and lookup of its values by name. Values and erased nodes live as long as the graph, so that pointers to them stay
+/// valid.
 struct Graph::Index {
   std::deque<Value> values;
   NameTable<Value> by_name;

@@ -1,4 +1,5 @@
-// Updates a Graph's messages from its index, and validates that they are consistent.
+// Writes a graph's edits into its protobuf messages before saving, and validates that both agree ("graph and messages disagree",
+// RELAYOUT_PASS_DEBUG).
 
 #include <onnx/onnx_pb.h>
 

@@ -1,4 +1,5 @@
-// Reads a model from a file, a stream or a text: walk, parse, build the graphs, check.
+// Loads a model from a file, standard input, text or bytes (walk, parse, build, check); messages for folders, pipes, lack of memory, and
+// "not an ONNX model: it has no graph".
 
 #include <google/protobuf/io/coded_stream.h>
 

@@ -9,8 +9,9 @@
 
 namespace relayout {
 
-/// Merges the current elements of a repeated field with its items in the file. Elements from the file keep their places, new elements come
-/// before the next element from the file, and deleted ones are dropped. If elements changed order, all are at the place of the first item.
+/// Merges the current elements of a repeated field with its items in the file: decides their order in the saved file. Elements from the
+/// file keep their places, new elements come before the next element from the file, and deleted ones are dropped. If elements changed
+/// order, all are at the place of the first item.
 class MergeList {
  public:
   /// `numbers`: for each current element, the number of its item in the file, or -1 for a new element.

@@ -4,7 +4,7 @@
 
 namespace relayout {
 
-/// Calls `visit` for each graph in an attribute, in the order in which Node numbers them.
+/// Calls `visit` for each graph in an attribute (a protobuf message), in the order in which Node numbers them.
 template <class Attribute, class Visit>
 void for_each_graph_in(Attribute& attribute, const Visit& visit) {
   if constexpr (std::is_const_v<Attribute>) {

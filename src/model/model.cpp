@@ -1,4 +1,5 @@
-// The model: its messages, graphs and functions, and unique names.
+// The model: its messages, graphs and functions, opset (1 without imports before IR 3), file size with data files, and unique names for new
+// values (NAME_2).
 #include "relayout/model.h"
 
 #include <onnx/onnx_pb.h>

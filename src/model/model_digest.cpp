@@ -1,4 +1,4 @@
-// One digest for a model and all its files.
+// The digest of a model and all its data files, by which caches of verdicts and conversions recognise a model.
 #include <filesystem>
 #include <map>
 #include <string>

@@ -10,8 +10,9 @@
 
 namespace relayout {
 
-/// Hash table of objects by `name()`, which must not change while they are in the table. Open addressing with the hash next to the pointer:
-/// a lookup touches one slot and the named object. A node-based map touches four places, and loading large models is mostly lookups.
+/// Hash table of a graph's values, or other objects, by `name()`, which must not change while they are in the table. Open addressing with
+/// the hash next to the pointer: a lookup touches one slot and the named object. A node-based map touches four places, and loading large
+/// models is mostly lookups.
 template <class Named>
 class NameTable {
  public:

@@ -1,4 +1,4 @@
-// Finds the nodes upstream of values: all others of a graph are dead.
+// Which nodes are needed: all upstream of given values or of a graph's outputs, through nested graphs too; all others of a graph are dead.
 #include "model/needed.h"
 
 #include <unordered_set>

@@ -1,4 +1,4 @@
-// Builds the messages of new nodes, and sets attributes of messages.
+// Builds the protobuf messages of new nodes (operator, inputs, outputs), and sets integer attributes of messages.
 #include "model/node_message.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// Reads contents of tensors wherever the file stores them (elided, external, raw, typed fields), and checks them against the dims.
+// Reads contents of tensors wherever the file stores them (elided, external, raw, typed fields); refuses sizes that do not fit the dims,
+// data given twice, unknown types.
 #include "model/origin.h"
 
 #include <google/protobuf/io/coded_stream.h>

@@ -1,4 +1,5 @@
-// Decides for each payload whether it is stored in the model file or in a data file, and lays out the data file.
+// Whether the payload of one tensor goes into the model file or a data file (`--external-data`, its threshold), and the layout of the data
+// file: offsets in steps of 4096 bytes.
 #include "model/payload_places.h"
 
 #include <tuple>

@@ -1,4 +1,4 @@
-// Copies tensors with permuted dims, in blocks that fit the cache.
+// Copies tensors with permuted dims (as transposed weights need) in memory, in tiles and blocks that fit the cache.
 #include "model/permute.h"
 
 #include <algorithm>

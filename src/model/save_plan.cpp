@@ -1,4 +1,5 @@
-// The files that a save writes: which payloads go to a data file, the names of the files, and the cases in which nothing is written.
+// Which files a save writes: names of data files ("model.onnx.data"), `--share-data`, `--in-place`, the limit of 2 GiB, unchanged copies;
+// refuses to overwrite the input.
 #include "model/save_plan.h"
 
 #include <algorithm>

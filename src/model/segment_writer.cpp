@@ -1,4 +1,5 @@
-// Writes segments to a file with several threads, half a megabyte at a time, without ever holding a whole tensor.
+// Writes segments to the output file with several threads, half a megabyte at a time, or by copies in the kernel (from 1 MiB on), without
+// ever holding a whole tensor.
 #include "model/segment_writer.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// Output files as lists of pieces whose sizes are known before a byte is written.
+// Output files as lists of pieces (literal bytes, copied ranges, tensors) whose sizes are known before a byte is written, and when small
+// neighbours are joined.
 #include "model/segments.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Assembles the model file to be written: the model's own fields, graphs and functions in the order of the original file.
+// Assembles the model file to be written: the model's own fields (versions, producer, metadata), graphs and functions in the order of the
+// original file.
 #include "model/splice.h"
 
 #include <onnx/onnx_pb.h>

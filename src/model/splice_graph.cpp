@@ -1,4 +1,5 @@
-// Splices graphs and functions: repeated fields with added, removed or changed elements.
+// Writes graphs and functions into the saved file: order and form of added, removed or changed nodes, initializers, inputs, outputs and
+// value_info.
 
 #include <algorithm>
 #include <cstddef>

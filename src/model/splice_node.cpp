@@ -1,4 +1,4 @@
-// Splices nodes, their attributes, and the graphs and tensors in attributes.
+// Writes nodes into the saved file (copied when unchanged), their attributes, and the graphs and tensors in attributes.
 
 #include <algorithm>
 #include <string>

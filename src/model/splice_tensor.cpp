@@ -1,4 +1,5 @@
-// Writes tensors to the output file: copied unchanged, with a new header, or computed.
+// Writes tensors into the saved file: copied unchanged, with a new header (dims, type, name), or computed; the field for the payload, and
+// external_data entries.
 #include "model/splice_tensor.h"
 
 #include <onnx/onnx_pb.h>

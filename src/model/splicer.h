@@ -13,7 +13,8 @@
 
 namespace relayout {
 
-/// Traverses a model together with its wire items, and writes changed parts around copies of unchanged parts.
+/// Traverses a model together with its wire items, and writes changed parts around copies of unchanged parts (bodies in splice.cpp,
+/// splice_graph.cpp and splice_node.cpp).
 class Splicer {
  public:
   Splicer(const Model& model, PayloadPlaces& store)

@@ -1,4 +1,4 @@
-// Tensors in memory: storage, views by strides, dense copies.
+// Tensors in memory: aligned storage, views by strides, transposed views, and dense copies of views.
 #include "relayout/tensor.h"
 
 #include <algorithm>

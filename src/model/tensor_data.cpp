@@ -1,4 +1,5 @@
-// Contents of a tensor as bytes, factors and a permutation; computed in pieces, rounded once.
+// Contents of a tensor to be saved, as bytes, factors and a permutation: computed in pieces, rounded once; notices scaled weights out of
+// range; packs types below 8 bits.
 #include "model/tensor_data.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Reads and writes models as text. ONNX's syntax cannot express every model: text is read back and compared before any file gets its name,
-// and a model that would lose information is refused.
+// Textual models (.onnxtxt, .textproto, .json; `--format`, `--output-format`): recognition, parse errors, the limit of 1 GiB, and what
+// "ONNX's textual syntax cannot say". ONNX's syntax cannot express every model: text is read back and compared before any file gets its
+// name, and a model that would lose information is refused.
 #include "model/text_format.h"
 
 #include <google/protobuf/io/coded_stream.h>

@@ -1,5 +1,5 @@
-// ONNX's syntax has only identifiers, and no names of nodes. Names created by a conversion (`w.channels_last`) are no identifiers; they are
-// changed when a model is written in that syntax. Names of the input model never change.
+// Changes names created by a conversion (`w.channels_last`) into identifiers, and drops new names of nodes, when a model is written in
+// ONNX's textual syntax. That syntax has only identifiers, and no names of nodes. Names of the input model never change.
 #include "model/text_names.h"
 
 #include <algorithm>

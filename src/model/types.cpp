@@ -1,4 +1,5 @@
-// Element types with their names and sizes, and arithmetic on dims that is checked for overflow.
+// Element types with their names (f32, bf16), bits and fractions, and arithmetic on dims: element counts, byte sizes, strides, and errors
+// beyond 2^63.
 #include "relayout/types.h"
 
 #include <algorithm>

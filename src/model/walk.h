@@ -1,3 +1,5 @@
+// Walks over a graph's nodes with those of nested graphs and functions, forwards or backwards, and over the values that nested graphs
+// capture.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,5 @@
-// Walks over the encoding of a model file: finds messages and payloads, checks their structure, and builds the skeleton without payloads.
+// Walks over the encoding of a model file: finds messages, leaves large payloads (from 256 bytes on) in place, limits nesting (200 levels,
+// in wire.h) and the skeleton (2 GiB). Checks the structure of messages and payloads, and builds the skeleton without payloads.
 #include "model/wire.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Reads tags, numbers and lengths from a file with a buffer of one page.
+// Reads tags, numbers and lengths from a file with a buffer of one page; "byte N: …" messages for damaged files and those that are cut
+// short.
 #include "model/wire_reader.h"
 
 #include <algorithm>

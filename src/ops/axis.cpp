@@ -1,4 +1,4 @@
-// Compares axes that are counted from either end of a value whose rank may not be known.
+// Compares axes that are counted from the front or from the back of a value whose rank may be unknown.
 #include "ops/axis.h"
 
 namespace relayout {

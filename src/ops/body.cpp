@@ -1,4 +1,5 @@
-// Writes function bodies: nodes of standard operators under names that belong to one call.
+// Writes the body of an operator of another domain: names of its inner values, attributes handed on, constants, and the form of refusals
+// ("output 1 is not made").
 
 #include "ops/body.h"
 

@@ -1,4 +1,5 @@
-// Bounds of results by the definitions of operators: intervals that follow from the intervals of their operands.
+// Bounds of an operator's results from the intervals of its operands: fixed ranges (Sigmoid, Softmax), means, sums, Casts, Clip, quantized
+// types, activations.
 #include "ops/bounds.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Queries and runs one operator of the table: whether its results follow from known operands, and the results. The evaluator of constants,
-// layout plans and the executor share this, so that they agree on constants.
+// Runs one operator for the constant evaluator, layout plans and the executor: whether its results follow from known operands, and up to
+// which size (64 MiB) they are computed early. They share this, so that they agree on constants.
 
 #include "ops/call.h"
 

@@ -1,5 +1,5 @@
-// Certain dims and small contents of values in a graph: resolves the operands that the shared rules need (ops/partial_dims.h,
-// ops/partial_contents.h). Dims depend on contents (Reshape), contents on dims (Shape), but there is no recursion.
+// Finds certain dims and small contents of a graph's values by walking upstream, for the rules of partial_dims.cpp and
+// partial_contents.cpp. Dims depend on contents (Reshape), contents on dims (Shape), but there is no recursion.
 
 #include "ops/certain_shapes.h"
 

@@ -1,4 +1,5 @@
-// Operators that are compositions of standard ones: results of a node are inferred and computed by the nodes of its body.
+// Inference and computation of an operator that is a composition of standard ones, by the nodes of its body (ops/bodies has the bodies,
+// body_table.cpp the list).
 
 #include "ops/composed.h"
 

@@ -1,5 +1,6 @@
-// The evaluator of constants: finds the contents of a value that no caller can change, and reads weights only where it must. Chains of
-// operators over constants are computed by the operators' own kernels.
+// The evaluator of constants: which values no caller can change, why others are none (overridable, training-info, quantized, too-large),
+// operators never evaluated, sparse tensors. It reads weights only where it must. Chains of operators over constants are computed by the
+// operators' own kernels.
 
 #include "ops/constants.h"
 

@@ -1,4 +1,5 @@
-// Numbers that separate the pieces of operators' definitions: limits, kinks, comparisons, domains, and ends of types.
+// Numbers at which an operator's definition changes: kinks of Relu, HardSwish and others, limits of Clip, Max and Min, comparisons, domains
+// of Log and Sqrt, ends of integer types.
 #include "ops/cuts.h"
 
 #include <algorithm>

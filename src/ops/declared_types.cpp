@@ -1,4 +1,4 @@
-// Checks the element types that a file declares against those that its operators give.
+// Refuses a model that declares another element type for a value than its operator gives ("its result … is …, the file declares …").
 
 #include "ops/declared_types.h"
 

@@ -1,4 +1,5 @@
-// Element types of all values of a graph, by the type variables of ONNX's schemas.
+// Element types of all values of a graph: from declarations, initializers, attributes such as `dtype`, bodies of Loop, Scan and If, and the
+// type variables of ONNX's schemas.
 
 #include "ops/element_types.h"
 

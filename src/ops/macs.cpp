@@ -1,4 +1,5 @@
-// Multiply-accumulates of one node, from its dims.
+// Multiply-accumulates of one node from its dims: the operators that count (convolutions, matrix products, RNN, GRU, LSTM) and the formula
+// of each.
 
 #include "ops/macs.h"
 

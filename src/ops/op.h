@@ -1,3 +1,6 @@
+// One line of the op table: layout rules (agnostic, wants, axis_mapped, view, barrier, shape_only), functions, and how a node's operator,
+// kernel and traits are looked up.
+
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Interface of kernels: what `infer`, `compute` and `view` of an operator receive and must return.
+
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Changes of operators of the default domain from version to version: the versions that compute the same as those before them, and
-// arguments that became operands.
+// Versions of ONNX operators that compute the same as the one before, changes that show only with some attribute (ceil_mode, auto_pad), and
+// attributes that became operands (`axes`).
 #include "ops/op_history.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Element types of operands and results, as ONNX's schemas of an opset define them, for the choice of precisions.
+// Element types that an operator's operands and results may have in an opset, read from ONNX's schemas, and the first opset that allows a
+// type.
 
 #include "ops/op_signature.h"
 

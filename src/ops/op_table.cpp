@@ -1,4 +1,5 @@
-// The op table: for each operator of the default domain its first opset, its layout rule, its traits, and its functions.
+// The op table, one line per operator of the default domain: first opset, layout rule, traits, kernel and shape rule; also how a node's
+// operator is found.
 
 #include <algorithm>
 #include <array>

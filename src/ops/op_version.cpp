@@ -1,4 +1,4 @@
-// Tells operators of different opsets apart. An operator is the same in two opsets when both have the same schema.
+// Whether an operator is the same in two opsets, by ONNX's schemas, and the default `axis` of Softmax before and from opset 13 on.
 
 #include "ops/op_version.h"
 

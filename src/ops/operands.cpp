@@ -1,4 +1,5 @@
-// Helpers of kernels for operands: checks whose message names the node, and small contents (axes, sizes, scalars) as numbers.
+// Checks that all kernels share, with their messages ("axis 3 is out of range for rank 2", axes given twice, dims that do not broadcast,
+// wrong types), and axes, sizes and scalars read from operands.
 
 #include "ops/operands.h"
 

@@ -1,6 +1,5 @@
-// Rules for contents that are known in part, such as those of a Shape with a free batch: which elements of a result are certain
-// nevertheless. No operator has a rule of its own: its kernel runs with stand-ins for the uncertain elements, and its traits tell how to
-// read the result.
+// Contents known in part, such as a Shape with a free batch: which elements of a result are certain nevertheless. No operator has a rule of
+// its own: its kernel runs with stand-ins for the uncertain elements, and its traits tell how to read the result.
 
 #include "ops/partial_contents.h"
 

@@ -1,4 +1,4 @@
-// Rules for dims that are known in part, for example with a free batch: which dims of a result are certain nevertheless. When all operands
+// Dims known in part, such as a free batch: for each operator the rule which dims of its result are certain nevertheless. When all operands
 // are known, the operator's own Infer answers; the rules here are for the other cases. Folds and their proof apply these rules to operands
 // and attributes that they resolve themselves.
 

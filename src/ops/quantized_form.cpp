@@ -1,5 +1,6 @@
-// The operators on quantized numbers: the operator on real numbers that each represents, and the places of scales and zero points. Places
-// of inputs are those of ONNX's specification and of ONNX Runtime's list of contributed operators (version 1.31).
+// Table of operators on quantized numbers (QLinearConv, MatMulInteger, MatMulNBits, …): the operator on real numbers that each represents,
+// and its inputs for scales and zero points. Places of inputs are those of ONNX's specification and of ONNX Runtime's list of contributed
+// operators (version 1.31).
 #include "ops/quantized_form.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Rewrites operators on quantized numbers as operators on the real numbers that these represent:
+// Rewrites quantized nodes for `verify` as DequantizeLinear, an operator on real numbers and QuantizeLinear, except QGemm with alpha,
+// QLinearSoftmax before opset 13 and Pads with zeros.
 //
 //     q = QLinearConv (x, x_scale, x_zero, w, w_scale, w_zero, q_scale, q_zero, bias)
 //       →  r = Conv (DequantizeLinear (x, x_scale, x_zero), DequantizeLinear (w, …), DequantizeLinear (bias, x_scale · w_scale))

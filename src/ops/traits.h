@@ -1,3 +1,6 @@
+// Definition of every trait of operators (same_dims, jumps, chooses, costly, quantizes, …) and of facts about single inputs that the op
+// table states.
+
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Lists the operators of a model that neither the op table nor ONNX nor the model itself defines, and finds nodes that are written for
-// another version of their operator.
+// Operators without a definition ("unknown operators pass through untouched"), and nodes with attributes or inputs that their opset's
+// version of the operator does not have.
 
 #include "ops/unknown.h"
 

@@ -1,4 +1,4 @@
-// The element type of a result that follows from the operator alone: a fixed type, or that of an input.
+// Element type of a result that follows from the node alone: Cast, Constant, ConstantOfShape, indices, booleans, or the type of an input.
 
 #include "ops/value_type.h"
 

@@ -1,4 +1,5 @@
-// Arithmetic of a fold: the new weight and bias of a linear operator that absorbs affines downstream or upstream of it.
+// Arithmetic of a fold: new weight and bias, channel counts that do not match, Adds of large constants that round, biases that overflow,
+// shifts that are rounding errors only.
 
 #include "passes/absorb.h"
 

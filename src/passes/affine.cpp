@@ -1,4 +1,5 @@
-// Reads nodes as affines per channel: y = scale · (x − center) + shift, or says why a node that looks like an affine is not one.
+// Which BatchNormalization, Mul, Add, Sub, Div or Neg is an affine per channel (y = scale · (x − center) + shift), or why not: training
+// mode, parameters not constant, constants along another axis.
 
 #include "passes/affine.h"
 

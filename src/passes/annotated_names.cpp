@@ -1,4 +1,5 @@
-// Collects the names of the initializers that a graph's quantization annotations refer to, once for each graph.
+// Names of the initializers that a graph's quantization annotations refer to, which therefore are not removed; collected once for each
+// graph.
 
 #include "passes/annotated_names.h"
 

@@ -1,4 +1,5 @@
-// Moves affines past operators that they commute with, upstream or downstream: Reshape, Transpose, Pad, averages and similar ones.
+// The operators that an affine may pass on its way to a fold (Reshape, Flatten, Transpose, Squeeze, Pad, AveragePool, cut by Concat), its
+// changes there, and the reason where it may not pass.
 
 #include "passes/carry.h"
 

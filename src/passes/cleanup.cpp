@@ -1,4 +1,5 @@
-// Removes the nodes and initializers that rewrites leave unused, unless a caller, a nested graph or an annotation of the file needs them.
+// Which nodes and initializers left unused may be removed, and which stay: unknown operators, overridable inputs, models with
+// training_info, names in quantization annotations, captured outputs.
 
 #include "passes/cleanup.h"
 

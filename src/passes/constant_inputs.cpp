@@ -1,5 +1,5 @@
-// Replaces constant operands of nodes by values that a pass has computed. Results with the same bytes are stored once: tied weights stay
-// tied.
+// Replaces weights, biases and other constant operands by values that a pass has computed: copies where there are other readers, names of
+// new initializers. Results with the same bytes are stored once: tied weights stay tied.
 #include "passes/constant_inputs.h"
 
 #include <onnx/onnx_pb.h>

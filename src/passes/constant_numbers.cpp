@@ -1,4 +1,5 @@
-// Follows constants through the nodes that compute from constants alone, and finds those that another floating-point type would spoil.
+// Constants that --precision keeps in 32 bits: elements beyond the range of the 16-bit type, tensors that vanish in it, masks whose sums
+// may leave half of its range. Constants are followed through the nodes that compute from constants alone.
 #include "passes/constant_numbers.h"
 
 #include <algorithm>

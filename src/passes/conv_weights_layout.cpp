@@ -1,4 +1,5 @@
-// Convolution weights in channels-last order, and back:
+// Convolution weights in channels-last order (--layout channels-last, --include-1d), and back (--layout contiguous): which weights change,
+// and why others keep their order.
 //
 //     <float[5, 7, 3, 2] W>                          <float[5, 3, 2, 7] W.channels_last>
 //     y = Conv (x, W)                                W = Transpose <perm = [0, 3, 1, 2]> (W.channels_last)

@@ -1,4 +1,5 @@
-// Graph inputs and outputs in channels-last order (--io nhwc), and back:
+// Graph inputs and outputs in channels-last order (--io nhwc), and back: which ports count as images, the ranks required, the names with
+// `.nchw`, refusals of named ports.
 //
 //     float[N, 3, H, W] x                            float[N, H, W, 3] x
 //     y = Conv (x, W)                                x.nchw = Transpose <perm = [0, 3, 1, 2]> (x)

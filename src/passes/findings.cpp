@@ -1,4 +1,5 @@
-// The names of reasons and verdicts, as reports and JSON print them.
+// Words of each reason for a refusal (not-constant, operator-output-shared, fragile, …) and of the verdicts, as reports and JSON print
+// them.
 
 #include "relayout/findings.h"
 

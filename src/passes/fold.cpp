@@ -1,4 +1,5 @@
-// Matches and applies folds of affines into linear operators: upstream first, because a bias costs nothing there, then downstream.
+// Decides and applies the fold of an affine: upstream or downstream operator first, which obstacle is reported, folds not worth it, and the
+// Add for a MatMul's new bias. Upstream comes first, because a bias costs nothing there.
 
 #include "passes/fold.h"
 

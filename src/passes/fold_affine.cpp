@@ -1,5 +1,5 @@
-// Folds Mul, Add, Sub, Div and Neg by constants per channel into the linear operators around them: see fold.h for the picture and the
-// formula.
+// Pass fold-affine: the nodes that it tries, which are Mul, Add, Sub, Div and Neg by constants per channel, and nodes that get only a
+// verdict (normalizations, Pow, Sqrt). See fold.h for the picture and the formula, fold.cpp for the decisions.
 
 #include <algorithm>
 

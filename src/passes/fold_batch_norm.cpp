@@ -1,4 +1,5 @@
-// Folds BatchNormalization into the convolution, Gemm or MatMul upstream or downstream of it: see fold.h for the picture and the formula.
+// Pass fold-batch-norm: tries each BatchNormalization, by the decisions of fold.cpp, next to Conv, ConvTranspose, Gemm or MatMul upstream
+// or downstream. See fold.h for the picture and the formula.
 
 #include "passes/fold.h"
 #include "passes/pass.h"

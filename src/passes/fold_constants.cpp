@@ -1,4 +1,5 @@
-// Replaces a node that reads only constants by a constant:
+// Pass fold-constants: which nodes over constants become initializers, its limits (1 MiB for a node, 64 MiB in all, no growth of the
+// model), and the nodes that stay.
 //
 //     c = Constant ()
 //     d = CastLike (c, x)      →       y = Clip (x, d)          d is an initializer now, c is gone

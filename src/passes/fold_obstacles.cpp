@@ -1,4 +1,5 @@
-// Finds the linear operators that an affine could be folded into, upstream and downstream, and the obstacles on the way.
+// Search for the operators that an affine could be folded into, the obstacles on the way (other readers, graph outputs, quantized
+// operators, Concat branches), and the limits of the search.
 
 #include "passes/fold_obstacles.h"
 

@@ -1,3 +1,5 @@
+// Facts that one fold leaves for later ones: computed weights, so that equal ones stay shared, biases before rounding, and affines as read.
+
 #pragma once
 
 #include <cstdint>

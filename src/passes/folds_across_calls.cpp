@@ -1,6 +1,6 @@
-// Finds the calls of functions that separate a BatchNormalization from the operator it could be folded into. Values are followed in the
-// function and in its caller, up to a bounded number of nodes. A call that is not recognized stays a call, which costs a fold and nothing
-// else.
+// Which calls of model-local functions separate a BatchNormalization from its linear operator or its constants, so that pass
+// inline-functions must expand them, and the limits of the search. Values are followed in the function and in its caller, up to a bounded
+// number of nodes. A call that is not recognized stays a call, which costs a fold and nothing else.
 #include "passes/folds_across_calls.h"
 
 #include <onnx/onnx_pb.h>

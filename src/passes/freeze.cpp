@@ -1,4 +1,4 @@
-// Turns initializers that callers may replace, as they are also inputs, into constants (--freeze), before the first pass.
+// Option --freeze: initializers that callers may replace, as they are also graph inputs, become constants before the first pass.
 #include "passes/freeze.h"
 
 #include "passes/pass.h"

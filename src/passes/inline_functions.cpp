@@ -1,4 +1,6 @@
-// Expands calls of model-local functions that separate a BatchNormalization from its linear operator, or one of them from its parameters:
+// Pass inline-functions: how calls of model-local functions are expanded, the conditions (same operators in both opsets), and its limits
+// (64 rounds, 1,000,000 nodes). Expanded are the calls that separate a BatchNormalization from its linear operator, or one of them from its
+// parameters:
 //
 //     y = Conv (x, W)                  y = Conv (x, W)
 //     z = local.Norm <e> (y, …)   →    z = BatchNormalization <epsilon = e> (y, …)

@@ -1,4 +1,5 @@
-// Reads Conv, ConvTranspose, Gemm and MatMul as one kind of operator for the arithmetic of folds, or says why one cannot be changed.
+// Reads Conv, ConvTranspose, Gemm and MatMul for folds: output channels by group, bias (also an Add after a MatMul), whether padding drops
+// taps, and why an operator cannot be changed.
 
 #include "passes/linear_operator.h"
 

@@ -1,5 +1,6 @@
-// Follows large constants through a graph. Masks are built from them ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand). The values
-// that pass them to a Softmax must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
+// Large constants followed through the graph for --precision, such as those of attention masks, to the sums that would become infinite in
+// 16 bits. Masks are built from them ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand). The values that pass them to a Softmax must
+// not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
 
 #include "passes/magnitudes.h"
 

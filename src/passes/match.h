@@ -1,3 +1,5 @@
+// Result of a pass's matcher: a rewrite, a refusal with reason and detail, or no candidate (without a finding).
+
 #pragma once
 
 #include <string>

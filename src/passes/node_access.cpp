@@ -1,4 +1,4 @@
-// The one way from reading a node to changing it.
+// Turns the const node that a matcher of a pass has read into one that its rewrite may change.
 
 #include "passes/node_access.h"
 

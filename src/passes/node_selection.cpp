@@ -1,5 +1,5 @@
-// Selects the nodes that --only and --exclude leave to the passes. A pattern that matches nothing is an error: a misspelt name must not be
-// taken for success.
+// Options --only and --exclude of `convert`: the nodes that their patterns leave to the passes, and the error for a pattern that no node
+// matches. A pattern that matches nothing is an error: a misspelt name must not be taken for success.
 
 #include "passes/node_selection.h"
 

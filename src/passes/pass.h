@@ -1,3 +1,5 @@
+// Interface of passes: their description, the state of one run with options, findings and caches, and the limit of --stop-after.
+
 #pragma once
 
 #include <cstdint>

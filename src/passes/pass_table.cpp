@@ -1,4 +1,5 @@
-// The table of passes, in running order, with the options that select each of them.
+// The passes in running order with the reasons for that order, the lines of --list-passes, and the options (--fold, --simplify,
+// --precision, --layout, --io, --emit) that select each.
 #include <algorithm>
 #include <iterator>
 #include <span>

@@ -1,3 +1,5 @@
+// Declarations of the functions of the pass table, each in a file of its own name.
+
 #pragma once
 
 #include "passes/pass.h"

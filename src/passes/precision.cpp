@@ -1,4 +1,5 @@
-// Weights and activations in another floating-point type (--precision), with a Cast where types meet:
+// Pass precision (--precision, --io-precision): inserts, shares and removes Casts, converts weights, names such as `x.f16`, and words the
+// rounding of weights (values that become 0 or subnormal).
 //
 //     <float[5, 7, 3, 2] W>                          <float16[5, 7, 3, 2] W>
 //     y = Conv (x, W)                                x.f16 = Cast <to = FLOAT16> (x)

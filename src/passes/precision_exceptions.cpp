@@ -1,4 +1,5 @@
-// Operands and operators that 16 bits would spoil, with the reason that is reported when they stay in 32.
+// Table of operators and operands that --precision keeps in 32 bits, each with its reported reason (exponentials, sums, variances,
+// positions, scales), and the exception for stash_type.
 
 #include "passes/precision_exceptions.h"
 

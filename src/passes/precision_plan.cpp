@@ -1,4 +1,5 @@
-// Decides node by node and value by value which of them change their floating-point type, before anything is changed.
+// Decides which nodes and values --precision converts: types allowed by the opset, quantized operands, interfaces and nested graphs that
+// keep their type, Casts that would save nothing (no-gain). All is decided before anything is changed.
 
 #include "passes/precision_plan.h"
 

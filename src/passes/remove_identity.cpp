@@ -1,4 +1,5 @@
-// Removes nodes that pass their operand on unchanged:
+// Pass remove-identity: which nodes do nothing (Identity, Dropout in inference, Transpose, Concat or Sum of one operand, Cast to the same
+// type), and when one stays at a graph output.
 //
 //     y = Conv (x, W)                  z = Conv (x, W)
 //     z = Identity (y)         →

@@ -1,4 +1,5 @@
-// Removes nodes whose results are unused, and unused initializers:
+// Pass remove-unused: removes nodes whose results are unused and unused initializers, in reverse order, so that a chain goes in one sweep.
+// What may be removed is decided in cleanup.cpp.
 //
 //     a = Shape (x)          (gone, and w with it)
 //     b = Gather (a, w)

@@ -1,4 +1,5 @@
-// The loop that matches and applies rewrites, retries the neighbours of a rewritten node, and writes the findings.
+// The loop of all passes over their candidates: retries neighbours of a rewrite, applies --only, --exclude and --stop-after, orders the
+// findings, and adds pass and node to error messages.
 
 #include "passes/rewrite.h"
 

@@ -1,4 +1,4 @@
-// The effect of a 16-bit type on the elements of a tensor: how many overflow, vanish or lose precision.
+// Counts how many elements of a weight overflow, become 0 or become subnormal in a 16-bit type (--precision), with the limits of each type.
 
 #include "passes/rounding.h"
 

@@ -1,4 +1,5 @@
-// Runs, times and checks passes, in the order of the table.
+// Runs the selected passes on graph and functions, times each for -v, and checks the graph after it as RELAYOUT_PASS_DEBUG=1, 2 or 3 says;
+// --freeze comes first.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>

@@ -1,3 +1,5 @@
+// Which of several obstacles to a rewrite is reported: the first in the order of Reason in include/relayout/findings.h.
+
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Inserts and recognises the Transposes of exports.
+// Inserts and removes the Transposes of --io, --emit and --layout.
 
 #include "passes/transposes.h"
 

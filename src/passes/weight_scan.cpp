@@ -1,4 +1,5 @@
-// Reads a weight once, in pieces: sums the taps for upstream shifts, and checks that scaled elements stay in the range of their type.
+// Reads a weight once, in pieces: whether scaled elements overflow or vanish (reasons overflow and underflow, by channel), and the sums of
+// taps for shifts from upstream.
 
 #include "passes/weight_scan.h"
 

@@ -1,5 +1,5 @@
-// Converts elements of 16-, 32- and 64-bit floating-point tensors to doubles and back, and gives the spacing of their types: folds round
-// once, at the end.
+// Weights of folds in double: conversion of f16, bf16, f32 and f64 elements to doubles and back, rounding once at the end, and the spacing
+// (ULP) of a type.
 
 #include "passes/widening.h"
 

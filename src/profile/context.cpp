@@ -1,4 +1,5 @@
-// Describes the context of a measurement: processor, instruction set, versions, number of processors that this process may use.
+// The machine that a profile records: processor name (/proc/cpuinfo), instruction set, versions of relayout and oneDNN, threads, processors
+// that this process may use, load.
 #include "profile/context.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// Groups rows by operator, by layout, by implementation, or by the scopes in their nodes' paths.
+// `profile --by`: groups rows by operator, layout, implementation or scope, and splits the names of nodes into scopes (at slashes, else at
+// dots; "(top)" if there are none).
 #include <algorithm>
 #include <array>
 #include <cstddef>

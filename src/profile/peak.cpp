@@ -1,4 +1,5 @@
-// The peak of a machine, measured or given, and the fraction of it that a row reaches (Williams, Waterman, Patterson: Roofline, 2009).
+// `profile --peak`: measures peak GFLOP/s (multiply-adds) and GB/s (triad over arrays of 64 MiB), and computes the rates of a row and the
+// part of the roofline that it reaches. See Williams, Waterman, Patterson: Roofline, 2009.
 #include <time.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The measuring loops: number of runs, order of runs, and when to stop.
+// Measuring loops of `profile`: warm-up, runs (50, or 100 pairs in 10 rounds), `--repeat`, `--until`, `--max-time`, `--clock`, alternation
+// of two models, and when the machine was busy (90 %).
 #include "relayout/profile.h"
 
 #include <algorithm>

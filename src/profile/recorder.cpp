@@ -1,4 +1,5 @@
-// Records the times of run after run. Memory grows by two numbers per run.
+// Records wall and processor time of every run, and begin and end of the steps of the first runs for `--trace`; memory grows by two numbers
+// per run.
 #include "profile/recorder.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Turns the times of steps into a table. Steps of one node become one row, the time outside of all steps is the executor's row, and all
-// rows add up to the latency.
+// Turns the times of steps into the rows of a profile: steps of one node in one row, "(executor)" for the rest, quartiles scaled to the
+// median latency, percentiles, peak memory. All rows add up to the latency.
 #include "profile/rows.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Writes rows of a profile as collapsed stacks for flame graph tools: frames separated by semicolons, then a number.
+// `profile --stacks`: writes rows as collapsed stacks for flame graph tools, with frames for model, scopes, node and operator, separated by
+// semicolons, then nanoseconds.
 #include <cmath>
 #include <string>
 #include <string_view>

@@ -1,4 +1,6 @@
-// One model ready to be timed. The first run compiles the plan; its cost beyond the steps is reported separately.
+// One model to be timed by `profile`: its inputs, tried sizes of free dims (batch of 1 first), times of loading, plan and first run, types
+// of weights; refuses steps that depend on random values. The first run compiles the plan; its cost beyond the steps is reported
+// separately.
 #include "profile/subject.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Selects the runs whose steps are kept. When the memory is full, every second kept run is dropped and the stride between kept runs
-// doubles.
+// Selects the runs whose step times are kept (32 MiB, 64 to 512 runs): when the memory is full, every second kept run is dropped and the
+// stride between kept runs doubles.
 #include "profile/thinned_runs.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Writes measured runs as trace events, in the JSON that chrome://tracing, Perfetto and HolisticTraceAnalysis read.
+// `profile --trace`: writes runs as trace events in the JSON of chrome://tracing, Perfetto and HolisticTraceAnalysis, with names, arguments
+// and memory, limits their number, and compresses.
 //
 // These tools have requirements. Complete events ("ph": "X") of one thread must nest, so durations are differences of exact times.
 // HolisticTraceAnalysis counts events by name within spans "ProfilerStep#N", needs a unique "External id" for each, and searches for the

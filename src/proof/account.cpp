@@ -1,4 +1,5 @@
-// Keeps account of the nodes and constants that settled claims cover, and sums up the result of the proof.
+// The role of each node in the proof (partner, folded, bypassed, evaluated, dead, rewritten), and the totals of its result: folds, near
+// folds, equal and permuted constants. A random node that stands for several nodes is an issue.
 
 #include "proof/account.h"
 

@@ -1,5 +1,6 @@
-// Reads nodes that are affine channel by channel (BatchNormalization in inference, arithmetic with constants) and composes chains of them.
-// Composition uses extended precision, so that stored values can be judged to half a unit in the last place.
+// Reads a node as factor and shift per channel for the proof (BatchNormalization in inference, Add, Sub, Mul, Div, Neg), grants its
+// roundings, and composes chains unless shifts round the operand. Composition uses extended precision, so that stored values can be judged
+// to half a unit in the last place.
 
 #include "proof/affine_steps.h"
 

@@ -1,5 +1,5 @@
-// Compares values that the two models compute by different nodes but by the same formula: an operator and its decomposition, or operands in
-// a different order.
+// Decides whether two values are one formula computed by different nodes (an operator and its decomposition, reordered operands of Add or
+// Mul), and how far their numbers may differ. Several readings of the formulas are tried in order.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Compares values that the models compute by different operators from the same boolean values: they are equal if their truth tables are.
+// Compares expressions of And, Or, Xor, Not, Equal and Where of the same boolean values by their truth tables (at most 6 operands).
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
+#include "proof/identities.h"
 #include "proof/node_differences.h"
 #include "proof/side.h"
 #include "proof/sides.h"

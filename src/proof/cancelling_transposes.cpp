@@ -1,4 +1,4 @@
-// Reads the permutation of a Transpose and finds pairs of Transposes that cancel.
+// Finds two adjacent Transposes of one model that cancel, which the proof skips, and reads the permutation of a Transpose.
 
 #include "proof/cancelling_transposes.h"
 

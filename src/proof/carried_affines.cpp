@@ -1,4 +1,5 @@
-// Examines claims with affines: they are carried upstream until a linear operator absorbs them in weight and bias, or no operator can.
+// Folds in the proof: carries affines upstream until a Conv, Gemm or MatMul absorbs them, decides where both models meet, and words wrong
+// folds ("cannot be part of", "does not absorb it").
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Reads the nodes between a linear operator's data operand and the next one upstream: affines, and operators that affines may pass.
+// Collects the affines, and the operators that they may pass, upstream of the data operand of a Conv, Gemm or MatMul (at most 64 nodes),
+// and composes them into one affine per input channel. Affines that would enlarge the operand are refused.
 #include "proof/chain.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "ops/axis.h"
 #include "proof/affine_steps.h"
 #include "proof/cancelling_transposes.h"
+#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/passable.h"
 #include "proof/shapes.h"

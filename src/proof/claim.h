@@ -1,3 +1,5 @@
+// The data of the proof: a claim that two values are equal with the affines downstream of them applied, an issue and its place, and the
+// findings of one look at a claim.
 #pragma once
 
 #include <cstdint>

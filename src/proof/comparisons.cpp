@@ -1,4 +1,4 @@
-// Compares comparisons whose operands are exchanged: a < b is b > a.
+// Compares Less, Greater, LessOrEqual and GreaterOrEqual with exchanged operands in the proof: a < b is b > a (from opset 7 on).
 #include <cstddef>
 
 #include "ops/op.h"

@@ -1,5 +1,6 @@
-// Examines a claim without affines: constants, inputs, nodes of the same operator, nodes that only one model has. The issue of a claim that
-// fails is placed where the two models meet again, so that one wrong node gives one issue.
+// The order in which the proof tries its comparisons of two values, and the words for nodes that differ: "was not there", "is gone",
+// "stands where … was", "has another attribute". The issue of a claim that fails is placed where the two models meet again, so that one
+// wrong node gives one issue.
 
 #include "proof/examine.h"
 
@@ -22,6 +23,7 @@
 #include "proof/affine_steps.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/claim.h"
+#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/node_differences.h"
 #include "proof/product_spellings.h"

@@ -1,4 +1,5 @@
-// Examines a claim about two constants: the same bytes, the same in another order, or an issue with their difference.
+// Decides whether two constants are the same in the proof, and words their difference: weight, bias or constant that "differs", or "is of
+// another type or shape" (elements: tensors.cpp).
 #include <cstddef>
 #include <optional>
 #include <string>

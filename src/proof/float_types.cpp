@@ -1,4 +1,5 @@
-// The floating-point types that folds know: their units in the last place, and elements widened to double.
+// The floating-point types that folds know (float32, float64, float16, bfloat16): the unit in the last place (ULP) of a value, and
+// conversion of elements to double.
 
 #include "proof/float_types.h"
 

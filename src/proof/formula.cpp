@@ -1,5 +1,6 @@
-// Reads the formula of a value over values upstream, in one form for all spellings, so that an operator and the nodes that it stands for
-// can be compared.
+// Reads a value as a formula: definitions of Gelu, HardSwish, Mish, Swish, LayerNormalization, RMSNormalization, Pow, FusedMatMul and
+// others in arithmetic, and the limits of depth and size. The form is the same for all spellings, so that an operator and the nodes that it
+// stands for can be compared.
 
 #include "proof/formula.h"
 
@@ -21,6 +22,7 @@
 #include "ops/traits.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/float_types.h"
+#include "proof/identities.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sums.h"

@@ -1,4 +1,5 @@
-// Compares two formulas: finds the pairs of values of both models that must be the same for the formulas to be.
+// Matches two formulas term by term in any order (at most 20,000 attempts): yields the pairs of values that must be equal, and the numbers
+// that differ.
 
 #include "proof/formula_match.h"
 

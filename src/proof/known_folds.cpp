@@ -1,4 +1,4 @@
-// Caches recomputed folds, so that their weights are not read again.
+// Caches the results of recompute.cpp for weights of at least 64 KiB, so that the weights of a fold are not read again.
 
 #include "proof/known_folds.h"
 

@@ -1,4 +1,5 @@
-// Handles nodes and constants that no claim reached: dead code of the second model is compared by name, the rest of either side is listed.
+// Nodes, functions and unread initializers that no output needs: those of the second model are compared by name, the rest is listed as
+// added ("nothing reads it"), removed, unreached or dead.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,5 +1,5 @@
-// Reads Conv, ConvTranspose, Gemm and MatMul with a constant weight as one kind of operator, so that one formula covers a fold into any of
-// them.
+// Reads Conv, ConvTranspose, Gemm and MatMul with a constant weight as one kind of operator for the proof: its channels, groups, alpha,
+// beta, and whether padding prevents the fold of a shift upstream. One formula then covers a fold into any of them.
 
 #include "proof/linear.h"
 

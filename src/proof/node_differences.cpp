@@ -1,4 +1,5 @@
-// Compares two nodes: operator and attributes, with tensors compared by their elements.
+// Decides whether two nodes have the same operator, and which attributes differ: an absent attribute equals its default, tensors are
+// compared by their elements.
 
 #include "proof/node_differences.h"
 

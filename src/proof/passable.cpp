@@ -1,4 +1,5 @@
-// Decides which operators an affine commutes with, and its form on their other side: the axis of its channels moves, or its lanes repeat.
+// Decides which operators an affine passes in the proof (Transpose, Reshape, Squeeze, Pad, Concat, average and maximum pools, Relu,
+// LeakyRelu, Abs), and how its axis or lanes change there.
 
 #include "proof/passable.h"
 

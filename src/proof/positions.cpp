@@ -1,4 +1,5 @@
-// Compares two nodes of one operator whose axes and positions are the same but counted differently: from the end, or in a different order.
+// Compares two nodes of one operator (Slice, Gather, Squeeze, Concat) whose axes, indices or ranges are the same but counted from the end
+// or listed in a different order.
 #include "base/positions.h"
 
 #include <algorithm>

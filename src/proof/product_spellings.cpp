@@ -1,5 +1,6 @@
-// Reads matrix products in their different spellings: MatMul and Add, or Gemm with its operand flattened to a matrix and the result
-// reshaped back. Optimizers write either for the other.
+// Reads Gemm (any transB, alpha of 1, bias per channel) and MatMul by a constant weight as the same matrix product in the proof, and tells
+// reshaping nodes and certain dims. Optimizers write either MatMul and Add, or Gemm with its operand flattened to a matrix and the result
+// reshaped back, for the other.
 
 #include "proof/product_spellings.h"
 

@@ -1,4 +1,5 @@
-// The library's entry to the proof: runs it and hashes the files of both models.
+// The entry to the proof, for `verify` and `verify --proof`: runs it, computes SHA-256 digests of the files of both models, and names the
+// kinds of differences ("weight", "node-added").
 
 #include <algorithm>
 #include <array>

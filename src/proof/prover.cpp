@@ -1,4 +1,5 @@
-// The loop over open claims, from the graph outputs upstream.
+// The loop of the proof over open claims from the outputs upstream: pairs inputs and outputs by name, then place; other operator versions;
+// values of the same name; the limit ("too tangled").
 
 #include "proof/prover.h"
 

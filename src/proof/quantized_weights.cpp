@@ -1,4 +1,5 @@
-// Compares a Transpose that moved past a QuantizeLinear or DequantizeLinear of a stored weight, as in models with channels-last weights.
+// Compares a Transpose downstream of the DequantizeLinear or QuantizeLinear of a weight with a weight stored transposed (channels-last),
+// and checks that the quantization axis moved along.
 
 #include <algorithm>
 #include <cstddef>

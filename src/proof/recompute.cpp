@@ -1,5 +1,6 @@
-// Recomputes weight and bias of a folded operator in extended precision and compares them with those that the second model stores. Weights
-// are read in pieces, whatever their size.
+// Recomputes weight and bias of a folded operator and compares them with the stored ones: tolerances in ULP, near folds in float32 or
+// float16, and why no fold is possible ("padded border"). It computes in extended precision, and reads weights in pieces, whatever their
+// size.
 
 #include "proof/recompute.h"
 

@@ -1,5 +1,5 @@
-// Examines claims about elements in row-major order, whatever the dims: Reshapes that differ, merge or are removed, and computations
-// between them on a flattened value, element by element or as a matrix product.
+// Compares values by their elements in row-major order where Reshapes differ, merge or are removed in one model, through elementwise
+// operators and matrix products between the Reshapes.
 
 #include <onnx/onnx_pb.h>
 
@@ -15,6 +15,7 @@
 #include "proof/affine_steps.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
+#include "proof/identities.h"
 #include "proof/node_differences.h"
 #include "proof/product_spellings.h"
 #include "proof/shapes.h"

@@ -1,5 +1,5 @@
-// Examines values that a QuantizeLinear and a DequantizeLinear round in the second model only. The rounding is reported once, and the
-// comparison continues upstream of it.
+// Reports a QuantizeLinear and DequantizeLinear that only the second model has, once ("rounds a value that was not rounded"), and goes on
+// upstream, also of a Relu that the zero point replaces.
 
 #include <algorithm>
 #include <cmath>

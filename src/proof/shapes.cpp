@@ -1,5 +1,6 @@
-// Dims of values of one of the two models, within calls of functions as well. The rules are those of the passes (ops/partial_dims.h); the
-// proof itself resolves operands, constants and attributes.
+// Dims of values of one model in the proof, within function calls as well: declared dims count for model inputs only, the rest is inferred;
+// also the pads of a Pad in each opset. The rules are those of the passes (ops/partial_dims.h); the proof itself resolves operands,
+// constants and attributes.
 
 #include "proof/shapes.h"
 

@@ -1,4 +1,5 @@
-// One of the two models as the proof reads it, with calls of functions entered, constants evaluated and attribute references resolved.
+// One model as the proof reads it: calls of functions entered (at most 64 deep), constants, types, attribute references, and nodes that
+// change nothing (Identity, Dropout, Cast to the own type).
 
 #include "proof/side.h"
 
@@ -230,51 +231,6 @@ std::vector<int64_t> AttributeReader::integers(std::string_view name) const {
   const auto* const found = find(name);
   if (found == nullptr) return {};
   return {found->ints().begin(), found->ints().end()};
-}
-
-namespace {
-
-bool drops_nothing(Side& side, Ref output) {
-  const Node* const node = output.value->producer();
-  const AttributeReader attributes(*node, output.call);
-  if (node->opset() < 7) return attributes.integer("is_test", 0) != 0 && !attributes.is_open();
-  if (node->opset() < 12) return true;
-  const Ref training = side.operand(output, 2);
-  if (!training) return true;
-  const auto mode = side.constant(training);
-  return mode && mode->type == DataType::boolean && element_count(mode->dims) == 1 && *mode->load().bytes() == std::byte{0};
-}
-
-bool moves_nothing(Ref output) {
-  const AttributeReader attributes(*output.value->producer(), output.call);
-  const std::vector<int64_t> permutation = attributes.integers("perm");
-  bool in_place = !permutation.empty() && !attributes.is_open();
-  for (std::size_t i = 0; i < permutation.size(); ++i) in_place = in_place && permutation[i] == static_cast<int64_t>(i);
-  return in_place;
-}
-
-/// The result type of a Cast; undefined if the caller decides it.
-DataType type_after(Side& side, Ref output) {
-  const Node& node = *output.value->producer();
-  if (traits_of(node).reads(1) == Reads::type)
-    return node.input(1) != nullptr ? side.type_of(side.operand(output, 1)) : DataType::undefined;
-  const AttributeReader attributes(node, output.call);
-  const int64_t to = attributes.integer("to", 0);
-  return attributes.is_open() ? DataType::undefined : type_of_number(to);
-}
-
-}  // namespace
-
-bool is_identity(Side& side, Ref output) {
-  const Node* const node = output.value->producer();
-  if (node == nullptr || output.value->output_index() != 0 || node->input(0) == nullptr) return false;
-  if (node->is("Identity")) return true;
-  if (node->is("Dropout")) return drops_nothing(side, output);
-  if (node->is("Transpose")) return moves_nothing(output);
-  if (has_trait(*node, Trait::one_is_itself)) return node->inputs().size() == 1;
-  if (!has_trait(*node, Trait::casts)) return false;
-  const DataType before = side.type_of(side.operand(output, 0));
-  return before != DataType::undefined && before == type_after(side, output);
 }
 
 }  // namespace relayout::proof

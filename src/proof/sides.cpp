@@ -1,4 +1,5 @@
-// Both models, the correspondences between them, and the wording of issues.
+// Both models of the proof: paired inputs and graphs, the cache of compared constants, the limit of carried lanes, and the words of issues
+// ("reads … where … was read", "a graph output").
 
 #include "proof/sides.h"
 

@@ -1,4 +1,5 @@
-// Compares weights that were folded in float32 with their products in double precision, in simple loops that the compiler vectorizes.
+// Vectorized loops that compare float32 weights of a fold with products in double: equal, within rounding, near, or unclear and left to
+// recompute.cpp.
 
 #include "proof/single_fold.h"
 

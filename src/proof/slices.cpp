@@ -1,4 +1,5 @@
-// Compares parts of a value along one axis, by whichever operators: Slice, a result of Split, or Gather and Squeeze for a single element.
+// Compares the same range of one axis selected by Slice, Split, Gather of one index or Squeeze of one element in the proof, and tells a
+// Slice or Split that takes all of its operand.
 
 #include <algorithm>
 #include <cstddef>

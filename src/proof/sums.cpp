@@ -1,5 +1,5 @@
-// Arithmetic of formulas: sums of products of powers of atoms, in one form for each value. It fails where terms or factors cancel, because
-// the form would then lose facts about the value.
+// Arithmetic of formulas in one form, sums of products of powers: it fails where terms or factors cancel (x / x, products of square roots,
+// numbers that nearly cancel). The form would then lose facts about the value.
 
 #include "proof/sums.h"
 

@@ -1,4 +1,5 @@
-// Compares constants byte by byte, in pieces and in the order of their logical dims.
+// Compares the elements of two constants byte by byte, permuted or not; decides whether float16 and float32 constants differ beyond
+// rounding, and words other types ("is …, was …").
 
 #include "proof/tensors.h"
 

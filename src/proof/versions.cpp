@@ -1,5 +1,6 @@
-// Decides whether nodes of different operator sets compute the same, and which attributes are equivalent to their absence. Tools often move
-// models to newer operator sets and write defaults out; neither changes the computation.
+// Decides whether nodes of two opsets compute the same, whether attribute and operand state the same argument, and which attributes equal
+// their absence (strides, pads, kernel_shape, perm). Tools often move models to newer operator sets and write defaults out; neither changes
+// the computation.
 
 #include "proof/versions.h"
 

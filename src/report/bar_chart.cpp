@@ -1,4 +1,4 @@
-// The bar chart of pages: errors on a logarithmic axis, each against its floor and its bound.
+// Draws the bar chart of HTML pages: errors on a logarithmic axis, each bar against its floor (line) and its bound (broken line).
 #include "report/bar_chart.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// A cache of results as files, which many processes may read and write concurrently.
+// The folder of cached results (`--cache`): one JSON file per key, damaged entries ignored, concurrent processes, and the warning "the
+// cache takes no more entries".
 #include "report/entry_cache.h"
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Formats fields of tables: CSV and Markdown fields for other programs, and bars of text.
+// Fields of exported tables: CSV quoting (with an apostrophe before formulas), code in cells of Markdown, and bars made of ten text
+// characters.
 #include "report/fields.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The histogram of pages: counts of elements by their error, as columns of logarithmic height.
+// Draws the histogram of HTML pages: counts of elements by their error, as columns of logarithmic height, and which columns get a label.
 #include "report/histogram.h"
 
 #include <algorithm>

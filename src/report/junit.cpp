@@ -1,4 +1,5 @@
-// Writes JUnit reports for GitLab, Jenkins and GitHub actions.
+// Writes JUnit reports (`--junit`) for GitLab, Jenkins and GitHub actions: suites, counts, properties, unique names of cases, messages cut
+// after 8192 bytes.
 #include "report/junit.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Fits reports to narrow terminals by breaking finished lines between cells, so that the code that builds reports is independent of the
-// width.
+// Breaks report lines that are wider than the terminal: between cells, before " · ", else between words; longer words are shortened. The
+// lines are finished, so that the code that builds reports is independent of the width.
 #include "report/line_breaks.h"
 
 #include <algorithm>

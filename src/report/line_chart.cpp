@@ -1,4 +1,4 @@
-// The line chart of pages: errors by depth on a logarithmic axis, with a legend, marked places, and their names on hover.
+// Draws the line chart of HTML pages: errors by depth on a logarithmic axis, with a legend, marked places, and their names on hover.
 #include "report/line_chart.h"
 
 #include <algorithm>

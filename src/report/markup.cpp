@@ -1,4 +1,5 @@
-// Escapes text for HTML and XML.
+// Escapes text for HTML and XML, replaces characters that XML forbids, and sets the break points of long names (after slashes, underscores,
+// points and colons).
 #include "report/markup.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The roofline chart of pages: operations per second by operations per byte, below the limits of the machine.
+// Draws the roofline chart of HTML pages: GFLOP/s by FLOP per byte moved, as circles sized by share of time below the limits of the
+// machine.
 #include "report/roofline.h"
 
 #include <algorithm>

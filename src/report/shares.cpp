@@ -1,4 +1,5 @@
-// Draws parts of wholes as inline SVG: an icicle of nested parts, and stacked bars of several wholes.
+// Draws shares on HTML pages, as inline SVG: an icicle of nested parts (12 levels, tiny parts joined as "N small"), and stacked bars of
+// several wholes on one scale.
 #include "report/shares.h"
 
 #include <algorithm>

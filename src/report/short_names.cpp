@@ -1,4 +1,5 @@
-// Shortens names to fit a column while keeping them distinguishable.
+// Shortens names to the width of a column ("…" in the middle), and keeps different names of one table different, with numbers ("#2") as a
+// last resort.
 #include "report/short_names.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Test reports for CI pages of a change: a summary in Markdown, and annotations of the files with failures.
+// Reports for CI services from JUnit suites: the summary in Markdown (at most 10 failures listed per suite), and `::error` and `::warning`
+// annotations (`--github`).
 #include "report/summary.h"
 
 #include <algorithm>

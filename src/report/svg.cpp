@@ -1,4 +1,5 @@
-// Parts shared by all pictures on pages, as inline SVG: the outermost tag, lines, labels, the format of numbers, logarithmic axes.
+// Parts shared by all charts on HTML pages, as inline SVG: the outermost tag, lines, labels, the format of coordinates, logarithmic axes
+// and their powers of ten.
 #include "report/svg.h"
 
 #include <algorithm>

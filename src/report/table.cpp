@@ -1,4 +1,5 @@
-// Text in aligned columns by its width on a terminal, with wide characters, combining marks and colours.
+// Aligned text tables on a terminal: widths of columns with wide characters, which columns of names are shortened to fit (to at least 20),
+// and the codes of colours.
 #include "report/table.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "report/html_table.h"
 #include "report/json.h"
 #include "report/table.h"
 
@@ -23,12 +24,5 @@ struct VerdictPage {
   Json data;  ///< the complete result, for programs that read the page
 };
 [[nodiscard]] std::string html_page(const VerdictPage& page);
-
-/// A table with a head; cells are text with style and alignment. Wide tables scroll separately. A search box filters the rows of long
-/// tables, and of tables with `boxes`: the markup of checkboxes. A row is shown if its second cell is not the value of an unticked box.
-[[nodiscard]] std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows,
-                                     const std::string& boxes = {});
-/// Lines as paragraphs, one each.
-[[nodiscard]] std::string html_lines(const std::vector<Cell>& lines);
 
 }  // namespace relayout

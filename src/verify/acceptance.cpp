@@ -1,4 +1,5 @@
-// Decides by the losses that a user accepts: signal to noise, cosine, best entries of rows, errors over the range, share of equal elements.
+// Decides `--accept`: bounds snr, cosine, error, top1, top5 and match over all samples, words of a missed bound, and differences that no
+// bound excuses (dims, NaN, infinities).
 #include "verify/acceptance.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Adapts the inputs and outputs of the candidate to the original's where they differ in form alone: names, a floating-point type, a size
-// that was free. Both models can then run on the same inputs; each change is reported.
+// `--rename`, `--match` and `--allow-interface`: adapts names, floating-point types (by Casts) and sizes that B alone fixes, so that B
+// takes A's inputs. Both models can then run on the same inputs; each change is reported.
 #include "verify/adaption.h"
 
 #include <onnx/onnx_pb.h>

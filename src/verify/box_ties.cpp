@@ -1,4 +1,5 @@
-// Finds ties in NonMaxSuppression: boxes that only one of two results keeps because scores or overlaps are nearly equal.
+// Ties in NonMaxSuppression: boxes in one result alone because scores, overlaps, thresholds or the last place of max_output_boxes_per_class
+// differ by no more than rounding.
 #include "verify/box_ties.h"
 
 #include <algorithm>

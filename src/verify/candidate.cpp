@@ -1,5 +1,5 @@
-// Runs the candidate in one mode and compares its outputs with the reference: errors over the range of each sample, bounds from the floors,
-// and for exact outputs whether a choice between nearly equal numbers explains the difference.
+// Runs B and compares its outputs with A's: `--rtol`/`--atol`, contradicted declarations, renamed or exchanged outputs, extra floor draws
+// near a bound, exact outputs that ties explain. Errors are relative to the range of each sample; bounds follow from the floors.
 #include "verify/candidate.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Tells whether the second model computes in coarser numbers than the first and whether that is intended, and adapts the verdict.
+// `verify --precision`: whether B's 16-bit or quantized computation is intended, the floor of which type applies, the refusal, and the
+// words that suggest `--precision` or `--accept`.
 #include "verify/coarser_work.h"
 
 #include <string>

@@ -5,7 +5,7 @@
 
 namespace relayout {
 
-/// verify() of two loaded models; `open` creates the Sessions that run them.
+/// Compares two loaded models as verify() does, for callers that hold them in memory or run them by Sessions of their own (`open`).
 [[nodiscard]] VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSession open = open_session);
 
 }  // namespace relayout

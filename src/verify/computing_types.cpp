@@ -1,5 +1,5 @@
-// Finds the floating-point types in which a model computes, from the element types of its values. Rounding to 16 bits in one model alone is
-// reported by a comparison, however small the effect on the outputs.
+// Whether a model computes in 16 bits or fewer, and the words "B computes … in f16", "rounds the results of" and "holds constants in" with
+// the first such node. Rounding to 16 bits in one model alone is reported by a comparison, however small the effect on the outputs.
 #include "verify/computing_types.h"
 
 #include <algorithm>

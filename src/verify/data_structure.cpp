@@ -1,4 +1,5 @@
-// Structure of data: kinds, types and dims, which are compared before any values.
+// Kinds, types and dims of two data (tensor, sequence, optional): their difference before any values count, its words "…, was …", and
+// equality bit by bit.
 #include "verify/data_structure.h"
 
 #include <algorithm>

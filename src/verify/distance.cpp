@@ -1,4 +1,4 @@
-// Distances between two data, element by element.
+// Largest absolute and RMS difference of two data, and the number of elements beyond |d| ≤ atol + rtol · |reference|, in vectorized loops.
 #include "verify/distance.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Loops over the elements of tensors as doubles, 2048 at a time; complex numbers count as their real and imaginary parts.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Floors and bounds of errors, and the outcome of a sample by its bounds.
+// The outcome of one output in one sample: the bound (the floor times kFloorFactor, or the type's least bound), ill-conditioned floors, and
+// the reason (error/range, RMS/deviation, NaN, `--rtol`).
 #include "verify/error_bounds.h"
 
 #include <algorithm>

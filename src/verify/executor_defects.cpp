@@ -1,4 +1,5 @@
-// Errors of relayout's executor, as opposed to the models': runs that differ from each other, or from the model as written.
+// Defects of relayout itself: runs that are not repeatable, double precision far from the run as written, an optimized run of B that fails
+// or errs, and the node at fault.
 #include "verify/executor_defects.h"
 
 #include <algorithm>

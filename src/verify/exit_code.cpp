@@ -1,4 +1,5 @@
-// Names of the outcomes of verify, and the exit codes of its results.
+// Exit codes of `verify A B` and `verify --data` (0, 1, unsupported nodes, defects, `--allow-inconclusive`), and the words same, different,
+// inconclusive, accepted.
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,8 @@
 
 namespace relayout {
 
-/// Values fed to the nodes of two models while they are compared one by one; the same for both models.
+/// The kinds of numbers fed to nodes compared one by one (exact, by_depth, shaken, near, middle, far, tied, NaN, infinities), and which of
+/// them are free or on an edge; the same for both models.
 enum class Feeding : uint8_t {
   exact,     ///< the original's values
   by_depth,  ///< as `exact`, and another run with b's own values, for errors by depth

@@ -1,5 +1,5 @@
-// Measures noise floors by runs of the original with every weight moved by one ULP, and in double precision. A floor belongs to one output
-// of one sample; no other sample widens it.
+// Noise floors: runs of A with every weight moved by one ULP, their number of draws, the double-precision run of small models, and its
+// disagreement as a suspicion of the executor. A floor belongs to one output of one sample; no other sample widens it.
 #include "verify/floors.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Finds a change that would make two different outputs agree (an order of axes, exchanged slices, a factor, a shift), or where they differ.
+// Hints at two different outputs: "equal after Transpose", exchanged slices, "B is 2 × A", a shift, values representable in f16 or bf16,
+// differences at the border or in few slices.
 #include "verify/hints.h"
 
 #include <algorithm>

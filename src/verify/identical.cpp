@@ -1,4 +1,4 @@
-// Tells whether two models are the same bytes, external data included.
+// Whether two model files, with their external data, are the same bytes.
 #include "verify/identical.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Ill-conditioned samples, whose outputs rounding alone moves: replaced by samples of smaller inputs, or a reason for doubt.
+// Ill-conditioned samples, whose outputs rounding alone moves far: their replacement by samples of smaller inputs, and the verdict
+// inconclusive where all are ill-conditioned.
 #include "verify/ill_conditioned.h"
 
 #include <algorithm>

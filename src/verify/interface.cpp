@@ -1,4 +1,5 @@
-// Compares the declared inputs and outputs of two graphs.
+// Differences between declared inputs and outputs of two models (missing, added, renamed, order, kind, type, rank, shape, dim), which of
+// them are mere remarks, and whether B can take A's inputs.
 #include "verify/interface.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Outcome of one output over all its samples, and the sample that says most against it.
+// Sums up an output over all samples, the overall verdict, and outputs that prove nothing: constant, saturated, no finite value, no
+// elements, same bytes for every sample. The figures of an output are those of the sample that says most against it.
 #include "verify/judge.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Compares the models on attention masks with holes, which no tokenizer makes: a difference is a remark.
+// An extra sample of attention masks with holes, which no tokenizer makes: a difference there is only a remark.
 #include "verify/masks_with_holes.h"
 
 #include <cstddef>

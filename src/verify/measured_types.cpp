@@ -1,4 +1,5 @@
-// Precision of the types that are compared by distance.
+// Which element types are compared by error instead of exactly (floats, 8-bit ones included, and complex), their unit roundoff and least
+// bound, and the coarser of two types.
 #include "verify/measured_types.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Metrics of one output over one sample: errors, cosine, distances in units in the last place, scores, mismatches.
+// Figures of one output in one sample: largest and RMS error, PSNR, cosine, ULP histogram, top-1 and top-5 of score rows, NaN and infinity
+// counts, first mismatch of exact types.
 #include "verify/metrics.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Verdict of the nodes, each fed the reference's values: the node that causes a difference of the outputs, whether a difference that the
-// outputs hide is real, and whether nodes vouch for outputs that show nothing.
+// How nodes decide the verdict, and which `--layers` lists: names the wrong node, finds differences that outputs hide, makes unexplained
+// constants inconclusive, vouches for outputs that show nothing. Each node is fed the reference's values.
 #include "verify/node_verdict.h"
 
 #include <algorithm>

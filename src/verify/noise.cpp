@@ -1,4 +1,5 @@
-// Moves weights by one ULP, to measure by how much correct evaluations may differ.
+// Which weights, inputs and dequantized values move by one ULP for a noise floor (no sizes, zeros, whole or power-of-two scalars), in what
+// direction, and in ULPs of which type. The distance between two such runs shows by how much correct evaluations may differ.
 #include "verify/noise.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The loss of an output: signal to noise, cosine, errors and best entries of rows, over all samples.
+// Loss of one output over all samples (signal-to-noise in dB, cosine, largest error, share of equal elements, top-1, top-5), and its words
+// for the output that loses most.
 #include "verify/output_loss.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Signs of an output that shows nothing: values at its extremes, the same bytes for every sample.
+// Measures the share of an output's elements at its smallest and largest value, and hashes of its slices by which samples with the same
+// bytes are recognised.
 #include "verify/output_signs.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The two models with the options that all stages of a comparison read (proved, quantized, 16-bit type of B), and the counter that reports
+// runs as progress.
 #pragma once
 
 #include <algorithm>

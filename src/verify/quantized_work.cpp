@@ -1,4 +1,5 @@
-// Counts the quantized tensors of a model, from the operators that read quantized weights and those that compute quantized results.
+// Counts a model's quantized weights and activations, with their least bits, and words the line "B quantizes … tensors to int8"; which
+// model is quantized to fewer bits.
 #include "verify/quantized_work.h"
 
 #include <algorithm>

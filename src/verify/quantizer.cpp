@@ -1,5 +1,6 @@
-// Rounds real numbers to the grid of a model's quantizer without running the model: the loss that integers of that scale cannot avoid, and
-// the loss at their ends.
+// Rounds numbers to the grid of a QuantizeLinear, MatMulNBits, bnb4 or dynamic quantizer (scale, zero point, block, range ends), and finds
+// the ranges of inputs that quantizers imply. No model is run for this: the result shows the loss that integers of that scale cannot avoid,
+// and the loss at their ends.
 #include "verify/quantizer.h"
 
 #include <algorithm>

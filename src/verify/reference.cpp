@@ -1,5 +1,6 @@
-// Runs the original as written, one step per node, and keeps its outputs on disk. The candidate, the noise floors and the explanations are
-// measured against them, and two models need not be in memory at once.
+// Runs A as written over the samples, retries sizes of free dims until A accepts them, repeats the first sample to test repeatability, and
+// keeps the outputs in a temporary file. The candidate, the noise floors and the explanations are measured against these outputs, and two
+// models need not be in memory at once.
 #include "verify/reference.h"
 
 #include <algorithm>

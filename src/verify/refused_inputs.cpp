@@ -1,4 +1,5 @@
-// Inputs of which the original refuses every sample: the error of a file or an option, or no verdict.
+// The outcome where A refuses every sample: an error about the given files or `--dim` and `--shape`, or inconclusive with "the reference
+// cannot run".
 #include "verify/refused_inputs.h"
 
 #include <string>

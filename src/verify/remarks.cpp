@@ -1,4 +1,5 @@
-// Remarks on a comparison that do not change its verdict: lost defaults, random nodes, NaN in both, inputs held within ranges.
+// Remarks that leave the verdict alone: lost input defaults, random nodes and pinned seeds, elements NaN in both, inputs held within the
+// range of B's quantizer.
 #include "verify/remarks.h"
 
 #include <algorithm>

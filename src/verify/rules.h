@@ -1,3 +1,5 @@
+// Thresholds of the verdict with unit and source: draws, least bounds, ill-conditioned floors, sample counts, correlation, loss of
+// quantized nodes, saturation; kFloorFactor is in relayout/verify.h.
 #pragma once
 
 #include <cstdint>

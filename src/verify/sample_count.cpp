@@ -1,4 +1,5 @@
-// Number of samples of a comparison: as requested, as many as there are files, or what the proof leaves to be shown.
+// Number of samples: `--samples`, the files in `--input` folders, or fewer by default where the proof leaves only nearly equal constants;
+// samples of the optimized run.
 #include "verify/sample_count.h"
 
 #include <algorithm>

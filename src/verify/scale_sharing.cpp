@@ -1,4 +1,4 @@
-// Finds the scale of each element of a quantized tensor: one for all, or one for each place along an axis, each block, row or column.
+// Which elements of a quantized tensor share a scale: all, those at one place of an axis, of a block, of a row or of a column.
 #include "verify/scale_sharing.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Runs one model in one mode, adds its name to errors, and returns its memory to the system.
+// One model loaded to run in one mode: which errors count as refused inputs, the model's name in errors, memory given back to the system,
+// and which nodes count as random.
 #include "verify/session.h"
 
 #include <memory>

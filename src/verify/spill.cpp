@@ -1,4 +1,5 @@
-// Stores values in a temporary file, so that two models' values need not be in memory at once.
+// Stores tensor values in a temporary file and reads them back, with the error where that file cannot be written or read. Two models'
+// values need not be in memory at once.
 #include "verify/spill.h"
 
 #include <unistd.h>

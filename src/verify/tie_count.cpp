@@ -1,4 +1,5 @@
-// Counts the elements that rounding may have decided, and reads the operands by which a node decided.
+// Counts the elements of an exact output within or beyond the tolerance of a tie, and words them ("scores … and … are … apart, rounding may
+// be …").
 #include "verify/tie_count.h"
 
 #include <cmath>

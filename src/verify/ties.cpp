@@ -1,4 +1,5 @@
-// Finds the choice between nearly equal numbers that an exact output shows, and counts the elements that rounding may have decided.
+// Ties of exact outputs: nearly equal scores of ArgMax, ArgMin and TopK, numbers at the edge of a comparison, Cast or quantizer step, and
+// the margins that floors of their operands allow.
 #include "verify/ties.h"
 
 #include <algorithm>

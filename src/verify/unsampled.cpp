@@ -1,5 +1,5 @@
-// Finds nodes of one model alone whose decision is the same in all samples but may differ elsewhere: at other sizes, for equal numbers, or
-// for numbers that an attribute concerns.
+// Inconclusive where nodes of one model alone act only at other sizes, on equal numbers or other data: Slice, size limits, If, comparisons,
+// inputs with contents that one model reads.
 #include "verify/unsampled.h"
 
 #include <algorithm>

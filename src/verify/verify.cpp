@@ -1,5 +1,6 @@
-// Compares two files: reads both, proves as much as the files show, and runs them stage by stage: the reference, its noise floors, the
-// candidate as written, nodes with unexplained differences, the candidate optimized.
+// The order of all stages of `verify A B`, outcomes without running (identical files, `--run-identical`, unsupported nodes, unfit inputs),
+// `--io nhwc`, and what `--outputs-only` leaves out. It reads both files, proves as much as they show, and runs the reference, its noise
+// floors, the candidate as written, nodes with unexplained differences, and the candidate optimized.
 #include "relayout/verify.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Range and spread of reference values, in one pass over vector lanes.
+// The range, standard deviation and RMS of an output's finite values over one sample, the units in which errors are stated. It takes one
+// pass over vector lanes.
 #include "verify/yardstick.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Concatenates tensors along an axis: in one pass over the destination where all sources are in its order, else with a copy of each.
+// Concat: one pass over the destination where all sources are in its order and their runs are 32 bytes or more on average, else a copy of
+// each source.
 #include "exec/kernels/concat_kernel.h"
 
 #include <algorithm>

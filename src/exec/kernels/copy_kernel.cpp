@@ -1,4 +1,5 @@
-// Copies tensors of any strides: rows, tiles of a transposition, or element by element.
+// Copies and transposes tensors of any strides: short rows (up to 16 elements), tiles of 16 × 16, image planes to pixels and back, repeated
+// elements, or element by element.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,5 @@
-// Chains of functions of one and two variables over f32, and single functions over 16-bit floats.
+// Formulas of all functions of one and two variables over f32 (Relu, Gelu, Pow, Add …), applied as chains in chunks of 1024 elements;
+// single functions over 16-bit floats.
 #include "exec/kernels/elementwise_kernel.h"
 
 #include <algorithm>

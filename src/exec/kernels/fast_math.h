@@ -6,7 +6,8 @@
 
 namespace relayout::exec {
 
-// Functions of one variable to about 1 ulp, written so that the compiler vectorizes loops over them. NaN stays NaN.
+// Exponential, sigmoid, softplus, tanh, sine, cosine and erf of f32, to about 1 ulp or as each states, written so that the compiler
+// vectorizes loops over them. NaN stays NaN.
 
 /// c₀ · xⁿ + c₁ · xⁿ⁻¹ + … + cₙ.
 template <class... Coefficients>

@@ -1,4 +1,5 @@
-// Convolutions of 8-bit integers, with exact 32-bit sums.
+// Convolutions of 8-bit integers with exact 32-bit sums: padding as the zero point, products of windows, and depthwise ones of at most 256
+// taps in f32.
 #include "exec/kernels/integer_convolution_kernel.h"
 
 #include <algorithm>

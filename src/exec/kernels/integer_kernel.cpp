@@ -1,4 +1,5 @@
-// Common parts of the kernels of 8-bit integers, with exact 32-bit sums: parameters, conversion of sums, and products by blocks of rows.
+// Common parts of the kernels of 8-bit integers: zero points, quantization of exact 32-bit sums (scale, half to even, saturation), and
+// products by blocks of 48 rows.
 #include "exec/kernels/integer_kernel.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Products of matrices of 8-bit integers, with exact 32-bit sums.
+// Products of matrices of 8-bit integers with exact 32-bit sums: pairs of a batch, and weights that are packed during the run because they
+// are not constant.
 #include "exec/kernels/integer_matmul_kernel.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Inner loops of 8-bit products, one per instruction set.
+// Inner loops of 8-bit products for AVX2, AVX-512 VNNI, AMX and other processors, the choice among them, and the packing of weights in
+// panels of 64 columns.
 #include "exec/kernels/integer_product.h"
 
 #include <algorithm>

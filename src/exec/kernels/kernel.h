@@ -1,3 +1,4 @@
+// Kernel, Place and Step, of which plans consist, and the division of a step's work among threads: at least 16384 elements each.
 #pragma once
 
 #include <algorithm>

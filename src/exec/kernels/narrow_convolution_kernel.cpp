@@ -1,4 +1,5 @@
-// Convolutions to one to four outputs: each output is a sum of products of vectors of channels, for several adjacent positions at a time.
+// Convolutions to one to four outputs ("own narrow"): each output is a sum of products of vectors of channels, for up to 12 adjacent
+// positions at a time.
 #include "exec/kernels/narrow_convolution_kernel.h"
 
 #include <algorithm>

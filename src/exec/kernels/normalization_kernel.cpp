@@ -1,4 +1,5 @@
-// Normalizes lines of f32, or channels that are side by side, by their own mean and variance.
+// Mean, variance, scale and shift of InstanceNormalization and GroupNormalization: along lines of f32, or for channels that are side by
+// side, in pieces of 8192 elements.
 #include "exec/kernels/normalization_kernel.h"
 
 #include <algorithm>

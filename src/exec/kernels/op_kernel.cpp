@@ -1,4 +1,4 @@
-// The op table's kernel for an operator as a step of a plan.
+// Runs the op table's kernel of an operator (src/ops/kernels) as a step of a plan, for operators without a faster kernel.
 #include "exec/kernels/op_kernel.h"
 
 #include <cstddef>

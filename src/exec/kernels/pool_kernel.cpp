@@ -1,4 +1,5 @@
-// Pools over windows of f32 images in either layout.
+// MaxPool, AveragePool, global pools and means of f32 in either layout: NaN, padding and divisors, and the segments by which threads share
+// a large image.
 #include "exec/kernels/pool_kernel.h"
 
 #include <algorithm>

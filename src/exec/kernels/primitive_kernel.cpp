@@ -1,4 +1,4 @@
-// A primitive of the library as a step of a plan.
+// Runs a oneDNN primitive as a step of a plan: binds each operand to its argument.
 #include <cstddef>
 #include <memory>
 #include <string>

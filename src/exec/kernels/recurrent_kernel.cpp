@@ -1,4 +1,5 @@
-// The steps of LSTM, GRU and RNN after the products that the library computes.
+// Steps of LSTM (with peepholes), GRU (reset gate before or after the product) and RNN once X · Wᵀ is known: gates, products with the
+// state, sequence lengths, packing of R.
 #include "exec/kernels/recurrent_kernel.h"
 
 #include <algorithm>

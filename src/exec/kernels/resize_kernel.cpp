@@ -1,4 +1,5 @@
-// Interpolates f32 tensors: a slab of a dim is a sum of slabs of the source that are interpolated along the inner dims.
+// Interpolates f32 tensors by given positions and weights: a slab of a dim is a sum of slabs of the source that are interpolated along the
+// inner dims; tails under 16 elements one by one.
 #include "exec/kernels/resize_kernel.h"
 
 #include <algorithm>

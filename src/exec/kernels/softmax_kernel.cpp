@@ -1,4 +1,5 @@
-// Softmax and LogSoftmax along an axis of f32 tensors.
+// Softmax of f32 for short lines, along strided axes and for Attention (scale, mask, softcap); LogSoftmax; the search for NaN, which
+// oneDNN's Softmax drops.
 #include "exec/kernels/softmax_kernel.h"
 
 #include <algorithm>

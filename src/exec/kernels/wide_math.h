@@ -8,9 +8,9 @@
 
 namespace relayout::wide {
 
-// Functions of numbers that were floats, in double: their errors stay below 2⁻³², so that rounding to float is nearly always right. Special
-// values follow IEEE 754. Written so that the compiler vectorizes loops over them: no branches, no conversions to integers that vectors
-// lack.
+// Exponential, logarithm, power, tangent, inverse and hyperbolic functions of numbers that were floats, in double: errors below 2⁻³², so
+// that rounding to float is nearly always right. Special values follow IEEE 754. Written so that the compiler vectorizes loops over them:
+// no branches, no conversions to integers that vectors lack.
 
 /// Adding this to an integer below 2⁵¹ leaves the integer in the low bits.
 inline constexpr double kRounder = 6755399441055744.0;

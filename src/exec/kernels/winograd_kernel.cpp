@@ -1,4 +1,5 @@
-// Convolutions of 3 × 3 windows by fewer products: transforms of tiles before and after the library's matrix products.
+// Convolutions of 3 × 3 windows by Winograd's filtering: transforms before and after oneDNN's products, size of blocks, transformed
+// weights, and direct sums where a result is not finite.
 #include "exec/kernels/winograd_kernel.h"
 
 #include <algorithm>

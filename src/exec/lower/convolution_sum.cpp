@@ -1,4 +1,4 @@
-// Finds sums of convolutions of one operand that one convolution can compute.
+// Finds sums (Add, Sum) of at most 64 convolutions, BatchNormalizations and constants over one operand that one convolution can compute.
 #include "exec/lower/convolution_sum.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Weights and bias of a convolution with the affine downstream of it, and of a sum of convolutions that one convolution computes.
+// Computes and packs weights and bias of a convolution with the BatchNormalization downstream of it, and of a sum of convolutions, in
+// double with one rounding; the keys of packed weights.
 #include "exec/lower/convolution_weights.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Finds nodes that run as one step: a convolution or product and its consumers, sums of convolutions, chains of elementwise operators.
+// Groups the nodes that run as one step: what a convolution or product takes along (sums, functions, swish, GELU), nodes downstream of a
+// Concat of convolutions, chains of elementwise operators.
 #include "exec/lower/fuse.h"
 
 #include <algorithm>

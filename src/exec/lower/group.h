@@ -1,3 +1,4 @@
+// Group: the nodes that are lowered as one step, with nodes downstream of a Concat and the terms of a sum of convolutions.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Declares the lower_… functions of lower_table.cpp, and helpers that they share for copies, views, broadcasting and chains of functions.
 #pragma once
 
 #include <optional>

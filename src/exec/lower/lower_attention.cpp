@@ -1,4 +1,5 @@
-// Lowers Attention to two products and a Softmax.
+// Lowers Attention to two products of oneDNN with a Softmax between them: which nodes qualify, keys and values of the past, heads that
+// share keys.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

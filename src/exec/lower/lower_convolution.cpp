@@ -1,4 +1,5 @@
-// Lowers Conv and ConvTranspose with the nodes fused downstream: to a primitive, a product, a product of windows, or a hand-written kernel.
+// Lowers Conv and ConvTranspose: to a product, strided windows, Winograd (not for few runs), the few-output kernel or oneDNN; their layout,
+// and post-ops or a separate pass.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Lowers the Einsum equations that are matrix products.
+// Lowers Einsum equations of two f32 operands that are one matrix product to that product, with the result as a view of it.
 #include <cstddef>
 
 #include "exec/kernels/kernel.h"

@@ -1,4 +1,5 @@
-// Lowers chains of elementwise operators.
+// Lowers elementwise operators over f32, fused in chains, and single functions of 16-bit floats: layout of the result, and the operand
+// whose memory it overwrites.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

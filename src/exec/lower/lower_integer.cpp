@@ -1,4 +1,5 @@
-// Lowers quantized products and convolutions to exact integer kernels.
+// Lowers MatMulInteger, QLinearMatMul, ConvInteger and QLinearConv to exact 8-bit kernels: accepted scales and zero points, depth of at
+// most 32768 where sums are quantized again.
 #include <algorithm>
 #include <cstddef>
 #include <functional>

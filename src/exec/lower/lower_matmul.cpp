@@ -1,4 +1,5 @@
-// Lowers MatMul and Gemm with the nodes fused downstream.
+// Lowers MatMul and Gemm (alpha 1, from opset 7) with the nodes fused downstream: transposed operands, beta, the bias over columns, and
+// batches that share one matrix.
 #include <algorithm>
 #include <cstddef>
 #include <optional>

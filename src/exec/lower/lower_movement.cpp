@@ -1,4 +1,5 @@
-// Lowers operators that only move elements: to views where strides can express the result, else to one copy.
+// Lowers Concat, Reshape, Flatten, Squeeze, Unsqueeze, Transpose, DepthToSpace, SpaceToDepth and Tile: to views where strides can express
+// the result, else to one copy.
 #include <cstddef>
 #include <optional>
 #include <utility>

@@ -1,4 +1,5 @@
-// Lowers LayerNormalization over the last dim, InstanceNormalization and GroupNormalization.
+// Lowers LayerNormalization over the last dim to oneDNN, InstanceNormalization and GroupNormalization to relayout's kernels: which nodes
+// qualify.
 #include <cstdint>
 #include <memory>
 #include <utility>

@@ -1,4 +1,5 @@
-// Nodes that run by the op table's kernel, and nodes whose outputs are views of an input.
+// Lowers nodes without a faster kernel to the op table's kernel, or to views of their first input: layout of their outputs, operands that
+// must be contiguous.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

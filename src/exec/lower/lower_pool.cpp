@@ -1,4 +1,5 @@
-// Lowers pools and reductions over lines.
+// Lowers MaxPool, AveragePool, global pools, and ReduceMean and ReduceMax over the last dims: which windows, axes and layouts relayout's
+// kernels take.
 #include <algorithm>
 #include <cstddef>
 #include <optional>

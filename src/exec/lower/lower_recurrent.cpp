@@ -1,4 +1,5 @@
-// Lowers LSTM, GRU and RNN: one product for all inputs, then step by step.
+// Lowers LSTM, GRU and RNN with default activations, without clip and input_forget: one product of oneDNN for all inputs, then relayout's
+// kernel step by step.
 #include <algorithm>
 #include <cstddef>
 #include <optional>

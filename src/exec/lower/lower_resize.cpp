@@ -1,4 +1,5 @@
-// Lowers Resize and Upsample with interpolation.
+// Lowers Resize and Upsample of f32 with interpolation: the changed dims must be adjacent in memory, and there may be at most 2^31 − 1
+// elements.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Lowers ScatterND by constant indices that address the elements of a view, as exporters write an assignment to a slice: to copies.
+// Lowers ScatterND by constant indices that address the elements of a view, as exporters write an assignment to a slice, to copies; not
+// with a reduction or repeated places.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Lowers sequences whose elements are read at known positions to views of the tensor that they come from.
+// Lowers SplitToSequence, SequenceConstruct and SequenceAt to views of the original tensors where elements are read at known positions
+// only.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,4 +1,5 @@
-// Lowers Softmax and LogSoftmax.
+// Selects the kernel of Softmax (short lines up to 16, strided axes, else oneDNN with a search for NaN) and of LogSoftmax (last axis only,
+// never oneDNN).
 #include <cstdint>
 #include <memory>
 #include <optional>

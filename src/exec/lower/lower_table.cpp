@@ -1,4 +1,5 @@
-// Operators that are lowered to something better than the op table's kernel: one line each.
+// The table of operators that have something faster than the op table's kernel, each with its lower_… function; elementwise ones are listed
+// in stages.cpp.
 #include <algorithm>
 #include <iterator>
 #include <string_view>

@@ -1,4 +1,5 @@
-// Turns groups of nodes into a plan: group by group into steps, then the values that the plan exports, and the layout of its memory.
+// Turns groups into a plan, one by one: op table's kernel in mode reference or where lowering declines, steps left out, values shown to
+// observers or exported, results in the caller's memory.
 #include "exec/lower/lowering.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Emits one matrix product of the library, with its operands in layouts that the library reads correctly.
+// Emits one matrix product of oneDNN: operand layouts that its matmul reads correctly (others are copied), packed weights, and post-ops or
+// a separate pass.
 #include "exec/lower/matrix_product.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The dense orders of tensors that steps work on, as strides.
+// Strides of tensors in contiguous, channels-last or any other order, and whether given strides follow an order.
 #include "exec/lower/order.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Places of the values of a plan: the original, copies in other orders, and the choice of the running group.
+// Places of the values of a plan: copies in other orders (reorder, pack, or inside a node), the copy that a group reads, and the memory
+// that a result may overwrite.
 #include "exec/lower/places.h"
 
 #include <algorithm>

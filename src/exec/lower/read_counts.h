@@ -12,7 +12,7 @@
 
 namespace relayout::exec {
 
-/// Reads that are still to come, of values and of the buffers that hold them.
+/// Counts the reads that are still to come, of values and of the buffers that hold them: no memory is overwritten before its last read.
 class ReadCounts {
  public:
   /// One count per value: reads by nodes that will run, in this plan or after it, and one for each output of the graph that is the value.

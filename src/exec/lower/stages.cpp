@@ -1,4 +1,5 @@
-// Reads nodes as functions of one or two variables, which can be fused.
+// Reads nodes as functions that can be fused: the elementwise operators with defaults of their attributes, BatchNormalization, swish and
+// GELU written out; which are oneDNN's post-ops.
 #include "exec/lower/stages.h"
 
 #include <algorithm>

@@ -2,9 +2,10 @@
 
 #include <cstdint>
 
-/// Numbers that lowering decides by. The time of a step on one thread is an estimate that is only compared with kTeamNanoseconds, so only
-/// its order of magnitude counts. Rates are those of a slow kind on an AVX2 core (src/layout/rates.h has them by kind), confirmed on AMD
-/// Zen 5 with oneDNN 3.7.2, 2026-11-22.
+/// Figures that lowering decides by: rates of kinds of steps, 12 µs up to which a step stays on one thread, limits of oneDNN's copies (16
+/// KiB, 4 channels), of windows and of short lines. The time of a step on one thread is an estimate that is only compared with
+/// kTeamNanoseconds, so only its order of magnitude counts. Rates are those of a slow kind on an AVX2 core (src/layout/rates.h has them by
+/// kind), confirmed on AMD Zen 5 with oneDNN 3.7.2, 2026-11-22.
 namespace relayout::step_rates {
 
 /// Steps that take less on one thread stay there. Calling a thread that looks for work costs 1 µs, a sleeping one 5 to 20. Time with two

@@ -1,4 +1,5 @@
-// Writes the steps of a plan with their buffers and the descriptions of the steps.
+// Adds steps with buffers and descriptions (layout, bytes, absorbed nodes) to a plan; decides when a step runs on one thread, and when a
+// copy is oneDNN's reorder.
 #include "exec/lower/step_writer.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace relayout::exec {
 
-/// Facts about the values of a program when a plan is made.
+/// Facts about the values of a program when a plan is made: type, dims, and contents of constants.
 struct ValueFacts {
   const IdVector<ValueId, ValueState>& states;
   ConstantStore& store;

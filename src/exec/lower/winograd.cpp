@@ -1,4 +1,5 @@
-// Decides which convolutions are computed by Winograd's minimal filtering.
+// Decides which 3 × 3 convolutions of images and volumes are computed by Winograd's minimal filtering: those with a predicted gain of 1.08
+// or more.
 #include "exec/lower/winograd.h"
 
 #include <algorithm>

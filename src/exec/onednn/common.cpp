@@ -1,4 +1,5 @@
-// Common parts of all primitives: descriptors, post-ops, packing of weights, execution.
+// Parts shared by all oneDNN primitives: names of functions in oneDNN, post-ops, packing of weights, execution, and the refusal of slow
+// implementations (ref, simple_nchw).
 #include "exec/onednn/common.h"
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Convolutions and transposed convolutions, and the shapes for which oneDNN is wrong.
+// Conv and ConvTranspose in oneDNN: the shapes for which it is wrong or crashes, idle strides, and 1-D convolutions run as 2-D ones of
+// height 1.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Matrix products.
+// Matrix products in oneDNN, and the form of constant weights by instruction set and number of rows: rows, columns or blocks.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

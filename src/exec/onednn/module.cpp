@@ -1,4 +1,5 @@
-// The module's entry point: makes primitives of each family, and describes the library.
+// Entry point of the oneDNN module: the maker of each kind of primitive, version and instruction set as reports name them, and oneDNN's
+// errors as messages.
 #include <iterator>
 #include <string>
 #include <variant>

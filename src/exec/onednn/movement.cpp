@@ -1,4 +1,4 @@
-// Reorders: copies from one layout to another.
+// Reorders in oneDNN: copies from one layout to another (lower/step_writer.cpp decides which copies these are).
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Softmax and LayerNormalization.
+// Softmax and LayerNormalization in oneDNN (lower/lower_softmax.cpp and lower_normalization.cpp decide which nodes use them).
 #include <memory>
 #include <string>
 #include <utility>

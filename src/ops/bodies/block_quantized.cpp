@@ -1,4 +1,5 @@
-// Operators on weights of a few bits that are quantized in blocks: unpack, dequantize, and multiply or gather.
+// Bodies of MatMulNBits, MatMulBnb4 and GatherBlockQuantized: weights of 2, 4 or 8 bits in blocks, order of bits in a byte, zero points,
+// block sizes, forms refused. Numbers are unpacked, dequantized, and multiplied or gathered.
 
 #include <cstddef>
 #include <cstdint>

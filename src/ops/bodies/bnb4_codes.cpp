@@ -1,4 +1,5 @@
-// The numbers that the 4-bit codes of bitsandbytes represent (onnxruntime/contrib_ops/cpu/quantization/blockwise_quant_block_bnb4.h).
+// The numbers that the 4-bit codes FP4 and NF4 of bitsandbytes represent, for MatMulBnb4
+// (onnxruntime/contrib_ops/cpu/quantization/blockwise_quant_block_bnb4.h).
 #include "ops/bodies/bnb4_codes.h"
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Declarations of the functions that write the bodies of body_table.cpp, by the file in src/ops/bodies where each is.
+
 #pragma once
 
 #include "ops/body.h"

@@ -1,4 +1,5 @@
-// FusedConv, its form with channels last, and FusedGemm: a product, followed by an activation that an attribute names.
+// Bodies of FusedConv, NhwcConv, NhwcFusedConv and FusedGemm: a product, then the activation that an attribute names, with its parameters
+// and the names refused.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
-// Attention as ONNX Runtime fuses it: projections, splitting and joining of heads, and masks of several shapes as one bias, around ONNX's
-// own Attention.
+// Bodies of com.microsoft's Attention, QAttention, MultiHeadAttention, RotaryEmbedding, EmbedLayerNormalization, BiasAdd and BiasSoftmax:
+// forms of masks, mask_filter_value, forms refused. Projections, splitting and joining of heads, and masks of several shapes as one bias
+// are written around ONNX's own Attention.
 
 #include <cstddef>
 #include <cstdint>

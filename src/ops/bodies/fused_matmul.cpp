@@ -1,4 +1,4 @@
-// FusedMatMul: a product of matrices that may be transposed, multiplied by a number.
+// Body of FusedMatMul: transA, transB, transBatchA, transBatchB as one Einsum equation, and the factor alpha.
 
 #include <string>
 

@@ -1,5 +1,5 @@
-// Layer normalizations that ONNX Runtime fuses: by the root of the mean square, and of the sum of an activation, a skip connection and a
-// bias.
+// Bodies of SimplifiedLayerNormalization, SkipLayerNormalization and SkipSimplifiedLayerNormalization: sum of input, skip and bias, default
+// epsilon, outputs refused.
 
 #include <cstddef>
 #include <cstdint>

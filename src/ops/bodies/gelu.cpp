@@ -1,4 +1,5 @@
-// The forms of GELU: by the error function, by tanh, by a logistic function; with a bias added first.
+// Bodies of Gelu (com.microsoft), BiasGelu, FastGelu and QuickGelu: by the error function, by tanh, by a logistic function; with a bias
+// added first.
 
 #include <string>
 

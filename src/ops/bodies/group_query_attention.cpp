@@ -1,4 +1,5 @@
-// GroupQueryAttention: heads of queries share heads of keys and values, which are kept in a cache of any length.
+// Body of GroupQueryAttention: its cache of keys and values, positions, rotation, local windows, softcap and sink, and the forms refused
+// (quantized cache, position_ids). Heads of queries share heads of keys and values.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Splits attention's hidden axis into heads, and joins heads.
+// Splits the hidden axis into heads and joins heads again, for the bodies of attention operators; limit of num_heads.
 
 #include "ops/bodies/heads.h"
 

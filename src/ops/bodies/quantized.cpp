@@ -1,4 +1,6 @@
-// Operators on 8-bit numbers: inputs are dequantized, computed in f32, and quantized again.
+// Bodies of QLinearAdd, QLinearSoftmax, QLinearAveragePool and all other QLinear operators, QGemm, DynamicQuantizeLSTM,
+// DynamicQuantizeMatMul, MatMulIntegerToFloat, NhwcMaxPool and (De)QuantizeLinear. Inputs are dequantized, computed in f32, and quantized
+// again.
 
 #include "ops/bodies/quantized.h"
 

@@ -1,4 +1,5 @@
-// Attention and RotaryEmbedding.
+// Attention and RotaryEmbedding: masks, past keys and values, is_causal, windows, softcap, rows in which all scores are masked, and the
+// messages for dims that do not fit.
 
 #include "ops/kernels/attention.h"
 

@@ -1,4 +1,4 @@
-// BatchNormalization, in inference and in training mode, with statistics per channel or (before opset 9) per position.
+// BatchNormalization, in inference and in training mode, with statistics per channel or (before opset 9 with spatial = 0) per position.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// Elementwise operators of two or three operands, which broadcast: arithmetic, bits, Where, Clip, PRelu.
+// Add, Sub, Mul, Div, Mod, Pow, BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, Where, Clip and PRelu: broadcasting before opset 7, integer
+// overflow, division by zero, crossed bounds.
 #include "ops/kernels/binary.h"
 
 #include <algorithm>

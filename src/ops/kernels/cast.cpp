@@ -1,4 +1,5 @@
-// Cast, CastLike and BitCast: elements of another type, strings and types of 4 and 8 bits included.
+// Cast, CastLike and BitCast: strings read and written as numbers, `saturate`, `round_mode`, integers out of range (wrapping from opset 25
+// on), types of 4 and 8 bits.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,4 +1,4 @@
-// CenterCropPad: crops both sides of an axis or fills them with zeros.
+// CenterCropPad: crops both sides of an axis or fills them with zeros, and the side that an odd element goes to.
 
 #include <algorithm>
 #include <cstddef>

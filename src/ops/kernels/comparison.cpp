@@ -1,4 +1,4 @@
-// Tests of two operands, which broadcast: comparisons and logic.
+// And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Or and Xor, with broadcasting.
 
 #include <cstddef>
 #include <cstdint>

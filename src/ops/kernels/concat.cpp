@@ -1,4 +1,4 @@
-// Concat: tensors side by side along an axis.
+// Concat: tensors side by side along an axis, its default before opset 4, and dims that do not join.
 
 #include <cstddef>
 #include <string>

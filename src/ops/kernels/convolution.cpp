@@ -1,4 +1,5 @@
-// Conv and ConvTranspose as ONNX defines them: sums of double-precision products, the reference for faster executions.
+// Conv and ConvTranspose as ONNX defines them, with sums in double, the reference for faster executions: group, bias, output_shape,
+// output_padding, and dims that do not fit.
 
 #include "ops/kernels/convolution.h"
 

@@ -1,4 +1,4 @@
-// CumSum and CumProd.
+// CumSum and CumProd: exclusive, reverse, and loops by rows or lines; integers wrap modulo 2^64.
 
 #include <algorithm>
 #include <array>

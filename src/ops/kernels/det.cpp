@@ -1,4 +1,4 @@
-// Det: determinants of stacks of square matrices, by elimination in double.
+// Det: determinants of stacks of square matrices, by elimination in double, and dims that are not of square matrices.
 
 #include <cmath>
 #include <cstddef>

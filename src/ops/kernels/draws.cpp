@@ -1,4 +1,5 @@
-// Operators that draw numbers, from a stream that depends on seed and output name only, so that two runs agree.
+// Bernoulli, Multinomial, RandomNormal, RandomNormalLike, RandomUniform and RandomUniformLike: the stream depends on seed and output name
+// only, so that two runs agree.
 
 #include <algorithm>
 #include <array>

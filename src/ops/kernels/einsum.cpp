@@ -1,4 +1,4 @@
-// Einsum: parses the equation, and computes it by products of matrices where that is possible.
+// Einsum: parses the equation, refuses bad ones, and computes diagonals, sums and products, as products of matrices where that is possible.
 
 #include "ops/kernels/einsum.h"
 

@@ -1,4 +1,5 @@
-// Gather, GatherElements and GatherND, and a helper that takes positions along one axis for other kernels.
+// Gather, GatherElements and GatherND (batch_dims, messages for dims that do not fit), and a helper that takes positions along one axis for
+// other kernels.
 
 #include "ops/kernels/gather.h"
 

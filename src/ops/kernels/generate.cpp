@@ -1,4 +1,4 @@
-// Tensors computed from attributes and sizes: Constant, ConstantOfShape, Range, EyeLike.
+// Constant (all attribute forms, sparse values), ConstantOfShape, Range (number of elements) and EyeLike.
 
 #include <onnx/onnx_pb.h>
 

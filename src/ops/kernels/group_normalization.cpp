@@ -1,4 +1,5 @@
-// InstanceNormalization and GroupNormalization: statistics of each channel or group of channels of an image.
+// InstanceNormalization and GroupNormalization: statistics of each channel or group, with scale and bias per group before opset 21 and per
+// channel from then on.
 
 #include <cstddef>
 #include <cstdint>

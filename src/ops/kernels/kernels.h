@@ -1,3 +1,5 @@
+// Declarations of all kernels and shape rules (`infer_x`) of the op table, by the file in src/ops/kernels where each is.
+
 #pragma once
 
 #include "ops/operands.h"

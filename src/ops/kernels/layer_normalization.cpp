@@ -1,4 +1,4 @@
-// LayerNormalization and RMSNormalization, over all axes from `axis` on.
+// LayerNormalization and RMSNormalization, over all axes from `axis` on: type of the statistics (stash_type), parameters that broadcast.
 
 #include <algorithm>
 #include <cstddef>

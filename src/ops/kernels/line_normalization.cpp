@@ -1,4 +1,5 @@
-// Normalizes lines of a tensor by their mean and variance, for LayerNormalization, InstanceNormalization and the like.
+// Mean, variance and scaling of lines in double, shared by LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization
+// and MeanVarianceNormalization.
 
 #include "ops/kernels/line_normalization.h"
 

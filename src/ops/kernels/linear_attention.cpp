@@ -1,4 +1,4 @@
-// LinearAttention and CausalConvWithState: recurrences that pass a state from step to step.
+// LinearAttention (update_rule, decay, heads) and CausalConvWithState (activation): recurrences that pass a state from step to step.
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 namespace relayout::kernels {
 
-/// Replaces numbers by the logarithms of their softmax.
+/// Logarithms of a softmax, in place, as LogSoftmax and SoftmaxCrossEntropyLoss compute them.
 void to_log_probabilities(std::span<double> values);
 
 }  // namespace relayout::kernels

@@ -1,4 +1,4 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: reduction, weights, ignore_index, and targets out of range.
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// LpNormalization: divides lines by their norm.
+// LpNormalization: divides lines by their norm of order 1 or 2; zeros stay zeros.
 
 #include <cmath>
 #include <cstdint>

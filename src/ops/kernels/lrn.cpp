@@ -1,4 +1,4 @@
-// LRN: divides each channel by a power of the sum of squares of its neighbours.
+// LRN: divides each channel by a power of the sum of squares of its neighbours, with the side that an even `size` extends to.
 
 #include <algorithm>
 #include <cmath>

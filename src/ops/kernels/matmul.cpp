@@ -1,4 +1,5 @@
-// MatMul and Gemm over strided operands, with sums in double.
+// MatMul and Gemm over strided operands, with sums in double: dims that do not multiply, transA, transB, alpha, beta, and C that
+// broadcasts.
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// MeanVarianceNormalization: normalizes lines to mean 0 and divides them by their deviation, without parameters.
+// MeanVarianceNormalization: normalizes lines to mean 0 and divides them by their deviation plus 1e-9, without parameters.
 
 #include <cstdint>
 #include <vector>

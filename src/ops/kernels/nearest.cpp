@@ -1,4 +1,5 @@
-// Picks elements at listed positions of each axis: nearest neighbours of Resize, repeated borders of Pad.
+// Copies elements at listed positions of each axis, for Resize in mode nearest and the repeating modes of Pad (the positions themselves are
+// computed in resize.cpp and pad.cpp).
 
 #include "ops/kernels/nearest.h"
 

@@ -1,4 +1,4 @@
-// NonMaxSuppression: of overlapping boxes, keeps the one with the best score.
+// NonMaxSuppression: of overlapping boxes, keeps the one with the best score; overlap in f32, order of equal scores, center_point_box.
 
 #include <algorithm>
 #include <array>

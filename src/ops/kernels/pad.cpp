@@ -1,4 +1,4 @@
-// Pad in all its modes.
+// Pad in modes constant, reflect, edge and wrap: pads from attribute or input, negative pads that crop, nothing to repeat.
 
 #include <algorithm>
 #include <cstddef>

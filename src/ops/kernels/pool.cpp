@@ -1,4 +1,4 @@
-// MaxPool, AveragePool, LpPool and their global forms.
+// MaxPool, AveragePool, LpPool and their global forms: ceil_mode, count_include_pad, NaN and ties in MaxPool, its indices (storage_order).
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, and the convolutions and products of quantized numbers.
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul: rounding, saturation,
+// scales per tensor, axis or block.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// DepthToSpace, SpaceToDepth and ReverseSequence: each element moves to another position.
+// DepthToSpace (modes DCR and CRD), SpaceToDepth and ReverseSequence: each element moves to another position.
 
 #include "ops/kernels/rearrange.h"
 

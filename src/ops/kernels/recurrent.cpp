@@ -1,4 +1,5 @@
-// RNN, GRU and LSTM, step by step in double.
+// RNN, GRU and LSTM, step by step in double: gates, activations and their defaults, clip, peepholes, linear_before_reset, sequence lengths,
+// and the LSTM with an 8-bit state.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,5 @@
-// The Reduce operators over any axes, in memory order, with sums in double.
+// ReduceSum, ReduceMean, ReduceMax, ReduceLogSumExp and the other Reduce operators over any axes, with sums in double:
+// noop_with_empty_axes, integer overflow, NaN, empty axes. Elements are read in memory order.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,5 @@
-// Runs the program of a regular expression over a text, with all possible states at once, so that time grows linearly with the text.
+// Matches a whole text against a regular expression for RegexFullMatch, in time linear in the text, with a limit of 200,000 states. It runs
+// the expression's program with all possible states at once.
 
 #include "ops/kernels/regex.h"
 

@@ -1,4 +1,5 @@
-// Parses a regular expression in RE2's syntax and translates it for the matcher, within limits on its size.
+// Parses regular expressions in RE2's syntax for RegexFullMatch: escapes, classes, flags, messages with a position, limits (200 levels,
+// 1000 repetitions), refusal of Unicode classes.
 
 #include "ops/kernels/regex_parser.h"
 

@@ -1,4 +1,5 @@
-// Resize and Upsample: coordinates, nearest, linear and cubic interpolation, anti-aliasing.
+// Resize and Upsample: output sizes from scales, keep_aspect_ratio_policy, coordinate modes, nearest_mode, linear and cubic interpolation,
+// antialias, roi and extrapolation_value.
 
 #include "ops/kernels/resize.h"
 

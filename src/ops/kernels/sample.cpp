@@ -1,4 +1,5 @@
-// Interpolation between pixels: GridSample, AffineGrid, RoiAlign and MaxRoiPool.
+// GridSample, AffineGrid, RoiAlign and MaxRoiPool: interpolation between pixels, padding_mode, align_corners, samples in a bin, and empty
+// bins.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// Scatter, ScatterElements and ScatterND with their reductions, and TensorScatter, which writes into a cache.
+// Scatter, ScatterElements and ScatterND with their reductions (of equal indices the last wins), and TensorScatter, which writes into a
+// cache (linear, circular).
 
 #include <algorithm>
 #include <cstddef>

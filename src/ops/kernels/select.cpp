@@ -1,4 +1,4 @@
-// NonZero, Compress, Unique and OneHot: results whose size or contents depend on positions.
+// NonZero, Compress, Unique and OneHot: results whose size or contents depend on positions, and OneHot's indices out of range.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// Operators of sequences and optionals.
+// Operators of sequences (SequenceAt, SequenceInsert, SequenceErase, SplitToSequence, ConcatFromSequence, …) and optionals (Optional,
+// OptionalGetElement, OptionalHasElement), with negative positions.
 
 #include <algorithm>
 #include <cstddef>

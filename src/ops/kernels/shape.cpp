@@ -1,4 +1,5 @@
-// Operators that only rename positions (Reshape, Transpose, Expand …) or read dims (Shape, Size).
+// Reshape (0 and −1 in its shape), Transpose, Expand, Flatten, Squeeze, Unsqueeze, Identity, Dropout, Shape and Size: views without a copy,
+// and shapes that do not fit.
 
 #include <algorithm>
 #include <cstddef>

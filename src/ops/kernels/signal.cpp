@@ -1,4 +1,4 @@
-// Operators of audio: DFT and STFT, by a Fourier transform of any length; windows; the weights of mel filters.
+// DFT and STFT (a Fourier transform of any length, onesided, inverse), HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Slice: positions of every axis between a start and an end, in steps.
+// Slice: how starts, ends and negative steps are clamped, its attributes before opset 10, and results as views.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Softmax, LogSoftmax and Hardmax along an axis (before opset 13: along all axes from `axis` on).
+// Softmax, LogSoftmax and Hardmax in double along an axis (before opset 13: along all axes from `axis` on): NaN, and which of equal
+// elements Hardmax takes.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Split: parts of a tensor along an axis.
+// Split: sizes of the parts along an axis, from `split`, or equal with a smaller last one from opset 18 on, and sizes that do not add up.
 
 #include <algorithm>
 #include <cstddef>

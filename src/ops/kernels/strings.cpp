@@ -1,4 +1,5 @@
-// Operators of strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch, TfIdfVectorizer.
+// StringConcat, StringSplit, StringNormalizer (stopwords, case), RegexFullMatch (dims and types; the matcher is in regex.cpp) and
+// TfIdfVectorizer (n-grams, skips, weights).
 
 #include <algorithm>
 #include <cstddef>

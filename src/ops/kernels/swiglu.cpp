@@ -1,4 +1,4 @@
-// SwiGLU: a value times the Swish of its gate.
+// SwiGLU: a value times the Swish of its gate, with operands of equal dims.
 
 #include <cmath>
 

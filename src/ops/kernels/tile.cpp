@@ -1,4 +1,4 @@
-// Tile: a tensor repeated along its axes.
+// Tile: a tensor repeated along its axes, with inputs `tiles` and `axis` before opset 6.
 
 #include <cstddef>
 #include <optional>

@@ -1,4 +1,5 @@
-// ArgMax, ArgMin and TopK; NaN counts as the largest number.
+// ArgMax, ArgMin and TopK: order of equal elements, NaN (largest for TopK, while the first one wins in ArgMax and ArgMin),
+// select_last_index, and bounds of K.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Trilu: the triangle above or below a diagonal of each matrix of a stack.
+// Trilu: the triangle above or below diagonal `k` of each matrix of a stack; other elements become zero.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Elementwise operators of one operand, in double for real types.
+// Elementwise operators of one operand: activations (Relu, Gelu, Swish, Selu, …), Exp, Log, Sqrt, trigonometry, roundings, Abs, Sign, Not,
+// BitwiseNot, IsNaN, IsInf; in double for real types.
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
-// Col2Im, MaxUnpool and DeformConv: windows that overlap when written, or are off the grid when read.
+// Col2Im, MaxUnpool (output_shape, indices out of range) and DeformConv (offsets, mask): windows that overlap when written, or are off the
+// grid when read.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// UTF-8, and Unicode's simple case mapping independent of the locale.
+// UTF-8 (stray bytes included) and Unicode's simple case mapping independent of the locale, for StringNormalizer and regular expressions.
 
 #include "ops/kernels/unicode.h"
 

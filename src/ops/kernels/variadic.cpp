@@ -1,4 +1,4 @@
-// Elementwise operators of any number of operands, which broadcast.
+// Max, Mean, Min and Sum of any number of operands, with broadcasting; Max and Min give NaN if any operand is NaN.
 
 #include <algorithm>
 #include <bit>

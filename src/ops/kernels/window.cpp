@@ -1,4 +1,5 @@
-// Windows of convolutions and pools: strides, dilations and pads from attributes, and the positions in reach.
+// Windows of convolutions and pools: strides, dilations, pads and auto_pad (SAME_UPPER, SAME_LOWER), output sizes with ceil_mode, and a
+// window that exceeds the padded input.
 
 #include "ops/kernels/window.h"
 

@@ -1,4 +1,5 @@
-// Visits a tensor line by line along some of its axes, for kernels that need a whole line at once (softmax, normalizations, sums).
+// Visits a tensor line by line along some of its axes, for kernels that need a whole line at once (softmax, normalizations, cumulative
+// sums, ArgMax), and dims of reduced results.
 
 #include "ops/loops/axis_lines.h"
 

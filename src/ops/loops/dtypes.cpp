@@ -1,4 +1,5 @@
-// Loads and stores elements of every type, down to 4 bits, as the types that kernels compute in, with rounding to nearest even.
+// Conversion of every element type, down to 2 bits: bit formats of f16, bf16, float8, float4 and E8M0, rounding to nearest even,
+// saturation, and how NaN and infinity are stored. Kernels load and store elements as the types that they compute in.
 
 #include "ops/loops/dtypes.h"
 

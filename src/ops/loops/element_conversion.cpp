@@ -1,4 +1,4 @@
-// Conversion of runs of elements between the types that C++ computes in, in loops that the compiler vectorizes.
+// Fast loops for Cast between the types that C++ computes in (f32, f64, integers, bool), which the compiler vectorizes.
 
 #include "ops/loops/element_conversion.h"
 

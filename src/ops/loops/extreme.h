@@ -1,3 +1,5 @@
+// Loop for the largest or smallest of many numbers, with NaN if any is NaN, for reductions.
+
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Simplifies the dims over which several strided tensors are iterated together.
+// Merges the dims over which several strided tensors are iterated together, and the limit on the number of dims ("a tensor of more than …
+// dims").
 #include "ops/loops/loops.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Products of panels of matrices in double and in integers: the innermost loop of MatMul, convolutions and attention.
+// The innermost loop of matrix products in double and in integers, for the MatMul, convolutions, Einsum, DeformConv and recurrent
+// operators of ops/kernels: tile size, vector width.
 
 #include "ops/loops/product.h"
 

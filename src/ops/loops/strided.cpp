@@ -1,4 +1,5 @@
-// Iterates over several strided tensors at once: merges dims with a common stride in all of them and passes runs to a function.
+// Loops over several tensors of any strides at once: order of dims, broadcasting, distribution over threads, copies, zero fills, and
+// strides of a reshape without copy.
 
 #include "ops/loops/strided.h"
 

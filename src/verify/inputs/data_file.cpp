@@ -1,4 +1,5 @@
-// Reads values from .npy files and from protobuf files of ONNX's data messages, and checks them against a declaration.
+// Reads .npy files and protobuf data files (.pb) as tensors, sequences or optionals, checks them against the declared input, and hints at a
+// transposed (channels-last) tensor.
 #include "verify/inputs/data_file.h"
 
 #include <onnx/onnx-data_pb.h>

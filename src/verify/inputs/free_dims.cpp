@@ -1,4 +1,5 @@
-// Sizes for the free dims of inputs: stated, demanded by weights, or guessed in attempts.
+// Sizes of free dims for samples: `--dim`, `--shape`, sizes that weights demand, the tables of guessed batches, sequences and image sizes,
+// and the errors where no guess is safe.
 #include "verify/inputs/free_dims.h"
 
 #include <algorithm>

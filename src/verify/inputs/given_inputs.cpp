@@ -1,4 +1,5 @@
-// Reads the inputs that a user gives: single files, and folders with a file for each sample.
+// `--input NAME=FILE` or a folder with a file for each sample: order and equal number of files, repetition over samples, and the remark
+// that pictures are resized.
 #include "verify/inputs/given_inputs.h"
 
 #include <algorithm>

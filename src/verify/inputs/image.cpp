@@ -1,4 +1,5 @@
-// Decodes images, and resizes, orders and normalises them for an input.
+// Reads images (.png, .jpg, .bmp, .gif, .tga, .ppm, .psd) as inputs: `--resize` bilinearly, channels first or last, `--mean`, `--std`, and
+// refusal of damaged files.
 #include "verify/inputs/image.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reads the contents of one input from a file, in the format that its name or its bytes indicate.
+// The format of an `--input` file by its name (.npz, .bin or .raw, image, otherwise .npy or protobuf), and the dims of a raw file.
 #include "verify/inputs/input_file.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Makes the inputs of a sample: from files, or generated to suit their readers.
+// Makes all inputs of a sample from files or generated values, lets ids choose rows in which B's tables differ, and refuses inputs (sizes,
+// axes) that cannot be guessed.
 #include "verify/inputs/inputs.h"
 
 #include <algorithm>

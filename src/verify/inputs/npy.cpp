@@ -1,4 +1,4 @@
-// Reads arrays from NumPy's .npy format.
+// Parses NumPy's .npy format: header, versions 1 to 3, byte order, Fortran order, strings, and the element types that are not read.
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,5 @@
-// Reads and prints declarations of graph inputs and outputs.
+// Declarations of a graph's inputs and outputs: which inputs are required or have defaults, the key of a free dim, and the text "f32[batch,
+// 3, ?]".
 #include "verify/inputs/port.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// Finds the purpose of an input from the operators that read it.
+// The purpose of an input by the operators that read it (image, bytes, ids and their limit, mask, length, size, positive, scale), and the
+// dims that weights demand of it.
 #include "verify/inputs/roles.h"
 
 #include <onnx/onnx_pb.h>

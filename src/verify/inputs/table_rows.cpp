@@ -1,4 +1,4 @@
-// Finds the rows in which two tables differ, so that ids can be drawn that choose them.
+// The rows in which an embedding table of A differs from that of B, so that generated ids can choose them.
 #include "verify/inputs/table_rows.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Generates contents for inputs by their role: images, ids, masks, lengths, numbers.
+// Random contents of a generated input from `--seed`, by its role: normal, wide, smooth or whole numbers by sample, image bytes, id walks,
+// masks and padding, lengths, boxes, strings.
 
 #include <algorithm>
 #include <array>

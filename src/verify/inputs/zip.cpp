@@ -1,4 +1,5 @@
-// Reads single files of ZIP archives such as .npz.
+// Reads single files of ZIP archives such as .npz: stored or deflated, checked by CRC, with limits on size, and refusal of encrypted or
+// split archives.
 #include "verify/inputs/zip.h"
 
 #include <zlib.h>

@@ -1,4 +1,4 @@
-// Casts of real numbers beyond the range of their integer type.
+// Finds Casts in one model alone that get real numbers beyond their integer type, a result that ONNX leaves to the implementation.
 #include "verify/nodes/casts_beyond.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Follows two models upstream to values that both have, and finds the nodes in between in which they differ.
+// Finds the nodes in which two models differ between values that both have: for each value that the proof leaves open, the nodes of A and
+// of B upstream of it.
 #include "verify/nodes/changes.h"
 
 #include <onnx/onnx_pb.h>

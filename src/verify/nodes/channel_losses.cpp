@@ -1,4 +1,4 @@
-// Compares the loss of each channel of a value with the cost of rounding.
+// Loss of each channel of a quantized model's value, and the rule by which one channel loses more than rounding or has another scale.
 #include "verify/nodes/channel_losses.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Judges nodes rather than outputs: finds the node of the candidate that computes another result than the original from the original's
-// values, the evidence of each node for the unexplained differences, and nodes of the executor that err in one of its modes.
+// Compares nodes for the verdict: which open nodes convict (correlation, kSameThing), evidence for each unexplained difference, and nodes
+// at which relayout's executor errs in a mode. It finds the node of the candidate that computes another result than the original from the
+// original's values.
 #include "verify/nodes/compare_nodes.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Finds the constants of the original that the integers of a quantized model represent.
+// Pairs integer weights and biases of a quantized model with the original's constants (also MatMul and Gemm, transposed or folded weights)
+// and gives the grid of each.
 #include "verify/nodes/constant_grids.h"
 
 #include <algorithm>

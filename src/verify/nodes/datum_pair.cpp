@@ -1,4 +1,5 @@
-// A pair of values, one of each model: brings both to one type, copies one over the other, measures their correlation.
+// Brings two values to one type, dims and order (16-bit, signed against unsigned steps, channels-last), copies one over the other, and
+// measures their correlation and slope.
 #include "verify/nodes/datum_pair.h"
 
 #include <algorithm>

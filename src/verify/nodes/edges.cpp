@@ -1,4 +1,5 @@
-// Finds operators whose results differ for equal numbers, NaN or infinities although they agree for all other numbers.
+// Which operators treat equal numbers, NaN or infinities as special cases: searches such as ArgMax, tests such as IsNaN, limits,
+// comparisons, and a Where that chooses by them.
 #include "verify/nodes/edges.h"
 
 #include <algorithm>

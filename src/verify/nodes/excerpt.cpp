@@ -1,4 +1,4 @@
-// Finds the nodes that have to run for a verdict on those that a proof leaves open.
+// Selects the part of both models that has to run to judge the nodes that the proof leaves open; everything else gets A's values.
 #include "verify/nodes/excerpt.h"
 
 #include <algorithm>

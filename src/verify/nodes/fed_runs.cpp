@@ -1,5 +1,5 @@
-// Runs two models with a's values fed to every node, and measures the error of each node of b and how far rounding alone may move its
-// result.
+// Runs a model with A's values fed to every node: the floor and error of each node alone, its common factor ("on the whole larger or
+// smaller"), and the errors by depth of `--layers`.
 #include "verify/nodes/fed_runs.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Computes the values that consumers are fed: a's value, one rounding of it, random numbers, or numbers on an edge.
+// The numbers that nodes are fed: A's, those moved by one ULP, shaken, random near, middle or far ones, equal ones, NaN and infinities.
 #include "verify/nodes/fed_values.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Folds the original's BatchNormalizations as the quantizer did.
+// Folds BatchNormalizations into a copy of the original where the quantized model has none left, so that its weights are compared with
+// folded ones.
 #include "verify/nodes/folded.h"
 
 #include <algorithm>

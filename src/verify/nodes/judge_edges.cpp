@@ -1,4 +1,5 @@
-// Finds differences that only numbers on an edge show: equal ones upstream of a search, NaN and infinities upstream of a test or a limit.
+// Inconclusive where only equal numbers, NaN or infinities show a difference, or the attributes select_last_index, detect_negative or
+// detect_positive differ.
 #include <algorithm>
 #include <array>
 #include <cstddef>

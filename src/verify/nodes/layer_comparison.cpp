@@ -1,4 +1,5 @@
-// Judges two models node by node: finds the nodes of b that, fed a's values, compute different results than a.
+// Judges B node by node on A's values: floors and draws of a node, other masks, other structures or meanings under an old name, and which
+// node is named.
 #include "verify/nodes/layer_comparison.h"
 
 #include <algorithm>

@@ -15,7 +15,8 @@
 
 namespace relayout {
 
-/// The models, inputs and settings of a comparison node by node.
+/// What a comparison node by node gets: both models, options, the sample's inputs and masks, the kind of feeding, B's 16-bit type, progress
+/// and observers.
 struct LayerTask {
   const Side* a = nullptr;
   const Side* b = nullptr;

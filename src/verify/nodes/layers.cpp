@@ -1,4 +1,5 @@
-// Pairs the values of two models that are compared node by node, finds the layers upstream of each, and stores their captured values.
+// Pairs of values compared node by node: which nodes compute each from fed values, whether other nodes read values in between, and the
+// temporary file of A's values.
 #include "verify/nodes/layers.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Masks of attention scores: numbers that represent minus infinity, and that differ from tool to tool.
+// Attention masks that tools write as different large negative numbers: when two differ by these alone, and whether a value ends in
+// Softmax, also an expanded one.
 #include "verify/nodes/masks.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Judges the loss of a node of a quantized model: the cost of rounding, a different computation, or the ends of its range.
+// Judges the loss of one node of a quantized model: rounding, "another result than its steps give", a missing operator, one channel, or
+// range ends that cut off too much.
 #include "verify/nodes/node_loss.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Pairs values of two models: by name, and where names are gone by operator and position.
+// Which value of B corresponds to which of A: by name, else by operator and operands, also across folded chains, Casts, channels-last order
+// and quantizers.
 #include "verify/nodes/pairing.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,4 +1,5 @@
-// Pieces of the definitions of operators, where a run shows their numbers and operands can reach them.
+// Ranges of numbers for which an operator has a rule of its own, such as a Clip above its limit or a comparison's true and false, if its
+// operands can reach them.
 #include "verify/nodes/pieces.h"
 
 #include <algorithm>

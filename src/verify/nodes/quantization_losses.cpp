@@ -1,4 +1,5 @@
-// Compares the loss of each node of a quantized model with the cost of rounding to its grids.
+// Runs both models to measure the loss of each node of a quantized B beside the loss that rounding A's values and constants to B's grids
+// implies, and sorts worst first.
 #include "verify/nodes/quantization_losses.h"
 
 #include <algorithm>

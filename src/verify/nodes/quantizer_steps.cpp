@@ -1,4 +1,5 @@
-// Distinguishes quantized integers that rounding moves to the neighbouring step from wrong ones, by the operands of the quantizers.
+// Acquits quantized integers one step off if upstream rounding within the node may move the operand across the boundary, also of
+// QLinearSoftmax, and counts them as flips.
 #include "verify/nodes/quantizer_steps.h"
 
 #include <algorithm>

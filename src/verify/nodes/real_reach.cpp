@@ -1,4 +1,4 @@
-// Follows floating-point inputs of a graph through the floating-point values computed from them.
+// Which values of a graph floating-point inputs reach through floating-point values alone, and may thus make NaN or infinite.
 #include "verify/nodes/real_reach.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Finds the value that a quantizer rounds upstream of quantizers of the same grid.
+// The value that a QuantizeLinear really rounds, upstream of quantizers of the same scale and zero point and of Transposes.
 #include "verify/nodes/rounded_value.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Writes a model with its quantization spelled out, so that the real numbers between the nodes can be compared with the original's, and
-// finds the values of the original that they represent.
+// Rewrites QLinearConv and other quantized operators as DequantizeLinear, operator and QuantizeLinear, and names values as in the original,
+// by ONNX Runtime's naming. The real numbers between the nodes can then be compared with the original's.
 #include "verify/nodes/spelled_out.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Places the unexplained differences of a proof at nodes: a constant at the first nodes that compute with it, a node at itself, anything in
-// a nested graph at the node of the main graph that holds it.
+// Places unexplained differences of the proof at nodes: a constant at the nodes that compute with it, a node at itself, a nested graph at
+// the If, Loop or Scan of the main graph.
 #include "verify/nodes/suspects.h"
 
 #include <algorithm>

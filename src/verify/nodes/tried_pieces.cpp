@@ -1,4 +1,5 @@
-// Compares the pieces of definitions in which two models differ with the numbers that reached them in runs.
+// Records which ranges of numbers (pieces) of changed nodes the runs have reached, deep enough to exceed rounding, and which remain
+// untried.
 #include "verify/nodes/tried_pieces.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Finds differences within an If, Loop or Scan whose graph no sample enters: neither the outputs nor the node itself can show them.
+// Finds differences within an If, Loop or Scan graph that no sample enters, and whether other inputs could enter it. Neither the outputs
+// nor the node itself can show them.
 #include <algorithm>
 #include <cstddef>
 #include <memory>

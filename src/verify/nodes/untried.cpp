@@ -1,4 +1,5 @@
-// Finds nodes in which two models differ for numbers that no run had: the rest of their definition was not tried.
+// Inconclusive with "no sample reaches that: node … gets no number above …": runs both models on wider numbers until changed operators have
+// been tried.
 #include <cstddef>
 #include <map>
 #include <memory>

@@ -1,4 +1,4 @@
-// Bounds of values from the definitions of the operators that compute them.
+// Lower and upper bounds of values from constants, types, masks and the definitions of operators, such as a Sigmoid that is never below 0.
 #include "verify/nodes/value_bounds.h"
 
 #include <algorithm>

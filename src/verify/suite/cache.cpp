@@ -1,4 +1,5 @@
-// Keeps verdicts, so that unchanged cases need not run again: files named by the digest of all dependencies of a verdict.
+// `verify --cache`: the key of a case's stored verdict (digests of models, data files, options), and what an entry of the cache holds.
+// Unchanged cases need not run again.
 #include "verify/suite/cache.h"
 
 #include <filesystem>

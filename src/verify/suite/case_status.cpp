@@ -1,4 +1,5 @@
-// Derives the status and message of a suite's cases from the exit codes and documents of their children.
+// Status of a suite's case (passed, failed, pass-loose, inconclusive, unsupported, crashed, timeout) and its message, from the exit code
+// and JSON of its process; which verdicts may be cached.
 #include "verify/suite/case_status.h"
 
 #include <string.h>

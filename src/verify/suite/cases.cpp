@@ -1,4 +1,5 @@
-// Finds the cases of a suite in a folder tree, with their names and files.
+// `--suite`: which folders and .onnx files of a tree are cases, their names and order, light models, links, `--case`, unknown and duplicate
+// names.
 #include "verify/suite/cases.h"
 
 #include <algorithm>

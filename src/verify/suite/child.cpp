@@ -1,4 +1,5 @@
-// Runs a program to its end, with a deadline: its exit, output and time.
+// Runs one process of a suite: kills it after `--timeout` seconds, keeps at most 16 MiB of each of its output streams, and measures its
+// time.
 #include "verify/suite/child.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// Pairs the models of one tree with those of another by patterns that turn a model's name into its counterpart's.
+// `--against` and `--pair`: which model of one tree is judged against which of another, by {name}, {stem}, {stem%SUFFIX} and {dir}; models
+// without a partner or with two.
 #include "verify/suite/counterparts.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Assigns the cases of a suite to its parts. Only whole microseconds and the order of names decide, so that machines agree without
-// communication.
+// `--shard`: which cases of a suite belong to part N of M, in turn, or by `--durations` the longest first to the part with the least time.
+// Only whole microseconds and the order of names decide, so that machines agree without communication.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reads the list of cases that are known not to pass: one line each, with the status and the reason.
+// `--expected`: format of the list of cases known not to pass (name, status, reason), its errors, and entries for cases that do not exist.
 #include "verify/suite/expected.h"
 
 #include <algorithm>

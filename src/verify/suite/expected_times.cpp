@@ -1,4 +1,4 @@
-// Expected times of a suite's cases, from an earlier report; they weigh the cases in shards and in the remaining time.
+// Expected time of each case for `--shard` and the remaining time, from the report of `--durations`; unknown cases get the median.
 #include "verify/suite/expected_times.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Counts elements of quantized tensors that rounding may put on either side of a boundary between two steps.
+// Counts elements of quantized tensors within a model (`--data`) that moved weights carry to another step, and names the node where they
+// begin.
 #include "verify/suite/flips.h"
 
 #include <cstddef>

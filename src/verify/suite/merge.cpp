@@ -1,4 +1,5 @@
-// Merges reports of parts of a suite into the report of the whole: nothing is lost, counted twice, or mixed.
+// Merges reports of shards into one: refuses mixed versions or options and duplicate cases, and names missing shards or cases
+// (`--cases-from`, `--allow-missing`).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Rules for stored outputs: that of the ONNX backend test runner, and relayout's.
+// Comparison of one output with its stored value (`--data`): the ONNX backend test runner's rule, and relayout's stricter rule with
+// tolerance, least bound and neighbouring integers.
 #include "verify/suite/official.h"
 
 #include <algorithm>

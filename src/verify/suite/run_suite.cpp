@@ -1,4 +1,5 @@
-// Runs the cases of a tree, each in its own process: one that crashes or hangs affects no other.
+// Runs the cases of `--suite` by `--jobs` workers, each in its own process; `--resume` and when it refuses, `--allow-inconclusive`,
+// interruption, and the suite's exit code. A case that crashes or hangs affects no other.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Verifies a model against inputs and outputs that are stored as files.
+// `verify MODEL --data`: finds test_data_set_N, light models and tolerances in data.json, runs each set in each `--mode`, and decides
+// passed, pass-loose or failed by the model's floor.
 
 #include <algorithm>
 #include <cstddef>

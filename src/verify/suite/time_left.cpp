@@ -1,4 +1,4 @@
-// The remaining time of a suite, from the expected times of its open cases and the pace so far.
+// Estimate of a suite's remaining time, from expected times of open cases and the pace so far, once 2 % of the work is done.
 #include "verify/suite/time_left.h"
 
 #include <cstddef>
