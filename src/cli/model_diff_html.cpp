@@ -12,6 +12,7 @@
 #include "cli/model_diff_report.h"
 #include "relayout/model_diff.h"
 #include "relayout/version.h"
+#include "report/html_table.h"
 #include "report/json.h"
 #include "report/table.h"
 #include "report/verdict_page.h"

@@ -21,6 +21,7 @@
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "report/fields.h"
+#include "report/html_table.h"
 #include "report/roofline.h"
 #include "report/shares.h"
 #include "report/table.h"

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/suite_report.h"
 #include "relayout/suite.h"
+#include "report/html_table.h"
 #include "report/markup.h"
 #include "report/table.h"
 #include "report/verdict_page.h"

@@ -17,6 +17,7 @@
 #include "relayout/diff.h"
 #include "relayout/version.h"
 #include "report/fields.h"
+#include "report/html_table.h"
 #include "report/json.h"
 #include "report/table.h"
 #include "report/verdict_page.h"

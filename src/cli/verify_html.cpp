@@ -21,6 +21,7 @@
 #include "relayout/verify.h"
 #include "report/bar_chart.h"
 #include "report/histogram.h"
+#include "report/html_table.h"
 #include "report/line_chart.h"
 #include "report/table.h"
 #include "report/verdict_page.h"

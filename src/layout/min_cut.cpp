@@ -1,6 +1,6 @@
-// Minimum cut of a flow network by highest-label push-relabel (Goldberg and Tarjan, 1988; Cherkassky and Goldberg, 1997), first phase only.
-// A minimum cut does not need the excess returned to the source. Heights come from breadth-first searches from the sink; the gap rule
-// retires nodes that cannot reach it. Augmenting-path methods take thousands of phases on long chains of small gains.
+// General solver: a minimum cut of any flow network by highest-label push-relabel (Goldberg and Tarjan, 1988; Cherkassky and Goldberg,
+// 1997), first phase only. A minimum cut does not need the excess returned to the source. Heights come from breadth-first searches from the
+// sink; the gap rule retires nodes that cannot reach it. Augmenting-path methods take thousands of phases on long chains of small gains.
 #include "layout/min_cut.h"
 
 #include <algorithm>

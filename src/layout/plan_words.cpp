@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/indexed.h"
-#include "base/numbers.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
 #include "layout/cost.h"

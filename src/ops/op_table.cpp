@@ -1,5 +1,5 @@
-// The op table, one line per operator of the default domain: first opset, layout rule, traits, kernel and shape rule; also how a node's
-// operator is found.
+// The op table, one line per operator of the default domain: first opset, layout rule, traits (convolution weights, post-ops, random,
+// jumps, moves elements …), kernel and shape rule; how a node's operator is found.
 
 #include <algorithm>
 #include <array>

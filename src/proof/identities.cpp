@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/op.h"
 #include "ops/traits.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -19,7 +19,6 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
-#include "ops/traits.h"
 #include "ops/value_type.h"
 #include "proof/float_types.h"
 #include "relayout/error.h"

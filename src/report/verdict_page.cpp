@@ -2,12 +2,9 @@
 #include "report/verdict_page.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/numbers.h"
 #include "report/html_table.h"
 #include "report/markup.h"
 #include "report/page.h"

@@ -85,5 +85,17 @@ TEST(Numbers, Counts) {
   EXPECT_EQ(counted(1234, "element is", "elements are"), "1,234 elements are");
 }
 
+TEST(Numbers, AbbreviatedCountsNeverShow1000OfAUnit) {
+  EXPECT_EQ(short_count(0), "0");
+  EXPECT_EQ(short_count(999), "999");
+  EXPECT_EQ(short_count(1000), "1.0 k");
+  EXPECT_EQ(short_count(999'949), "999.9 k");
+  EXPECT_EQ(short_count(999'951), "1.0 M");
+  EXPECT_EQ(macs_text(12), "12 MAC");
+  EXPECT_EQ(macs_text(10'580), "10.6 kMAC");
+  EXPECT_EQ(macs_text(999'600), "1.00 MMAC");
+  EXPECT_EQ(macs_text(301'000'000), "301 MMAC");
+}
+
 }  // namespace
 }  // namespace relayout::test
