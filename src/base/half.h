@@ -1,3 +1,4 @@
+// Rounding to f16 and bf16, as of weights that --precision converts, and conversions back to float, by their bits.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Lines on the work of each pass, in text and JSON: counts by operator, refusals by reason (2 names without -v), numbers that --precision
-// loses, advice on a newer opset.
+// Lines on the work of each pass, in text and JSON: "17 of 20 weights would move to channels-last", refusals by reason (2 names without
+// -v), numbers that --precision loses, advice on a newer opset.
 #include <algorithm>
 #include <cstddef>
 #include <map>

@@ -1,5 +1,5 @@
-// `verify --junit`: test cases for the interface, each output and sample, and the verdict, when each fails, is skipped or is an error;
-// likewise for stored outputs.
+// `verify --junit`: test cases for the interface, each output and sample, and the verdict; when each fails, is skipped or is an error; the
+// file to which `--github` attaches its annotation.
 #include "cli/verify_junit.h"
 
 #include <algorithm>

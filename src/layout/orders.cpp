@@ -1,5 +1,5 @@
-// Spreads orders from the operators that want one (convolutions) to all that can adopt it; recognises channel shuffles, fused operators,
-// and the barrier of each node.
+// Spreads orders from the operators that want one (convolutions) to all that can adopt it; joins a convolution and its post-ops into one
+// operator of the plan; channel shuffles; the barrier of each node.
 
 #include "layout/orders.h"
 

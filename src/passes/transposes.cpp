@@ -1,4 +1,4 @@
-// Inserts and removes the Transposes of --io, --emit and --layout.
+// Helpers for one Transpose node, inserted or reconnected, that --io, --emit and --layout share.
 
 #include "passes/transposes.h"
 
