@@ -57,5 +57,7 @@ struct PlanningOptions {
 /// PyTorch's rule: a convolution produces channels-last, others follow their first operand of full size, barriers produce contiguous; each
 /// decides for itself. Only for comparison.
 [[nodiscard]] LayoutPlan propagate_layout(const LayoutGraph& graph);
+/// Its reorders, their bytes, and its predicted gain.
+[[nodiscard]] LayoutPropagation sum_up_propagation(const LayoutGraph& graph);
 
 }  // namespace relayout::layout

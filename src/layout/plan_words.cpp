@@ -195,20 +195,11 @@ class Reporter {
   LayoutReport out_;
 };
 
-LayoutPropagation compare(const LayoutGraph& planned) {
-  const LayoutPlan followed = propagate_layout(planned);
-  LayoutPropagation out;
-  out.reorders = static_cast<int64_t>(followed.copies.size());
-  for (const PlannedCopy& copy : followed.copies) out.bytes += planned.values[copy.value].bytes();
-  out.predicted_gain = followed.predicted_gain();
-  return out;
-}
-
 LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutRequest& request, const CostModel& costs) {
   const LayoutGraph planned = layout_graph(graph, shapes);
   LayoutReport out = Reporter(planned, plan_layout(planned, {request.choice, &costs})).run();
   out.assumed = shapes.assumed();
-  if (request.compare) out.propagation = compare(planned);
+  if (request.compare) out.propagation = sum_up_propagation(planned);
   for (const LayoutNode& entry : planned.nodes) {
     const Node& node = *entry.node;
     const std::vector<std::string_view> attributes = node.subgraph_attributes();

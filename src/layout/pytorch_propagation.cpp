@@ -1,8 +1,9 @@
-// PyTorch's rule as a layout plan of its own, for `inspect --layout --compare`: each operator follows the order of its first operand, and
-// each reader copies for itself.
+// PyTorch's rule as a layout plan of its own, for `inspect --layout --compare`: each operator follows the order of its first operand, each
+// reader copies for itself; the reorders and bytes of that.
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "layout/layout_plan.h"
 #include "layout/orders.h"
 #include "layout/ports.h"
+#include "relayout/layout.h"
 
 namespace relayout::layout {
 namespace {
@@ -119,6 +121,15 @@ class Propagation {
 
 LayoutPlan propagate_layout(const LayoutGraph& graph) {
   return Propagation(graph).run();
+}
+
+LayoutPropagation sum_up_propagation(const LayoutGraph& graph) {
+  const LayoutPlan plan = propagate_layout(graph);
+  LayoutPropagation out;
+  out.reorders = static_cast<int64_t>(plan.copies.size());
+  for (const PlannedCopy& copy : plan.copies) out.bytes += graph.values[copy.value].bytes();
+  out.predicted_gain = plan.predicted_gain();
+  return out;
 }
 
 }  // namespace relayout::layout

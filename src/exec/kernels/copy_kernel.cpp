@@ -1,5 +1,5 @@
-// Copies and transposes tensors of any strides: short rows (up to 16 elements), tiles of 16 × 16, image planes to pixels and back, repeated
-// elements, or element by element.
+// Copies and transposes tensors of any strides, where the step is not oneDNN's reorder (exec/lower/step_writer.cpp decides): short rows,
+// tiles of 16 × 16, planes to pixels and back, element by element.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>

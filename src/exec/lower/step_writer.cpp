@@ -1,5 +1,5 @@
 // Adds steps with buffers and descriptions (layout, bytes, absorbed nodes) to a plan; decides when a step runs on one thread, and when a
-// copy is oneDNN's reorder.
+// reorder or pack is copied by oneDNN.
 #include "exec/lower/step_writer.h"
 
 #include <algorithm>
