@@ -1,5 +1,5 @@
-// Text and JSON of `inspect --layout`: regions, reorders and operators that lose channels-last with reasons (8 each without -v), bytes and
-// their percentages, predicted gain, PyTorch's propagation; words of --when.
+// Text and JSON of `inspect --layout`: lines of regions, reorders with readers, operators that lose channels-last (8 each without -v),
+// bytes and percentages, predicted gain, PyTorch's propagation; words of --when.
 #include "cli/layout_report.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Describes a layout plan in words and sums: regions, reorders with readers and reasons, operators that lose channels-last, shares of
-// bytes.
+// Describes a layout plan as a report: regions, reorders with their reasons, operators that lose channels-last, sums of bytes; their words
+// on a line are those of cli/layout_report.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Saves a model: writes all files of its plan or none, data files first; standard output (2 GiB, no external data), textual output, and the
-// check that the sources are unchanged.
+// Saves a model: writes all files of its plan or none, data files first; the sizes reported; standard output (2 GiB, no external data),
+// textual output, and the check that the sources are unchanged.
 #include "model/save.h"
 
 #include <unistd.h>

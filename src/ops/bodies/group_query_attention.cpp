@@ -1,5 +1,5 @@
 // Body of GroupQueryAttention: its cache of keys and values, positions, rotation, local windows, softcap and sink, and the forms refused
-// (quantized cache, position_ids). Heads of queries share heads of keys and values.
+// (quantized cache, position_ids). ONNX's Attention, which it calls except with a sink, maps heads of queries to those of keys and values.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Attention and RotaryEmbedding: masks, past keys and values, is_causal, windows, softcap, rows in which all scores are masked, and the
-// messages for dims that do not fit.
+// Attention and RotaryEmbedding: masks, past keys and values, is_causal, windows, softcap, heads of queries that share those of keys and
+// values, rows whose scores are all masked.
 
 #include "ops/kernels/attention.h"
 
