@@ -1,5 +1,5 @@
-// Weights of folds in double: conversion of f16, bf16, f32 and f64 elements to doubles and back, rounding once at the end, and the spacing
-// (ULP) of a type.
+// Elements of weights as doubles, for sums and biases of folds; rounds a new bias once (weights: model/float_elements); the spacing (ULP)
+// of a type.
 
 #include "passes/widening.h"
 
