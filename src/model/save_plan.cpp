@@ -74,8 +74,7 @@ class Planner {
   }
 
   /// The plan for an unchanged model with data files. In place, only the model is written. To a different folder, all files are copied
-  /// under
-  /// their names, unless different files of these names exist there.
+  /// under their names, unless different files of these names exist there.
   [[nodiscard]] std::optional<SavePlan> plan_copy(PayloadPolicy policy) const {
     const bool in_place = origin_.source->is_same_as(path_);
     const bool requested = policy.mode == ExternalData::automatic && policy.came_external && !policy.keep_references;

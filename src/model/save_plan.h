@@ -22,11 +22,6 @@ struct SavePlan {
     Segments content;
   };
   std::vector<Data> data;
-  [[nodiscard]] int64_t size() const {
-    int64_t size = model.size();
-    for (const Data& file : data) size += file.content.size();
-    return size;
-  }
 };
 
 /// Plans the files of a save in ONNX's binary format. Error{usage} if one of them would replace a file of the input that is not converted
