@@ -7,13 +7,16 @@
 #include "relayout/estimate.h"
 
 namespace relayout {
+namespace {
+
+constexpr double kSame = 1.1;  ///< the ratio of two equal times, each known to 5 %, may be this far from 1
+
+}  // namespace
 
 std::string_view to_string(TimeClass kind) noexcept {
   constexpr auto kNames = std::to_array<std::string_view>({"faster", "slower", "same", "inconclusive", "unknown"});
   return kNames[static_cast<std::size_t>(kind)];
 }
-
-constexpr double kSame = 1.1;  ///< the ratio of two equal times, each known to 5 %, may be this far from 1
 
 TimeClass judge_time(const Estimate& ratio) noexcept {
   if (!ratio.interval) return TimeClass::unknown;
