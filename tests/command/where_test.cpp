@@ -108,6 +108,27 @@ TEST(SourceGuide, HasTheIndexOfTheSources) {
   EXPECT_EQ(check.code, 0) << check.err;
 }
 
+TEST(SourceGuide, NamesOnlyFilesThatAreThere) {
+  std::set<std::string> there;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_folder()) / "src")) there.insert(entry.path().filename());
+  static const std::regex kFile("`(?:[a-z_]+/)*([a-z0-9_]+\\.(?:cpp|h))`");
+  const std::string tables = guide("## Operators", "## Files");
+  int found = 0;
+  for (std::sregex_iterator at(tables.begin(), tables.end(), kFile), end; at != end; ++at, ++found) {
+    EXPECT_TRUE(there.contains((*at)[1])) << (*at)[0];
+  }
+  EXPECT_GT(found, 100);
+
+  const std::string operators = guide("## Operators", "## Options");
+  static const std::regex kRow("\n\\| (`[^|\n]*) \\|"), kKernel("`([a-z0-9_]+)`");
+  for (std::sregex_iterator row(operators.begin(), operators.end(), kRow), end; row != end; ++row) {
+    const std::string files = (*row)[1];
+    for (std::sregex_iterator at(files.begin(), files.end(), kKernel); at != end; ++at) {
+      EXPECT_TRUE(fs::exists(fs::path(source_folder()) / "src/ops/kernels" / ((*at)[1].str() + ".cpp"))) << (*at)[0];
+    }
+  }
+}
+
 TEST(SourceGuide, HasEveryOperatorOfTheTable) {
   const std::string rows = guide("## Operators", "## Options"), table = content_of("src/ops/op_table.cpp");
   static const std::regex kName("(?:\\{|\\()\"([A-Z][A-Za-z0-9]+)\", [0-9]+"), kWord("[A-Za-z0-9]+");
