@@ -56,6 +56,14 @@ TEST(FastMath, SigmoidIsWithinThreeUlp) {
   }
 }
 
+TEST(FastMath, ExponentialLessOneIsWithinFourUlp) {
+  const auto wanted = [](float x) { return std::expm1(static_cast<long double>(x)); };
+  EXPECT_LT(worst([](float x) { return exponential_less_one(x); }, wanted, 87.0F), 4.0);
+  EXPECT_EQ(exponential_less_one(kInfinity), kInfinity);
+  EXPECT_EQ(exponential_less_one(-kInfinity), -1.0F);
+  EXPECT_TRUE(std::isnan(exponential_less_one(kNan)));
+}
+
 TEST(FastMath, SoftplusIsWithinThreeUlp) {
   const auto wanted = [](float x) { return std::fmax(x, 0.0L) + std::log1p(std::exp(-std::fabs(static_cast<long double>(x)))); };
   EXPECT_LT(worst([](float x) { return softplus(x); }, wanted, 87.0F), 3.0);

