@@ -42,10 +42,10 @@ enum class Function : uint8_t {
   negate,
   sine,
   cosine,
-  softsign,        ///< x / (1 + |x|)
-  thresholded,     ///< x > alpha ? x : 0
-  scaled_elu,      ///< beta · (x > 0 ? x : alpha · (e^x − 1))
-  continuous_elu,  ///< x > 0 ? x : alpha · (e^(x/alpha) − 1)
+  softsign,
+  thresholded_relu,  ///< alpha
+  selu,              ///< alpha, gamma as beta
+  celu,              ///< alpha
   arc_sine,
   arc_cosine,
   arc_tangent,

@@ -48,6 +48,7 @@ double clamp01(double x) {
 const std::vector<Formula> kFormulas{
     {"Abs", [](double x) { return std::abs(x); }},
     {"Celu <alpha = 2.0>", [](double x) { return std::fmax(0, x) + std::fmin(0, 2 * (std::exp(x / 2) - 1)); }},
+    {"Celu <alpha = -2.0>", [](double x) { return std::fmax(0, x) + std::fmin(0, -2 * (std::exp(x / -2) - 1)); }},
     {"Elu <alpha = 2.0>", [](double x) { return x < 0 ? 2 * (std::exp(x) - 1) : x; }},
     {"Exp", [](double x) { return std::exp(x); }},
     {"Gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
@@ -79,6 +80,11 @@ TEST(Unary, FormulasOfTheTexts) {
     for (std::size_t i = 0; i < x.size(); ++i)
       EXPECT_NEAR(y[i], formula.f(x[i]), 1e-12 * (1 + std::abs(formula.f(x[i])))) << formula.op << " " << x[i];
   }
+}
+
+/// The expansion of erfc: x · Φ(x) with Φ(−8) = 6.220960574271785e-16 (Abramowitz and Stegun, table 26.2).
+TEST(Unary, GeluKeepsItsDigitsFarBelowZero) {
+  EXPECT_NEAR(numbers_of(run_one("Gelu", {f64({-8})}))[0], -8 * 6.220960574271785e-16, 1e-28);
 }
 
 TEST(Unary, NanSurvives) {

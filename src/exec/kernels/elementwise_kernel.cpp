@@ -1,5 +1,5 @@
-// Formulas of all functions of one and two variables over f32 (Relu, Gelu, Pow, Add …), applied as chains in chunks of 1024 elements;
-// single functions over 16-bit floats.
+// Chains of functions of one and two variables over f32 (by ops/elementwise.h and fast_math.h), applied in chunks of 1024 elements; single
+// functions over 16-bit floats.
 #include "exec/kernels/elementwise_kernel.h"
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/wide_math.h"
 #include "exec/primitives.h"
+#include "ops/elementwise.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/loops.h"
 #include "relayout/tensor.h"
@@ -65,60 +66,42 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
   const float alpha = stage.alpha, beta = stage.beta;
   switch (stage.function) {
     case Function::relu:
-      if (alpha == 0) return map(out, in, count, [](float x) { return x < 0 ? 0.0F : x; });  // 0 · −inf is NaN
-      return map(out, in, count, [=](float x) { return x < 0 ? x * alpha : x; });
+      if (alpha == 0) return map(out, in, count, [](float x) { return elementwise::relu(x); });  // 0 · −inf is NaN
+      return map(out, in, count, [=](float x) { return elementwise::leaky_relu(x, alpha); });
     case Function::clip:
-      return map(out, in, count, [=](float x) {
-        const float low = x < alpha ? alpha : x;
-        return low > beta ? beta : low;
-      });
+      return map(out, in, count, [=](float x) { return elementwise::clip(x, alpha, beta); });
     case Function::hard_sigmoid:
-      return map(out, in, count, [=](float x) {
-        const float y = alpha * x + beta;
-        const float low = y < 0 ? 0 : y;
-        return low > 1 ? 1 : low;
-      });
+      return map(out, in, count, [=](float x) { return elementwise::hard_sigmoid(x, alpha, beta); });
     case Function::hard_swish:
-      return map(out, in, count, [=](float x) {
-        const float y = alpha * x + beta;
-        const float low = y < 0 ? 0 : y;
-        return x * (low > 1 ? 1 : low);
-      });
+      return map(out, in, count, [=](float x) { return elementwise::hard_swish(x, alpha, beta); });
     case Function::sigmoid:
-      return map(out, in, count, [](float x) { return sigmoid(x); });
+      return map(out, in, count, [](float x) { return FloatMath::sigmoid(x); });
     case Function::swish:
-      return map(out, in, count, [=](float x) { return x * sigmoid(alpha * x); });
+      return map(out, in, count, [=](float x) { return elementwise::swish<FloatMath>(x, alpha); });
     case Function::exp:
-      return map(out, in, count, [](float x) { return exponential(x); });
+      return map(out, in, count, [](float x) { return FloatMath::exponential(x); });
     case Function::erf:
       return map(out, in, count, [](float x) { return error_function(x); });
     case Function::erf_gate:
       return map(out, in, count, [=](float x) { return beta * (x * (1.0F + error_function(alpha * x))); });
     case Function::gelu_erf:
-      return map(out, in, count, [](float x) { return 0.5F * x * error_complement(x * -0.707106781186547524F); });
-    case Function::gelu_tanh:  // x/2 · (1 + tanh u) = x · sigmoid(2u)
-      return map(out, in, count, [](float x) {
-        const float u = 0.797884560802865356F * (x + 0.044715F * x * x * x);
-        return x * sigmoid(2.0F * u);
-      });
+      return map(out, in, count, [](float x) { return elementwise::gelu<FloatMath>(x); });
+    case Function::gelu_tanh:
+      return map(out, in, count, [](float x) { return elementwise::gelu_tanh<FloatMath>(x); });
     case Function::abs:
       return map(out, in, count, [](float x) { return std::fabs(x); });
     case Function::sqrt:
       return map(out, in, count, [](float x) { return std::sqrt(x); });
     case Function::linear:
       return map(out, in, count, [=](float x) { return alpha * x + beta; });
-    case Function::mish:  // tanh(log(1 + e)) with e = e^x is e(e + 2) / (e(e + 2) + 2)
-      return map(out, in, count, [](float x) {
-        const float e = exponential(x < 20.0F ? x : 20.0F);
-        const float numerator = e * (e + 2.0F);
-        return x * (numerator / (numerator + 2.0F));
-      });
+    case Function::mish:
+      return map(out, in, count, [](float x) { return elementwise::mish<FloatMath>(x); });
     case Function::floor:
       return map(out, in, count, [](float x) { return std::floor(x); });
     case Function::ceil:
       return map(out, in, count, [](float x) { return std::ceil(x); });
     case Function::round:
-      return map(out, in, count, [](float x) { return std::nearbyint(x); });
+      return map(out, in, count, [](float x) { return elementwise::round(x); });
     case Function::reciprocal:
       return map(out, in, count, [](float x) { return 1.0F / x; });
     case Function::negate:
@@ -130,28 +113,19 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::cos(x); });
       return map(out, in, count, [](float x) { return sine_or_cosine(x, 1); });
     case Function::softsign:
-      return map(out, in, count, [](float x) { return x / (1.0F + std::fabs(x)); });
-    case Function::thresholded:
-      return map(out, in, count, [=](float x) { return x > alpha ? x : 0.0F; });
-    case Function::scaled_elu:
-      return map(out, in, count, [=](float x) {
-        const float tail = alpha * exponential_less_one(x < 0 ? x : 0);
-        return beta * (x <= 0 ? tail : x);
-      });
-    case Function::continuous_elu:
-      return map(out, in, count, [=](float x) {
-        const float tail = alpha * exponential_less_one(x < 0 ? x / alpha : 0);
-        return x <= 0 ? tail : x;
-      });
+      return map(out, in, count, [](float x) { return elementwise::softsign(x); });
+    case Function::thresholded_relu:
+      return map(out, in, count, [=](float x) { return elementwise::thresholded_relu(x, alpha); });
+    case Function::selu:
+      return map(out, in, count, [=](float x) { return elementwise::selu<FloatMath>(x, alpha, beta); });
+    case Function::celu:
+      return map(out, in, count, [=](float x) { return elementwise::celu<FloatMath>(x, alpha); });
     case Function::tanh:
-      return map(out, in, count, [](float x) { return hyperbolic_tangent(x); });
+      return map(out, in, count, [](float x) { return FloatMath::hyperbolic_tangent(x); });
     case Function::elu:
-      return map(out, in, count, [=](float x) {
-        const float tail = alpha * exponential_less_one(x < 0 ? x : 0);
-        return x < 0 ? tail : x;
-      });
+      return map(out, in, count, [=](float x) { return elementwise::elu<FloatMath>(x, alpha); });
     case Function::softplus:
-      return map(out, in, count, [](float x) { return softplus(x); });
+      return map(out, in, count, [](float x) { return FloatMath::softplus(x); });
     case Function::log:
       return map_wide(out, in, count, [](double x) { return wide::logarithm(x); });
     case Function::arc_sine:
@@ -194,24 +168,24 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
       if (stage.reversed) return zip(out, in, operand, step, count, [](float a, float b) { return b / a; });
       return zip(out, in, operand, step, count, [](float a, float b) { return a / b; });
     case BinaryFunction::minimum:
-      return zip(out, in, operand, step, count, [](float a, float b) { return a < b || a != a ? a : b; });
+      return zip(out, in, operand, step, count, [](float a, float b) { return elementwise::minimum(a, b); });
     case BinaryFunction::maximum:
-      return zip(out, in, operand, step, count, [](float a, float b) { return a > b || a != a ? a : b; });
+      return zip(out, in, operand, step, count, [](float a, float b) { return elementwise::maximum(a, b); });
     case BinaryFunction::power: {
       const auto power = [](float a, float b) { return static_cast<float>(wide::power(double{a}, double{b})); };
       if (stage.reversed) return zip(out, in, operand, step, count, [=](float a, float b) { return power(b, a); });
       return zip(out, in, operand, step, count, power);
     }
     case BinaryFunction::slope_below:
-      return zip(out, in, operand, step, count, [](float x, float slope) { return x < 0 ? x * slope : x; });
+      return zip(out, in, operand, step, count, [](float x, float slope) { return elementwise::leaky_relu(x, slope); });
   }
 }
 
 /// Whether a function is computed by a series, in which each step waits for the previous one.
 bool is_series(const ElementwiseStage& stage) {
   using enum Function;
-  constexpr Function kDirect[] = {relu,  clip,       hard_sigmoid, hard_swish, abs,      sqrt,        round,  linear,
-                                  floor, reciprocal, ceil,         negate,     softsign, thresholded, square, cube};
+  constexpr Function kDirect[] = {relu, clip,   hard_sigmoid, hard_swish,       abs,    sqrt, round, linear, floor, reciprocal,
+                                  ceil, negate, softsign,     thresholded_relu, square, cube};
   return stage.is_binary ? stage.binary == BinaryFunction::power : std::ranges::find(kDirect, stage.function) == std::end(kDirect);
 }
 
@@ -242,7 +216,7 @@ template <class F>
 }
 
 RELAYOUT_VECTORIZE void apply_affine(const Affine& affine, float* out, const float* in, int64_t count) {
-  if (affine.rectifies) return map_affine(affine, out, in, count, [](float x) { return x < 0 ? 0.0F : x; });
+  if (affine.rectifies) return map_affine(affine, out, in, count, [](float x) { return elementwise::relu(x); });
   map_affine(affine, out, in, count, [](float x) { return x; });
 }
 

@@ -161,4 +161,15 @@ inline constexpr float kWellReduced = 8192.0F;
   return magnitude < 1.0F ? error_series(x * x) * x + x : std::copysign(beyond, x);
 }
 
+/// The functions above, for the formulas of ops/elementwise.h.
+struct FloatMath {
+  using Number = float;
+  [[gnu::always_inline]] static float exponential(float x) { return exec::exponential(x); }
+  [[gnu::always_inline]] static float exponential_less_one(float x) { return exec::exponential_less_one(x); }
+  [[gnu::always_inline]] static float error_complement(float x) { return exec::error_complement(x); }
+  [[gnu::always_inline]] static float sigmoid(float x) { return exec::sigmoid(x); }
+  [[gnu::always_inline]] static float softplus(float x) { return exec::softplus(x); }
+  [[gnu::always_inline]] static float hyperbolic_tangent(float x) { return exec::hyperbolic_tangent(x); }
+};
+
 }  // namespace relayout::exec

@@ -1,4 +1,4 @@
-// Reads nodes as functions that can be fused: the elementwise operators with defaults of their attributes, BatchNormalization, swish and
+// Reads nodes as functions that can be fused: the elementwise operators, BatchNormalization, swish and
 // GELU written out; which are oneDNN's post-ops.
 #include "exec/lower/stages.h"
 
@@ -23,6 +23,7 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "ops/elementwise.h"
 #include "ops/op.h"
 #include "ops/op_version.h"
 #include "ops/traits.h"
@@ -67,26 +68,15 @@ std::optional<Stage> clip(const ValueFacts& facts, const ProgramNode& node) {
   return stage;
 }
 
-std::optional<Stage> one_parameter(Function which, const ProgramNode& node, float otherwise) {
-  return function(which, node.call.attributes.real("alpha", otherwise));
-}
-
-std::optional<Stage> hard_sigmoid(const ValueFacts& /*facts*/, const ProgramNode& node) {
-  return function(Function::hard_sigmoid, node.call.attributes.real("alpha", 0.2F), node.call.attributes.real("beta", 0.5F));
-}
-
 std::optional<Stage> gelu(const ValueFacts& /*facts*/, const ProgramNode& node) {
   return function(node.call.attributes.text("approximate", "none") == "tanh" ? Function::gelu_tanh : Function::gelu_erf);
 }
 
-std::optional<Stage> selu(const ValueFacts& /*facts*/, const ProgramNode& node) {
-  if (node.call.opset < 6) return std::nullopt;
-  const Attributes& attributes = node.call.attributes;
-  return function(Function::scaled_elu, attributes.real("alpha", 1.67326319218681884765625F),
-                  attributes.real("gamma", 1.05070102214813232421875F));
+std::optional<Stage> hard_swish(const ValueFacts& /*facts*/, const ProgramNode& /*node*/) {
+  return function(Function::hard_swish, static_cast<float>(elementwise::kHardSwishAlpha), static_cast<float>(elementwise::kHardSwishBeta));
 }
 
-/// Functions without parameters, by operator.
+/// Functions with the parameters that their attributes give, by operator.
 struct PlainFunction {
   std::string_view op;
   Function function;
@@ -101,44 +91,44 @@ constexpr PlainFunction kPlainFunctions[] = {
     {"Atan", Function::arc_tangent},
     {"Atanh", Function::area_tangent},
     {"Ceil", Function::ceil},
+    {"Celu", Function::celu},
     {"Cos", Function::cosine},
     {"Cosh", Function::hyperbolic_cosine},
+    {"Elu", Function::elu},
     {"Erf", Function::erf},
     {"Exp", Function::exp},
     {"Floor", Function::floor},
+    {"HardSigmoid", Function::hard_sigmoid},
+    {"LeakyRelu", Function::relu},
     {"Log", Function::log},
     {"Mish", Function::mish},
     {"Neg", Function::negate},
     {"Reciprocal", Function::reciprocal},
     {"Relu", Function::relu},
     {"Round", Function::round},
+    {"Selu", Function::selu},
     {"Sigmoid", Function::sigmoid},
     {"Sin", Function::sine},
     {"Sinh", Function::hyperbolic_sine},
     {"Softsign", Function::softsign},
     {"Sqrt", Function::sqrt},
+    {"Swish", Function::swish},
     {"Tan", Function::tangent},
     {"Tanh", Function::tanh},
+    {"ThresholdedRelu", Function::thresholded_relu},
 };
 
-/// Functions with parameters, by operator; they may decline.
+/// Functions whose parameters are no plain attributes, by operator; they may decline.
 struct ReadFunction {
   std::string_view op;
   std::optional<Stage> (*read)(const ValueFacts& facts, const ProgramNode& node);
 };
 
 constexpr ReadFunction kReadFunctions[] = {
-    {"Celu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::continuous_elu, node, 1.0F); }},
     {"Clip", clip},
-    {"Elu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::elu, node, 1.0F); }},
     {"Gelu", gelu},
-    {"HardSigmoid", hard_sigmoid},
-    {"HardSwish", [](const ValueFacts&, const ProgramNode&) { return std::optional(function(Function::hard_swish, 1.0F / 6.0F, 0.5F)); }},
-    {"LeakyRelu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::relu, node, 0.01F); }},
-    {"Selu", selu},
+    {"HardSwish", hard_swish},
     {"Softplus", [](const ValueFacts&, const ProgramNode&) { return std::optional(function(Function::softplus, 1.0F)); }},
-    {"Swish", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::swish, node, 1.0F); }},
-    {"ThresholdedRelu", [](const ValueFacts&, const ProgramNode& node) { return one_parameter(Function::thresholded, node, 1.0F); }},
 };
 
 /// Functions of two variables, by operator.
@@ -167,7 +157,10 @@ const Entry* find_in(const Entry (&entries)[kCount], std::string_view op) {
 
 std::optional<Stage> unary(const ValueFacts& facts, const ProgramNode& node) {
   const std::string& op = node.node->op_type();
-  if (const PlainFunction* const plain = find_in(kPlainFunctions, op)) return function(plain->function);
+  if (const PlainFunction* const plain = find_in(kPlainFunctions, op)) {
+    const auto [alpha, beta] = elementwise::parameters_of(op, node.call.attributes, node.call.opset);
+    return function(plain->function, alpha, beta);
+  }
   const ReadFunction* const entry = find_in(kReadFunctions, op);
   return entry == nullptr ? std::nullopt : entry->read(facts, node);
 }

@@ -62,9 +62,9 @@ dnnl::algorithm algorithm_of(Function function) {
     case Function::sine:
     case Function::cosine:
     case Function::softsign:
-    case Function::thresholded:
-    case Function::scaled_elu:
-    case Function::continuous_elu:
+    case Function::thresholded_relu:
+    case Function::selu:
+    case Function::celu:
     case Function::arc_sine:
     case Function::arc_cosine:
     case Function::arc_tangent:

@@ -1,5 +1,5 @@
 // Add, Sub, Mul, Div, Mod, Pow, BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, Where, Clip and PRelu: broadcasting before opset 7, integer
-// overflow, division by zero, crossed bounds.
+// overflow, division by zero, bounds of Clip.
 #include "ops/kernels/binary.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/elementwise.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -338,7 +339,7 @@ Inferred infer_clip(const OpCall& call, InputInfos inputs) {
   return results(call, tensor_of(input.type, input.dims));
 }
 
-/// min(max(x, low), high): the upper bound wins when the bounds cross, NaN stays NaN. Bounds are attributes before opset 11.
+/// Bounds are attributes before opset 11.
 void clip(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
   with_native_type(x.type(), [&]<class T>(T) {
@@ -351,11 +352,7 @@ void clip(const OpCall& call, InputData inputs, OutputData outputs) {
     using Limits = std::numeric_limits<T>;
     const T low = bound(1, "min", Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest());
     const T high = bound(2, "max", Limits::has_infinity ? Limits::infinity() : Limits::max());
-    const auto limit = [low, high](T value) {
-      const T raised = value < low ? low : value;
-      return raised > high ? high : raised;
-    };
-    map_elements<T, T>(call.threads, outputs[0]->tensor, limit, x);
+    map_elements<T, T>(call.threads, outputs[0]->tensor, [low, high](T value) { return elementwise::clip(value, low, high); }, x);
   });
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
+#include "ops/elementwise.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/matrix.h"
 #include "ops/loops/dtypes.h"
@@ -101,35 +102,30 @@ class ActivationParameters {
 };
 
 Activation activation_named(const OpCall& call, std::string_view spelled, ActivationParameters& parameters) {
+  using Math = elementwise::DoubleMath;
   const std::string name = ascii_lower(spelled);
-  if (name == "sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
-  if (name == "tanh") return [](double x) { return std::tanh(x); };
-  if (name == "relu") return [](double x) { return x < 0 ? 0 : x; };
-  if (name == "softsign") return [](double x) { return x / (1 + std::abs(x)); };
-  if (name == "softplus") return [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); };
-  if (name == "affine") {
-    const double a = parameters.alpha(1), b = parameters.beta(0);
-    return [=](double x) { return a * x + b; };
-  }
-  if (name == "scaledtanh") {
-    const double a = parameters.alpha(1), b = parameters.beta(1);
-    return [=](double x) { return a * std::tanh(b * x); };
-  }
+  if (name == "sigmoid") return Math::sigmoid;
+  if (name == "tanh") return Math::hyperbolic_tangent;
+  if (name == "relu") return elementwise::relu<double>;
+  if (name == "softsign") return elementwise::softsign<double>;
+  if (name == "softplus") return Math::softplus;
+  if (name == "affine") return [a = parameters.alpha(1), b = parameters.beta(0)](double x) { return a * x + b; };
+  if (name == "scaledtanh") return [a = parameters.alpha(1), b = parameters.beta(1)](double x) { return a * std::tanh(b * x); };
   if (name == "hardsigmoid") {
-    const double a = parameters.alpha(0.2F), b = parameters.beta(0.5F);
-    return [=](double x) { return std::min(std::max(a * x + b, 0.0), 1.0); };
+    const auto [alpha, beta] = elementwise::default_parameters("HardSigmoid");
+    return [a = parameters.alpha(alpha), b = parameters.beta(beta)](double x) { return elementwise::hard_sigmoid(x, a, b); };
   }
   if (name == "leakyrelu") {
-    const double a = parameters.alpha(0.01F);
-    return [=](double x) { return x < 0 ? a * x : x; };
+    const double a = parameters.alpha(elementwise::default_parameters("LeakyRelu").alpha);
+    return [=](double x) { return elementwise::leaky_relu(x, a); };
   }
   if (name == "thresholdedrelu") {
-    const double a = parameters.alpha(1);
-    return [=](double x) { return x > a ? x : 0; };
+    const double a = parameters.alpha(elementwise::default_parameters("ThresholdedRelu").alpha);
+    return [=](double x) { return elementwise::thresholded_relu(x, a); };
   }
   if (name == "elu") {
-    const double a = parameters.alpha(1);
-    return [=](double x) { return x < 0 ? a * std::expm1(x) : x; };
+    const double a = parameters.alpha(elementwise::default_parameters("Elu").alpha);
+    return [=](double x) { return elementwise::elu<Math>(x, a); };
   }
   reject(call, "an activation is not known");
 }

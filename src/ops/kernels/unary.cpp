@@ -1,12 +1,12 @@
-// Elementwise operators of one operand: activations (Relu, Gelu, Swish, Selu, …), Exp, Log, Sqrt, trigonometry, roundings, Abs, Sign, Not,
-// BitwiseNot, IsNaN, IsInf; in double for real types.
+// Elementwise operators of one operand, in double for real types: Exp, Log, Sqrt, trigonometry, Abs, Neg, Sign, Not, BitwiseNot, IsNaN,
+// IsInf; activations and Round by the formulas of ops/elementwise.h.
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <string>
 #include <type_traits>
 
+#include "ops/elementwise.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -56,13 +56,14 @@ T negated(T x) {
     return static_cast<T>(uint64_t{0} - static_cast<uint64_t>(x));
 }
 
-/// log(1 + exp(x)) without overflow.
-double softplus_of(double x) {
-  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-}
+using Math = elementwise::DoubleMath;
 
-double sigmoid_of(double x) {
-  return 1 / (1 + std::exp(-x));
+/// f(x, alpha, beta) with the node's parameters, in double.
+template <class F>
+void map_activation(const OpCall& call, InputData inputs, OutputData outputs, const F& f) {
+  const auto parameters = elementwise::parameters_of(call.node.op_type(), call.attributes, call.opset);
+  map_real(call, inputs, outputs,
+           [f, alpha = double{parameters.alpha}, beta = double{parameters.beta}](double x) { return f(x, alpha, beta); });
 }
 
 }  // namespace
@@ -123,26 +124,22 @@ void floor(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [](double x) { return std::floor(x); });
 }
 void hard_swish(const OpCall& c, InputData in, OutputData out) {
-  map_real(c, in, out, [](double x) {
-    const double gate = x / 6 + 0.5;
-    return x * (gate < 0 ? 0 : gate > 1 ? 1 : gate);
-  });
+  map_real(c, in, out, [](double x) { return elementwise::hard_swish(x, elementwise::kHardSwishAlpha, elementwise::kHardSwishBeta); });
 }
 void log(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [](double x) { return std::log(x); });
 }
 void mish(const OpCall& c, InputData in, OutputData out) {
-  map_real(c, in, out, [](double x) { return x * std::tanh(softplus_of(x)); });
+  map_real(c, in, out, [](double x) { return elementwise::mish<Math>(x); });
 }
 void reciprocal(const OpCall& c, InputData in, OutputData out) {
   map_exact(c, in, out, [](auto x) { return 1 / x; });
 }
-/// Half to even.
 void round(const OpCall& c, InputData in, OutputData out) {
-  map_real(c, in, out, [](double x) { return std::nearbyint(x); });
+  map_real(c, in, out, [](double x) { return elementwise::round(x); });
 }
 void sigmoid(const OpCall& c, InputData in, OutputData out) {
-  map_real(c, in, out, sigmoid_of);
+  map_real(c, in, out, Math::sigmoid);
 }
 void sine(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [](double x) { return std::sin(x); });
@@ -151,10 +148,10 @@ void sinh(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [](double x) { return std::sinh(x); });
 }
 void softplus(const OpCall& c, InputData in, OutputData out) {
-  map_real(c, in, out, softplus_of);
+  map_real(c, in, out, Math::softplus);
 }
 void softsign(const OpCall& c, InputData in, OutputData out) {
-  map_real(c, in, out, [](double x) { return x / (1 + std::abs(x)); });
+  map_real(c, in, out, [](double x) { return elementwise::softsign(x); });
 }
 void tan(const OpCall& c, InputData in, OutputData out) {
   map_real(c, in, out, [](double x) { return std::tan(x); });
@@ -185,9 +182,8 @@ void negate(const OpCall& c, InputData in, OutputData out) {
   map_exact(c, in, out, [](auto x) { return negated(x); });
 }
 
-/// NaN stays NaN, −0 stays −0.
 void relu(const OpCall& c, InputData in, OutputData out) {
-  map_exact(c, in, out, [](auto x) { return x < 0 ? decltype(x){0} : x; });
+  map_exact(c, in, out, [](auto x) { return elementwise::relu(x); });
 }
 
 void sign(const OpCall& c, InputData in, OutputData out) {
@@ -195,62 +191,42 @@ void sign(const OpCall& c, InputData in, OutputData out) {
 }
 
 void celu(const OpCall& c, InputData in, OutputData out) {
-  const double alpha = c.attributes.real("alpha", 1.0F);
-  map_real(c, in, out, [alpha](double x) { return x > 0 || std::isnan(x) ? x : alpha * std::expm1(x / alpha); });
+  map_activation(c, in, out, [](double x, double alpha, double) { return elementwise::celu<Math>(x, alpha); });
 }
 
 void elu(const OpCall& c, InputData in, OutputData out) {
-  const double alpha = c.attributes.real("alpha", 1.0F);
-  map_real(c, in, out, [alpha](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+  map_activation(c, in, out, [](double x, double alpha, double) { return elementwise::elu<Math>(x, alpha); });
 }
 
 void gelu(const OpCall& c, InputData in, OutputData out) {
   const std::string approximate = c.attributes.text("approximate", "none");
-  if (approximate == "none") return map_real(c, in, out, [](double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); });
+  if (approximate == "none") return map_real(c, in, out, [](double x) { return elementwise::gelu<Math>(x); });
   if (approximate != "tanh") reject(c, "approximate is neither none nor tanh");
-  map_real(c, in, out, [](double x) {
-    const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-    return 0.5 * x * (1 + std::tanh(inner));
-  });
+  map_real(c, in, out, [](double x) { return elementwise::gelu_tanh<Math>(x); });
 }
 
 void hard_sigmoid(const OpCall& c, InputData in, OutputData out) {
-  const double alpha = c.attributes.real("alpha", 0.2F);
-  const double beta = c.attributes.real("beta", 0.5F);
-  map_real(c, in, out, [alpha, beta](double x) {
-    const double y = alpha * x + beta;
-    return y < 0 ? 0 : y > 1 ? 1 : y;
-  });
+  map_activation(c, in, out, [](double x, double alpha, double beta) { return elementwise::hard_sigmoid(x, alpha, beta); });
 }
 
 void leaky_relu(const OpCall& c, InputData in, OutputData out) {
-  const double alpha = c.attributes.real("alpha", 0.01F);
-  map_real(c, in, out, [alpha](double x) { return x < 0 ? alpha * x : x; });
+  map_activation(c, in, out, [](double x, double alpha, double) { return elementwise::leaky_relu(x, alpha); });
 }
 
 void selu(const OpCall& c, InputData in, OutputData out) {
-  const bool first = c.opset < 6;
-  const double alpha = c.attributes.real("alpha", first ? 1.6732F : 1.67326319217681884765625F);
-  const double gamma = c.attributes.real("gamma", first ? 1.0507F : 1.05070102214813232421875F);
-  map_real(c, in, out, [alpha, gamma](double x) { return x > 0 || std::isnan(x) ? gamma * x : gamma * alpha * std::expm1(x); });
+  map_activation(c, in, out, [](double x, double alpha, double gamma) { return elementwise::selu<Math>(x, alpha, gamma); });
 }
 
-/// NaN gives 0, as it is neither above nor below (function body of Shrink 9).
 void shrink(const OpCall& c, InputData in, OutputData out) {
-  const double bias = c.attributes.real("bias", 0.0F);
-  const double lambd = c.attributes.real("lambd", 0.5F);
-  map_real(c, in, out, [bias, lambd](double x) { return x < -lambd ? x + bias : x > lambd ? x - bias : 0; });
+  map_activation(c, in, out, [](double x, double lambd, double bias) { return elementwise::shrink(x, lambd, bias); });
 }
 
 void swish(const OpCall& c, InputData in, OutputData out) {
-  const double alpha = c.attributes.real("alpha", 1.0F);
-  map_real(c, in, out, [alpha](double x) { return x * sigmoid_of(alpha * x); });
+  map_activation(c, in, out, [](double x, double alpha, double) { return elementwise::swish<Math>(x, alpha); });
 }
 
-/// NaN gives 0, as it is not above (function body of ThresholdedRelu 10).
 void thresholded_relu(const OpCall& c, InputData in, OutputData out) {
-  const double alpha = c.attributes.real("alpha", 1.0F);
-  map_real(c, in, out, [alpha](double x) { return x > alpha ? x : 0; });
+  map_activation(c, in, out, [](double x, double alpha, double) { return elementwise::thresholded_relu(x, alpha); });
 }
 
 void logical_not(const OpCall& c, InputData in, OutputData out) {

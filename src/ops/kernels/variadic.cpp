@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "ops/elementwise.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -20,17 +20,6 @@
 
 namespace relayout::kernels {
 namespace {
-
-/// The larger (or smaller) of two; NaN if either is NaN.
-template <class T, class Better>
-[[gnu::always_inline]] inline T extreme(T x, T y, const Better& better) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const T best = better(y, x) || y != y ? y : x;
-    return x != x ? x : best;
-  } else {
-    return better(y, x) ? y : x;
-  }
-}
 
 template <class T>
 void keep(int64_t count, T* out, const T* total) {
@@ -74,13 +63,10 @@ Inferred infer_variadic(const OpCall& call, InputInfos inputs, TypeSet types) {
   return one(call, first.type, std::move(dims));
 }
 
-template <class Better>
-void extreme_of_inputs(const OpCall& call, InputData inputs, OutputData outputs, const Better& better) {
+template <class Extreme>
+void extreme_of_inputs(const OpCall& call, InputData inputs, OutputData outputs, const Extreme& extreme) {
   const Tensor& out = outputs[0]->tensor;
-  with_native_type(out.type(), [&]<class T>(T) {
-    const auto fold = [better](T x, T y) { return extreme(x, y, better); };
-    fold_inputs<T>(call, inputs, out, fold, keep<T>);
-  });
+  with_native_type(out.type(), [&]<class T>(T) { fold_inputs<T>(call, inputs, out, extreme, keep<T>); });
 }
 
 }  // namespace
@@ -104,10 +90,10 @@ void mean(const OpCall& c, InputData in, OutputData out) {
   fold_inputs<double>(c, in, out[0]->tensor, std::plus<>{}, finish);
 }
 void maximum(const OpCall& c, InputData in, OutputData out) {
-  extreme_of_inputs(c, in, out, std::greater<>{});
+  extreme_of_inputs(c, in, out, [](auto x, auto y) { return elementwise::maximum(x, y); });
 }
 void minimum(const OpCall& c, InputData in, OutputData out) {
-  extreme_of_inputs(c, in, out, std::less<>{});
+  extreme_of_inputs(c, in, out, [](auto x, auto y) { return elementwise::minimum(x, y); });
 }
 
 }  // namespace relayout::kernels

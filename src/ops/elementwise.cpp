@@ -1,0 +1,54 @@
+// Formulas (in the header) of the activations from Celu to ThresholdedRelu, Clip, Min, Max and Round, for double and f32 alike; defaults of
+// their attributes (alpha, beta, gamma, lambd, bias).
+#include "ops/elementwise.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+#include "model/attributes.h"
+
+namespace relayout::elementwise {
+namespace {
+
+struct Defaults {
+  std::string_view op, alpha_name, beta_name;
+  Parameters parameters;
+};
+
+constexpr Defaults kDefaults[] = {
+    {"Celu", "alpha", "", {1}},
+    {"Elu", "alpha", "", {1}},
+    {"HardSigmoid", "alpha", "beta", {0.2F, 0.5F}},
+    {"LeakyRelu", "alpha", "", {0.01F}},
+    {"Selu", "alpha", "gamma", {1.67326319218681884765625F, 1.05070102214813232421875F}},
+    {"Shrink", "lambd", "bias", {0.5F, 0}},
+    {"Swish", "alpha", "", {1}},
+    {"ThresholdedRelu", "alpha", "", {1}},
+};
+
+constexpr Parameters kSeluBeforeOpset6{1.6732F, 1.0507F};
+
+const Defaults* find(std::string_view op_type) {
+  const auto* const found = std::ranges::find(kDefaults, op_type, &Defaults::op);
+  return found == std::end(kDefaults) ? nullptr : found;
+}
+
+}  // namespace
+
+Parameters default_parameters(std::string_view op_type) {
+  const Defaults* const defaults = find(op_type);
+  return defaults == nullptr ? Parameters{} : defaults->parameters;
+}
+
+Parameters parameters_of(std::string_view op_type, const Attributes& attributes, int64_t opset) {
+  const Defaults* const defaults = find(op_type);
+  if (defaults == nullptr) return {};
+  Parameters out = op_type == "Selu" && opset < 6 ? kSeluBeforeOpset6 : defaults->parameters;
+  out.alpha = attributes.real(defaults->alpha_name, out.alpha);
+  if (!defaults->beta_name.empty()) out.beta = attributes.real(defaults->beta_name, out.beta);
+  return out;
+}
+
+}  // namespace relayout::elementwise
