@@ -1,5 +1,5 @@
-// Steps of LSTM (with peepholes), GRU (reset gate before or after the product) and RNN once X · Wᵀ is known: gates, products with the
-// state, sequence lengths, packing of R.
+// Steps of LSTM, GRU and RNN over f32 once X · Wᵀ is known, by the formulas of ops/recurrent_cell.h: products with the state, sequence
+// lengths, packing of R.
 #include "exec/kernels/recurrent_kernel.h"
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/program.h"
 #include "ops/operands.h"
+#include "ops/recurrent_cell.h"
 #include "relayout/tensor.h"
 
 namespace relayout::exec {
@@ -81,27 +82,21 @@ struct Gate {
   [[gnu::always_inline]] float operator[](int64_t j) const { return x[j] + r[j] + bias[j]; }
 };
 
-/// Gates i, o, f, c.
+template <bool kHasPeepholes>
 RELAYOUT_VECTORIZE void lstm_row(const Row& row, int64_t hidden) {
-  float* __restrict__ const h = row.h, * __restrict__ const c = row.c;
-  const Gate in(row, 0, hidden), out(row, 1, hidden), forget(row, 2, hidden), candidate(row, 3, hidden);
-  RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
-    const float cell = sigmoid(forget[j]) * c[j] + sigmoid(in[j]) * hyperbolic_tangent(candidate[j]);
-    c[j] = cell;
-    h[j] = sigmoid(out[j]) * hyperbolic_tangent(cell);
-  }
-}
-
-/// Peepholes i, o, f.
-RELAYOUT_VECTORIZE void peephole_lstm_row(const Row& row, int64_t hidden) {
   float* __restrict__ const h = row.h, * __restrict__ const c = row.c;
   const float* const peephole = row.peepholes;
   const Gate in(row, 0, hidden), out(row, 1, hidden), forget(row, 2, hidden), candidate(row, 3, hidden);
   RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
-    const float kept = sigmoid(forget[j] + peephole[2 * hidden + j] * c[j]) * c[j];
-    const float cell = kept + sigmoid(in[j] + peephole[j] * c[j]) * hyperbolic_tangent(candidate[j]);
-    c[j] = cell;
-    h[j] = sigmoid(out[j] + peephole[hidden + j] * cell) * hyperbolic_tangent(cell);
+    const recurrent_cell::LstmSums<float> sums{in[j], out[j], forget[j], candidate[j]};
+    const auto f = [](float x) [[gnu::always_inline]] { return sigmoid(x); };
+    const auto g = [](float x) [[gnu::always_inline]] { return hyperbolic_tangent(x); };
+    if constexpr (kHasPeepholes) {
+      const recurrent_cell::LstmPeepholes<float> peepholes{peephole[j], peephole[hidden + j], peephole[2 * hidden + j]};
+      recurrent_cell::lstm(sums, &peepholes, false, f, g, g, c[j], h[j]);
+    } else {
+      recurrent_cell::lstm<float>(sums, nullptr, false, f, g, g, c[j], h[j]);
+    }
   }
 }
 
@@ -112,9 +107,8 @@ RELAYOUT_VECTORIZE void linear_gru_row(const Row& row, int64_t hidden) {
   RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
     const float update = sigmoid(x[j] + r[j] + bias[j]);
     const float reset = sigmoid(x[hidden + j] + r[hidden + j] + bias[hidden + j]);
-    const float candidate =
-        hyperbolic_tangent(x[2 * hidden + j] + bias[2 * hidden + j] + reset * (r[2 * hidden + j] + bias_r[2 * hidden + j]));
-    h[j] = (1.0F - update) * candidate + update * h[j];
+    const float own = x[2 * hidden + j] + bias[2 * hidden + j], of_state = r[2 * hidden + j] + bias_r[2 * hidden + j];
+    h[j] = recurrent_cell::gru(update, hyperbolic_tangent(recurrent_cell::linear_gru_sum(own, reset, of_state)), h[j]);
   }
 }
 
@@ -131,8 +125,7 @@ RELAYOUT_VECTORIZE void gru_state(const Row& row, const float* update, const flo
   float* const h = row.h;
   const float *const x = row.x + 2 * hidden, *const bias = row.bias + 2 * hidden;
   RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
-    const float candidate = hyperbolic_tangent(x[j] + product[j] + bias[j]);
-    h[j] = (1.0F - update[j]) * candidate + update[j] * h[j];
+    h[j] = recurrent_cell::gru(update[j], hyperbolic_tangent(x[j] + product[j] + bias[j]), h[j]);
   }
 }
 
@@ -260,9 +253,8 @@ class RecurrentKernel : public Kernel {
     load_state(operands_.initial_c, direction, c_);
     const float* const weights = floats(operands_.weights) + direction * packed_floats(spec_);
     for (int64_t step = 0; step < spec_.steps; ++step) {
-      // Each row of the batch runs through its own length, backwards from its own end.
       const auto length = [&](int64_t b) { return element_at(lengths_, b); };
-      const auto time = [&](int64_t b) { return reverse && step < length(b) ? length(b) - 1 - step : step; };
+      const auto time = [&](int64_t b) { return recurrent_cell::time_of(step, length(b), reverse); };
       const auto row = [&](int64_t b) {
         const int64_t number = spec_.batch_first ? b * spec_.steps + time(b) : time(b) * spec_.batch + b;
         const float* const p = operands_.peepholes == nullptr ? nullptr : floats(operands_.peepholes) + direction * 3 * spec_.hidden;
@@ -301,9 +293,9 @@ class RecurrentKernel : public Kernel {
           break;
         case Recurrence::Kind::lstm:
           if (operands_.peepholes == nullptr) {
-            lstm_row(row(b), spec_.hidden);
+            lstm_row<false>(row(b), spec_.hidden);
           } else {
-            peephole_lstm_row(row(b), spec_.hidden);
+            lstm_row<true>(row(b), spec_.hidden);
           }
           break;
         case Recurrence::Kind::gru:

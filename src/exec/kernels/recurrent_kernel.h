@@ -14,14 +14,13 @@ namespace relayout::exec {
 struct Recurrence {
   enum class Kind : uint8_t { rnn, gru, lstm };
   Kind kind = Kind::lstm;
-  int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
+  int64_t gates = 4, steps = 0, batch = 0, hidden = 0, directions = 1;
   bool reverse = false;              ///< the only direction is the reverse one
   bool batch_first = false;          ///< attribute layout
   bool linear_before_reset = false;  ///< of a GRU
   bool bias = false, lengths = false, initial_h = false, initial_c = false, peepholes = false;
   bool y = false, y_h = false, y_c = false;
-  [[nodiscard]] int64_t gates() const { return kind == Kind::lstm ? 4 : kind == Kind::gru ? 3 : 1; }
-  [[nodiscard]] int64_t columns() const { return gates() * hidden; }
+  [[nodiscard]] int64_t columns() const { return gates * hidden; }
 };
 
 /// Bytes of packed recurrent weights, all directions.

@@ -20,6 +20,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"
+#include "ops/recurrent_cell.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -30,15 +31,12 @@ namespace {
 /// Numbers of the operators' inputs.
 constexpr std::size_t kX = 0, kW = 1, kR = 2, kBias = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
 
-bool has_default_activations(const ProgramNode& node, Recurrence::Kind kind, int64_t directions) {
+bool has_default_activations(const ProgramNode& node, int64_t directions) {
   const Attributes& attributes = node.call.attributes;
   if (attributes.has("clip") || attributes.integer("input_forget", 0) != 0) return false;
+  const auto& defaults = recurrent_cell::kind_of(node.node->op_type()).activations;
   std::vector<std::string> expected;
-  for (int64_t i = 0; i < directions; ++i) {
-    if (kind != Recurrence::Kind::rnn) expected.emplace_back("Sigmoid");
-    expected.emplace_back("Tanh");
-    if (kind == Recurrence::Kind::lstm) expected.emplace_back("Tanh");
-  }
+  for (int64_t i = 0; i < directions; ++i) expected.insert(expected.end(), defaults.begin(), defaults.end());
   const std::vector<std::string> given = attributes.texts("activations");
   return given.empty() || given == expected;
 }
@@ -54,6 +52,7 @@ std::optional<Recurrence> recurrence_of(Lowering& lowering, const ProgramNode& n
   const std::string& name = node.node->op_type();
   Recurrence out;
   out.kind = name == "LSTM" ? Recurrence::Kind::lstm : name == "GRU" ? Recurrence::Kind::gru : Recurrence::Kind::rnn;
+  out.gates = recurrent_cell::kind_of(name).gates;
   out.batch_first = attributes.integer("layout", 0) != 0;
   out.steps = x[out.batch_first ? 1 : 0];
   out.batch = x[out.batch_first ? 0 : 1];
@@ -69,7 +68,7 @@ std::optional<Recurrence> recurrence_of(Lowering& lowering, const ProgramNode& n
   out.y = node.output(0) != ValueId::none;
   out.y_h = node.output(1) != ValueId::none;
   out.y_c = node.output(2) != ValueId::none;
-  if (element_count(x) == 0 || out.hidden == 0 || !has_default_activations(node, out.kind, out.directions)) return std::nullopt;
+  if (element_count(x) == 0 || out.hidden == 0 || !has_default_activations(node, out.directions)) return std::nullopt;
   return out;
 }
 

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM, step by step in double: gates, activations and their defaults, clip, peepholes, linear_before_reset, sequence lengths,
+// RNN, GRU and LSTM, step by step in double, by the formulas of ops/recurrent_cell.h: named activations, clip, biases, sequence lengths,
 // and the LSTM with an 8-bit state.
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op_call.h"
 #include "ops/operands.h"
+#include "ops/recurrent_cell.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -29,21 +30,14 @@ namespace {
 using Values = std::vector<double>;
 using Activation = std::function<double(double)>;
 
-struct Kind {
-  int64_t gates;
-  std::vector<std::string> activations;  ///< the defaults for one direction
-};
-
 /// Whether the state of an LSTM is quantized to 8 bits before each product, as by DynamicQuantizeLinear (in the body of
 /// DynamicQuantizeLSTM).
 bool quantizes_state(const OpCall& call) {
   return call.node.op_type() == "QuantizedStateLSTM";
 }
 
-Kind kind_of(const OpCall& call) {
-  if (call.node.op_type() == "LSTM" || quantizes_state(call)) return {4, {"Sigmoid", "Tanh", "Tanh"}};
-  if (call.node.op_type() == "GRU") return {3, {"Sigmoid", "Tanh"}};
-  return {1, {"Tanh"}};
+const recurrent_cell::Kind& kind_of(const OpCall& call) {
+  return recurrent_cell::kind_of(call.node.op_type());
 }
 
 struct Sizes {
@@ -132,7 +126,7 @@ Activation activation_named(const OpCall& call, std::string_view spelled, Activa
 
 /// The activations f, g, h of each direction; their inputs are clipped if attribute clip is given.
 std::vector<std::vector<Activation>> activations_of(const OpCall& call, int64_t directions) {
-  const std::vector<std::string> defaults = kind_of(call).activations;
+  const std::vector<std::string_view>& defaults = kind_of(call).activations;
   std::vector<std::string> names = call.attributes.texts("activations");
   const std::size_t wanted_names = defaults.size() * as_size(directions);
   if (names.empty()) {
@@ -207,22 +201,18 @@ void rnn_row(Layer& layer, std::size_t at, const double* x, const double* r) {
   }
 }
 
-/// Gates i, o, f, c; peepholes i, o, f.
 void lstm_row(Layer& layer, std::size_t at, const double* x, const double* r) {
   const auto hidden = as_size(layer.sizes.hidden);
   const auto& f = layer.activations;
   for (std::size_t j = 0; j < hidden; ++j) {
-    const auto gate = [&](std::size_t g) {
-      return x[g * hidden + j] + r[g * hidden + j] + layer.input_bias[g * hidden + j] + layer.recurrent_bias[g * hidden + j];
+    const auto sum = [&](std::size_t gate) {
+      const std::size_t k = gate * hidden + j;
+      return x[k] + r[k] + layer.input_bias[k] + layer.recurrent_bias[k];
     };
-    const auto peephole = [&](std::size_t g) { return layer.peepholes.empty() ? 0 : layer.peepholes[g * hidden + j]; };
-    const double before = layer.c[at + j];
-    const double in = f[0](gate(0) + peephole(0) * before);
-    const double forget = layer.input_forget ? 1 - in : f[0](gate(2) + peephole(2) * before);
-    const double cell = forget * before + in * f[1](gate(3));
-    const double out = f[0](gate(1) + peephole(1) * cell);
-    layer.c[at + j] = cell;
-    layer.h[at + j] = out * f[2](cell);
+    const auto peephole = [&](std::size_t gate) { return layer.peepholes.empty() ? 0 : layer.peepholes[gate * hidden + j]; };
+    const recurrent_cell::LstmSums<double> sums{sum(0), sum(1), sum(2), sum(3)};
+    const recurrent_cell::LstmPeepholes<double> peepholes{peephole(0), peephole(1), peephole(2)};
+    recurrent_cell::lstm(sums, &peepholes, layer.input_forget, f[0], f[1], f[2], layer.c[at + j], layer.h[at + j]);
   }
 }
 
@@ -244,8 +234,9 @@ void gru_row(Layer& layer, std::size_t at, const double* x, const double* r, con
   for (std::size_t j = 0; j < hidden; ++j) {
     const std::size_t k = 2 * hidden + j;
     const double inner = r[k] + layer.recurrent_bias[k];
-    const double candidate = layer.activations[1](x[k] + layer.input_bias[k] + (layer.linear_before_reset ? reset[j] * inner : inner));
-    layer.h[at + j] = (1 - update[j]) * candidate + update[j] * layer.h[at + j];
+    const double own = x[k] + layer.input_bias[k];
+    const double sum = layer.linear_before_reset ? recurrent_cell::linear_gru_sum(own, reset[j], inner) : own + inner;
+    layer.h[at + j] = recurrent_cell::gru(update[j], layer.activations[1](sum), layer.h[at + j]);
   }
 }
 
@@ -332,8 +323,7 @@ void run_direction(const OpCall& call, InputData inputs, OutputData outputs, con
       times_transposed(call.threads, x, part(tensor_at(inputs, 1), direction), sizes.steps * sizes.batch, layer.rows(), sizes.inputs);
   const auto y = ordered_output(call, outputs, 0);
   for (int64_t step = 0; step < sizes.steps; ++step) {
-    // Each row of the batch has its own length; backwards, it starts at its own end.
-    const auto time_of = [&](int64_t b) { return reverse ? element_at(lengths, b) - 1 - step : step; };
+    const auto time_of = [&](int64_t b) { return recurrent_cell::time_of(step, element_at(lengths, b), reverse); };
     advance(layer, [&](int64_t b) -> const double* {
       if (step >= element_at(lengths, b)) return nullptr;
       return projected.data() + (time_of(b) * sizes.batch + b) * layer.rows();
@@ -341,8 +331,7 @@ void run_direction(const OpCall& call, InputData inputs, OutputData outputs, con
     for (int64_t b = 0; y && b < sizes.batch; ++b) {
       const bool over = step >= element_at(lengths, b);
       const Values zeros(as_size(over ? sizes.hidden : 0), 0.0);
-      const int64_t time = over ? step : time_of(b);
-      const int64_t at = time * y->strides()[0] + direction * y->strides()[1] + b * y->strides()[2];
+      const int64_t at = time_of(b) * y->strides()[0] + direction * y->strides()[1] + b * y->strides()[2];
       store(y->type(), y->bytes() + at * element_stride(y->type()), y->strides()[3], sizes.hidden,
             over ? zeros.data() : layer.h.data() + b * sizes.hidden);
     }
