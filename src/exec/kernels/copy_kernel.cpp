@@ -1,4 +1,4 @@
-// Copies and transposes tensors of any strides, where the step is not oneDNN's reorder (exec/lower/step_writer.cpp decides): short rows,
+// Copies and transposes tensors of any strides, where the step is not oneDNN's reorder (exec/lower/copy_choice.cpp decides): short rows,
 // tiles of 16 × 16, planes to pixels and back, element by element.
 #include <algorithm>
 #include <cstddef>

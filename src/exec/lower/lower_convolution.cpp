@@ -1,5 +1,5 @@
-// Lowers Conv and ConvTranspose: to a product, strided windows, Winograd (not for few runs), the few-output kernel or oneDNN; their layout,
-// and post-ops or a separate pass.
+// Lowers Conv and ConvTranspose: to a product, strided windows (of at most 32 elements), Winograd (not for few runs), the few-output kernel
+// or oneDNN; their layout, and post-ops or a separate pass.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -24,6 +24,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/lower/matrix_product.h"
 #include "exec/lower/order.h"
+#include "exec/lower/post_op_choice.h"
 #include "exec/lower/stages.h"
 #include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"
@@ -144,12 +145,15 @@ bool lower_product(Lowering& lowering, const Group& group) {
   return true;
 }
 
+/// Elements under a window of one channel up to which a convolution is a product of strided views: beyond, the library is faster.
+constexpr int64_t kShallowWindow = 32;
+
 /// Whether windows of few elements are strided views of a contiguous input of one channel, as of a speech model's samples: the library
 /// would spend its time on changes of layout.
 bool has_shallow_windows(Lowering& lowering, const Convolution& spec, const ProgramNode& node) {
   const Dims& w = lowering.info(node.inputs[1]).dims;
   const auto is_zero = [](int64_t pad) { return pad == 0; };
-  return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= step_rates::kShallowWindow &&
+  return !spec.transposed && spec.groups == 1 && w[1] == 1 && element_count(w) / w[0] <= kShallowWindow &&
          std::ranges::all_of(spec.pads_begin, is_zero) && std::ranges::all_of(spec.pads_end, is_zero) &&
          (!lowering.optimized() || lowering.planned_order(node) == Order::contiguous) &&
          (node.input(2) == ValueId::none || small_constant(lowering.facts, node.input(2)));

@@ -1,7 +1,8 @@
 // Lowers MaxPool, AveragePool, global pools, and ReduceMean and ReduceMax over the last dims: which windows, axes and layouts relayout's
-// kernels take.
+// kernels take; lines of at least 16 elements.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +25,9 @@
 
 namespace relayout::exec {
 namespace {
+
+/// Reductions over shorter lines are left to the op table's kernel, which takes several lines side by side.
+constexpr int64_t kShortLine = 16;
 
 /// Every window must cover an input element: the kernel has no initial value otherwise.
 bool covers_input(const Window& window, const Dims& input, const Dims& output) {
@@ -124,7 +128,7 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
   if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
   const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
-  if (length < step_rates::kShortLine) return false;
+  if (length < kShortLine) return false;
   const Place destination = lowering.steps.new_place(desc);
   const int threads = lowering.steps.use_threads(static_cast<double>(lines * length) / step_rates::kSummedPerNanosecond);
   lowering.steps.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",

@@ -1,5 +1,5 @@
-// Adds steps with buffers and descriptions (layout, bytes, absorbed nodes) to a plan; decides when a step runs on one thread, and when a
-// reorder or pack is copied by oneDNN.
+// Adds steps with buffers and descriptions (layout, bytes, absorbed nodes) to a plan; keeps steps of less than 12 µs (by the rates of
+// step_rates.h) on one thread.
 #include "exec/lower/step_writer.h"
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "base/indexed.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/copy_choice.h"
 #include "exec/lower/group.h"
 #include "exec/lower/order.h"
 #include "exec/lower/step_rates.h"
@@ -30,17 +31,14 @@
 namespace relayout::exec {
 namespace {
 
+/// Steps that take less on one thread stay there. Calling a thread that looks for work costs 1 µs, a sleeping one 5 to 20. Time with two
+/// threads over the time with one, for limits of 25 and 12 µs: mobilenetv4_conv_small_050 0.72, 0.58; repghostnet_050 0.84, 0.71;
+/// mobilenet_v3_small 0.67, 0.61. With another process alongside it is at most 1.02 at 12 µs (Zen 5, 2026-11-25).
+constexpr double kTeamNanoseconds = 12'000;
+
 std::string_view name_of_layout(const TensorDesc& desc) {
   if (is_ordered(desc, Order::contiguous)) return "contiguous";
   return is_ordered(desc, Order::channels_last) ? "channels-last" : "strided";
-}
-
-/// oneDNN's reorder takes f32 with positive strides, and is slower than relayout's copy for images of few channels.
-bool suits_library(const TensorDesc& source) {
-  if (source.type != DataType::float32 || source.dims.size() < 3 || source.dims.size() > 6 ||
-      source.dims[1] <= step_rates::kFewCopyChannels)
-    return false;
-  return std::ranges::all_of(source.strides, [](int64_t stride) { return stride > 0; });
 }
 
 /// Bytes of the stored elements: a repeated dim counts as one.
@@ -108,7 +106,7 @@ bool StepWriter::is_in_arena(const Place& place) const {
 }
 
 int StepWriter::use_threads(double nanoseconds) {
-  const int threads = nanoseconds < step_rates::kTeamNanoseconds ? 1 : threads_;
+  const int threads = nanoseconds < kTeamNanoseconds ? 1 : threads_;
   if (library_ != nullptr) library_->set_threads(threads);
   return threads;
 }
@@ -169,15 +167,8 @@ void StepWriter::emit(std::unique_ptr<Kernel> kernel, const std::vector<Place>& 
 void StepWriter::copy(const Place& from, const Place& to, StepKind kind) {
   if (kind == StepKind::reorder) ++plan_.info.reorders;
   if (kind == StepKind::pack) ++plan_.info.packs;
-  const double bytes = static_cast<double>(byte_count(to.desc));
-  const int threads = use_threads(bytes / step_rates::kStreamedBytesPerNanosecond);
-  std::unique_ptr<Kernel> kernel;
-  if (bytes > step_rates::kLibraryCopyBytes && library_ != nullptr && suits_library(from.desc)) {
-    MadePrimitive made = library_->make(Reorder{from.desc, to.desc});
-    if (made.primitive) kernel = make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
-  }
-  if (!kernel) kernel = make_copy_kernel(from.desc, to.desc, {library_, threads});
-  emit(std::move(kernel), {from, to}, threads);
+  const int threads = use_threads(static_cast<double>(byte_count(to.desc)) / step_rates::kStreamedBytesPerNanosecond);
+  emit(choose_copy(from.desc, to.desc, {library_, threads}), {from, to}, threads);
   StepInfo& info = plan_.info.steps.back();
   info.kind = kind;
   info.op_type = kind == StepKind::pack ? "Pack" : "Reorder";

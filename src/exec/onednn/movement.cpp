@@ -1,4 +1,4 @@
-// Reorders in oneDNN: copies from one layout to another (lower/step_writer.cpp decides which copies these are).
+// Reorders in oneDNN: copies from one layout to another (lower/copy_choice.cpp decides which copies these are).
 #include <memory>
 #include <string>
 #include <utility>
