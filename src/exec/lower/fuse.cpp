@@ -19,6 +19,7 @@
 #include "exec/lower/convolution_sum.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
+#include "exec/lower/post_op_choice.h"
 #include "exec/lower/stages.h"
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
@@ -175,8 +176,7 @@ class Fuser {
     grow(found->nodes, &Fuser::follows_convolution);
   }
 
-  /// Takes a function and the product of its result with its argument, the two consumers of the chain's last value. After a convolution the
-  /// library takes longer for swish than a separate pass (efficientnet_b0: 109 against 73 µs for 400,000 elements; Zen 5, oneDNN 3.7.2).
+  /// Takes a function and the product of its result with its argument, the two consumers of the chain's last value.
   bool take_gate(std::vector<NodeId>& chain, ValueId through) {
     if (through == ValueId::none || program_.readers(through) != 2 || program_.is_output(through)) return false;
     const auto readers = program_.consumers(through);
@@ -186,7 +186,7 @@ class Fuser {
     const auto stage = gated_stage_of(facts_, node_at(gate), node_at(product), through);
     const ProgramNode& anchor = node_at(chain.front());
     const bool is_applied_by_library = is_convolution(anchor) || is_concat(anchor);
-    if (!stage || (is_applied_by_library && stage->function != Function::hard_swish)) return false;
+    if (!stage || (is_applied_by_library && !is_gate_applied_by_convolution(*stage))) return false;
     take(chain, gate);
     take(chain, product);
     return true;
@@ -257,18 +257,14 @@ class Fuser {
     return true;
   }
 
-  /// Accepts a BatchNormalization directly downstream; then functions, sums with a number, and sums with tensors of the same size.
-  /// Broadcast operands crash some of the library's kernels on AMX (oneDNN issue 3450).
+  /// Accepts a BatchNormalization directly downstream, then post-ops.
   [[nodiscard]] bool follows_convolution(const std::vector<NodeId>& chain, NodeId node, ValueId through) const {
     if (chain.size() == anchors_of(chain)) {
       const auto affine = channel_affine_of(facts_, node_at(node));
       if (affine) return affine->is_finite() && (is_concat(node_at(chain.front())) || takes_affine(chain.front()));
     }
     const auto stages = stages_of(facts_, node_at(node), through);
-    if (!stages || stages->size() != 1) return false;
-    const Stage& stage = stages->front();
-    if (!stage.is_binary) return is_applied_by_convolution(stage, node_at(node));
-    return shift_of(facts_, stage).has_value() || (stage.binary == BinaryFunction::add && dims(stage.value) == dims(through));
+    return stages && stages->size() == 1 && is_applied_by_convolution(facts_, stages->front(), node_at(node), dims(through));
   }
 
   /// Number of nodes of a chain that its convolution stands for.

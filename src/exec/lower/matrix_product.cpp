@@ -18,6 +18,7 @@
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/lower/order.h"
+#include "exec/lower/post_op_choice.h"
 #include "exec/lower/stages.h"
 #include "exec/lower/step_rates.h"
 #include "exec/lower/step_writer.h"

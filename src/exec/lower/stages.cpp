@@ -1,5 +1,5 @@
-// Reads nodes as functions that can be fused: the elementwise operators, BatchNormalization, swish and
-// GELU written out; which are oneDNN's post-ops.
+// Reads nodes as functions that can be fused: the elementwise operators, BatchNormalization, swish and GELU written out (post_op_choice.cpp:
+// which are oneDNN's post-ops).
 #include "exec/lower/stages.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/instruction_set.h"
 #include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/ids.h"
@@ -24,9 +22,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/elementwise.h"
-#include "ops/op.h"
 #include "ops/op_version.h"
-#include "ops/traits.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -329,25 +325,6 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   if (stage.function != Function::hard_sigmoid) return std::nullopt;
   stage.function = Function::hard_swish;
   return stage;
-}
-
-bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node) {
-  return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || is_library_gelu(stage);
-}
-
-bool is_library_gelu(const Stage& stage) {
-  if (stage.is_binary || instruction_set() != InstructionSet::avx512) return false;
-  const bool is_written_out = stage.function == Function::erf_gate && stage.beta == 0.5F &&
-                              std::fabs(stage.alpha * std::numbers::sqrt2_v<float> - 1) < 4 * std::numeric_limits<float>::epsilon();
-  return is_written_out || stage.function == Function::gelu_erf;
-}
-
-PostOp function_op(const Stage& stage) {
-  PostOp out;
-  out.function = is_library_gelu(stage) ? Function::gelu_erf : stage.function;
-  out.alpha = stage.alpha;
-  out.beta = stage.beta;
-  return out;
 }
 
 namespace {

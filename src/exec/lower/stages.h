@@ -51,16 +51,8 @@ struct ChannelAffine {
 /// A sum or difference with one known number as alpha · x + beta: alpha is 1 or −1, so that it is rounded once as well. Nothing for other
 /// stages.
 [[nodiscard]] std::optional<Stage> shift_of(const ValueFacts& facts, const Stage& stage);
-/// Whether a stage is GELU by erf and the library computes it, as a post-op of a convolution or a product: with AVX-512 alone. There it
-/// takes 0.1 to 0.3 ns an element, against 0.9 in a separate pass; with AVX2 1 to 1.9 against 1.5 (Xeon of 2023 at 2.3 GHz, oneDNN 3.7.2,
-/// 2026-11-25). The library's result for +∞ is NaN.
-[[nodiscard]] bool is_library_gelu(const Stage& stage);
-/// Whether the library applies a node's function to a convolution's result, as a post-op. A power of 1 counts as a function, too.
-[[nodiscard]] bool is_applied_by_convolution(const Stage& stage, const ProgramNode& node);
 /// Adds one number per channel, dim 1 of `rank` dims.
 [[nodiscard]] Stage add_per_channel(const std::vector<double>& values, std::size_t rank);
-/// A function of one operand as a post-op of the library.
-[[nodiscard]] PostOp function_op(const Stage& stage);
 /// The node as a function of its first input, or nothing. Types are not checked.
 [[nodiscard]] std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node);
 /// The node as an affine per channel, or nothing.
