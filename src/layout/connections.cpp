@@ -29,4 +29,10 @@ Connections::Connections(const LayoutGraph& graph)
   }
 }
 
+LayoutNodeId only_reader(const LayoutGraph& graph, const Connections& connections, LayoutValueId value) {
+  if (value == LayoutValueId::none || graph.values[value].is_output) return LayoutNodeId::none;
+  const auto reads = connections.reads(value);
+  return reads.size() == 1 ? reads[0].node : LayoutNodeId::none;
+}
+
 }  // namespace relayout::layout

@@ -28,4 +28,7 @@ class Connections {
   IdLists<LayoutValueId, Read> reads_;
 };
 
+/// The only reader of a value, which reads it once; none when there is none.
+[[nodiscard]] LayoutNodeId only_reader(const LayoutGraph& graph, const Connections& connections, LayoutValueId value);
+
 }  // namespace relayout::layout

@@ -1,4 +1,4 @@
-// Computes the layout plan: possible orders, costs, `--when` (auto, always, never), the cheapest labelling, then reorders with their
+// Computes the layout plan: possible orders, costs, `--when` (auto, always, never), the cheapest cut, then reorders with their
 // readers, packs, and the predicted gain.
 
 #include "layout/layout_plan.h"
@@ -15,7 +15,7 @@
 #include "layout/connections.h"
 #include "layout/cost.h"
 #include "layout/dense_copies.h"
-#include "layout/labelling.h"
+#include "layout/layout_cut.h"
 #include "layout/layout_graph.h"
 #include "layout/orders.h"
 #include "layout/ports.h"
@@ -85,7 +85,7 @@ class Planner {
     const LayoutValue& value = graph_.values[index];
     if (!value.is_known() || value.is_constant) return;
     std::vector<AxisOrder> orders;
-    Labelling::Value entry;
+    LayoutCut::Value entry;
     const LayoutNodeId maker = connections_.producer(index);
     if (maker != LayoutNodeId::none && has_choice(maker)) {
       const auto& ports = orders_.ports[maker];
@@ -120,7 +120,7 @@ class Planner {
 
   void note_copies(std::size_t taken, const Modes& modes) {
     const auto& [index, orders] = taken_[taken];
-    const Labelling::Value& entry = problem_.values[taken];
+    const LayoutCut::Value& entry = problem_.values[taken];
     const Dims& dims = graph_.values[index].dims;
     const auto order_at = [&](int number) {
       return number == 0 ? order_of(contiguous_axes(dims.size()), dims) : element_at(orders, number - 1);
@@ -133,7 +133,7 @@ class Planner {
       std::size_t reader = 0;
       for (const Connections::Read& read : connections_.reads(index)) {
         if (!reads_elements(graph_.nodes[read.node], read.input)) continue;
-        const Labelling::Reader& entry_reader = entry.readers[reader++];
+        const LayoutCut::Reader& entry_reader = entry.readers[reader++];
         if (order_in_mode(entry_reader.op, entry_reader.order) == to) copy.readers.push_back(read.node);
       }
       if (reader < entry.readers.size() && order_in_mode(OperatorId::none, entry.readers[reader].order) == to)
@@ -151,7 +151,7 @@ class Planner {
   const CostModel& costs_;
   Connections connections_;
   Orders orders_;
-  Labelling problem_;
+  LayoutCut problem_;
   std::vector<Taken> taken_;  ///< values of the problem
   LayoutPlan plan_;
   int64_t base_ = 0;  ///< costs that no choice changes

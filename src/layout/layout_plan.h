@@ -50,8 +50,8 @@ struct PlanningOptions {
   const CostModel* costs = nullptr;  ///< nullptr: default_costs()
 };
 
-/// Labels every tensor by a minimum cut over the operators. Each runs contiguous or with its ports in orders of their own; its gain is
-/// weighed against the copies at the borders, which several readers share.
+/// Gives every tensor its order by a minimum cut over the operators. Each runs contiguous or with its ports in orders of their own; its
+/// gain is weighed against the copies at the borders, which several readers share.
 [[nodiscard]] LayoutPlan plan_layout(const LayoutGraph& graph, const PlanningOptions& options = {});
 
 /// PyTorch's rule: a convolution produces channels-last, others follow their first operand of full size, barriers produce contiguous; each

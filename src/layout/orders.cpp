@@ -1,5 +1,5 @@
-// Spreads orders from the operators that want one (convolutions) to all that can adopt it; joins a convolution and its post-ops into one
-// operator of the plan; channel shuffles; the barrier of each node.
+// Spreads orders from the operators that want one (convolutions, with the nodes that post_ops.cpp joins to them) to all that can adopt it;
+// joins the three nodes of a channel shuffle; the barrier of each node.
 
 #include "layout/orders.h"
 
@@ -15,13 +15,12 @@
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/connections.h"
-#include "layout/labelling.h"
+#include "layout/layout_cut.h"
 #include "layout/layout_graph.h"
 #include "layout/permutation.h"
 #include "layout/ports.h"
 #include "layout/post_ops.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout::layout {
@@ -52,10 +51,8 @@ class Spread {
     for (const LayoutNodeId id : graph_.nodes.ids()) {
       if (auto ports = wanted_ports(graph_, graph_.nodes[id])) take(id, std::move(*ports), next_op_);
     }
-    // Of several convolutions that end in one Add, the last fuses it, as in the executor.
-    for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
-      const auto id = id_at<LayoutNodeId>(i);
-      if (out_.op_of[id] == OperatorId::none || out_.is_fused[id] || !is_real_convolution(id)) continue;
+    for (const LayoutNodeId id : fusing_convolutions(graph_)) {
+      if (out_.op_of[id] == OperatorId::none || out_.is_fused[id]) continue;
       fuse_downstream(graph_.nodes[id], out_.op_of[id], out_.ports[id].outputs[0]);
     }
     for (const LayoutValueId id : graph_.values.ids()) {
@@ -136,15 +133,9 @@ class Spread {
     for (std::size_t i = 0; i < all.size(); ++i) take(shuffle.nodes[i], std::move(all[i]), op);
   }
 
-  /// The only reader of a value, which reads it once; none when there is none.
-  [[nodiscard]] LayoutNodeId any_only_reader(LayoutValueId value) const {
-    if (value == LayoutValueId::none || graph_.values[value].is_output) return LayoutNodeId::none;
-    const auto reads = connections_.reads(value);
-    return reads.size() == 1 ? reads[0].node : LayoutNodeId::none;
-  }
   /// The only reader of a value, if it reads it as its first operand.
-  [[nodiscard]] LayoutNodeId only_reader(LayoutValueId value) const {
-    const LayoutNodeId reader = any_only_reader(value);
+  [[nodiscard]] LayoutNodeId first_operand_reader(LayoutValueId value) const {
+    const LayoutNodeId reader = only_reader(graph_, connections_, value);
     return reader != LayoutNodeId::none && graph_.nodes[reader].input(0) == value ? reader : LayoutNodeId::none;
   }
 
@@ -153,19 +144,13 @@ class Spread {
     return entry.op != nullptr && entry.op->name == op_type;
   }
 
-  [[nodiscard]] bool is_real_convolution(LayoutNodeId node) const {
-    const Op* const op = graph_.nodes[node].op;
-    return op != nullptr && op->layout == LayoutRule::wants && op->traits.has(Trait::linear);
-  }
-
-  /// Nodes that run as parts of a convolution have its order, and are one operator with it.
+  /// Gives the post-ops of a convolution its order and its operator.
   void fuse_downstream(const LayoutNode& anchor, OperatorId op, const AxisOrder& order) {
     LayoutValueId value = anchor.output(0);
     for (bool is_first = true;; is_first = false) {
-      const LayoutNodeId reader = any_only_reader(value);
+      const LayoutNodeId reader = post_op_of(graph_, connections_, value, is_first);
       if (reader == LayoutNodeId::none || out_.op_of[reader] != OperatorId::none) return;
       const LayoutNode& node = graph_.nodes[reader];
-      if (!fuses(graph_, node, value, is_first)) return;
       const auto input = find_position(node.inputs, value);
       auto answer = ports_of(graph_, node, {false, input}, order);
       auto* const ports = std::get_if<Ports>(&answer);
@@ -194,7 +179,7 @@ class Spread {
   /// Appends the only reader of the last part, after any Identities between; returns it, or none.
   LayoutNodeId next_part(Shuffle& shuffle) const {
     while (true) {
-      const LayoutNodeId reader = only_reader(graph_.nodes[shuffle.nodes.back()].output(0));
+      const LayoutNodeId reader = first_operand_reader(graph_.nodes[shuffle.nodes.back()].output(0));
       if (reader == LayoutNodeId::none) return LayoutNodeId::none;
       shuffle.nodes.push_back(reader);
       if (!is(reader, "Identity")) return reader;

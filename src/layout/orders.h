@@ -2,7 +2,7 @@
 
 #include "base/indexed.h"
 #include "layout/connections.h"
-#include "layout/labelling.h"
+#include "layout/layout_cut.h"
 #include "layout/ports.h"
 
 namespace relayout::layout {

@@ -9,12 +9,12 @@
 
 namespace relayout::layout {
 
-enum class OperatorId : int { none = -1 };  ///< an operator of a labelling problem: one node of a layout graph or several
+enum class OperatorId : int { none = -1 };  ///< an operator of a layout's cut: one node of a layout graph or several
 
 /// The choice that a layout plan makes, reduced to numbers. Operators run in mode 0 (every port contiguous) or in mode 1 (each port in an
 /// order of its own). A value that a reader needs in another order than it is produced in is copied once per order. Orders are small
 /// numbers with a meaning within one value only: 0 is contiguous.
-struct Labelling {
+struct LayoutCut {
   /// A value's reader.
   struct Reader {
     OperatorId op = OperatorId::none;  ///< none: `order` is needed whatever is chosen (barriers, graph outputs)
@@ -39,10 +39,10 @@ struct Labelling {
 using Modes = IdVector<OperatorId, bool>;
 
 /// The modes with the least sum of lost gains and copies; of several, those with the most operators in mode 1 (which are unique).
-[[nodiscard]] Modes solve(const Labelling& problem);
+[[nodiscard]] Modes solve(const LayoutCut& problem);
 /// The orders into which a value is copied under these modes, each once.
-[[nodiscard]] std::vector<int> copies(const Labelling::Value& value, const Modes& modes);
+[[nodiscard]] std::vector<int> copies(const LayoutCut::Value& value, const Modes& modes);
 /// The sum of lost gains and copies.
-[[nodiscard]] int64_t cost(const Labelling& problem, const Modes& modes);
+[[nodiscard]] int64_t cost(const LayoutCut& problem, const Modes& modes);
 
 }  // namespace relayout::layout

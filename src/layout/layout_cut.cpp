@@ -1,23 +1,23 @@
-// Decides which operators run channels-last and where tensors are reordered, at the least sum of lost gains and copies: the network whose
-// minimum cut is that choice. Operators on the source's side run in mode 1. A value produced by p and read by c1, c2 … in the order in
-// which p produces it costs one copy if p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞), and one in the reverse case (node
-// w: ci→w ∞, w→p r). All terms are submodular, so that the cut is exact.
-#include "layout/labelling.h"
+// The minimum cut of a layout plan, and its costs: decides which operators run channels-last and where tensors are reordered, at the least
+// sum of lost gains and copies (one per value and order). Operators on the source's side run in mode 1. A value produced by p and read by
+// c1, c2 … in the order in which p produces it costs one copy if p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞), and one
+// in the reverse case (node w: ci→w ∞, w→p r). All terms are submodular, so that the cut is exact.
+#include "layout/layout_cut.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "base/indexed.h"
-#include "layout/min_cut.h"
+#include "layout/flow_network.h"
 
 namespace relayout::layout {
 namespace {
 
 class Network {
  public:
-  explicit Network(const Labelling& problem) : problem_(problem), network_(static_cast<int>(problem.ops.size())) {
+  explicit Network(const LayoutCut& problem) : problem_(problem), network_(static_cast<int>(problem.ops.size())) {
     for (const OperatorId op : problem.ops.ids()) add_op(op, problem.ops[op]);
-    for (const Labelling::Value& value : problem.values) add_value(value);
+    for (const LayoutCut::Value& value : problem.values) add_value(value);
   }
   [[nodiscard]] Modes solve() const {
     const std::vector<bool> side = network_.source_side();
@@ -37,20 +37,20 @@ class Network {
     return *mode ? network_.source() : network_.sink();
   }
 
-  void add_op(OperatorId op, const Labelling::Op& entry) {
+  void add_op(OperatorId op, const LayoutCut::Op& entry) {
     if (entry.mode) return;
     if (entry.gain > 0) network_.add(network_.source(), number(op), entry.gain);
     if (entry.gain < 0) network_.add(number(op), network_.sink(), -entry.gain);
   }
 
-  void add_value(const Labelling::Value& value) {
+  void add_value(const LayoutCut::Value& value) {
     if (value.copy_cost <= 0 || value.readers.empty()) return;
     const int source = network_.source(), sink = network_.sink();
     // The network node that is on the source's side when the value is produced in `order`.
     const int maker = value.order == 0 ? sink : value.op == OperatorId::none ? source : node_of(value.op);
     add_contiguous_copy(value, maker);
     std::vector<int> orders;
-    for (const Labelling::Reader& reader : value.readers) {
+    for (const LayoutCut::Reader& reader : value.readers) {
       if (reader.order != 0) orders.push_back(reader.order);
     }
     std::ranges::sort(orders);
@@ -60,10 +60,10 @@ class Network {
   }
 
   /// The cost of a copy when the producer is in mode 1 and some reader needs the value contiguous.
-  void add_contiguous_copy(const Labelling::Value& value, int maker) {
+  void add_contiguous_copy(const LayoutCut::Value& value, int maker) {
     if (maker == network_.sink()) return;
     std::vector<int> readers;
-    for (const Labelling::Reader& reader : value.readers) {
+    for (const LayoutCut::Reader& reader : value.readers) {
       const int node = reader.order == 0 ? network_.sink() : reader.op == OperatorId::none ? network_.source() : node_of(reader.op);
       if (node != network_.source()) readers.push_back(node);
     }
@@ -71,10 +71,10 @@ class Network {
   }
 
   /// The cost of a copy when some reader needs the value in `order` and `maker` is not in mode 1 (the sink: never produces it so).
-  void add_ordered_copy(const Labelling::Value& value, int order, int maker) {
+  void add_ordered_copy(const LayoutCut::Value& value, int order, int maker) {
     if (maker == network_.source()) return;
     std::vector<int> readers;
-    for (const Labelling::Reader& reader : value.readers) {
+    for (const LayoutCut::Reader& reader : value.readers) {
       if (reader.order != order) continue;
       const int node = reader.op == OperatorId::none ? network_.source() : node_of(reader.op);
       if (node != network_.sink()) readers.push_back(node);
@@ -101,21 +101,21 @@ class Network {
     for (const int node : many) add(shared, node, false);
   }
 
-  const Labelling& problem_;
+  const LayoutCut& problem_;
   FlowNetwork network_;
 };
 
 }  // namespace
 
-Modes solve(const Labelling& problem) {
+Modes solve(const LayoutCut& problem) {
   return Network(problem).solve();
 }
 
-std::vector<int> copies(const Labelling::Value& value, const Modes& modes) {
+std::vector<int> copies(const LayoutCut::Value& value, const Modes& modes) {
   const auto order_of = [&](OperatorId op, int order) { return op == OperatorId::none || modes[op] ? order : 0; };
   const int held = order_of(value.op, value.order);
   std::vector<int> out;
-  for (const Labelling::Reader& reader : value.readers) {
+  for (const LayoutCut::Reader& reader : value.readers) {
     const int needed = order_of(reader.op, reader.order);
     if (needed != held) out.push_back(needed);
   }
@@ -125,13 +125,13 @@ std::vector<int> copies(const Labelling::Value& value, const Modes& modes) {
   return out;
 }
 
-int64_t cost(const Labelling& problem, const Modes& modes) {
+int64_t cost(const LayoutCut& problem, const Modes& modes) {
   int64_t out = 0;
   for (const OperatorId op : problem.ops.ids()) {
     const int64_t gain = problem.ops[op].gain;
     if (modes[op] == (gain < 0)) out += modes[op] ? -gain : gain;
   }
-  for (const Labelling::Value& value : problem.values) {
+  for (const LayoutCut::Value& value : problem.values) {
     out += value.copy_cost * static_cast<int64_t>(copies(value, modes).size());
   }
   return out;
