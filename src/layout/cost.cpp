@@ -4,6 +4,7 @@
 #include "layout/cost.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -45,7 +46,7 @@ rates::Kind kind_of(const LayoutGraph& graph, const LayoutNode& node) {
 
 class DefaultCosts : public CostModel {
  public:
-  explicit DefaultCosts(InstructionSet set) : convolutions_(rates::convolutions(set)), near_bytes_(rates::near_bytes(set)) {}
+  explicit DefaultCosts(InstructionSet set) : speeds_(rates::speeds_of(set)) {}
 
   [[nodiscard]] int64_t copy_nanoseconds(const LayoutValue& value) const override {
     return whole(rates::kCopyStart + turn_nanoseconds(value));
@@ -55,7 +56,7 @@ class DefaultCosts : public CostModel {
     const LayoutValue* const x = graph.value(node.input(0));
     if (node.op == nullptr || x == nullptr || !x->is_known()) return {};
     if (node.op->layout == LayoutRule::wants) {
-      const rates::Convolution& rate = convolutions_[static_cast<std::size_t>(kind_of(graph, node))];
+      const rates::Convolution& rate = speeds_.convolutions[static_cast<std::size_t>(kind_of(graph, node))];
       const double time = 2.0 * static_cast<double>(convolution_macs(graph, node)) / rate.gigaflops;
       return {whole(rate.ratio == rates::kCopied ? time + copies_around(graph, node) : time * rate.ratio), whole(time)};
     }
@@ -76,7 +77,7 @@ class DefaultCosts : public CostModel {
   }
 
   /// Time to read and write all elements once, run by run.
-  [[nodiscard]] double move_nanoseconds(const LayoutValue& value) const { return nanoseconds_at(near_bytes_, value); }
+  [[nodiscard]] double move_nanoseconds(const LayoutValue& value) const { return nanoseconds_at(speeds_.near_bytes, value); }
 
   /// Time to read and write all elements once, each to a different place.
   static double turn_nanoseconds(const LayoutValue& value) { return nanoseconds_at(rates::kTurnedBytes, value); }
@@ -116,15 +117,15 @@ class DefaultCosts : public CostModel {
     return whole(out);
   }
 
-  const rates::Convolutions& convolutions_;
-  double near_bytes_;
+  const rates::Speeds& speeds_;
 };
 
 }  // namespace
 
 const CostModel& default_costs(InstructionSet set) {
-  static const DefaultCosts kSse41(InstructionSet::sse41), kAvx2(InstructionSet::avx2), kAvx512(InstructionSet::avx512);
-  return set == InstructionSet::avx512 ? kAvx512 : set == InstructionSet::avx2 ? kAvx2 : kSse41;
+  static const std::array kCosts{DefaultCosts(InstructionSet::sse41), DefaultCosts(InstructionSet::avx2),
+                                 DefaultCosts(InstructionSet::avx512)};
+  return kCosts.at(static_cast<std::size_t>(set));
 }
 
 const CostModel& default_costs() {

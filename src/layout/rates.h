@@ -5,12 +5,13 @@
 
 #include "base/instruction_set.h"
 
-/// Figures for the costs of layout plans: GFLOP/s of convolutions by kind and instruction set, time ratios of other operators, bytes per
-/// nanosecond and start time of copies. Times of one core, of which only ratios matter. Medians of each kind over the convolutions of
-/// networks (relayout inspect --layout --measure --threads 1, with --when always and never), oneDNN 3.7.2. AVX-512: AMD Zen 5, 14 networks,
-/// 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with ONEDNN_MAX_CPU_ISA=SSE41. Other operators are
-/// relayout's kernels, measured on the same machines; copies on the Zen 5, 11 networks, 2026-11-25. Convolutions over one dim: a Xeon of
-/// 2023, 9 networks of speech and of points, 2026-11-26 (contiguous 1.28 with AVX2, 1.08 to 1.29 with AVX-512).
+/// Figures for the costs of layout plans, and which of three sets of speeds applies (by instruction set): GFLOP/s of convolutions by kind,
+/// time ratios of other operators, bytes per nanosecond and start time of copies. Times of one core, of which only ratios matter. Medians
+/// of each kind over the convolutions of networks (relayout inspect --layout --measure --threads 1, with --when always and never),
+/// oneDNN 3.7.2. AVX-512: AMD Zen 5, 14 networks, 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with
+/// ONEDNN_MAX_CPU_ISA=SSE41. Other operators are relayout's kernels, measured on the same machines; copies on the Zen 5, 11 networks,
+/// 2026-11-25. Convolutions over one dim: a Xeon of 2023, 9 networks of speech and of points, 2026-11-26 (contiguous 1.28 with AVX2, 1.08
+/// to 1.29 with AVX-512).
 namespace relayout::rates {
 
 /// A convolution's kind.
@@ -32,18 +33,23 @@ inline constexpr double kCopied = 0;
 struct Convolution {
   double gigaflops, ratio;
 };
-using Convolutions = std::array<Convolution, 8>;  ///< by Kind
 
-inline constexpr Convolutions kAvx512{
-    {{96, kCopied}, {85, kCopied}, {88, kCopied}, {209, 1.08}, {82, kCopied}, {69, kCopied}, {144, kCopied}, {110, kCopied}}};
+/// The speeds of a class of processors.
+struct Speeds {
+  std::array<Convolution, 8> convolutions;  ///< by Kind
+  double near_bytes;                        ///< bytes read and written per nanosecond while both fit the cache, on the machines above
+};
+
+inline constexpr Speeds kAvx512{
+    {{{96, kCopied}, {85, kCopied}, {88, kCopied}, {209, 1.08}, {82, kCopied}, {69, kCopied}, {144, kCopied}, {110, kCopied}}}, 40};
 /// Contiguous convolutions of one group over two dims are computed as products of unfolded windows.
-inline constexpr Convolutions kAvx2{
-    {{64, 3.1}, {26, kCopied}, {47, kCopied}, {81, 1.1}, {78, 2.0}, {58, kCopied}, {59, kCopied}, {60, 1.3}}};
+inline constexpr Speeds kAvx2{{{{64, 3.1}, {26, kCopied}, {47, kCopied}, {81, 1.1}, {78, 2.0}, {58, kCopied}, {59, kCopied}, {60, 1.3}}},
+                              24};
 /// Those products are as fast as with AVX2, but the kernels for channels-last are not: convolutions with windows of several elements stay
 /// contiguous.
-inline constexpr Convolutions kSse41{{{11, 1.1}, {42, 2.4}, {10, kCopied}, {15, 1.0}, {8, 0.78}, {8, 0.8}, {15, 1.0}, {15, 1.0}}};
+inline constexpr Speeds kSse41{{{{11, 1.1}, {42, 2.4}, {10, kCopied}, {15, 1.0}, {8, 0.78}, {8, 0.8}, {15, 1.0}, {15, 1.0}}}, 40};
 
-constexpr const Convolutions& convolutions(InstructionSet set) {
+constexpr const Speeds& speeds_of(InstructionSet set) {
   return set == InstructionSet::avx512 ? kAvx512 : set == InstructionSet::avx2 ? kAvx2 : kSse41;
 }
 
@@ -64,12 +70,8 @@ inline constexpr auto kOperators = std::to_array<Operator>({
     {"Upsample", 6},
 });
 
-/// Bytes read and written per nanosecond while both fit the cache, on the machines above.
-constexpr double near_bytes(InstructionSet set) {
-  return set == InstructionSet::avx2 ? 24 : 40;
-}
-/// The same rate for parts of channels-last tensors that are made dense run by run: 81 for mixnet_s, 42 for res2net50, whose runs are odd
-/// (AVX2 on the Zen 5; with AVX-512 83 and 47), 2026-11-25. The lower value is used, as on older processors.
+/// Speeds::near_bytes for parts of channels-last tensors that are made dense run by run: 81 for mixnet_s, 42 for res2net50, whose runs are
+/// odd (AVX2 on the Zen 5; with AVX-512 83 and 47), 2026-11-25. The lower value is used, as on older processors.
 inline constexpr double kPartBytes = 40;
 /// The same rate where each element is moved to a different place, also within a convolution's implementation. One core reaches 50 (Zen 5),
 /// 31 (Sapphire Rapids) or 25 (Zen 3), but two reach no more than one, since half of the data that each reads is in the other's cache. With
