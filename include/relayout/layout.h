@@ -72,6 +72,7 @@ struct TensorReorder {
 struct LayoutRegion {
   std::string first, last;  ///< names of operators
   int64_t operators = 0, convolutions = 0, bytes = 0;
+  double share = 0;  ///< `bytes` over the bytes of all tensors
 };
 
 /// The effect of PyTorch's propagation on a graph.
@@ -95,6 +96,8 @@ struct LayoutReport {
   int64_t ordered_bytes = 0,
           orderable_bytes = 0;  ///< of those stored channels-last or in a similar order; of these and those that could be, without inputs
   int64_t reorder_bytes = 0, inner_reorder_bytes = 0;
+  double ordered_share = 0;   ///< `ordered_bytes` over `orderable_bytes`
+  double reorder_share = 0;   ///< `reorder_bytes` over `activation_bytes`
   double predicted_gain = 1;  ///< predicted time with everything contiguous over that of the plan
   bool thrashes = false;      ///< inner changes of layout cost too much; see `thrash_reason`
   std::string thrash_reason;

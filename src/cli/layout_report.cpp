@@ -1,5 +1,5 @@
-// Text and JSON of `inspect --layout`: lines of regions, reorders with readers, operators that lose channels-last (8 each without -v),
-// bytes and percentages, predicted gain, PyTorch's propagation; words of --when.
+// Text and JSON of `inspect --layout`: lines of regions, operators that lose channels-last and reorders (8 each without -v), of which each
+// names one reader ("and 3 more", "the caller"), predicted gain, PyTorch's propagation; words of --when.
 #include "cli/layout_report.h"
 
 #include <algorithm>
@@ -24,10 +24,6 @@ namespace {
 
 constexpr std::size_t kShown = 8;  ///< lines per kind, without -v
 
-std::string percent(int64_t part, int64_t whole) {
-  return percent_text(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0);
-}
-
 std::string factor(double value) {
   return fixed(value, 2) + " ×";
 }
@@ -43,7 +39,7 @@ void add_regions(TextTable& table, const LayoutReport& report, bool all) {
     const LayoutRegion& region = report.regions[i];
     table.row({"region " + std::to_string(i + 1), escape(region.first) + " … " + escape(region.last),
                counted(region.operators, "operator") + ", " + counted(region.convolutions, "convolution") + ", " +
-                   percent(region.bytes, report.activation_bytes) + " of activation bytes"});
+                   percent_text(region.share) + " of activation bytes"});
   }
 }
 
@@ -106,10 +102,9 @@ std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
   if (report.regions.empty()) table.line("  no tensor is channels-last");
   add_reorders(table, report, style.verbose);
   add_losses(table, report, style.verbose);
-  std::string sum = "  " + counted(report.convolutions, "convolution") + " · " + percent(report.ordered_bytes, report.orderable_bytes) +
+  std::string sum = "  " + counted(report.convolutions, "convolution") + " · " + percent_text(report.ordered_share) +
                     " of the bytes that could be are channels-last · " + counted(static_cast<int64_t>(report.reorders.size()), "reorder");
-  if (!report.reorders.empty())
-    sum += " (" + format_bytes(report.reorder_bytes) + ", " + percent(report.reorder_bytes, report.activation_bytes) + ")";
+  if (!report.reorders.empty()) sum += " (" + format_bytes(report.reorder_bytes) + ", " + percent_text(report.reorder_share) + ")";
   sum += " · " + counted(static_cast<int64_t>(report.packs.size()), "pack") + " · predicted gain " + factor(report.predicted_gain);
   table.line(sum, Style::strong);
   if (report.propagation) {

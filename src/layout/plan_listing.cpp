@@ -1,5 +1,5 @@
-// Describes a layout plan as a report: regions, reorders with their reasons, operators that lose channels-last, sums of bytes; their words
-// on a line are those of cli/layout_report.
+// Lists the contents of a layout plan for reports: tensors, regions, operators that lose channels-last and why, all readers of each reorder
+// and its reason, nested graphs (plan_sums.cpp: bytes, shares; cli/layout_report.cpp: lines).
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include "layout/graph_shapes.h"
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
+#include "layout/plan_sums.h"
 #include "layout/ports.h"
 #include "layout/thrashing.h"
 #include "model/node_name.h"
@@ -27,9 +28,9 @@
 namespace relayout::layout {
 namespace {
 
-class Reporter {
+class Listing {
  public:
-  Reporter(const LayoutGraph& graph, const LayoutPlan& plan)
+  Listing(const LayoutGraph& graph, const LayoutPlan& plan)
       : graph_(graph), plan_(plan), connections_(graph), tensors_(graph.values.size(), -1) {}
 
   LayoutReport run() {
@@ -38,7 +39,8 @@ class Reporter {
     for (const PlannedCopy& copy : plan_.copies) add_reorder(copy);
     for (const LayoutValueId value : plan_.packs) out_.packs.push_back(tensor_of(value));
     find_regions();
-    add_up();
+    add_up(out_);
+    out_.predicted_gain = plan_.predicted_gain();
     out_.thrash_reason = thrash_reason(out_, plan_);
     out_.thrashes = !out_.thrash_reason.empty();
     return std::move(out_);
@@ -76,7 +78,6 @@ class Reporter {
     made.node = reported_name(*node.node);
     made.op_type = (node.node->domain().empty() ? "" : std::string(node.node->domain()) + ":") + node.node->op_type();
     made.wants = node.op != nullptr && node.op->layout == LayoutRule::wants;
-    out_.convolutions += made.wants ? 1 : 0;
     made.layout = layout_of(node, plan);
     made.nanoseconds = plan.is_ordered ? plan.times.ordered : plan.times.contiguous;
     for (const LayoutValueId input : node.inputs) {
@@ -164,27 +165,8 @@ class Reporter {
       region.convolutions += op.wants ? 1 : 0;
     }
     for (std::size_t i = 0; i < out_.tensors.size(); ++i) {
-      if (is_contiguous(held(values_[i]))) continue;
-      const std::size_t region = region_of(values_[i]);
-      out_.tensors[i].region = static_cast<int>(region);
-      out_.regions[region].bytes += out_.tensors[i].bytes;
+      if (!is_contiguous(held(values_[i]))) out_.tensors[i].region = static_cast<int>(region_of(values_[i]));
     }
-  }
-
-  void add_up() {
-    for (std::size_t i = 0; i < out_.tensors.size(); ++i) {
-      const TensorLayout& tensor = out_.tensors[i];
-      out_.activation_bytes += tensor.bytes;
-      const bool is_ordered = !layout::is_contiguous(held(values_[i]));
-      if (is_ordered) out_.ordered_bytes += tensor.bytes;
-      const bool could_be = !tensor.is_input && tensor.dims.size() > 3 && tensor.layout == "contiguous";
-      if (is_ordered || could_be) out_.orderable_bytes += tensor.bytes;
-    }
-    for (const TensorReorder& reorder : out_.reorders) {
-      out_.reorder_bytes += reorder.bytes;
-      if (reorder.inner) out_.inner_reorder_bytes += reorder.bytes;
-    }
-    out_.predicted_gain = plan_.predicted_gain();
   }
 
   const LayoutGraph& graph_;
@@ -197,7 +179,7 @@ class Reporter {
 
 LayoutReport report_graph(const Graph& graph, Shapes& shapes, const LayoutRequest& request, const CostModel& costs) {
   const LayoutGraph planned = layout_graph(graph, shapes);
-  LayoutReport out = Reporter(planned, plan_layout(planned, {request.choice, &costs})).run();
+  LayoutReport out = Listing(planned, plan_layout(planned, {request.choice, &costs})).run();
   out.assumed = shapes.assumed();
   if (request.compare) out.propagation = sum_up_propagation(planned);
   for (const LayoutNode& entry : planned.nodes) {
