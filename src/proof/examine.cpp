@@ -7,7 +7,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -208,22 +207,6 @@ bool step_down(Sides& sides, Claim& claim, Look& look) {
     return true;
   }
   return false;
-}
-
-/// Measures a floating-point attribute like a constant with one element: its distance from that of the other node. Sizes, axes and texts
-/// are not measured.
-void measure_number(const Node& a, const Node& b, std::string_view name, Unexplained& entry) {
-  const onnx::AttributeProto *const in_a = a.attribute(name), *const in_b = b.attribute(name);
-  const auto is_number = [](const onnx::AttributeProto* attribute) {
-    return attribute != nullptr && (attribute->type() == onnx::AttributeProto::FLOAT || attribute->type() == onnx::AttributeProto::FLOATS);
-  };
-  if (!is_number(in_a) && !is_number(in_b)) return;
-  entry.values = 1;
-  entry.largest = 1;
-  if (in_a == nullptr || in_b == nullptr || !std::isfinite(in_a->f()) || !std::isfinite(in_b->f())) return;
-  if (!in_a->has_f() || !in_b->has_f()) return;
-  const double right = in_a->f(), difference = std::abs(in_b->f() - right);
-  entry.largest = right != 0 ? difference / std::abs(right) : difference;
 }
 
 void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look) {

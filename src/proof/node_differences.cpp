@@ -1,5 +1,5 @@
-// Decides whether two nodes have the same operator, and which attributes differ: an absent attribute equals its default, tensors are
-// compared by their elements.
+// Decides whether two nodes have the same operator, and which attributes differ (an absent one equals its default, tensors are compared by
+// their elements), and measures by how much a number differs.
 
 #include "proof/node_differences.h"
 
@@ -8,6 +8,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "proof/tensors.h"
 #include "proof/versions.h"
 #include "relayout/graph.h"
+#include "relayout/proof.h"
 
 namespace relayout::proof {
 namespace {
@@ -140,6 +142,20 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     if (attribute.name() != ignored && node_a.attribute(attribute.name()) == nullptr) compare(attribute.name());
   }
   return out;
+}
+
+void measure_number(const Node& a, const Node& b, std::string_view name, Unexplained& entry) {
+  const onnx::AttributeProto *const in_a = a.attribute(name), *const in_b = b.attribute(name);
+  const auto is_number = [](const onnx::AttributeProto* attribute) {
+    return attribute != nullptr && (attribute->type() == onnx::AttributeProto::FLOAT || attribute->type() == onnx::AttributeProto::FLOATS);
+  };
+  if (!is_number(in_a) && !is_number(in_b)) return;
+  entry.values = 1;
+  entry.largest = 1;
+  if (in_a == nullptr || in_b == nullptr || !std::isfinite(in_a->f()) || !std::isfinite(in_b->f())) return;
+  if (!in_a->has_f() || !in_b->has_f()) return;
+  const double right = in_a->f(), difference = std::abs(in_b->f() - right);
+  entry.largest = right != 0 ? difference / std::abs(right) : difference;
 }
 
 }  // namespace relayout::proof
