@@ -22,6 +22,8 @@ enum class ChangeKind : uint8_t {
   renamed,    ///< the same input, output or graph under a different name
 };
 [[nodiscard]] std::string_view to_string(ChangeKind kind) noexcept;
+/// Whether models with such a change are not the same: all but another name.
+[[nodiscard]] bool makes_models_differ(ChangeKind kind) noexcept;
 
 /// A part of a change: an attribute, a type, dims.
 struct ChangedField {

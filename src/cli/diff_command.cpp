@@ -60,14 +60,6 @@ void check_machines(const Trace& control, const Trace& test, const DiffRequest& 
   log_warning(what);
 }
 
-TraceGate gate_of(const DiffRequest& request) {
-  TraceGate gate = read_trace_gate(request.fail_on);
-  gate.strict = request.strict;
-  if (gate.strict && !gate.slower && !gate.faster) fail(ErrorKind::usage, "--strict has an effect on --fail-on slower and faster only");
-  if (request.exit_code) gate.classes = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased};
-  return gate;
-}
-
 /// The requested forms of the report. Others stay empty, because each may have a line per node.
 struct Report {
   std::string text, markdown, csv, html;
@@ -83,7 +75,7 @@ Report compare_traces(DiffRequest& request, const Common& common, const ReportSt
   options.short_names = request.short_names;
   request.choice.least_us = request.least_us.value_or(0);
   request.choice.top = as_size(common.verbose ? 0 : request.top);
-  const TraceGate gate = gate_of(request);
+  const TraceGate gate = read_trace_gate(request.fail_on, request.exit_code, request.strict);
   Report report;
   const Trace control = read_trace(request.files.front(), options);
   std::vector<Trace> tests;
@@ -128,8 +120,7 @@ Report compare_models(const DiffRequest& request, const Common& common, const Re
                            .exclude = request.choice.exclude,
                            .ignore = request.ignore};
   check_ignored(request.ignore);
-  std::vector<ChangeKind> gate = read_model_gate(request.fail_on);
-  if (request.exit_code) gate = {ChangeKind::added, ChangeKind::removed, ChangeKind::changed, ChangeKind::explained};
+  const std::vector<ChangeKind> gate = read_model_gate(request.fail_on, request.exit_code);
   const auto load = [&](std::size_t i) { return Model::load(request.files[i], request.load); };
   std::future<std::unique_ptr<Model>> next = std::async(std::launch::async, load, 1);
   const std::unique_ptr<Model> first = load(0);

@@ -1,5 +1,5 @@
-// Of two models' differences: those that --only, --exclude and --ignore leave, those that fail --fail-on, and when the models count as the
-// same for --exit-code.
+// Of two models' differences: those that --only, --exclude and --ignore leave, and those that fail --fail-on or --exit-code (all but
+// renamed).
 #include "cli/model_diff_choice.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::vector<const ModelChange*> ModelPair::first_of(ChangeKind kind, std::size_t
 }
 
 bool ModelPair::is_same() const {
-  return std::ranges::all_of(changes, [](const ModelChange* change) { return change->kind == ChangeKind::renamed; });
+  return std::ranges::none_of(changes, makes_models_differ, &ModelChange::kind);
 }
 
 ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice) {
@@ -59,7 +59,8 @@ ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice) {
   return pair;
 }
 
-std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words) {
+std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words, bool exit_code) {
+  if (exit_code) return {ChangeKind::added, ChangeKind::removed, ChangeKind::changed, ChangeKind::explained};
   std::vector<ChangeKind> out;
   for (const std::string& word : words) {
     const auto kind = std::ranges::find(kChangeKinds, word, [](ChangeKind known) { return to_string(known); });

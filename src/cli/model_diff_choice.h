@@ -38,8 +38,8 @@ struct ModelPair {
 
 /// Error{usage} when a pattern matches nothing.
 [[nodiscard]] ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice);
-/// Reads "added,removed,changed,explained,renamed". Error{usage} for anything else.
-[[nodiscard]] std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words);
+/// Reads "added,removed,changed,explained,renamed" of --fail-on; all but the last for --exit-code. Error{usage} for anything else.
+[[nodiscard]] std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words, bool exit_code);
 /// Error{usage} for a word of --ignore that is neither a kind nor a subject of a change.
 void check_ignored(const std::vector<std::string>& words);
 /// Names of changes that fail the gate.

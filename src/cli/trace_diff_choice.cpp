@@ -1,5 +1,5 @@
-// Of two traces' or profiles' differences: rows that --only, --exclude and --min-us leave, operations that fail --fail-on (slower:P%), and
-// what --strict adds.
+// Of two traces' or profiles' differences: rows that --only, --exclude and --min-us leave; what fails --fail-on (slower:P% by intervals,
+// else by sums), --exit-code (another count), --strict.
 #include "cli/trace_diff_choice.h"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ std::vector<std::string> undecided_times(const TracePair& pair, const TraceGate&
   return out;
 }
 
-TraceGate read_trace_gate(const std::vector<std::string>& words) {
+TraceGate read_trace_gate(const std::vector<std::string>& words, bool exit_code, bool strict) {
   TraceGate gate;
   for (const std::string& word : words) {
     const std::size_t colon = word.find(':');
@@ -92,6 +92,9 @@ TraceGate read_trace_gate(const std::vector<std::string>& words) {
       fail(ErrorKind::usage, "--fail-on " + quote(word) + " is none of added, removed, increased, decreased, slower:P%, faster:P%");
     }
   }
+  gate.strict = strict;
+  if (strict && !gate.slower && !gate.faster) fail(ErrorKind::usage, "--strict has an effect on --fail-on slower and faster only");
+  if (exit_code) gate.classes = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased};
   return gate;
 }
 

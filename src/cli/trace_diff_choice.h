@@ -25,7 +25,7 @@ struct TraceChoice {
 struct TraceGate {
   std::vector<CountClass> classes{};
   std::optional<double> slower{}, faster{};  ///< 0.05: fails beyond five percent
-  bool strict = false;                       ///< undecided times fail too
+  bool strict = false;                       ///< --strict: undecided times fail too
 };
 
 /// The baseline and one other trace.
@@ -42,7 +42,8 @@ struct TracePair {
 [[nodiscard]] std::vector<std::string> trace_failures(const TracePair& pair, const TraceGate& gate);
 /// Names of operations whose interval contains a limit of the gate.
 [[nodiscard]] std::vector<std::string> undecided_times(const TracePair& pair, const TraceGate& gate);
-/// Reads "added,removed,slower:5%". Error{usage} for anything else.
-[[nodiscard]] TraceGate read_trace_gate(const std::vector<std::string>& words);
+/// Reads "added,removed,slower:5%" of --fail-on; all classes of counts for --exit-code. Error{usage} for anything else, and for --strict
+/// without slower or faster.
+[[nodiscard]] TraceGate read_trace_gate(const std::vector<std::string>& words, bool exit_code, bool strict);
 
 }  // namespace relayout::cli

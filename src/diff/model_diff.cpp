@@ -1,5 +1,5 @@
-// `diff` of two models: the proof without and with hints of the matching, of which that with fewer unexplained changes counts; the share of
-// nodes in common; names of kinds and subjects.
+// `diff` of two models: the proof without and with hints of the matching, of which that with fewer unexplained changes counts; when models
+// are equal; the share of nodes in common; names of kinds.
 #include "relayout/model_diff.h"
 
 #include <onnx/onnx_pb.h>
@@ -108,12 +108,16 @@ std::string_view to_string(ChangeKind kind) noexcept {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+bool makes_models_differ(ChangeKind kind) noexcept {
+  return kind != ChangeKind::renamed;
+}
+
 int64_t ModelDiff::count(ChangeKind kind) const noexcept {
   return std::ranges::count(changes, kind, &ModelChange::kind);
 }
 
 bool ModelDiff::is_equal() const noexcept {
-  return std::ranges::all_of(changes, [](const ModelChange& change) { return change.kind == ChangeKind::renamed; });
+  return std::ranges::none_of(changes, makes_models_differ, &ModelChange::kind);
 }
 
 double ModelDiff::share_in_common() const noexcept {
