@@ -4,6 +4,8 @@
 
 namespace relayout {
 
+inline constexpr double kNanosecondsPerMicrosecond = 1000;
+
 /// Nanoseconds on a monotonic clock of unspecified origin.
 [[nodiscard]] int64_t steady_nanoseconds() noexcept;
 /// Nanoseconds that all threads of this process have spent on processors.

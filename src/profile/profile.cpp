@@ -1,5 +1,5 @@
 // Measuring loops of `profile`: warm-up, runs (50, or 100 pairs in 10 rounds), `--repeat`, `--until`, `--max-time`, `--clock`, alternation
-// of two models, and when the machine was busy (90 %).
+// of two models.
 #include "relayout/profile.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "base/statistics.h"
 #include "profile/causes.h"
 #include "profile/recorder.h"
-#include "profile/rows.h"
+#include "profile/row_times.h"
 #include "profile/subject.h"
 #include "relayout/estimate.h"
 #include "relayout/model_diff.h"
@@ -28,7 +28,6 @@ constexpr int kComparedRounds = 10;      ///< the same number for the rounds of 
 constexpr int kLeastWarmUps = 3;
 constexpr double kSteady = 0.05, kWarmUpSeconds = 1;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kBusy = 0.9;  ///< of the expected processor time of the threads
 
 /// Runs until three runs in a row are alike, or a second has passed, so that caches, branch predictors and the processor's clock settle.
 void warm_up(Subject& subject) {
@@ -112,10 +111,6 @@ void scale_to_ratio(ProfileComparison& comparison) {
 
 std::string_view to_string(TimeKind kind) noexcept {
   return kind == TimeKind::wall ? "wall" : "cpu";
-}
-
-bool is_busy(const Latency& latency) noexcept {
-  return latency.cpu_per_wall < kBusy * latency.expected_cpus;
 }
 
 Profile profile(const std::filesystem::path& model, const ProfileOptions& options) {

@@ -1,5 +1,5 @@
-// Turns the times of steps into the rows of a profile: steps of one node in one row, "(executor)" for the rest, quartiles scaled to the
-// median latency, percentiles, peak memory. All rows add up to the latency.
+// Gathers the steps of a plan in the rows of a profile: steps of one node and copies inside it in one row, reorders and packs in rows of
+// their own, nodes within it after it; counts of reorders, views.
 #include "profile/rows.h"
 
 #include <algorithm>
@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/statistics.h"
+#include "profile/latency.h"
+#include "profile/peak_memory.h"
 #include "profile/recorder.h"
+#include "profile/row_times.h"
 #include "profile/thinned_runs.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
@@ -22,9 +24,7 @@ namespace {
 /// A row and the steps that it consists of.
 struct Gathered {
   ProfileRow row;
-  std::vector<std::size_t> steps = {};   ///< indices among the steps that run
-  std::vector<std::size_t> inner = {};   ///< inner steps
-  std::vector<std::size_t> within = {};  ///< inner steps with their own rows, whose times `steps` include
+  RowSteps steps = {};
 };
 
 bool is_copy(StepKind kind) {
@@ -89,8 +89,8 @@ class Gathering {
 };
 
 void add_inner(Gathered& row, std::size_t number, const InnerTime& time) {
-  row.row.calls = row.inner.empty() ? time.calls : std::max(row.row.calls, time.calls);
-  row.inner.push_back(number);
+  row.row.calls = row.steps.inner.empty() ? time.calls : std::max(row.row.calls, time.calls);
+  row.steps.inner.push_back(number);
 }
 
 /// Gathers the steps, each followed by its inner steps.
@@ -102,9 +102,9 @@ std::vector<Gathered> gather(const PlanInfo& plan, const std::vector<InnerTime>&
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     if (plan.steps[s].kind == StepKind::view) continue;
     Gathered& row = gathering.take(plan.steps[s]);
-    row.steps.push_back(number++);
+    row.steps.steps.push_back(number++);
     const auto [begin, end] = inner.equal_range(s);
-    for (auto entry = begin; entry != end; ++entry) row.within.push_back(entry->second);
+    for (auto entry = begin; entry != end; ++entry) row.steps.within.push_back(entry->second);
     for (auto entry = begin; entry != end; ++entry) {
       StepInfo step = plan.inner[entry->second].info;
       step.bytes = inner_times[entry->second].bytes;
@@ -115,76 +115,12 @@ std::vector<Gathered> gather(const PlanInfo& plan, const std::vector<InnerTime>&
   return gathering.rows();
 }
 
-/// The time of one row in each kept run, in microseconds.
-std::vector<double> times_of(const ThinnedRuns& kept, const Gathered& row) {
-  std::vector<double> out;
-  for (std::size_t run = 0; run < kept.size(); ++run) {
-    int64_t sum = 0;
-    for (const std::size_t step : row.steps) sum += kept.step(run, step);
-    for (const std::size_t number : row.inner) sum += kept.inner(run, number);
-    for (const std::size_t number : row.within) sum -= kept.inner(run, number);
-    out.push_back(static_cast<double>(sum) / kNanosecondsPerMicrosecond);
-  }
-  return out;
-}
-
-/// The time outside of all steps in each kept run, in microseconds: binding memory, handing over results, between steps.
-std::vector<double> times_outside(const ThinnedRuns& kept) {
-  std::vector<double> out;
-  for (std::size_t run = 0; run < kept.size(); ++run) {
-    int64_t rest = kept.wall(run);
-    for (std::size_t step = 0; step < kept.steps(); ++step) rest -= kept.step(run, step);
-    out.push_back(static_cast<double>(rest) / kNanosecondsPerMicrosecond);
-  }
-  return out;
-}
-
-void measure(ProfileRow& row, std::vector<double> times) {
-  constexpr double kQuartile = 0.25;
-  std::ranges::sort(times);
-  row.quartile_us = quantile(times, kQuartile);
-  row.measured_us = estimate(std::move(times));
-}
-
-void fill_latency(Latency& latency, const Recorder& recorder) {
-  std::vector<double> us = recorder.walls();
-  for (double& time : us) time /= kNanosecondsPerMicrosecond;
-  std::ranges::sort(us);
-  latency.least_us = us.front();
-  latency.p90_us = quantile(us, 0.90);
-  latency.p95_us = quantile(us, 0.95);
-  latency.p99_us = quantile(us, 0.99);
-  latency.us = estimate(std::move(us));
-  latency.runs = recorder.runs();
-  std::vector<double> processor_us = recorder.processors();
-  for (double& time : processor_us) time /= kNanosecondsPerMicrosecond;
-  latency.processor_us = estimate(std::move(processor_us));
-  latency.cpu_per_wall = recorder.wall_total() > 0 ? recorder.processor_total() / recorder.wall_total() : 0;
-}
-
-/// Scales each row's lower quartile so that all rows add up to the median of the whole. On a busy machine a run is interrupted somewhere,
-/// often repeatedly at the same step. The median of that step would include the interruption; its quartile hardly does.
-void balance(Profile& profile) {
-  Latency& latency = profile.latency;
-  scale_rows(profile, (profile.clock == TimeKind::wall ? latency.us : latency.processor_us).median);
-  latency.expected_cpus = 0;
-  for (const ProfileRow& row : profile.rows) latency.expected_cpus += row.share * row.threads;
-}
-
 void count_plan(Profile& profile, const PlanInfo& plan, const std::vector<InnerTime>& inner_times) {
   profile.reorders = plan.reorders;
   profile.packs = plan.packs;
   profile.macs = plan.macs;
   for (const InnerTime& time : inner_times) profile.macs += time.macs;
-  profile.arena_bytes = plan.arena_bytes;
-  profile.packed_bytes = plan.packed_bytes;
-  profile.scratchpad_bytes = plan.scratchpad_bytes;
-  for (const StepInfo& step : plan.steps) {
-    profile.views += step.kind == StepKind::view ? 1 : 0;
-    if (step.live_bytes <= profile.peak_bytes) continue;
-    profile.peak_bytes = step.live_bytes;
-    profile.peak_node = step.node;
-  }
+  profile.views = std::ranges::count(plan.steps, StepKind::view, &StepInfo::kind);
 }
 
 void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
@@ -198,29 +134,17 @@ void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
 
 }  // namespace
 
-void scale_rows(Profile& profile, double total_us) {
-  double sum = 0;
-  for (const ProfileRow& row : profile.rows) sum += row.quartile_us;
-  profile.total_us = total_us;
-  profile.scale = sum > 0 ? total_us / sum : 1;
-  for (ProfileRow& row : profile.rows) {
-    row.us = row.quartile_us * profile.scale;
-    row.share = total_us > 0 ? row.us / total_us : 0;
-  }
-}
-
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   fill_latency(profile.latency, recorder);
   for (Gathered& gathered : gather(plan, recorder.kept().latest_inner())) {
-    measure(gathered.row, times_of(recorder.kept(), gathered));
+    measure_row(gathered.row, gathered.steps, recorder.kept());
     profile.rows.push_back(std::move(gathered.row));
   }
-  ProfileRow executor;
-  executor.node = "(executor)";
-  measure(executor, times_outside(recorder.kept()));
-  profile.rows.push_back(std::move(executor));
-  balance(profile);
+  profile.rows.push_back(executor_row(recorder.kept()));
+  scale_rows(profile);
+  profile.latency.expected_cpus = expected_cpus(profile.rows);
   count_plan(profile, plan, recorder.kept().latest_inner());
+  fill_memory(profile, plan);
   take_traces(profile, plan, recorder);
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/text.h"
-#include "profile/rows.h"
 #include "relayout/profile.h"
 
 namespace relayout {

@@ -1,5 +1,5 @@
-// Turns groups into a plan, one by one: op table's kernel in mode reference or where lowering declines, steps left out, values shown to
-// observers or exported, results in the caller's memory.
+// Turns groups into a plan: op table's kernel in mode reference or where lowering declines, steps left out, values observed or exported,
+// results in the caller's memory, bytes alive at each step.
 #include "exec/lower/lowering.h"
 
 #include <algorithm>
