@@ -1,5 +1,5 @@
-// Text and JSON of `inspect --layout`: lines of regions, operators that lose channels-last and reorders (8 each without -v), of which each
-// names one reader ("and 3 more", "the caller"), predicted gain, PyTorch's propagation; words of --when.
+// Text and JSON of `inspect --layout`: lines of regions, of lost channels-last, of reorders (8 each without -v) with one reader, "and 3
+// more" or "the caller"; gain, PyTorch's; words of --when.
 #include "cli/layout_report.h"
 
 #include <algorithm>

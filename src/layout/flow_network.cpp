@@ -1,5 +1,5 @@
-// General solver, which knows nothing of layouts (layout_cut.cpp sets the capacities): a minimum cut of any flow network by highest-label
-// push-relabel (Goldberg and Tarjan, 1988; Cherkassky and Goldberg, 1997), first phase only. A minimum cut does not need the excess
+// General solver, which knows nothing of layouts: a minimum cut of any flow network by highest-label push-relabel (Goldberg and Tarjan,
+// 1988; Cherkassky and Goldberg, 1997), first phase only. layout_cut.cpp sets the capacities. A minimum cut does not need the excess
 // returned to the source. Heights come from breadth-first searches from the sink; the gap rule retires nodes that cannot reach it.
 // Augmenting-path methods take thousands of phases on long chains of small gains.
 #include "layout/flow_network.h"

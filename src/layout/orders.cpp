@@ -1,5 +1,5 @@
-// Spreads orders from the operators that want one (convolutions, with the nodes that post_ops.cpp joins to them) to all that can adopt it;
-// joins the three nodes of a channel shuffle; the barrier of each node.
+// Spreads orders from the operators that want one (convolutions, with the nodes that post_ops.cpp joins) to all that can adopt it; joins
+// the three nodes of a channel shuffle; the barrier of each node.
 
 #include "layout/orders.h"
 

@@ -1,5 +1,5 @@
-// Lists the contents of a layout plan for reports: tensors, regions, operators that lose channels-last and why, all readers of each reorder
-// and its reason, nested graphs (plan_sums.cpp: bytes, shares; cli/layout_report.cpp: lines).
+// Lists a layout plan for reports: tensors, regions, operators that lose channels-last and why, all readers of a reorder and its reason,
+// nested graphs. plan_sums.cpp has bytes and shares.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Sums of a layout plan and the shares that reports give as percentages: regions and reorders of all activation bytes, channels-last
-// tensors of the bytes that could be channels-last (more than 3 dims, inputs left out).
+// Sums of a layout plan and the shares that reports give as percentages: regions and reorders of all bytes, channels-last tensors of those
+// that could be (more than 3 dims, no inputs).
 #include "layout/plan_sums.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Chooses the functions that are oneDNN's post-ops: after a convolution those with the trait post_op, sums with a number or a tensor of the
-// same size, hard-swish written out, and GELU by erf with AVX-512; after a product that GELU alone.
+// Chooses oneDNN's post-ops: after a convolution functions with the trait post_op, sums with a number or a tensor of its size, hard-swish
+// written out, GELU by erf (AVX-512); after a product that GELU.
 #include "exec/lower/post_op_choice.h"
 
 #include <cmath>

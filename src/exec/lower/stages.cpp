@@ -1,5 +1,5 @@
-// Reads nodes as functions that can be fused: the elementwise operators, BatchNormalization, swish and GELU written out (post_op_choice.cpp:
-// which are oneDNN's post-ops).
+// Reads nodes as functions that can be fused: elementwise operators (their attributes: ops/elementwise.cpp), BatchNormalization, swish and
+// GELU written out.
 #include "exec/lower/stages.h"
 
 #include <algorithm>
