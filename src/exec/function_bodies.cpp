@@ -1,5 +1,5 @@
 // Bodies of model-local functions, and of operators that ONNX itself defines by other operators, as graphs with the attributes of the call
-// filled in.
+// filled in; at most 200 levels of calls.
 #include "exec/function_bodies.h"
 
 #include <onnx/defs/schema.h>
@@ -13,6 +13,7 @@
 #include "model/functions.h"
 #include "model/message_walk.h"
 #include "ops/composed.h"
+#include "relayout/error.h"
 #include "relayout/graph.h"
 
 namespace relayout::exec {
@@ -75,6 +76,11 @@ FunctionInstance instantiate(const FunctionDefinition& body, const Node& call) {
   fill_in(*instance.message->mutable_node(), given);
   instance.graph = std::make_unique<Graph>(call.graph().model(), *instance.message);
   return instance;
+}
+
+void enter_call(int& level) {
+  constexpr int kMostLevels = 200;
+  if (++level > kMostLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
 }
 
 }  // namespace relayout::exec

@@ -25,4 +25,7 @@ struct FunctionDefinition {
 /// A copy of the body. Attributes that it takes from its caller are replaced (in nested graphs too), or dropped where the call has none.
 [[nodiscard]] FunctionInstance instantiate(const FunctionDefinition& body, const Node& call);
 
+/// Counts one more level of calls within calls. Error{unsupported} beyond 200.
+void enter_call(int& level);
+
 }  // namespace relayout::exec

@@ -1,5 +1,5 @@
-// A graph as numbered nodes and values: functions expanded (at most 200 levels, 4,000,000 nodes), the op-table entry of each node, values
-// captured by nested graphs, outputs that nothing reads.
+// A graph as numbered nodes and values: functions expanded (at most 4,000,000 nodes), the op-table entry of each node, values captured by
+// nested graphs, outputs that nothing reads.
 #include "exec/program.h"
 
 #include <onnx/onnx_pb.h>
@@ -82,7 +82,7 @@ class Program::Builder {
 
  private:
   void add_nodes(const Graph& graph) {
-    if (++depth_ > kMostCallLevels) fail(ErrorKind::unsupported, "functions call each other over more than 200 levels");
+    enter_call(depth_);
     for (const Node* node : nodes_to_run(graph)) {
       if (program_.nodes_.size() > kMostNodes) fail(ErrorKind::unsupported, "functions call each other for more than 4,000,000 nodes");
       const Op* const op = find_op(*node);

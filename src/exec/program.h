@@ -17,9 +17,6 @@
 
 namespace relayout::exec {
 
-/// Limit of the levels over which functions call each other.
-inline constexpr int kMostCallLevels = 200;
-
 /// A call of a function whose body contains nodes of the program.
 struct Caller {
   const Node* node;
