@@ -47,7 +47,7 @@ set(inner_rooms
   "^src/ops/" "^ops/(loops/|[a-z_]+\\.h$)"
   "^src/exec/onednn/" "^exec/(onednn/|primitives\\.h$)"
   "^src/exec/kernels/" "^exec/(kernels/|(ids|primitives|program)\\.h$)"
-  "^src/exec/lower/" "^exec/(lower/|kernels/|(arena|constant_store|ids|inference|layout_guide|plan|primitives|program)\\.h$)"
+  "^src/exec/lower/" "^exec/(lower/|kernels/|(arena|constant_store|full_name|ids|inference|layout_guide|plan|primitives|program)\\.h$)"
   "^src/exec/" "^exec/(lower/|kernels/|[a-z_]+\\.h$)"
   "^src/verify/inputs/" "^verify/(inputs/|(elements|rules)\\.h$)"
   "^src/verify/suite/" "^verify/(suite/|inputs/|[a-z_]+\\.h$)"

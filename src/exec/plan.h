@@ -22,8 +22,6 @@
 
 namespace relayout::exec {
 
-struct ProgramNode;
-
 /// A piece of memory that steps work on.
 struct Buffer {
   enum class Kind : uint8_t {
@@ -99,10 +97,5 @@ struct RunServices {
 
 /// Runs the steps: binds the buffers that changed since the last run, and leaves the exports in `state`.
 void run_steps(Plan& plan, RunState& state, const RunServices& services);
-
-/// "call › node"
-[[nodiscard]] std::string full_name(const std::vector<std::string>& callers, const std::string& name);
-/// Names of the calls whose bodies a node comes from, the outermost first.
-[[nodiscard]] std::vector<std::string> callers_of(const ProgramNode& node);
 
 }  // namespace relayout::exec

@@ -19,6 +19,7 @@
 #include "exec/compile.h"
 #include "exec/constant_store.h"
 #include "exec/control_flow.h"
+#include "exec/full_name.h"
 #include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/inner_times.h"

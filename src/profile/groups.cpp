@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/plan.h"
+#include "exec/full_name.h"
 #include "relayout/profile.h"
 
 namespace relayout {

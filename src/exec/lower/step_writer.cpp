@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "exec/full_name.h"
 #include "exec/ids.h"
 #include "exec/kernels/kernel.h"
 #include "exec/lower/copy_choice.h"
@@ -172,19 +173,6 @@ void StepWriter::copy(const Place& from, const Place& to, StepKind kind) {
   StepInfo& info = plan_.info.steps.back();
   info.kind = kind;
   info.op_type = kind == StepKind::pack ? "Pack" : "Reorder";
-}
-
-std::string full_name(const std::vector<std::string>& callers, const std::string& name) {
-  std::string out;
-  for (const std::string& caller : callers) out += caller + " › ";
-  return out + name;
-}
-
-std::vector<std::string> callers_of(const ProgramNode& node) {
-  std::vector<std::string> out;
-  for (const Caller* caller = node.caller; caller != nullptr; caller = caller->outer) out.push_back(reported_name(*caller->node));
-  std::ranges::reverse(out);
-  return out;
 }
 
 }  // namespace relayout::exec
