@@ -1,12 +1,5 @@
-// Text and JSON of two profiled models: faster, slower, "no difference shown" or inconclusive; --fail-on-slowdown, --strict and the exit
-// code; sums by cause and their sentence.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <functional>
-#include <map>
+// Text and JSON of two profiled models: both latencies, the table of paired rows, "B takes … the time of A · 100 pairs in 10 rounds".
+// profile_verdict.cpp has the verdict, cause_sums.cpp the causes.
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,8 +7,10 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "cli/cause_sums.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
+#include "cli/profile_verdict.h"
 #include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"
@@ -25,49 +20,11 @@
 namespace relayout::cli {
 namespace {
 
-std::string ratio(double value) {
-  return fixed(value, 3);
-}
-
 /// "0.613 × (0.605 … 0.621 at 95 %)"
 std::string ratio_text(const Estimate& estimate) {
-  return ratio(estimate.median) + " ×" +
-         (estimate.interval ? " (" + ratio(estimate.interval->low) + " … " + ratio(estimate.interval->high) + " at 95 %)"
+  return fixed(estimate.median, 3) + " ×" +
+         (estimate.interval ? " (" + fixed(estimate.interval->low, 3) + " … " + fixed(estimate.interval->high, 3) + " at 95 %)"
                             : " (too few pairs for an interval)");
-}
-
-/// The conclusion from the interval.
-std::string answer(const Estimate& estimate) {
-  switch (judge_time(estimate)) {
-    case TimeClass::faster:
-      return ratio(1 / estimate.median) + " × faster";
-    case TimeClass::slower:
-      return ratio(estimate.median) + " × slower";
-    case TimeClass::same:
-      return "no difference shown";
-    case TimeClass::inconclusive:
-    case TimeClass::unknown:
-      break;
-  }
-  return "inconclusive";
-}
-
-std::string exact_percent(double part) {
-  return significant(100 * part, 6) + " %";
-}
-
-std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& gate) {
-  const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate.limit);
-  const std::string limit = exact_percent(gate.limit);
-  switch (verdict) {
-    case SlowdownVerdict::slower:
-      return "slower by more than " + limit;
-    case SlowdownVerdict::within:
-      return "not slower by more than " + limit;
-    case SlowdownVerdict::inconclusive:
-      break;
-  }
-  return "inconclusive: the interval holds " + ratio(1 + gate.limit) + ", --repeat N measures more pairs";
 }
 
 Cell difference_cell(const PairedLine& line) {
@@ -101,131 +58,19 @@ std::string table_text(const ProfileComparison& comparison, const TableChoice& c
   return table.text();
 }
 
-struct CauseSum {
-  int64_t rows = 0;
-  double us = 0;
-};
-
-/// Sums by cause, for the causes that occur.
-std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
-  std::map<Cause, CauseSum> out;
-  for (const PairedRow& pair : comparison.rows) {
-    ++out[pair.cause].rows;
-    out[pair.cause].us += pair.difference_us;
-  }
-  return out;
-}
-
-/// The contribution of a cause to a difference that the interval shows.
-struct CausePart {
-  Cause cause;
-  double us = 0;
-  int64_t percent = 0;  ///< negative: opposite to the difference
-};
-
-/// Contributions of half a percent or more, the largest first. Where some are negative, the others exceed 100 %, and reports show times.
-std::vector<CausePart> parts_of(const ProfileComparison& comparison, double whole) {
-  std::vector<CausePart> out;
-  for (const auto& [cause, sum] : sums_of(comparison)) {
-    const CausePart part{cause, sum.us, std::llround(100 * sum.us / whole)};
-    if (part.percent != 0) out.push_back(part);
-  }
-  std::ranges::stable_sort(out, std::ranges::greater{}, [&](const CausePart& part) { return part.us / whole; });
-  return out;
-}
-
 std::string verdict_line(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate, const ReportStyle& style) {
   const int code = exit_code(comparison, gate);
   return paint(comparison_answer(comparison, gate), code != 0 ? Style::bad : Style::strong, style.color) + "   " +
          comparison_basis(comparison) + (gate ? "   exit " + std::to_string(code) : "") + "\n";
 }
 
-/// "52 BatchNormalizations and 3 Muls"
-std::string folded_text(const ProfileComparison& comparison) {
-  std::vector<std::pair<int64_t, std::string>> operators;
-  for (const auto& [op, number] : comparison.folded) operators.emplace_back(-number, op);
-  std::ranges::sort(operators);
-  constexpr std::size_t kMostOperators = 2;
-  std::string out;
-  int64_t rest = 0;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    if (i >= kMostOperators) rest -= operators[i].first;
-    if (i < kMostOperators) out += (i > 0 ? ", " : "") + counted(-operators[i].first, operators[i].second);
-  }
-  return rest > 0 ? out + " and " + counted(rest, "other node") : out;
-}
-
-/// "from folding 52 BatchNormalizations", "from layout", "unexplained"
-std::string part_text(const ProfileComparison& comparison, Cause cause) {
-  switch (cause) {
-    case Cause::folded:
-      return comparison.folded.empty() ? "from folding" : "from folding " + folded_text(comparison);
-    case Cause::fused:
-      return "from fusion";
-    case Cause::kernel:
-      return "from kernels";
-    case Cause::reorder:
-      return "from reorders";
-    case Cause::removed:
-    case Cause::added:
-      return "from nodes " + std::string(to_string(cause));
-    case Cause::layout:
-      return "from layout";
-    case Cause::unexplained:
-      break;
-  }
-  return std::string(to_string(cause));
-}
-
 }  // namespace
-
-std::string sentence_of(const ProfileComparison& comparison) {
-  const double whole = comparison.b.total_us - comparison.a.total_us;
-  if (!comparison.is_related) {
-    return answer(comparison.ratio) + ": the models have little in common, " + std::to_string(std::llround(100 * comparison.common)) +
-           " % of their nodes belong together";
-  }
-  const bool is_shown = is_difference(judge_time(comparison.ratio)) && whole * (comparison.ratio.median - 1) > 0;
-  if (!is_shown) return answer(comparison.ratio);
-  const std::vector<CausePart> parts = parts_of(comparison, whole);
-  const bool against = std::ranges::any_of(parts, [](const CausePart& part) { return part.percent < 0; });
-  std::string out = answer(comparison.ratio);
-  const char* between = ": ";
-  for (const CausePart& part : parts) {
-    const std::string size = against ? signed_microseconds_text(part.us) + " µs " : std::to_string(part.percent) + " % ";
-    out += between + size + part_text(comparison, part.cause);
-    between = ", ";
-  }
-  return out;
-}
-
-std::string causes_text(const ProfileComparison& comparison) {
-  const double whole = comparison.b.total_us - comparison.a.total_us;
-  std::string out = "difference " + signed_microseconds_text(whole) + " µs";
-  const char* between = ": ";
-  for (const auto& [cause, sum] : sums_of(comparison)) {
-    out += between + std::string(to_string(cause)) + (cause == Cause::folded && comparison.proved ? " (proved) " : " ") +
-           signed_microseconds_text(sum.us) + " in " + counted(sum.rows, "line");
-    between = " · ";
-  }
-  return out + "\n";
-}
-
-std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
-  return gate ? gate_text(comparison, *gate) : answer(comparison.ratio);
-}
 
 std::string comparison_basis(const ProfileComparison& comparison) {
   const std::string how = comparison.pairs > 0 ? counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round")
                                                : "measured apart, not in turn";
   return "B takes " + ratio_text(comparison.ratio) + " the time of A · " + how + ", " +
          (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
-}
-
-int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
-  if (!gate) return 0;
-  const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate->limit);
-  return verdict == SlowdownVerdict::slower || (gate->strict && verdict == SlowdownVerdict::inconclusive) ? 1 : 0;
 }
 
 std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate,
@@ -244,7 +89,7 @@ std::string comparison_text(const ProfileComparison& comparison, const TableChoi
   add("B", comparison.b);
   std::string out = head.text() + "\n" + table_text(comparison, choice, style) + "\n" + causes_text(comparison);
   const std::string sentence = sentence_of(comparison);
-  if (sentence != answer(comparison.ratio)) out += sentence + "\n";
+  if (sentence != comparison_answer(comparison.ratio)) out += sentence + "\n";
   out += paint(context_text(comparison.a.context), Style::faint, style.color) + "\n";
   const Latency& a = comparison.a.latency;
   out += doubts_text(is_busy(a) ? a : comparison.b.latency, style);

@@ -16,6 +16,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "cli/cause_sums.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
 #include "relayout/execute.h"

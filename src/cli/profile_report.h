@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/profile_lines.h"
+#include "cli/profile_verdict.h"
 #include "cli/report.h"
 #include "relayout/profile.h"
 #include "report/json.h"
@@ -25,13 +26,6 @@ namespace relayout::cli {
 /// Several profiles of one model, a line each.
 [[nodiscard]] std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style);
 
-/// The limit of a slowdown.
-struct SlowdownGate {
-  double limit = 0;     ///< 0.05: five percent
-  bool strict = false;  ///< an inconclusive result fails too
-};
-/// 1 when b is slower by more than the limit, or under `strict` may be; else 0.
-[[nodiscard]] int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
 [[nodiscard]] std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice,
                                           const std::optional<SlowdownGate>& gate, const ReportStyle& style);
 [[nodiscard]] Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate);
@@ -49,15 +43,8 @@ struct SlowdownGate {
 [[nodiscard]] std::string rate_text(const std::optional<double>& rate);
 /// "1 reorder, 45.2 µs, 0.6 % · 0 packs · 3 views at no cost"
 [[nodiscard]] std::string copies_text(const Profile& profile);
-/// "1.630 × faster", "no difference shown", "inconclusive"; with a gate, its verdict.
-[[nodiscard]] std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate);
 /// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
 [[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);
-/// "difference -1,234.5 µs: folded -1,000.2 in 20 lines · unexplained …"
-[[nodiscard]] std::string causes_text(const ProfileComparison& comparison);
-/// "1.630 × faster: 61 % from folding 52 BatchNormalizations, 34 % from layout, 5 % unexplained": shares of the difference between the
-/// totals. Signed times replace them where one is opposite to the difference. Where no difference is shown, only the first words.
-[[nodiscard]] std::string sentence_of(const ProfileComparison& comparison);
 /// Reasons to doubt the figures, a line each.
 [[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
 /// A node's name for a line of `width` columns. In narrow lines, "…" replaces parts of the path that the next part repeats.

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "cli/cause_sums.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
+#include "cli/profile_verdict.h"
 #include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"
