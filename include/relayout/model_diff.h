@@ -74,7 +74,7 @@ struct ModelDiff {
   /// Share of both models' nodes that have a counterpart in the other model or are accounted for by it; 1 for equal models.
   [[nodiscard]] double share_in_common() const noexcept;
   /// Whether the share in common is at least half, so that the remainder can be called a change.
-  [[nodiscard]] bool is_related() const noexcept { return share_in_common() >= 0.5; }
+  [[nodiscard]] bool is_related() const noexcept;
 };
 
 /// Compares two models without running them. Nodes are paired by the function that they compute, then by name and neighbourhood; a

@@ -1,5 +1,5 @@
 // `diff` of two models: the proof without and with hints of the matching, of which that with fewer unexplained changes counts; when models
-// are equal; the share of nodes in common; names of kinds.
+// are equal, or related (half of the nodes in common); kinds' names.
 #include "relayout/model_diff.h"
 
 #include <onnx/onnx_pb.h>
@@ -130,6 +130,10 @@ double ModelDiff::share_in_common() const noexcept {
   }
   const auto all = static_cast<double>(a.nodes + b.nodes);
   return all > 0 ? std::min(1.0, static_cast<double>(found) / all) : 1;
+}
+
+bool ModelDiff::is_related() const noexcept {
+  return share_in_common() >= 0.5;
 }
 
 ModelDiff diff_models(const Model& a, const Model& b) {

@@ -14,9 +14,7 @@ namespace relayout::exec {
 class MeasuredCosts : public layout::CostModel {
  public:
   explicit MeasuredCosts(int threads) : threads_(threads) {}
-  [[nodiscard]] int64_t copy_nanoseconds(const layout::LayoutValue& value) const override {
-    return layout::default_costs().copy_nanoseconds(value);
-  }
+  [[nodiscard]] int64_t copy_nanoseconds(const layout::LayoutValue& value) const override;
   [[nodiscard]] Times times(const layout::LayoutGraph& graph, const layout::LayoutNode& node, const layout::Ports& ports) const override;
 
  private:

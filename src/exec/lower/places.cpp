@@ -137,6 +137,10 @@ Place Places::dense_as(ValueId value, const layout::AxisOrder& order, bool insid
   return out;
 }
 
+bool Places::can_overwrite(const Place& place) const {
+  return steps_.is_in_arena(place) && reads_.in(place.buffer) == 0;
+}
+
 SlotId Places::slot(ValueId value) {
   SlotId& slot = where_[value].slot;
   if (slot == SlotId::none) slot = steps_.new_slot(facts_.info(value).kind);

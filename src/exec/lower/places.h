@@ -35,7 +35,7 @@ class Places {
   [[nodiscard]] Place dense_inside(ValueId value, Order order);
   /// Whether the place may be written over: it is in the arena, and no later step reads its value or another value in its buffer. Other
   /// operands of this step may be stored there: a kernel that reads them after its first write needs a check for that.
-  [[nodiscard]] bool can_overwrite(const Place& place) const { return steps_.is_in_arena(place) && reads_.in(place.buffer) == 0; }
+  [[nodiscard]] bool can_overwrite(const Place& place) const;
 
   /// Adds a place of a value.
   void define(ValueId value, Place place);
