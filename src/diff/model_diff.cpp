@@ -1,5 +1,5 @@
 // `diff` of two models: the proof without and with hints of the matching, of which that with fewer unexplained changes counts; when models
-// are equal, or related (half of the nodes in common); kinds' names.
+// are equal, related (half of the nodes in common); kinds' names.
 #include "relayout/model_diff.h"
 
 #include <onnx/onnx_pb.h>

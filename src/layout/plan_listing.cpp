@@ -1,5 +1,5 @@
-// Lists a layout plan for reports: tensors, regions, operators that lose channels-last and why, all readers of a reorder and its reason,
-// nested graphs. plan_sums.cpp has bytes and shares.
+// Lists a layout plan for reports: tensors, regions, operators that lose channels-last and why, all readers of a reorder, its reason and
+// whether it is inside the graph; nested graphs. plan_sums.cpp has bytes and shares.
 
 #include <algorithm>
 #include <cstddef>

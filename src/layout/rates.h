@@ -5,13 +5,12 @@
 
 #include "base/instruction_set.h"
 
-/// Figures for the costs of layout plans, and which set of them applies (by instruction set): GFLOP/s of convolutions by kind, time ratios
-/// of other operators, bytes per nanosecond and start time of copies. Times of one core, of which only ratios matter. Medians of each kind
-/// over the convolutions of networks (relayout inspect --layout --measure --threads 1, with --when always and never), oneDNN 3.7.2.
-/// AVX-512: AMD Zen 5, 14 networks, 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with
-/// ONEDNN_MAX_CPU_ISA=SSE41. Other operators are relayout's kernels, measured on the same machines; copies on the Zen 5, 11 networks,
-/// 2026-11-25. Convolutions over one dim: a Xeon of 2023, 9 networks of speech and of points, 2026-11-26 (contiguous 1.28 with AVX2, 1.08
-/// to 1.29 with AVX-512).
+/// Figures for the costs of layout plans, one set for each instruction set: GFLOP/s of convolutions by kind, time ratios of other
+/// operators, bytes per nanosecond and start time of copies. Times of one core, of which only ratios matter. Medians of each kind over the
+/// convolutions of networks (relayout inspect --layout --measure --threads 1, with --when always and never), oneDNN 3.7.2. AVX-512: AMD Zen
+/// 5, 14 networks, 2026-11-22. AVX2: AMD Zen 3, 44 networks, 2026-11-23. SSE4.1: the same Zen 5 with ONEDNN_MAX_CPU_ISA=SSE41. Other
+/// operators are relayout's kernels, measured on the same machines; copies on the Zen 5, 11 networks, 2026-11-25. Convolutions over one
+/// dim: a Xeon of 2023, 9 networks of speech and of points, 2026-11-26 (contiguous 1.28 with AVX2, 1.08 to 1.29 with AVX-512).
 namespace relayout::rates {
 
 /// A convolution's kind.

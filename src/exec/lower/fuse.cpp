@@ -1,5 +1,5 @@
 // Groups the nodes that run as one step: what a convolution or product takes along (sums, functions, swish, GELU), nodes downstream of a
-// Concat of convolutions, chains of elementwise operators (8 operands).
+// Concat of convolutions, elementwise chains (8 operands).
 #include "exec/lower/fuse.h"
 
 #include <algorithm>
