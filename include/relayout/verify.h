@@ -48,6 +48,8 @@ struct VerifyOptions : InputOptions {
   /// Allow inputs and outputs of b with a different floating-point type, or with fixed dims where a's are free.
   bool allow_interface = false;
   Acceptance accept;          ///< limits of b's loss; empty: rounding only
+  bool proof_only = false;    ///< run nothing: the two files alone decide
+  bool strict = false;        ///< unexplained differences make the verdict `different`, whatever the samples show
   bool outputs_only = false;  ///< judge the outputs only; do not check unexplained differences at their nodes
   bool allow_inconclusive = false;
   bool images_last = false;    ///< one model has channels-last image inputs and outputs, as written by convert --io nhwc

@@ -1,5 +1,5 @@
-// `relayout verify`: options, help and contradictions; words of --accept and --precision; verdicts of --proof and --strict; the options
-// that cases of a suite get. --proof runs nothing.
+// `relayout verify`: options, help and contradictions; words of --accept and --precision; which of its four forms (two models, --data,
+// --original, --suite) runs; the options that cases of a suite get.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,8 +31,6 @@
 #include "cli/verify_pairs.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
-#include "relayout/model.h"
-#include "relayout/proof.h"
 #include "relayout/suite.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -45,7 +43,7 @@ struct VerifyRequest {
   std::string data;
   InputWords inputs;
   std::string io, precision, match, mode, save_data, original;
-  bool reference = false, layers = false, proof = false, strict = false;
+  bool reference = false, layers = false;
   ReportFiles files;
   Assignments renames;
   std::vector<std::string> accept;
@@ -115,7 +113,7 @@ std::vector<std::string> case_options(const VerifyRequest& request, const Common
   const auto add_flag = [&](const char* name, bool given) {
     if (given) words.emplace_back(name);
   };
-  if (!request.proof) add("--seed", std::to_string(request.inputs.seed));
+  if (!options.proof_only) add("--seed", std::to_string(request.inputs.seed));
   if (options.mode) add("--mode", std::string(to_string(*options.mode)));
   if (options.rtol) add("--rtol", shortest(*options.rtol));
   if (options.atol) add("--atol", shortest(*options.atol));
@@ -128,8 +126,8 @@ std::vector<std::string> case_options(const VerifyRequest& request, const Common
   for (const auto& [a, b] : request.renames) add("--rename", std::string(a).append("=").append(b));
   if (!request.match.empty()) add("--match", request.match);
   add_flag("--allow-interface", options.allow_interface);
-  add_flag("--proof", request.proof);
-  add_flag("--strict", request.strict);
+  add_flag("--proof", options.proof_only);
+  add_flag("--strict", options.strict);
   add_flag("--outputs-only", options.outputs_only);
   add_flag("--run-identical", options.run_identical);
   add_flag("--allow-inconclusive", options.allow_inconclusive);
@@ -164,39 +162,12 @@ int verify_stored(const VerifyRequest& request, const Common& common, Progress& 
   return code;
 }
 
-/// The result of the proof, from the two files alone.
-VerifyResult prove_pair(const std::string& original, const std::string& model, const VerifyRequest& request, const Common& common) {
-  VerifyResult result;
-  result.a = original;
-  result.b = model;
-  const auto a = Model::load(result.a, request.options.load), b = Model::load(result.b, request.options.load);
-  result.proof = prove(*a, *b, {.digests = request.options.digests, .threads = common.threads});
-  result.outcome = result.proof->proved ? Outcome::same : Outcome::inconclusive;
-  result.reason = result.proof->proved ? "proved from the files alone, nothing was run" : "not proved, and nothing was run";
-  return result;
-}
-
-/// --strict: unexplained differences decide, whatever the samples show.
-void judge_strictly(VerifyResult& result) {
-  if (result.outcome != Outcome::same || !result.proof || result.proof->proved) return;
-  result.outcome = Outcome::different;
-  result.reason = "--strict: " + counted(static_cast<int64_t>(result.proof->unexplained.size()), "difference") + " not explained";
-}
-
-/// Compares a model with its original, by the means that the options select.
-VerifyResult compare(const std::string& original, const std::string& model, const VerifyRequest& request, const Common& common) {
-  if (request.proof) return prove_pair(original, model, request, common);
-  VerifyResult result = verify(original, model, request.options);
-  if (request.strict) judge_strictly(result);
-  return result;
-}
-
 /// Compares two models.
 int verify_pair(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.size() != 2) fail(ErrorKind::usage, "verify needs two models, or one with --data DIR; see relayout verify --help");
   if (request.options.mode) fail(ErrorKind::usage, "--mode goes with --data: two models are run as written and optimized");
   const bool allow_inconclusive = request.options.allow_inconclusive;
-  const VerifyResult result = compare(request.models[0], request.models[1], request, common);
+  const VerifyResult result = verify(request.models[0], request.models[1], request.options);
   progress.clear();
   const int code = request.files.write(common, {.suites = {junit_suite(result, allow_inconclusive)},
                                                 .document = verify_json(result, allow_inconclusive),
@@ -208,11 +179,11 @@ int verify_pair(const VerifyRequest& request, const Common& common, Progress& pr
 }
 
 /// Judges one of many models. Its failure does not stop the rest, an interruption does.
-PairOutcome judge(const VerifyRequest& request, const Common& common, const std::string& model) {
+PairOutcome judge(const VerifyRequest& request, const std::string& model) {
   PairOutcome pair{"", model, {}, {}};
   try {
     pair.original = original_of(request.original, model);
-    pair.result = compare(pair.original, model, request, common);
+    pair.result = verify(pair.original, model, request.options);
     pair.failure = failure_of(*pair.result);
   } catch (...) {
     pair.failure = current_failure();
@@ -229,7 +200,7 @@ int verify_pairs(const VerifyRequest& request, const Common& common, Progress& p
   std::vector<PairOutcome> pairs;
   Failures failures(request.models.size(), common.verbose);
   for (const std::string& model : request.models) {
-    pairs.push_back(judge(request, common, model));
+    pairs.push_back(judge(request, model));
     progress.clear();
     if (pairs.back().failure) failures.print(*pairs.back().failure);
   }
@@ -366,8 +337,8 @@ std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
   options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
   options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");
   options.flag("--reference", request->reference, "--mode reference: double precision");
-  options.flag("--proof", request->proof, "run nothing: only the proof from the two files");
-  options.flag("--strict", request->strict, "a difference that no fold explains is a difference, whatever the outputs say");
+  options.flag("--proof", request->options.proof_only, "run nothing: only the proof from the two files");
+  options.flag("--strict", request->options.strict, "a difference that no fold explains is a difference, whatever the outputs say");
   options.flag("--run-identical", request->options.run_identical, "run files of the same bytes too");
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   options.group("Report");

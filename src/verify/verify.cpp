@@ -48,6 +48,7 @@
 #include "verify/nodes/compare_nodes.h"
 #include "verify/output_loss.h"
 #include "verify/pair.h"
+#include "verify/proof_verdict.h"
 #include "verify/quantizer.h"
 #include "verify/reference.h"
 #include "verify/refused_inputs.h"
@@ -289,10 +290,13 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
 }
 
 VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
+  if (options.proof_only) return verify_by_proof(a, b, options);
   // Without payloads: one Session at a time reads weights.
   Side side_a = load_side(a, options.load, options.images_last);
   Side side_b = load_side(b, options.load, options.images_last);
-  return compare_models(std::move(side_a), std::move(side_b), options);
+  VerifyResult result = compare_models(std::move(side_a), std::move(side_b), options);
+  if (options.strict) judge_strictly(result);
+  return result;
 }
 
 }  // namespace relayout
