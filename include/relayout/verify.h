@@ -148,6 +148,11 @@ struct OutputComparison {
   std::vector<SampleMetrics> samples;
 };
 
+/// Whether an output's ratio is above what correct evaluations usually reach; it may still be within the bound.
+[[nodiscard]] bool has_unusual_ratio(const OutputComparison& output) noexcept;
+/// Remarks on an output that is `same`: its unusual ratio, and a floor so high that the output is weak evidence.
+[[nodiscard]] std::vector<std::string> remarks_on(const OutputComparison& output);
+
 /// The findings of the proof on a node; empty without a proof.
 struct LayerProof {
   std::vector<std::size_t> unexplained;  ///< indices into ProofResult::unexplained of changes to this node, or to one that it replaces

@@ -1,5 +1,5 @@
-// Text of `verify A B`: a line per output with remarks (ratio above 3, floor above 5 %), samples with -v, unexplained differences, first
-// wrong node, --layers, the verdict line.
+// Text of `verify A B`: a line per output with its remarks, samples with -v, unexplained differences, first wrong node, --layers, the
+// verdict line.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -24,11 +24,6 @@
 
 namespace relayout::cli {
 namespace {
-
-/// Ratio of an error to its floor above which a report remarks on it (the bound is 5).
-constexpr double kRemarkable = 3;
-/// Floor above which an output is weak evidence.
-constexpr double kCoarse = 0.05;
 
 const SampleMetrics* telling_sample(const OutputComparison& output) {
   return output.telling < output.samples.size() ? &output.samples[output.telling] : nullptr;
@@ -55,7 +50,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
   } else if (measured) {
     cells.emplace_back("error/range " + error_text(output), output.outcome == Outcome::different ? Style::bad : Style::plain);
     cells.emplace_back("floor " + scientific(output.floor));
-    cells.emplace_back(ratio_words(output), output.ratio > kRemarkable ? style_of(output.outcome) : Style::plain);
+    cells.emplace_back(ratio_words(output), has_unusual_ratio(output) ? style_of(output.outcome) : Style::plain);
   } else if (telling != nullptr && output.outcome == Outcome::same) {
     int64_t ties = 0;
     for (const SampleMetrics& metrics : output.samples) ties += metrics.ties;
@@ -68,17 +63,8 @@ void add_output(TextTable& table, const OutputComparison& output) {
   table.row(std::move(cells));
   if (output.outcome != Outcome::same && !output.reason.empty()) {
     table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
-  } else if (output.outcome == Outcome::same && output.ratio > kFloorFactor && !output.least_bound) {
-    table.line("  above " + std::to_string(kFloorFactor) + " × floor by B's own rounding: in double precision B agrees");
-  } else if (output.outcome == Outcome::same && output.ratio > kRemarkable) {
-    table.line(output.least_bound ? "  within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) +
-                                        ": " + std::to_string(kFloorFactor) + " × floor is less"
-                                  : "  within the bound of " + std::to_string(kFloorFactor) +
-                                        " × floor, but above what correct evaluations usually differ by");
   }
-  if (output.floor > kCoarse && output.outcome == Outcome::same) {
-    table.line("  the floor is " + fixed(100 * output.floor, 0) + " % of the range: correct evaluations may differ by this much here");
-  }
+  for (const std::string& remark : remarks_on(output)) table.line("  " + remark);
   const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
   if (measured && output.samples.size() > 1 && std::ranges::any_of(output.samples, is_ill)) table.line(floors_line(output));
   for (const SampleMetrics& metrics : output.samples) {

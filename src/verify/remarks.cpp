@@ -1,5 +1,5 @@
-// Remarks that leave the verdict alone: lost input defaults, random nodes and pinned seeds, elements NaN in both, inputs held within the
-// range of B's quantizer.
+// Remarks that leave the verdict alone: ratios above 3, floors above 5 % of the range, lost input defaults, random nodes and pinned seeds,
+// elements NaN in both, inputs held within the range of B's quantizer.
 #include "verify/remarks.h"
 
 #include <algorithm>
@@ -16,9 +16,11 @@
 #include "ops/bounds.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/inputs/port.h"
 #include "verify/pair.h"
+#include "verify/rules.h"
 #include "verify/session.h"
 
 namespace relayout {
@@ -64,6 +66,28 @@ void note_nan_in_both(VerifyResult& result) {
     result.remarks.push_back("output " + quote(output.name) + ": " + format_count(both) + " of " + counted(elements, "element") +
                              (both == 1 ? " is" : " are") + " NaN in both");
   }
+}
+
+bool has_unusual_ratio(const OutputComparison& output) noexcept {
+  return output.ratio > rules::kUnusualRatio;
+}
+
+std::vector<std::string> remarks_on(const OutputComparison& output) {
+  if (output.outcome != Outcome::same) return {};
+  std::vector<std::string> out;
+  const std::string bound = std::to_string(kFloorFactor) + " × floor";
+  if (output.ratio > kFloorFactor && !output.least_bound) {
+    out.push_back("above " + bound + " by B's own rounding: in double precision B agrees");
+  } else if (has_unusual_ratio(output) && output.least_bound) {
+    out.push_back("within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) + ": " + bound +
+                  " is less");
+  } else if (has_unusual_ratio(output)) {
+    out.push_back("within the bound of " + bound + ", but above what correct evaluations usually differ by");
+  }
+  if (output.floor > rules::kHighFloor) {
+    out.push_back("the floor is " + fixed(100 * output.floor, 0) + " % of the range: correct evaluations may differ by this much here");
+  }
+  return out;
 }
 
 }  // namespace relayout

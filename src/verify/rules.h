@@ -1,4 +1,4 @@
-// Thresholds of the verdict with unit and source: draws, least bounds, ill-conditioned floors, sample counts, correlation, loss of
+// Thresholds of the verdict with unit and source: draws, least bounds, ill-conditioned floors, remarks, sample counts, correlation, loss of
 // quantized nodes, saturation; kFloorFactor is in relayout/verify.h.
 #pragma once
 
@@ -32,6 +32,9 @@ inline constexpr double kLeastBoundF64 = 1e-14, kLeastBoundF32 = 2e-7, kLeastBou
 /// Highest floor of a healthy network, in least bounds of its type (1e-5 in f32). A higher floor may result from runs that are not
 /// repeatable.
 inline constexpr double kHealthyFloor = 50;
+/// Of an output that is the same, a report remarks on a ratio above this (in floors; the bound is kFloorFactor), and on a floor above this
+/// share of the range, which makes the output weak evidence.
+inline constexpr double kUnusualRatio = 3, kHighFloor = 0.05;
 /// Standard deviations of the inputs that replace those of ill-conditioned samples, tried in this order.
 inline constexpr double kMildDeviations[] = {0.25, 0.01};
 
