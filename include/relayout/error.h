@@ -19,6 +19,9 @@ enum class ErrorKind {
 /// The documented exit code: usage 2, invalid 3, unsupported 4, io 5, defect 70, interrupted 130, terminated 143.
 [[nodiscard]] int exit_code(ErrorKind kind) noexcept;
 
+/// The more severe of two exit codes, in the order 130, 143, 70, 5, 3, 4, 2, 1, 0: that of a run with several models or failures.
+[[nodiscard]] int worse_code(int a, int b) noexcept;
+
 /// The only exception type of the library. `what()` is one line in the user's terms, without the program's name: file, place, and fault.
 /// `hint()` suggests a next step; it may be empty.
 class Error : public std::runtime_error {

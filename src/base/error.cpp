@@ -1,7 +1,9 @@
-// Exit codes by kind of error (2 usage, 3 invalid, 4 unsupported, 5 input or output, 70 defect, 130 and 143 signals), and fail(), which
-// throws such an error.
+// Exit codes by kind of error (2 usage, 3 invalid, 4 unsupported, 5 input or output, 70 defect, 130 and 143 signals), which of several exit
+// codes is the worst, and fail(), which throws such an error.
 #include "relayout/error.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -25,6 +27,12 @@ int exit_code(ErrorKind kind) noexcept {
       return 143;
   }
   return 70;
+}
+
+int worse_code(int a, int b) noexcept {
+  constexpr std::array kOrder = {0, 1, 2, 4, 3, 5, 70, 143, 130};
+  const auto rank = [&](int code) { return std::ranges::find(kOrder, code) - kOrder.begin(); };
+  return rank(a) >= rank(b) ? a : b;
 }
 
 void fail(ErrorKind kind, const std::string& message, std::string hint) {

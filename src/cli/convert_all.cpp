@@ -1,5 +1,5 @@
 // Runs conversions one by one, or in parallel without --verify and -v, and reports each in order: "nothing was written", "converted
-// before", failures, and the worst exit code.
+// before", failures.
 #include "cli/convert_all.h"
 
 #include <algorithm>
@@ -34,6 +34,7 @@
 #include "cli/terminal.h"
 #include "cli/verification_failure.h"
 #include "relayout/convert.h"
+#include "relayout/error.h"
 #include "relayout/verify.h"
 #include "report/json.h"
 

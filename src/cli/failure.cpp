@@ -1,9 +1,8 @@
-// Errors as messages for users: one line and a hint, "a defect in relayout", their JSON; the exit code of each, and which of several exit
-// codes is the worst.
+// Errors as messages for users: one line and a hint, "a defect in relayout", "out of memory", their JSON; the kinds and numbers of exit
+// codes are in base/error.cpp.
 #include "cli/failure.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -74,12 +73,6 @@ Json error_json(const Failure& failure) {
   out.set("exit", failure.code).set("message", failure.message);
   if (!failure.hint.empty()) out.set("hint", failure.hint);
   return out;
-}
-
-int worse_code(int a, int b) {
-  constexpr std::array kOrder = {0, 1, 2, 4, 3, 5, 70, 143, 130};
-  const auto rank = [&](int code) { return std::ranges::find(kOrder, code) - kOrder.begin(); };
-  return rank(a) >= rank(b) ? a : b;
 }
 
 }  // namespace relayout::cli

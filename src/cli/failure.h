@@ -45,7 +45,4 @@ class Failures {
 /// {"exit": 5, "message": "…"}
 [[nodiscard]] Json error_json(const Failure& failure);
 
-/// The more severe of two exit codes, in the order 130, 143, 70, 5, 3, 4, 2, 1, 0.
-[[nodiscard]] int worse_code(int a, int b);
-
 }  // namespace relayout::cli

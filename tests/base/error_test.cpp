@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace relayout {
 namespace {
 
@@ -22,6 +24,15 @@ TEST(Error, CarriesMessageKindAndHint) {
     EXPECT_STREQ(error.what(), "model.onnx: not an ONNX model");
     EXPECT_EQ(error.kind(), ErrorKind::invalid);
     EXPECT_EQ(error.hint(), "git lfs pull");
+  }
+}
+
+TEST(WorseCode, FollowsTheDocumentedOrder) {
+  const int order[] = {0, 1, 2, 4, 3, 5, 70, 143, 130};
+  for (const int& a : order) {
+    for (const int& b : order) {
+      EXPECT_EQ(worse_code(a, b), std::max(&a, &b) == &a ? a : b);
+    }
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
@@ -45,15 +44,6 @@ TEST(Failure, ADefectSaysHowToReportIt) {
 TEST(Failure, MissingMemoryIsAResource) {
   EXPECT_EQ(failure_of(std::bad_alloc()).code, 5);
   EXPECT_EQ(failure_of(std::filesystem::filesystem_error("x", std::make_error_code(std::errc::permission_denied))).code, 5);
-}
-
-TEST(WorseCode, FollowsTheDocumentedOrder) {
-  const int order[] = {0, 1, 2, 4, 3, 5, 70, 143, 130};
-  for (const int& a : order) {
-    for (const int& b : order) {
-      EXPECT_EQ(worse_code(a, b), std::max(&a, &b) == &a ? a : b);
-    }
-  }
 }
 
 }  // namespace
