@@ -24,6 +24,9 @@ enum class Outcome { same, different, inconclusive, accepted };
 /// right pairs stay below 1.6, and most wrong pairs are above 10.
 inline constexpr int kFloorFactor = 5;
 
+/// Whether elements of a type are compared by distance: floats and complex numbers (their parts). All others must be equal.
+[[nodiscard]] bool is_measured(DataType type) noexcept;
+
 /// Limits of accepted loss; unset limits do not apply. Each applies to every output of a floating-point type, `match` to all other outputs.
 struct Acceptance {
   std::optional<double> snr;         ///< minimum, in dB: 20 · log10(‖a‖ / ‖a − b‖) over all samples

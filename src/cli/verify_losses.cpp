@@ -54,7 +54,7 @@ std::vector<std::string> loss_sentences(const VerifyResult& result) {
 
 std::string loss_text(const OutputComparison& output) {
   const Loss& loss = *output.loss;
-  if (is_exact(output.type)) return share_text(loss.match) + " equal";
+  if (!is_measured(output.type)) return share_text(loss.match) + " equal";
   std::string out = decibels(loss.snr);
   if (output.samples.size() > 1 && loss.worst_snr < loss.snr) out += " (worst sample " + decibels(loss.worst_snr) + ")";
   out += ", cosine " + fixed(loss.cosine, 6) + ", " + largest_error_text(output);

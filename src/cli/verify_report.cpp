@@ -44,7 +44,7 @@ void add_output(TextTable& table, const OutputComparison& output) {
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
   const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
   const bool has_elements = telling != nullptr && !std::ranges::all_of(output.samples, is_empty);
-  const bool measured = has_elements && !is_exact(output.type) && telling->bound.max > 0;
+  const bool measured = has_elements && is_measured(output.type) && telling->bound.max > 0;
   if (telling != nullptr && !has_elements) {
     cells.emplace_back("no elements");
   } else if (measured) {
@@ -284,7 +284,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   out += table.text();
   if (style.verbose) {
     for (const OutputComparison& output : result.outputs) {
-      if (output.samples.empty() || is_exact(output.type)) continue;
+      if (output.samples.empty() || !is_measured(output.type)) continue;
       out += "  " + escape(output.name) + "\n" + samples_table(output, style);
     }
   }

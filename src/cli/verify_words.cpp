@@ -220,10 +220,6 @@ std::string sentence(const InterfaceDifference& difference, const VerifyResult& 
   return what + " (" + (is_type ? "--precision or " : "") + "--allow-interface takes it)";
 }
 
-bool is_exact(DataType type) {
-  return !traits(type).is_float && type != DataType::complex64 && type != DataType::complex128;
-}
-
 std::string exit_text(int code) {
   return "exit " + std::to_string(code);
 }

@@ -45,8 +45,6 @@ namespace relayout::cli {
 [[nodiscard]] const char* divergence_title(const VerifyResult& result);
 /// The sentence on one difference of the interfaces, with the option that accepts it.
 [[nodiscard]] std::string sentence(const InterfaceDifference& difference, const VerifyResult& result);
-/// Whether values of this type are compared for equality, without an error.
-[[nodiscard]] bool is_exact(DataType type);
 /// "exit 1"
 [[nodiscard]] std::string exit_text(int code);
 /// The distances in a bin of SampleMetrics::ulp_histogram: "0", "1", "<2^3".

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "relayout/types.h"
+#include "relayout/verify.h"  // is_measured()
 
 namespace relayout {
 
-/// Whether a type is compared by distance: floats and complex numbers (their parts). Everything else must be equal.
-[[nodiscard]] bool is_measured(DataType type) noexcept;
 /// Half an ULP of 1 in this type, the largest relative error of one rounding.
 [[nodiscard]] double unit_roundoff(DataType type) noexcept;
 /// The type of the larger unit roundoff; the first if both are equal.
