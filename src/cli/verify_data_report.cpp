@@ -8,6 +8,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "cli/report.h"
+#include "cli/unsupported_nodes.h"
 #include "cli/verify_words.h"
 #include "relayout/verify.h"
 #include "report/json.h"

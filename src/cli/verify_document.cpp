@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/report.h"
+#include "cli/unsupported_nodes.h"
 #include "cli/verify_losses.h"
 #include "cli/verify_words.h"
 #include "relayout/proof.h"

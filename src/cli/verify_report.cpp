@@ -13,7 +13,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/report.h"
-#include "cli/verification_failure.h"
+#include "cli/unsupported_nodes.h"
 #include "cli/verify_losses.h"
 #include "cli/verify_proof.h"
 #include "cli/verify_words.h"
@@ -112,23 +112,6 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
     for (const auto& [name, dims] : inputs.shapes) out += "  " + escape(name) + " " + to_string(dims);
     if (!inputs.rejected.empty()) out += "  not compared, " + escape(result.a) + " refuses it: " + inputs.rejected;
     out += "\n";
-  }
-}
-
-/// Adds nodes that cannot run, a line per reason. Files with the same nodes share the line. -v: every node below it.
-void add_unsupported(std::string& out, const VerifyResult& result, const ReportStyle& style) {
-  const auto add = [&](const std::string& models, const UnsupportedGroup& group) {
-    out += models + ": cannot run " + group.text + "\n";
-    for (const std::string& node : group.nodes) out += style.verbose ? "  " + node + "\n" : "";
-  };
-  const std::vector<UnsupportedGroup> of_a = unsupported_groups(result.unsupported_a), of_b = unsupported_groups(result.unsupported_b);
-  const auto is_in = [](const std::vector<UnsupportedGroup>& groups, const UnsupportedGroup& group) {
-    return std::ranges::find(groups, group) != groups.end();
-  };
-  for (const UnsupportedGroup& group : of_a)
-    add(escape(result.a) + (is_in(of_b, group) && result.b != result.a ? ", " + escape(result.b) : ""), group);
-  for (const UnsupportedGroup& group : of_b) {
-    if (!is_in(of_a, group)) add(escape(result.b), group);
   }
 }
 
@@ -270,7 +253,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
     if (difference.remark && !difference.adapted && !style.verbose) continue;
     out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
   }
-  add_unsupported(out, result, style);
+  out += unsupported_lines(result, style.verbose);
   // A quantized model differs nearly everywhere, so its loss comes first.
   add_loss(out, result, style);
   out += proof_text(result, style);

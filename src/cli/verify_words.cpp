@@ -14,11 +14,9 @@
 #include "base/numbers.h"
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "relayout/execute.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "report/json.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -226,16 +224,6 @@ std::string exit_text(int code) {
 
 std::string bin_text(std::size_t bin) {
   return bin < 2 ? std::to_string(bin) : "<2^" + std::to_string(bin);
-}
-
-Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
-  Json out = Json::array();
-  for (const Unsupported& node : nodes) {
-    Json entry = Json::object();
-    entry.set("side", side).set("node", node.node).set("op_type", node.op_type).set("domain", node.domain).set("opset", node.opset);
-    out.add(std::move(entry.set("why", node.why)));
-  }
-  return out;
 }
 
 }  // namespace relayout::cli

@@ -2,13 +2,9 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
-#include "relayout/execute.h"
 #include "relayout/proof.h"
-#include "relayout/types.h"
 #include "relayout/verify.h"
-#include "report/json.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -49,7 +45,5 @@ namespace relayout::cli {
 [[nodiscard]] std::string exit_text(int code);
 /// The distances in a bin of SampleMetrics::ulp_histogram: "0", "1", "<2^3".
 [[nodiscard]] std::string bin_text(std::size_t bin);
-/// Nodes of one model ("a", "b", "model") that cannot run.
-[[nodiscard]] Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side);
 
 }  // namespace relayout::cli
