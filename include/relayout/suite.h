@@ -39,6 +39,8 @@ struct SuiteEntry {
   std::filesystem::path other;  ///< for a pair the model to be judged
   std::string fault;            ///< why the case cannot be run; empty if it can
 };
+  /// The model that is judged, to which reports attach the case: `other` of a pair, else `model`.
+  [[nodiscard]] const std::filesystem::path& judged() const;
 
 /// Expands `pattern` for a model: {stem} is "net" for net.onnx and net.cl.onnx, {stem%SUFFIX} the stem without SUFFIX, {name} "net.cl", and
 /// {dir} the folder. Without a slash in the pattern, the result is in the folder of the model. Error{usage} for an invalid pattern.

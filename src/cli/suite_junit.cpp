@@ -6,6 +6,7 @@
 
 #include "base/numbers.h"
 #include "cli/suite_report.h"
+#include "cli/verify_junit.h"
 #include "relayout/suite.h"
 #include "report/junit.h"
 
@@ -29,11 +30,11 @@ JunitSuite junit_suite(const SuiteResult& result) {
   for (const SuiteCase& done : result.cases) {
     JunitCase& one = suite.cases.emplace_back();
     const std::size_t slash = done.name.rfind('/');
-    one.class_name = "relayout.suite" + (slash == std::string::npos ? "" : "." + done.name.substr(0, slash));
-    std::ranges::replace(one.class_name, '/', '.');
-    one.name = done.name.substr(slash == std::string::npos ? 0 : slash + 1);
+    std::string class_name = "relayout.suite" + (slash == std::string::npos ? "" : "." + done.name.substr(0, slash));
+    std::ranges::replace(class_name, '/', '.');
+    JunitCase& one =
+        suite.cases.emplace_back(judged_case(class_name, done.name.substr(slash == std::string::npos ? 0 : slash + 1), done.file));
     one.seconds = done.seconds;
-    one.file = done.file;
     one.message = done.status == "passed" && !done.expected ? "" : done.status + ": " + case_remark(done);
     if (!one.message.empty()) one.details = done.hint;
     const bool ended = done.status == "failed" || done.status == "pass-loose" || done.status == "passed";

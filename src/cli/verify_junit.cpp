@@ -1,5 +1,5 @@
 // `verify --junit`: test cases for the interface, each output and sample, and the verdict; when each fails, is skipped or is an error; the
-// file to which `--github` attaches its annotation.
+// judged model as the file of all annotations (`--github`).
 #include "cli/verify_junit.h"
 
 #include <algorithm>
@@ -18,14 +18,17 @@
 namespace relayout::cli {
 namespace {
 
+/// A case of a model that is judged on its own.
+JunitCase verify_case(const std::string& name, const std::string& judged) {
+  return judged_case("relayout.verify." + std::filesystem::path(judged).stem().string(), name, judged);
+}
+
 /// Builds the cases of one pair of models.
 class PairSuite {
  public:
   PairSuite(const VerifyResult& result, bool allow_inconclusive) : result_(result), allow_inconclusive_(allow_inconclusive) {
-    const std::filesystem::path path(result.b);
     suite_.name = "relayout verify " + result.a + " " + result.b;
     suite_.timestamp = junit_now();
-    class_name_ = "relayout.verify." + path.stem().string();
   }
 
   JunitSuite make() {
@@ -39,13 +42,7 @@ class PairSuite {
   }
 
  private:
-  JunitCase& add(const std::string& name) {
-    JunitCase& one = suite_.cases.emplace_back();
-    one.class_name = class_name_;
-    one.name = name;
-    one.file = result_.b;
-    return one;
-  }
+  JunitCase& add(const std::string& name) { return suite_.cases.emplace_back(verify_case(name, result_.b)); }
 
   void add_properties() {
     suite_.properties = {{"relayout", std::string(kVersion)},
@@ -119,11 +116,18 @@ class PairSuite {
 
   const VerifyResult& result_;
   bool allow_inconclusive_;
-  std::string class_name_;
   JunitSuite suite_;
 };
 
 }  // namespace
+
+JunitCase judged_case(std::string class_name, std::string name, const std::string& judged) {
+  JunitCase out;
+  out.class_name = std::move(class_name);
+  out.name = std::move(name);
+  out.file = judged;
+  return out;
+}
 
 JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
   return PairSuite(result, allow_inconclusive).make();
@@ -132,10 +136,7 @@ JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
 JunitSuite junit_suite(const DataResult& result) {
   JunitSuite suite{"relayout verify " + result.model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
   for (const DataCase& stored : result.cases) {
-    JunitCase& one = suite.cases.emplace_back();
-    one.class_name = "relayout.verify." + std::filesystem::path(result.model).stem().string();
-    one.name = stored.name;
-    one.file = result.model;
+    JunitCase& one = suite.cases.emplace_back(verify_case(stored.name, result.model));
     one.seconds = stored.seconds;
     one.message = stored.message.empty() ? stored.status : stored.message;
     if (stored.status == "unsupported") {
@@ -149,10 +150,7 @@ JunitSuite junit_suite(const DataResult& result) {
 
 JunitSuite junit_suite(const std::string& model, const Failure& failure) {
   JunitSuite suite{"relayout verify " + model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
-  JunitCase& one = suite.cases.emplace_back();
-  one.class_name = "relayout.verify." + std::filesystem::path(model).stem().string();
-  one.name = "verdict";
-  one.file = model;
+  JunitCase& one = suite.cases.emplace_back(verify_case("verdict", model));
   one.status = JunitCase::Status::error;
   one.message = failure.line();
   one.details = "exit " + std::to_string(failure.code);

@@ -8,6 +8,9 @@
 
 namespace relayout::cli {
 
+/// A test case, with the file that annotations refer to: the model that is judged (B of a pair).
+[[nodiscard]] JunitCase judged_case(std::string class_name, std::string name, const std::string& judged);
+
 /// One suite: the interfaces, and one case per output and sample.
 [[nodiscard]] JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive);
 /// One case per stored case.

@@ -1,5 +1,5 @@
-// `--suite`: which folders and .onnx files of a tree are cases, their names and order, light models, links, `--case`, unknown and duplicate
-// names.
+// `--suite`: which folders and .onnx files of a tree are cases, their names and order, the model that each judges, light models, links,
+// `--case`, unknown and duplicate names.
 #include "verify/suite/cases.h"
 
 #include <algorithm>
@@ -146,6 +146,10 @@ void check_trees(const SuiteTrees& trees) {
 }
 
 }  // namespace
+
+const fs::path& SuiteEntry::judged() const {
+  return data.empty() ? other : model;
+}
 
 std::vector<std::string> find_models(const fs::path& tree, const fs::path& except) {
   check_folder(tree);

@@ -55,7 +55,7 @@ SuiteCase verdict_of(const SuiteEntry& entry, const SuiteOptions& options, CaseC
 /// Result of a case, with the file that it judges.
 SuiteCase run_case(const SuiteEntry& entry, const SuiteOptions& options, CaseCache* cache) {
   SuiteCase one = verdict_of(entry, options, cache);
-  one.file = (entry.data.empty() ? entry.other : entry.model).string();
+  one.file = entry.judged().string();
   return one;
 }
 
