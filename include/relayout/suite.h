@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -38,9 +39,9 @@ struct SuiteEntry {
   std::filesystem::path data;   ///< folder of the stored outputs; empty for a pair
   std::filesystem::path other;  ///< for a pair the model to be judged
   std::string fault;            ///< why the case cannot be run; empty if it can
-};
   /// The model that is judged, to which reports attach the case: `other` of a pair, else `model`.
   [[nodiscard]] const std::filesystem::path& judged() const;
+};
 
 /// Expands `pattern` for a model: {stem} is "net" for net.onnx and net.cl.onnx, {stem%SUFFIX} the stem without SUFFIX, {name} "net.cl", and
 /// {dir} the folder. Without a slash in the pattern, the result is in the folder of the model. Error{usage} for an invalid pattern.
@@ -70,9 +71,13 @@ struct SuiteProgress {
   std::optional<double> seconds_left;  ///< estimate; none until enough cases have run
 };
 
+/// The statuses with which a case may end.
+inline constexpr std::array<std::string_view, 7> kCaseStatuses = {"passed",      "failed",  "pass-loose", "inconclusive",
+                                                                  "unsupported", "crashed", "timeout"};
+
 struct SuiteCase {
   std::string name;
-  std::string status;  ///< passed, failed, pass-loose, inconclusive, unsupported, crashed, timeout
+  std::string status;  ///< one of kCaseStatuses
   double seconds = 0;
   std::string message;
   std::optional<std::string> expected;  ///< the status in the list of exceptions
@@ -81,7 +86,7 @@ struct SuiteCase {
   std::string file = {};                ///< the judged model; empty when not known
   std::string hint = {};                ///< suggestion after an error; may be empty
   /// Whether it passed and is not listed as an exception, or has the listed status.
-  [[nodiscard]] bool is_as_expected() const { return expected ? status == *expected : status == "passed"; }
+  [[nodiscard]] bool is_as_expected() const;
 };
 
 struct SuiteResult;
@@ -134,8 +139,10 @@ struct SuiteResult {
   [[nodiscard]] int64_t count(std::string_view status) const;
   [[nodiscard]] int64_t unexpected() const;
   /// Whether there was nothing to run and this is not allowed.
-  [[nodiscard]] bool is_empty_shard() const { return planned == 0 && !allow_empty; }
-  [[nodiscard]] bool passed() const { return unexpected() == 0 && stale.empty() && !is_empty_shard() && !interruption; }
+  [[nodiscard]] bool is_empty_shard() const;
+  /// Whether these are not all cases of the suite, or the number of all is not known.
+  [[nodiscard]] bool is_partial() const;
+  [[nodiscard]] bool passed() const;
 };
 
 /// Runs the cases, each in a separate process. Error{invalid} when there are no cases or the list of exceptions cannot be read.

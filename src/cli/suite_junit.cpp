@@ -21,14 +21,13 @@ JunitSuite junit_suite(const SuiteResult& result) {
   suite.properties.emplace_back("cases", part_text(result));
   if (result.planned == 0) {
     const auto status = result.allow_empty ? JunitCase::Status::skipped : JunitCase::Status::failed;
-    suite.cases.push_back({"relayout.suite", "shard " + shard_text(result.shard), "", 0, status, "this shard has no case", ""});
+    suite.cases.push_back({"relayout.suite", "shard " + shard_text(result.shard), "", 0, status, kEmptyShard, ""});
   }
   if (result.interruption) {
     const std::string done = format_count(static_cast<int64_t>(result.cases.size())) + " of " + counted(result.planned, "case");
     suite.cases.push_back({"relayout.suite", "whole", "", 0, JunitCase::Status::error, "interrupted after " + done, ""});
   }
   for (const SuiteCase& done : result.cases) {
-    JunitCase& one = suite.cases.emplace_back();
     const std::size_t slash = done.name.rfind('/');
     std::string class_name = "relayout.suite" + (slash == std::string::npos ? "" : "." + done.name.substr(0, slash));
     std::ranges::replace(class_name, '/', '.');

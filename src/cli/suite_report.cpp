@@ -1,5 +1,5 @@
 // Text of `verify --suite`, and words that all its forms share: counts by status, "as expected", "listed as", exceptions that are not
-// there, shards without cases, interruption.
+// there, "part of the suite", shards without cases, interruption.
 #include "cli/suite_report.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::string case_remark(const SuiteCase& one) {
 std::string suite_part(const SuiteResult& result) {
   const bool is_shard = result.shard.total > 1 || !result.shard.source.empty();
   if (is_shard) return "shard " + shard_text(result.shard) + ": " + part_text(result);
-  return result.planned == result.whole.cases ? "" : "part of the suite: " + part_text(result);
+  return result.is_partial() ? "part of the suite: " + part_text(result) : "";
 }
 
 Cell suite_verdict(const SuiteResult& result) {
@@ -89,7 +89,7 @@ std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
   const std::string part = suite_part(result);
   if (!part.empty()) table.line(part);
   if (result.planned == 0)
-    table.line("nothing was run: this shard has no case" + std::string(result.allow_empty ? "" : " (--allow-empty accepts that)"));
+    table.line("nothing was run: " + std::string(kEmptyShard) + (result.allow_empty ? "" : " (--allow-empty accepts that)"));
   TextTable verdict({.color = style.color, .width = style.width});
   verdict.row({suite_verdict(result), suite_summary(result), "exit " + std::to_string(exit_code(result))});
   return style.quiet ? verdict.text() : table.text() + verdict.text();

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
 #include <string>
-#include <string_view>
 
 #include "cli/command.h"
 #include "cli/report.h"
@@ -14,9 +12,7 @@
 
 namespace relayout::cli {
 
-/// The statuses with which a case may end.
-inline constexpr std::array<std::string_view, 7> kCaseStatuses = {"passed",      "failed",  "pass-loose", "inconclusive",
-                                                                  "unsupported", "crashed", "timeout"};
+inline constexpr const char* kEmptyShard = "this shard has no case";
 
 [[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
 [[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);

@@ -22,6 +22,8 @@ using ExpectedCases = std::map<std::string, ExpectedCase>;
 
 /// Adds the status and reason of the list to the cases.
 void apply_expected(const ExpectedCases& expected, std::vector<SuiteCase>& cases);
+/// Expects the inconclusive cases that are not in the list of exceptions (`--allow-inconclusive`).
+void expect_inconclusive(std::vector<SuiteCase>& cases);
 /// Listed cases that are not among the names (sorted).
 [[nodiscard]] std::vector<std::string> stale_cases(const ExpectedCases& expected, const std::vector<std::string>& names);
 

@@ -1,5 +1,5 @@
 // Merges reports of shards into one: refuses mixed versions or options and duplicate cases, and names missing shards or cases
-// (`--cases-from`, `--allow-missing`).
+// (`--cases-from`); `--allow-missing` makes a partial result.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -171,7 +171,7 @@ SuiteResult merge_suites(std::vector<SuitePart> parts, const MergeOptions& optio
   const ExpectedCases expected = read_expected_cases(options.expected);
   apply_expected(expected, out.cases);
   // Names that a part does not have may be in other parts.
-  if (out.planned == out.whole.cases) out.stale = stale_cases(expected, case_names(out.cases));
+  if (!out.is_partial()) out.stale = stale_cases(expected, case_names(out.cases));
   return out;
 }
 

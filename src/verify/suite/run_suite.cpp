@@ -1,5 +1,5 @@
-// Runs the cases of `--suite` by `--jobs` workers, each in its own process; `--resume` and when it refuses, `--allow-inconclusive`,
-// interruption, and the suite's exit code. A case that crashes or hangs affects no other.
+// Runs the cases of `--suite` by `--jobs` workers, each in its own process; `--resume` and when it refuses, and interruption. A case that
+// crashes or hangs affects no other.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -80,15 +79,6 @@ std::vector<SuiteCase> resumed(const SuiteResult& earlier, const SuiteResult& no
   }
   std::erase_if(entries, [&](const SuiteEntry& entry) { return !open.contains(entry.name); });
   return out;
-}
-
-/// Expects the inconclusive cases that are not in the list of exceptions.
-void expect_inconclusive(std::vector<SuiteCase>& cases) {
-  for (SuiteCase& one : cases) {
-    if (one.expected || one.status != "inconclusive") continue;
-    one.expected = one.status;
-    one.reason = one.message;
-  }
 }
 
 std::vector<std::string> names_of(const std::vector<SuiteEntry>& entries) {
@@ -176,14 +166,6 @@ class Run {
 
 }  // namespace
 
-int64_t SuiteResult::count(std::string_view status) const {
-  return std::ranges::count(cases, status, &SuiteCase::status);
-}
-
-int64_t SuiteResult::unexpected() const {
-  return std::ranges::count_if(cases, [](const SuiteCase& one) { return !one.is_as_expected(); });
-}
-
 std::vector<std::string> case_names(const SuiteTrees& trees, const std::optional<std::vector<std::string>>& only, const Shard& shard,
                                     const CaseDurations& durations) {
   const std::vector<std::string> all = names_of(only ? find_cases(trees, *only) : find_cases(trees));
@@ -221,11 +203,6 @@ SuiteResult run_suite(const SuiteTrees& trees, const SuiteOptions& options) {
   if (options.allow_inconclusive) expect_inconclusive(result.cases);
   result.seconds = watch.seconds();
   return result;
-}
-
-int exit_code(const SuiteResult& result) noexcept {
-  if (result.interruption) return exit_code(*result.interruption);
-  return result.passed() ? 0 : 1;
 }
 
 }  // namespace relayout
