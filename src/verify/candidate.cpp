@@ -22,6 +22,7 @@
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/distance.h"
+#include "verify/draw_count.h"
 #include "verify/error_bounds.h"
 #include "verify/floors.h"
 #include "verify/hints.h"
@@ -256,9 +257,7 @@ class Settlement {
   }
 
   bool is_beyond_few_floors() const {
-    const auto is_beyond = [](const SampleMetrics& metrics) {
-      return metrics.bound.max > 0 && (differs(metrics) || !(metrics.ratio <= rules::kNearFloors));
-    };
+    const auto is_beyond = [](const SampleMetrics& metrics) { return metrics.bound.max > 0 && needs_full_floor(metrics); };
     return std::ranges::any_of(candidate_.outputs(),
                                [&](const CandidateOutput& output) { return std::ranges::any_of(output.figures, is_beyond); });
   }
@@ -266,10 +265,7 @@ class Settlement {
   bool is_near_bound(std::size_t output, std::size_t sample) const {
     const SampleMetrics& metrics = candidate_.outputs()[output].figures[sample];
     const bool above = metrics.max_error > metrics.bound.max || metrics.rms_error > metrics.bound.rms;
-    if (!differs(metrics) || !above || !(metrics.bound.max > 0) || metrics.non_finite.unequal() > 0) return false;
-    const bool few = elements_of(output, sample) * floors_.draws() < rules::kFirmElements;
-    const double near = few ? rules::kNearBoundOfFew : rules::kNearBound;
-    return metrics.max_error < near * metrics.bound.max && metrics.rms_error < near * metrics.bound.rms;
+    return differs(metrics) && above && relayout::is_near_bound(metrics, elements_of(output, sample) * floors_.draws());
   }
 
   /// Elements of the smallest output slightly above its bound; 0: none.

@@ -1,5 +1,5 @@
-// Noise floors: runs of A with every weight moved by one ULP, their number of draws, the double-precision run of small models, and its
-// disagreement as a suspicion of the executor. A floor belongs to one output of one sample; no other sample widens it.
+// Noise floors: runs of A with every weight moved by one ULP, the double-precision run of small models, and its disagreement as a
+// suspicion of the executor (draw_count decides how many draws). A floor belongs to one output of one sample; no other sample widens it.
 #include "verify/floors.h"
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "relayout/types.h"
 #include "verify/data_structure.h"
 #include "verify/distance.h"
+#include "verify/draw_count.h"
 #include "verify/error_bounds.h"
 #include "verify/measured_types.h"
 #include "verify/pair.h"
@@ -39,7 +40,7 @@ void Floors::measure() {
   draws_ = std::max(draws_, rules::kFirstDraws);
   draw(first, 0, draws_);
   seconds_ += watch.seconds();
-  if (!pair_->proved && !are_healthy()) (void)complete();
+  if (begins_with_full_floor(pair_->proved, are_healthy())) (void)complete();
 }
 
 bool Floors::complete() {
@@ -53,8 +54,7 @@ bool Floors::complete() {
 
 void Floors::firm_up(int64_t fewest_elements) {
   const Stopwatch watch;
-  const int64_t firm = (rules::kFirmElements + fewest_elements - 1) / std::max<int64_t>(fewest_elements, 1);
-  const int wanted = static_cast<int>(std::max<int64_t>(rules::kNoiseDraws + rules::kMoreDraws, std::min(firm, rules::kFirmElements)));
+  const int wanted = firm_draws(fewest_elements);
   if (wanted > draws_) draw(0, draws_, wanted - draws_);
   draws_ = std::max(draws_, wanted);
   seconds_ += watch.seconds();
@@ -116,8 +116,8 @@ bool Floors::is_ill_conditioned(std::size_t output, std::size_t sample) const {
 
 bool Floors::are_healthy() const {
   for (std::size_t i = 0; i < floors_.size(); ++i) {
-    const double most = rules::kHealthyFloor * dtype_minimum(pair_->type_of_floor(reference_->outputs().summary(i).type()));
-    if (!std::ranges::all_of(floors_[i], [&](const Floor& floor) { return floor.max <= most; })) return false;
+    const DataType type = pair_->type_of_floor(reference_->outputs().summary(i).type());
+    if (!std::ranges::all_of(floors_[i], [&](const Floor& floor) { return is_healthy(type, floor); })) return false;
   }
   return true;
 }

@@ -19,6 +19,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
+#include "verify/draw_count.h"
 #include "verify/error_bounds.h"
 #include "verify/feeding.h"
 #include "verify/measured_types.h"
@@ -98,9 +99,7 @@ bool is_finite_alike(const Layer& layer) {
 
 /// Whether more draws may still show that a difference is rounding.
 bool is_in_doubt(const Layer& layer) {
-  const SampleMetrics& metrics = layer.metrics;
-  return layer.candidate && layer.differs() && is_measured(layer.type) && is_finite_alike(layer) &&
-         metrics.max_error < rules::kNearBound * metrics.bound.max && metrics.rms_error < rules::kNearBound * metrics.bound.rms;
+  return layer.candidate && layer.differs() && is_measured(layer.type) && is_near_bound(layer.metrics);
 }
 
 void look_closer(FedRuns& runs, Layers& layers) {
@@ -115,8 +114,7 @@ void look_closer(FedRuns& runs, Layers& layers) {
 /// Whether the first draws do not decide about a layer.
 bool wants_all_draws(const LayerTask& task, const Layer& layer) {
   if (!layer.compared || layer.other_structure || !is_measured(layer.type)) return false;
-  const bool is_healthy = layer.floor.max <= rules::kHealthyFloor * dtype_minimum(task.type_of_floor(layer.type));
-  return layer.differs() || !(layer.metrics.ratio <= rules::kNearFloors) || !is_healthy;
+  return needs_full_floor(layer.metrics) || !is_healthy(task.type_of_floor(layer.type), layer.floor);
 }
 
 /// Compares b's nodes over the first draws, and over all draws if those leave a layer undecided.

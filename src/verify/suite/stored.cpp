@@ -28,6 +28,7 @@
 #include "report/json.h"
 #include "verify/data_structure.h"
 #include "verify/distance.h"
+#include "verify/draw_count.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/port.h"
 #include "verify/metrics.h"
@@ -291,7 +292,7 @@ class StoredVerification {
     Spill spill;
     std::vector<Spill::Stored> unmoved;
     for (const Datum& output : base.outputs) unmoved.push_back(spill.write(output));
-    const int draws = rules::kNoiseDraws + (noise.is_quantized() ? rules::kMoreDraws : 0);
+    const int draws = stored_draws(noise.is_quantized());
     for (int draw = 0; draw < draws; ++draw) {
       options = execute_options(*options_, Mode::as_written);
       if (noise.is_quantized()) spread.inside.count(options);
