@@ -26,6 +26,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/quantized_work.h"
 
 namespace relayout {
 namespace {
@@ -104,19 +105,6 @@ void move_in_grain(T* values, int64_t count, DataType grain, const RandomStream&
 }
 
 }  // namespace
-
-bool quantizes(const Node& node) {
-  return (has_trait(node, Trait::quantizes) && !node.is("DequantizeLinear")) || has_trait(node, Trait::quantized);
-}
-
-bool holds_steps(const Value& value) {
-  const Node* node = value.producer();
-  while (node != nullptr && !quantizes(*node)) {
-    const Value* const moved = traits_of(*node).moves_input(0) ? node->input(0) : nullptr;
-    node = moved == nullptr ? nullptr : moved->producer();
-  }
-  return node != nullptr;
-}
 
 void overwrite(const Tensor& to, const Tensor& from) {
   const int64_t count = to.element_count();

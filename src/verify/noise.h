@@ -38,12 +38,6 @@ class WeightNoise {
   bool quantized_ = false;
 };
 
-/// Whether a node rounds to a quantized type: its result is an integer that represents a real number.
-[[nodiscard]] bool quantizes(const Node& node);
-
-/// Whether a value holds such integers, perhaps rearranged.
-[[nodiscard]] bool holds_steps(const Value& value);
-
 /// Overwrites the elements of `to` with those of `from`; both contiguous, of one type and number of elements.
 void overwrite(const Tensor& to, const Tensor& from);
 

@@ -1,5 +1,5 @@
-// Counts a model's quantized weights and activations, with their least bits, and words the line "B quantizes … tensors to int8"; which
-// model is quantized to fewer bits.
+// Which nodes quantize; counts a model's quantized weights and activations, with their least bits, and words the line "B quantizes …
+// tensors to int8"; which model is quantized to fewer bits.
 #include "verify/quantized_work.h"
 
 #include <algorithm>
@@ -20,7 +20,6 @@
 #include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
-#include "verify/noise.h"
 
 namespace relayout {
 namespace {
@@ -103,6 +102,20 @@ class Count {
 };
 
 }  // namespace
+
+bool quantizes(const Node& node) {
+  const bool converts_to = has_trait(node, Trait::quantizes) && has_trait(node, Trait::jumps);  // back to real numbers nothing jumps
+  return converts_to || has_trait(node, Trait::quantized);
+}
+
+bool holds_steps(const Value& value) {
+  const Node* node = value.producer();
+  while (node != nullptr && !quantizes(*node)) {
+    const Value* const moved = traits_of(*node).moves_input(0) ? node->input(0) : nullptr;
+    node = moved == nullptr ? nullptr : moved->producer();
+  }
+  return node != nullptr;
+}
 
 QuantizedWork quantized_work(const Graph& graph) {
   return Count(graph).work();

@@ -7,6 +7,12 @@
 
 namespace relayout {
 
+/// Whether a node rounds to a quantized type: its result is an integer that represents a real number.
+[[nodiscard]] bool quantizes(const Node& node);
+
+/// Whether a value holds such integers, perhaps rearranged.
+[[nodiscard]] bool holds_steps(const Value& value);
+
 /// Constants and results of a model that are quantized.
 struct QuantizedWork {
   int bits = 0;             ///< of the narrowest of them; 0: nothing is quantized

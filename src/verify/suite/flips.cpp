@@ -10,7 +10,7 @@
 #include "relayout/graph.h"
 #include "verify/data_structure.h"
 #include "verify/metrics.h"
-#include "verify/noise.h"
+#include "verify/quantized_work.h"
 
 namespace relayout {
 

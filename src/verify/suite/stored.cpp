@@ -33,7 +33,7 @@
 #include "verify/inputs/port.h"
 #include "verify/metrics.h"
 #include "verify/noise.h"
-#include "verify/rules.h"
+#include "verify/quantized_work.h"
 #include "verify/session.h"
 #include "verify/spill.h"
 #include "verify/suite/flips.h"
