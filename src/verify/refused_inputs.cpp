@@ -10,6 +10,7 @@
 #include "relayout/model.h"
 #include "relayout/verify.h"
 #include "verify/inputs/inputs.h"
+#include "verify/judge.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 
@@ -24,8 +25,7 @@ void report_rejection(const Pair& pair, const Reference& reference, VerifyResult
   if (!shapes.misfit().empty() && shapes.assumed().empty()) fail(ErrorKind::invalid, why, reference.inputs().ports().empty_input());
   const layout::Shapes requested(pair.a.model->graph(), {pair.options->dims, pair.options->shapes});
   if (!requested.misfit().empty() && requested.assumed().empty()) fail(ErrorKind::usage, why + ", at the sizes of --dim and --shape");
-  result.outcome = Outcome::inconclusive;
-  result.reason = "the reference cannot run: " + why;
+  doubt(result, "the reference cannot run: " + why);
   const std::string option = reference.inputs().input_option();
   if (shapes.misfit().empty() && !option.empty()) result.reason += " (" + option + " gives contents that it takes)";
 }

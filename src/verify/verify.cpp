@@ -119,13 +119,11 @@ bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& resul
     check_declared_types(*a.model);  // models that run are checked when they are planned
     result.reason = "identical files (sha256 " + sha256_of(*origin_of(*a.model).file) + ")";
   } else if (a.model->graph().outputs().empty()) {
-    result.outcome = Outcome::inconclusive;
-    result.reason = escape(a.name) + " has no outputs: there is nothing to compare";
+    doubt(result, escape(a.name) + " has no outputs: there is nothing to compare");
   } else if (cannot_run && result.proof && result.proof->proved) {
     result.reason = "proved from the files; nodes that cannot run: nothing was executed";
   } else if (cannot_run) {
-    result.outcome = Outcome::inconclusive;
-    result.reason = "nodes that cannot run: nothing was executed";
+    doubt(result, "nodes that cannot run: nothing was executed");
   } else if (!inputs_fit(result.interface)) {
     result.reason = "B cannot be given A's inputs" + misfits_of(result.interface) + ": nothing was run";
   } else {

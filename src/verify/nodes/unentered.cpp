@@ -34,6 +34,17 @@ bool is_decided(const Node& holder) {
   return (holder.is("If") || holder.is("Loop")) && is_fixed(holder.input(0)) && (holder.is("If") || is_fixed(holder.input(1)));
 }
 
+/// Whether a model has a node of this one's operator and name, or first output. Nodes without a name have the same one.
+bool has_like(const Graph& graph, const Node& like) {
+  const Value* const output = first_output(like);
+  bool found = false;
+  for_each_node(graph, [&](const Node& node) {
+    const bool is_called_alike = is_called(node, like.name()) || (output != nullptr && is_called(node, output->name()));
+    found = found || (is_called_alike && node.op_type() == like.op_type());
+  });
+  return found;
+}
+
 /// The nested graphs of a model, and which of them the samples enter; runs the samples at the first question.
 class NestedGraphs {
  public:
@@ -69,13 +80,7 @@ class NestedGraphs {
   /// Whether other inputs may enter a graph, and the other model has the node that holds it.
   [[nodiscard]] bool may_enter(const Graph& graph, const Graph& other) const {
     const Node& holder = *holders_.at(&graph);
-    const Value* const output = first_output(holder);
-    bool is_in_other = false;
-    for_each_node(other, [&](const Node& node) {
-      const bool is_it = is_called(node, holder.name()) || (output != nullptr && is_called(node, output->name()));
-      is_in_other = is_in_other || (is_it && node.op_type() == holder.op_type());
-    });
-    return is_in_other && !is_decided(holder);
+    return has_like(other, holder) && !is_decided(holder);
   }
 
   [[nodiscard]] bool enters(const Graph& graph) {
