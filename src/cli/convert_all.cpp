@@ -127,7 +127,7 @@ int report_one(const ConvertRequest& request, const Common& common, const Conver
 /// Converts several models in parallel, one thread each: most are too small to gain from a second thread.
 std::vector<ConvertOutcome> convert_together(const ConvertRequest& request, std::span<const ConvertJob> jobs, const ConversionCache* cache,
                                              int threads) {
-  Progress progress(true);
+  Progress progress;
   std::atomic<int64_t> done{0};
   std::vector<ConvertOutcome> outcomes(jobs.size());
   ConvertOptions options = request.options;
@@ -143,7 +143,7 @@ std::vector<ConvertOutcome> convert_together(const ConvertRequest& request, std:
 
 /// Converts one model with all threads.
 ConvertOutcome convert_alone(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache) {
-  Progress progress(true);
+  Progress progress;
   ConvertOptions options = request.options;
   options.save.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
   options.verification.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };

@@ -236,7 +236,7 @@ int run(ProfileRequest& request, const Common& common, const OptionSet& options)
   const std::vector<Setting> settings = settings_of(request);
   const bool is_pair = request.models.size() == 2, is_sweep = settings.size() > 1;
   check_options(options, is_pair, is_sweep);
-  Progress progress(!common.quiet);
+  Progress progress;
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   if (is_pair) return run_pair(request, common, settings.front(), progress);
   return is_sweep ? run_sweep(request, common, settings, progress) : run_one(request, common, settings.front(), progress);

@@ -31,7 +31,7 @@ std::string rough_duration(double seconds) {
 
 }  // namespace
 
-Progress::Progress(bool enabled) : enabled_(enabled && error_is_terminal() && log_level() != LogLevel::quiet), next_(kPatience) {}
+Progress::Progress() : enabled_(error_is_terminal() && log_level() != LogLevel::quiet), next_(kPatience) {}
 
 Progress::~Progress() {
   clear();

@@ -10,11 +10,11 @@
 
 namespace relayout::cli {
 
-/// One line on standard error that shows the progress of long work. It appears only on a terminal and after half a second, changes at most
-/// ten times a second, and is cleared by the destructor. Methods are thread-safe.
+/// One line on standard error that shows the progress of long work. It appears only on a terminal, after half a second and without --quiet,
+/// changes at most ten times a second, and is cleared by the destructor. Methods are thread-safe.
 class Progress {
  public:
-  explicit Progress(bool enabled);
+  Progress();
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -225,7 +225,7 @@ int run(VerifyRequest& request, const Common& common) {
   request.options.layers = request.layers || !request.files.html.empty();
   request.options.digests = common.json || common.verbose;
   request.files.destinations().check(common.json);
-  Progress progress(true);
+  Progress progress;
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   try {
     if (!request.suite.cases.tree.empty()) return verify_suite(request, common, progress);

@@ -41,7 +41,7 @@ void wait(int milliseconds) {
 
 TEST(Progress, ShortWorkIsSilent) {
   EXPECT_EQ(on_terminal([] {
-              Progress progress(true);
+              Progress progress;
               for (int i = 0; i < 100; ++i) progress.bytes("writing", i, 100);
             }),
             "");
@@ -49,7 +49,7 @@ TEST(Progress, ShortWorkIsSilent) {
 
 TEST(Progress, LongWorkShowsALineAndErasesIt) {
   const std::string shown = on_terminal([] {
-    Progress progress(true);
+    Progress progress;
     wait(550);
     progress.bytes("writing", 1'200'000'000, 1'900'000'000);
     progress.bytes("writing", 1'300'000'000, 1'900'000'000);  // too soon after the other
@@ -61,7 +61,7 @@ TEST(Progress, LongWorkShowsALineAndErasesIt) {
 
 TEST(Progress, StepsAreCounted) {
   const std::string shown = on_terminal([] {
-    Progress progress(true);
+    Progress progress;
     wait(550);
     progress.steps("candidate", 2, 4);
   });
@@ -71,7 +71,7 @@ TEST(Progress, StepsAreCounted) {
 TEST(Progress, QuietAndPipesAreSilent) {
   set_log_level(LogLevel::quiet);
   EXPECT_EQ(on_terminal([] {
-              Progress progress(true);
+              Progress progress;
               wait(550);
               progress.bytes("writing", 1, 2);
             }),
@@ -79,7 +79,7 @@ TEST(Progress, QuietAndPipesAreSilent) {
   set_log_level(LogLevel::normal);
   testing::internal::CaptureStderr();
   {
-    Progress progress(true);
+    Progress progress;
     wait(550);
     progress.bytes("writing", 1, 2);
   }
