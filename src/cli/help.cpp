@@ -59,8 +59,7 @@ std::string prefixed(std::string_view lines, std::string_view prefix, std::size_
 }  // namespace
 
 std::size_t help_width() {
-  const std::size_t columns = output_columns();
-  return columns == 0 ? kHelpWidth : std::clamp(columns, kNarrowest, kHelpWidth);
+  return text_width(kHelpWidth);
 }
 
 std::string explained(std::string_view word, std::string_view meaning, std::size_t all) {

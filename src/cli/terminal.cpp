@@ -1,5 +1,5 @@
-// Standard output and standard error: terminal, width (COLUMNS; 80 if unknown), colours (--color, NO_COLOR, TERM), writing, closed pipes,
-// control characters made visible.
+// Standard output and standard error: terminal, width (COLUMNS; 80 if unknown, at least 40), colours (--color, NO_COLOR, TERM), writing,
+// closed pipes, control characters made visible.
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>
@@ -27,6 +27,7 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kUnknownWidth = 80;  ///< of terminals that do not report their width
+constexpr std::size_t kNarrowest = 40;     ///< narrower terminals are treated like terminals of this width
 
 ColorChoice g_color = ColorChoice::automatic;
 bool g_has_written = false;
@@ -79,12 +80,13 @@ void write_error(std::string_view text) noexcept {
   }
 }
 
-std::size_t output_columns() {
-  return columns_of(STDOUT_FILENO);
-}
-
 std::size_t output_width() {
   return output_is_terminal() ? width_of(STDOUT_FILENO) : 0;
+}
+
+std::size_t text_width(std::size_t most) {
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  return columns == 0 ? most : std::clamp(columns, kNarrowest, most);
 }
 
 std::size_t error_width() {

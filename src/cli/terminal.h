@@ -18,13 +18,12 @@ void write_error(std::string_view text) noexcept;
 [[nodiscard]] bool output_is_terminal();
 [[nodiscard]] bool error_is_terminal();
 
-/// Narrower terminals are treated like terminals of this width.
-inline constexpr std::size_t kNarrowest = 40;
-/// Columns of the terminal of standard output, or else those in COLUMNS; 0 when neither is known.
-[[nodiscard]] std::size_t output_columns();
-/// Width of the terminal of standard output, at least kNarrowest; 0 when it is not a terminal. COLUMNS applies where the terminal does not
-/// report a width.
+/// Width of the terminal of standard output, at least 40; 0 when it is not a terminal. COLUMNS applies where the terminal does not report a
+/// width.
 [[nodiscard]] std::size_t output_width();
+/// Width of text that is broken in files as on terminals: `most`, or less, but at least 40, where the terminal of standard output or
+/// COLUMNS is narrower.
+[[nodiscard]] std::size_t text_width(std::size_t most);
 /// Width of the terminal of standard error, likewise.
 [[nodiscard]] std::size_t error_width();
 
