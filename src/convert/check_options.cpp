@@ -1,12 +1,11 @@
-// Refusals of `convert` for options that do not fit: missing output folder, --share-data (data files, folder), --io of a named input or
-// output, --precision with nothing to change.
+// Refusals of `convert` for options that do not fit the model: --share-data (data files, folder), --io of a named input or output,
+// --precision with nothing to change.
 #include "convert/check_options.h"
 
 #include <filesystem>
 #include <string>
 #include <system_error>
 
-#include "base/shell_word.h"
 #include "base/text.h"
 #include "model/origin.h"
 #include "relayout/convert.h"
@@ -15,17 +14,6 @@
 #include "relayout/model.h"
 
 namespace relayout {
-
-void check_folder(const std::filesystem::path& input, const std::filesystem::path& output) {
-  const std::filesystem::path folder = output.parent_path();
-  std::error_code ignored;
-  if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
-  if (folder == input.parent_path()) return;  // reading the model reports it
-  const bool exists = std::filesystem::exists(folder, ignored);
-  const std::string hint = exists ? "" : "mkdir -p " + file_word(folder.string()) + " makes it";
-  if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"), hint);
-  fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"), hint);
-}
 
 void check_sharing(const Model& model, const std::filesystem::path& output) {
   const ModelOrigin& origin = origin_of(model);

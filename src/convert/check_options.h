@@ -7,9 +7,6 @@
 
 namespace relayout {
 
-/// Reports a folder that does not exist before a large model is read, not after.
-void check_folder(const std::filesystem::path& input, const std::filesystem::path& output);
-
 /// Tensors can only be shared with a model that has data files, and from its folder.
 void check_sharing(const Model& model, const std::filesystem::path& output);
 

@@ -9,19 +9,18 @@
 #include <ranges>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/cpus.h"
-#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/some_of.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "convert/check_options.h"
+#include "convert/result_folder.h"
 #include "convert/selected_passes.h"
 #include "convert/stamp.h"
 #include "layout/sizes.h"
@@ -77,12 +76,6 @@ Counts count(const Model& model, const PassOptions& options) {
 void warn_about_unknown(const Model& model) {
   const std::vector<std::string> names = unknown_operators(model);
   if (!names.empty()) log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + some_of(names, 3, quote));
-}
-
-void make_folder(const std::filesystem::path& output) {
-  std::error_code error;
-  if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path(), error);
-  if (error) fail_io(output.string(), quote(output.parent_path().string()) + ": " + error.message());
 }
 
 /// Verifies the result that saving would write, from a file that no other process sees.
@@ -141,7 +134,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   PassOptions passing = options.rewrite;
   SaveOptions saving = options.save;
   passing.threads = saving.threads = threads;
-  if (!options.make_folders) check_folder(input, output);
+  if (!options.make_folders) check_result_folder(input, output);
 
   std::optional<MutedWarnings> said_already;
   if (ranges == Ranges::looked_at_again) said_already.emplace();
@@ -186,7 +179,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
 
   // The last place to refuse: after this there is a file.
   if (!options.dry_run && exit_code(result, options) == 0) {
-    if (options.make_folders) make_folder(output);
+    if (options.make_folders) make_result_folder(output);
     const SaveResult saved = save(*model, output, saving);
     result.bytes_after = saved.bytes;
     result.data = saved.data;
