@@ -12,6 +12,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "cli/conversion_words.h"
+#include "cli/outlook.h"
 #include "cli/report.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
@@ -62,10 +63,10 @@ std::string no_gain_text(const ConvertResult& result) {
   if (result.layout != WeightsLayout::channels_last || moved == 0 || more > moved || (more <= 0 && has_folds)) return {};
   if (done_by(result, exports) > 0) return {};
   const bool will = !result.written;
-  std::string out = has_folds ? "" : will ? "Nothing would be folded" : "Nothing was folded";
+  std::string out = has_folds ? "" : nothing_folded_text(will);
   if (more > 0) {
-    const std::string are = will ? "would be " : more == 1 ? "is " : "are ";
-    out += (has_folds ? "There " : "; there ") + are + counted(more, "more node") + ": each weight that is moved needs a Transpose";
+    out += (has_folds ? "There " : "; there ") + are_text(more, will) + " " + counted(more, "more node") +
+           ": each weight that is moved needs a Transpose";
   }
   return out + (has_folds ? ". --layout keep folds only.\n" : ". --layout keep leaves the weights as they are.\n");
 }
@@ -85,8 +86,8 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
 }  // namespace
 
 std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
-  std::string head = stream_name(result.input, "standard input") + " → " + stream_name(result.output, "standard output");
-  if (!result.written) head += " (not written)";
+  const std::string head =
+      stream_name(result.input, "standard input") + " → " + result_text(stream_name(result.output, "standard output"), !result.written);
   const std::size_t width = display_width(head);
   std::string out = paint(head, Style::strong, style.color);
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";

@@ -1,5 +1,5 @@
-// Lines on the work of each pass, in text and JSON: "17 of 20 weights would move to channels-last", refusals by reason (2 names without
-// -v), numbers that --precision loses, advice on a newer opset.
+// Lines on the work of each pass, in text and JSON: "17 of 20 weights moved to channels-last", refusals by reason (2 names without -v),
+// numbers that --precision loses, advice on a newer opset.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -10,6 +10,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "cli/outlook.h"
 #include "cli/report.h"
 #include "relayout/findings.h"
 #include "report/json.h"
@@ -62,8 +63,7 @@ std::string_view short_text(Reason reason) {
 /// "17 of 53 weights moved to channels-last, 36 both layouts at once"
 std::string layout_text(const Group& group, const PassReport& report) {
   std::string out = format_count(group.done_count) + " of " + counted(group.all, "weight");
-  out +=
-      std::string(report.will ? " would move to " : " moved to ") + (report.layout == "contiguous" ? "contiguous order" : "channels-last");
+  out += " " + moved_text(report.will) + " to " + (report.layout == "contiguous" ? "contiguous order" : "channels-last");
   for (const auto& [reason, count] : group.settled) out += ", " + format_count(count) + " " + std::string(short_text(reason));
   return out;
 }
@@ -106,7 +106,7 @@ std::string precision_text(const Group& group, const PassReport& report) {
   const int64_t nodes = nodes_of(group);
   std::string out =
       format_count(group.done_count - (group.all - nodes)) + " of " + counted(nodes, "node") + ", " + counted(weights, "weight");
-  out += std::string(report.will ? " would be" : weights == 1 ? " is" : " are") + " in " + report.precision;
+  out += " " + are_text(weights, report.will) + " in " + report.precision;
   if (made > 0) out += ", " + counted(made, "Cast") + " made";
   if (removed > 0) out += ", " + counted(removed, "Cast") + " removed";
   if (!group.other_types.empty()) out += "; " + group.other_types;

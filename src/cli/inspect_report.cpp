@@ -1,5 +1,5 @@
-// Text, table and JSON of `inspect`: header, 8 most frequent operators, MACs and operators without them, the folds and moves that convert
-// would make, convolutions with -v.
+// Text, table and JSON of `inspect`: header, 8 most frequent operators, MACs and operators without them, the refusals of convert below its
+// outlook, convolutions with -v.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -10,6 +10,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "cli/layout_report.h"
+#include "cli/outlook.h"
 #include "cli/report.h"
 #include "relayout/findings.h"
 #include "relayout/inspect.h"
@@ -86,46 +87,6 @@ std::string operators(const InspectResult& result, bool all) {
   return out;
 }
 
-/// The work of convert, in numbers.
-struct Outlook {
-  int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0, affine_folds = 0, affines = 0;
-};
-
-Outlook outlook_of(const InspectResult& result) {
-  Outlook out;
-  for (const Finding& finding : result.findings) {
-    const bool done = finding.verdict == Verdict::done;
-    if (finding.pass == "fold-batch-norm" && finding.op_type == "BatchNormalization") {
-      ++out.batch_norms;
-      out.folds += done ? 1 : 0;
-    } else if (finding.pass == "fold-batch-norm" || finding.pass == "fold-affine") {
-      ++out.affines;
-      out.affine_folds += done ? 1 : 0;
-    } else if (finding.pass == "conv-weights-layout") {
-      ++out.weights;
-      out.moves += done ? 1 : 0;
-    }
-  }
-  return out;
-}
-
-std::string outlook_of_folds(const InspectResult& result) {
-  const Outlook counts = outlook_of(result);
-  const bool has_batch_norms = counts.batch_norms > 0;
-  std::string out = "no BatchNormalization to fold";
-  if (has_batch_norms) out = format_count(counts.folds) + " of " + counted(counts.batch_norms, "BatchNormalization") + " will fold";
-  if (counts.affines > 0) {
-    out += " · " + format_count(counts.affine_folds) + " of " + count_of_affines(counts.affines) + (has_batch_norms ? "" : " will fold");
-  }
-  return out;
-}
-
-/// Folds and weights in one line.
-std::string outlook(const InspectResult& result) {
-  const std::string weights = weights_outlook(result.findings);
-  return outlook_of_folds(result) + (weights.empty() ? "" : " · " + weights);
-}
-
 /// The nodes that a pass leaves unchanged, by reason; with -v also by name.
 std::string refusals(const InspectResult& result, const std::string& pass, const ReportStyle& style) {
   Findings findings;
@@ -139,8 +100,8 @@ std::string refusals(const InspectResult& result, const std::string& pass, const
 std::string outlook_with_refusals(const InspectResult& result, const ReportStyle& style) {
   const std::string folds = refusals(result, "fold-batch-norm", style) + refusals(result, "fold-affine", style);
   const std::string weights = refusals(result, "conv-weights-layout", style);
-  if (weights.empty()) return "  " + outlook(result) + "\n" + folds;
-  return "  " + outlook_of_folds(result) + "\n" + folds + "  " + weights_outlook(result.findings) + "\n" + weights;
+  if (weights.empty()) return "  " + outlook_text(result.findings) + "\n" + folds;
+  return "  " + folds_outlook(result.findings) + "\n" + folds + "  " + weights_outlook(result.findings) + "\n" + weights;
 }
 
 std::string convolution_table(const InspectResult& result, const ReportStyle& style) {
@@ -180,7 +141,7 @@ Json ports_json(const std::vector<PortSummary>& ports) {
 
 std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
   const std::string name = result.path == "-" ? "standard input" : escape(result.path);
-  if (style.quiet) return paint(name, Style::strong, style.color) + "   " + outlook(result) + "\n";
+  if (style.quiet) return paint(name, Style::strong, style.color) + "   " + outlook_text(result.findings) + "\n";
   std::string out = paint(name, Style::strong, style.color) + "   " + head(result, style.verbose) + "\n";
   TextTable ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   add_ports(ports, "input", result.inputs);
@@ -217,7 +178,7 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
   add({head("model", Align::left), head("opset"), head("nodes")}, {head("parameters"), head("weights")},
       {head("MACs"), head("folds"), head("moves")});
   for (const InspectResult& result : results) {
-    const Outlook outlook = outlook_of(result);
+    const Outlook outlook = outlook_of(result.findings);
     add({{result.path == "-" ? "standard input" : escape(result.path), Style::strong},
          right(std::to_string(result.opset)),
          right(format_count(result.nodes))},
