@@ -1,5 +1,5 @@
-// Sizes of free dims for layout plans: checks of the names given to `--dim` and `--shape`, and the assumed sizes of images (224 × 224) and
-// videos (16 frames of 112 × 112).
+// Sizes of free dims for layout plans: checks of the names given to `--dim` and `--shape`, and which inputs count as images or videos of a
+// published size; all other free dims count as 1.
 #include "layout/sizes.h"
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "base/did_you_mean.h"
 #include "base/some_of.h"
 #include "base/text.h"
+#include "layout/published_sizes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/error.h"
@@ -30,11 +31,10 @@ std::string list_of(const std::vector<std::string>& names) {
   return names.empty() ? "" : ", only " + some_of(names, 4, quote);
 }
 
-/// Sizes of dims after batch and channels: 224 × 224 of ImageNet's networks, 16 frames of 112 × 112 of Kinetics' (torchvision's models of
-/// both).
+/// The first published size of an axis after batch and channels.
 std::optional<int64_t> published_size(std::size_t rank, std::size_t axis) {
-  if (rank == 4) return 224;
-  if (rank == 5) return axis == 2 ? 16 : 112;
+  if (rank == 4) return kPublishedImages.front()[axis - 2];
+  if (rank == 5) return kPublishedVideos.front()[axis - 2];
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// Sizes of free dims for samples: `--dim`, `--shape`, sizes that weights demand, the tables of guessed batches, sequences and image sizes,
-// and the errors where no guess is safe.
+// Sizes of free dims for samples: `--dim`, `--shape`, sizes that weights demand, which dims are batches, sequences or images by name or
+// place, their guessed sizes, errors where no guess is safe.
 #include "verify/inputs/free_dims.h"
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "base/whole_number.h"
 #include "layout/graph_shapes.h"
+#include "layout/published_sizes.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -34,27 +35,22 @@ namespace {
 /// Sizes of up to three spatial axes, for even and odd samples. Those of the first attempt are unequal, so that exchanged axes show;
 /// further ones suit classifiers with a fixed Flatten.
 struct Sizes {
-  std::array<int64_t, 3> even, odd;
+  layout::SpatialSizes even, odd;
   /// For odd samples, if requested: sizes that show rounding up, rounding down and the side of a padding. When they are halved repeatedly,
   /// up or down, each depth has an odd number on one axis and, if there are several axes, an even one on another.
-  std::array<int64_t, 3> uneven = odd;
+  layout::SpatialSizes uneven = odd;
 };
 constexpr auto kLines =
     std::to_array<Sizes>({{{96}, {160}, {149}}, {{1024}, {1024}}, {{128}, {128}}, {{4096}, {4096}}, {{16000}, {16000}}, {{30}, {30}}});
-constexpr auto kPlanes = std::to_array<Sizes>({{{64, 96}, {96, 160}, {107, 149}},
-                                               {{224, 224}, {224, 224}},
-                                               {{256, 256}, {256, 256}},
-                                               {{299, 299}, {299, 299}},
-                                               {{32, 32}, {32, 32}},
-                                               {{28, 28}, {28, 28}},
-                                               {{320, 320}, {320, 320}},
-                                               {{384, 384}, {384, 384}},
-                                               {{512, 512}, {512, 512}},
-                                               {{640, 640}, {640, 640}}});
-constexpr auto kVolumes = std::to_array<Sizes>({{{16, 32, 48}, {32, 16, 48}, {21, 27, 45}},
-                                                {{16, 112, 112}, {16, 112, 112}},
-                                                {{64, 64, 64}, {64, 64, 64}},
-                                                {{8, 224, 224}, {8, 224, 224}}});
+/// Sizes of the first attempt, then the published ones, which are equal for all samples.
+template <std::size_t N>
+constexpr std::array<Sizes, N + 1> with_published(const Sizes& first, const std::array<layout::SpatialSizes, N>& published) {
+  std::array<Sizes, N + 1> out{first};
+  for (std::size_t i = 0; i < N; ++i) out[i + 1] = {published[i], published[i]};
+  return out;
+}
+constexpr auto kPlanes = with_published({{64, 96}, {96, 160}, {107, 149}}, layout::kPublishedImages);
+constexpr auto kVolumes = with_published({{16, 32, 48}, {32, 16, 48}, {21, 27, 45}}, layout::kPublishedVideos);
 constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {8}}, {{128}, {128}}, {{512}, {512}}, {{77}, {77}}, {{1}, {1}}});
 
 constexpr int64_t kBatches[] = {2, 3};
