@@ -1,5 +1,5 @@
-// Decides `--accept`: bounds snr, cosine, error, top1, top5 and match over all samples, words of a missed bound, and differences that no
-// bound excuses (dims, NaN, infinities).
+// Decides `--accept`: bounds snr, cosine, error, top1, top5 and match of the losses (output_loss computes them), words of a missed bound,
+// differences that no bound excuses (dims, NaN, infinities).
 #include "verify/acceptance.h"
 
 #include <algorithm>

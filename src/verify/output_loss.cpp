@@ -1,5 +1,5 @@
-// Loss of one output over all samples (signal-to-noise in dB, cosine, largest error, share of equal elements, top-1, top-5), and its words
-// for the output that loses most.
+// Loss of one output over all samples, which `--accept` bounds: signal-to-noise in dB, cosine, largest error, share of equal elements,
+// top-1, top-5; and its words for the output that loses most.
 #include "verify/output_loss.h"
 
 #include <algorithm>

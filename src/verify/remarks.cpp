@@ -1,5 +1,5 @@
-// Remarks that leave the verdict alone: ratios above 3, floors above 5 % of the range, lost input defaults, random nodes and pinned seeds,
-// elements NaN in both, inputs held within the range of B's quantizer.
+// Remarks that leave the verdict alone: ratios above 3, floors above 5 %, lost input defaults, random nodes and pinned seeds, elements NaN
+// in both, inputs held within the range of B's quantizer.
 #include "verify/remarks.h"
 
 #include <algorithm>

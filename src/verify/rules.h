@@ -1,5 +1,5 @@
 // Thresholds of the verdict with unit and source: draws, least bounds, ill-conditioned floors, remarks, sample counts, correlation, loss of
-// quantized nodes, saturation; kFloorFactor is in relayout/verify.h.
+// quantized nodes, saturation; kFloorFactor: relayout/verify.h.
 #pragma once
 
 #include <cstdint>

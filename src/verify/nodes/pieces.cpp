@@ -1,5 +1,5 @@
-// Ranges of numbers for which an operator has a rule of its own, such as a Clip above its limit or a comparison's true and false, if its
-// operands can reach them.
+// The ranges between the cuts of an operator (ops/cuts has the numbers) that its operands can reach, and their words; for a comparison of
+// two varying operands, which has no cuts, true and false.
 #include "verify/nodes/pieces.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool is_shown(const Value& value) {
   return value.producer() != nullptr || value.is_model_input();
 }
 
-/// Both results of a comparison.
+/// Both results of a comparison whose operands both vary.
 std::vector<Piece> results_of(const Node& node) {
   const bool can_vary = compares(predicate_of(node)) && node.input(0) != node.input(1);
   if (!can_vary || node.output(0) == nullptr) return {};
