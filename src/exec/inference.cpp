@@ -18,6 +18,7 @@
 #include "exec/program.h"
 #include "exec/type_error.h"
 #include "ops/call.h"
+#include "ops/constant_limits.h"
 #include "ops/declared_types.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"

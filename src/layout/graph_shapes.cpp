@@ -22,6 +22,7 @@
 #include "model/attributes.h"
 #include "model/walk.h"
 #include "ops/call.h"
+#include "ops/constant_limits.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/op_call.h"

@@ -1,17 +1,12 @@
-// Runs one operator for the constant evaluator, layout plans and the executor: whether its results follow from known operands, and up to
-// which size (64 MiB) they are computed early. They share this, so that they agree on constants.
+// Runs one operator for the constant evaluator, layout plans and the executor, and decides whether its results follow from known operands
+// (up to which size: constant_limits.cpp). They share this, so that they agree on constants.
 
 #include "ops/call.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "base/checked.h"
 #include "ops/op.h"
 #include "ops/op_call.h"
 #include "ops/traits.h"
@@ -35,22 +30,6 @@ bool follows_from(const Op& op, const Node& node, const TellsOf& is_known) {
     if (node.input(i) != nullptr && op.traits.reads(i) == Reads::elements && !is_known(i)) return false;
   }
   return true;
-}
-
-bool is_computed_early(const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted) {
-  constexpr int64_t kMostBytes = int64_t{64} << 20;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!is_wanted(i)) continue;
-    if (outputs[i].kind != Datum::Kind::tensor) return false;
-    const auto bytes = bytes_in_memory(outputs[i].type, outputs[i].dims);
-    if (!bytes || *bytes > kMostBytes) return false;
-  }
-  return true;
-}
-
-std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims) {
-  const auto size = static_cast<int64_t>(type == DataType::string ? sizeof(std::string) : memory_size(type));
-  return checked_mul(element_count(dims), std::max<int64_t>(size, 1));
 }
 
 Tensor without_elements(DataType type, const Dims& dims) {

@@ -19,6 +19,7 @@
 
 #include "ops/body.h"
 #include "ops/call.h"
+#include "ops/constant_limits.h"
 #include "ops/loops/strided.h"
 #include "ops/op.h"
 #include "ops/op_call.h"

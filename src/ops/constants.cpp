@@ -23,6 +23,7 @@
 #include "model/bytes.h"
 #include "model/origin.h"
 #include "ops/call.h"
+#include "ops/constant_limits.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_call.h"

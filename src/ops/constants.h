@@ -11,6 +11,7 @@
 
 #include "model/tensor_data.h"
 #include "ops/certain_shapes.h"
+#include "ops/constant_limits.h"
 #include "ops/partial_dims.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
@@ -61,7 +62,7 @@ class TrainedNames {
 class Constants {
  public:
   struct Options {
-    int64_t budget = int64_t{64} << 20;  ///< bytes of the operands and results of one evaluated node
+    int64_t budget = kEvaluatedBytes;  ///< bytes of the operands and results of one evaluated node
   };
   explicit Constants(Options options) : options_(options) {}
   Constants() : Constants(Options{}) {}

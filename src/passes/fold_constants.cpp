@@ -1,5 +1,5 @@
-// Pass fold-constants: which nodes over constants become initializers, its limits (1 MiB for a node, 64 MiB in all, no growth of the
-// model), and the nodes that stay.
+// Pass fold-constants (--simplify): which nodes over constants become initializers, and which stay: the model may not grow, a node with its
+// names counts 64 bytes (other limits: ops/constant_limits.cpp).
 //
 //     c = Constant ()
 //     d = CastLike (c, x)      →       y = Clip (x, d)          d is an initializer now, c is gone
@@ -22,6 +22,7 @@
 #include "base/positions.h"
 #include "model/node_message.h"
 #include "model/tensor_data.h"
+#include "ops/constant_limits.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -40,9 +41,6 @@ namespace relayout::passes {
 namespace {
 
 constexpr int64_t kOfNode = 64;  ///< least bytes of a node in a file, with its names
-// An evaluated value stays in memory until it is written.
-constexpr Constants::Options kLimits{.budget = int64_t{1} << 20};  ///< operands and results of one node
-constexpr int64_t kMostInAll = int64_t{64} << 20;                  ///< bytes of results
 
 struct Replacement {
   const Node* node = nullptr;
@@ -110,7 +108,7 @@ class ConstantFolding {
       if (output == nullptr) continue;
       // A graph output keeps its producer.
       if (output->is_output()) return Reason::not_constant;
-      if (made_ > kMostInAll) return Reason::not_constant;
+      if (made_ > kAllStoredBytes) return Reason::not_constant;
       const auto found = constants_.find(*output);
       if (const auto* const reason = std::get_if<Reason>(&found)) return *reason;
       const auto& constant = std::get<Constant>(found);
@@ -169,7 +167,7 @@ class ConstantFolding {
     return owned_.at(&node);
   }
 
-  Constants constants_{kLimits};
+  Constants constants_{Constants::Options{.budget = kStoredBytes}};
   int64_t made_ = 0;  ///< bytes of results so far
   std::unordered_map<const Node*, Answer> answers_;
   std::unordered_map<const Node*, int64_t> owned_;
