@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "model/foreign.h"
 #include "model/origin.h"
+#include "model/protobuf_limits.h"
 #include "model/wire.h"
 #include "relayout/error.h"
 
@@ -47,7 +48,7 @@ bool parses(const File& file, const wire::Item& item, Message& message) {
   if (item.end - item.payload() > kLongest) return true;
   const std::string bytes = file.text(item.payload(), item.end - item.payload());
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(wire::kRecursionLimit);
+  stream.SetRecursionLimit(kRecursionLimit);
   return message.ParsePartialFromCodedStream(&stream);
 }
 

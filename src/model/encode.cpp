@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "model/protobuf_limits.h"
 #include "model/wire.h"
 #include "model/wire_reader.h"
 
@@ -68,7 +69,7 @@ bool parse_item(wire::Reader& file, const wire::Item& item, google::protobuf::Me
   const std::string stored = item_bytes(file, item);
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(stored.data()) + item.header,
                                                 static_cast<int>(stored.size()) - item.header);
-  stream.SetRecursionLimit(wire::kRecursionLimit);
+  stream.SetRecursionLimit(kRecursionLimit);
   return out.ParsePartialFromCodedStream(&stream);
 }
 

@@ -22,6 +22,7 @@
 #include "model/message_walk.h"
 #include "model/origin.h"
 #include "model/plain_node.h"
+#include "model/protobuf_limits.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "model/wire.h"
@@ -184,9 +185,7 @@ class Graph::Builder {
 Graph::Graph(Model& model, onnx::GraphProto& message, Graph* outer, Node* owner)
     : model_(&model), message_(&message), outer_(outer), owner_(owner), index_(std::make_unique<Index>()) {
   level_ = outer != nullptr ? outer->level_ + 1 : 0;
-  if (level_ > wire::kMaxSubgraphLevels) {
-    fail(ErrorKind::unsupported, "graphs are nested deeper than " + std::to_string(wire::kMaxSubgraphLevels) + " levels");
-  }
+  if (level_ > kMaxSubgraphLevels) fail_nesting("graphs are", kMaxSubgraphLevels);
   Builder(*this).build(message);
 }
 

@@ -19,6 +19,7 @@
 #include "model/diagnose.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
+#include "model/protobuf_limits.h"
 #include "model/text_format.h"
 #include "model/wire.h"
 #include "relayout/error.h"
@@ -49,7 +50,7 @@ std::shared_ptr<const File> binary_form(const std::shared_ptr<const File>& file,
 onnx::ModelProto* parse(const std::string& skeleton, google::protobuf::Arena& arena) {
   auto* const message = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(skeleton.data()), static_cast<int>(skeleton.size()));
-  stream.SetRecursionLimit(wire::kRecursionLimit);
+  stream.SetRecursionLimit(kRecursionLimit);
   const bool parsed = message->ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
   return parsed ? message : nullptr;
 }

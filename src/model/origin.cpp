@@ -20,6 +20,7 @@
 #include "model/bytes.h"
 #include "model/diagnose.h"
 #include "model/message_walk.h"
+#include "model/protobuf_limits.h"
 #include "model/tensor_data.h"
 #include "model/wire.h"
 #include "relayout/error.h"
@@ -238,7 +239,7 @@ std::string_view ModelOrigin::bytes_of_initializer(std::size_t number) const {
 template <class Message>
 void ModelOrigin::parse(std::string_view bytes, Message& out) const {
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(wire::kRecursionLimit);
+  stream.SetRecursionLimit(kRecursionLimit);
   if (!out.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
     refuse_foreign(*file);
     refuse_malformed(*this);

@@ -13,9 +13,9 @@
 
 #include "base/atomic_file.h"
 #include "base/named.h"
-#include "base/numbers.h"
 #include "model/origin.h"
 #include "model/payload_places.h"
+#include "model/protobuf_limits.h"
 #include "model/save_plan.h"
 #include "model/segment_writer.h"
 #include "model/segments.h"
@@ -112,9 +112,7 @@ SaveResult save_to_standard_output(const Model& model, FileFormat format, const 
     fail(ErrorKind::usage, "external data has no place beside standard output");
   }
   Segments content = inlined(model);
-  if (content.size() > kLargestFile) {
-    fail(ErrorKind::unsupported, "the model has " + format_bytes(content.size()) + ", protobuf allows 2 GiB in one file");
-  }
+  refuse_large_stream(content.size());
   if (format != FileFormat::binary) {
     const std::string text = text_of(model, content, format);
     content = {};

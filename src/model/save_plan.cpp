@@ -1,5 +1,5 @@
-// Which files a save writes: names of data files ("model.onnx.data"), `--share-data`, `--in-place`, the limit of 2 GiB, unchanged copies;
-// refuses to overwrite the input.
+// Which files a save writes: names of data files ("model.onnx.data"), `--share-data`, `--in-place`, one file or two (limit of 2 GiB:
+// protobuf_limits.cpp), unchanged copies; refuses to overwrite the input.
 #include "model/save_plan.h"
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 #include "base/atomic_file.h"
 #include "base/file.h"
-#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/origin.h"
 #include "model/payload_places.h"
+#include "model/protobuf_limits.h"
 #include "model/segments.h"
 #include "model/splice.h"
 #include "relayout/data_file.h"
@@ -47,11 +47,11 @@ class Planner {
         options_.external_data, options_.external_threshold, origin_.walk.has_external, same_folder_ && options_.share_data, {}};
     if (std::optional<SavePlan> copy = plan_copy(policy)) return std::move(*copy);
     SavePlan output = plan(policy);
-    if (output.model.size() > kLargestFile && policy.mode == ExternalData::automatic) {
+    if (output.model.size() > kLargestMessage && policy.mode == ExternalData::automatic) {
       policy.mode = ExternalData::always;
       output = plan(policy);
     }
-    refuse_too_large(output);
+    refuse_large_file(output.model.size());
     return output;
   }
 
@@ -64,13 +64,6 @@ class Planner {
   void refuse_overwriting_inputs() const {
     if (origin_.source->is_same_as(path_)) return refuse_own_file(model_, path_, options_);
     if (is_input(path_)) fail(ErrorKind::usage, escape(path_.string()) + ": the output is a data file of the input");
-  }
-
-  static void refuse_too_large(const SavePlan& output) {
-    if (output.model.size() > kLargestFile) {
-      fail(ErrorKind::unsupported, "the model file would have " + format_bytes(output.model.size()) + ", protobuf allows 2 GiB",
-           "let tensors go to a data file: --external-data always");
-    }
   }
 
   /// The plan for an unchanged model with data files. In place, only the model is written. To a different folder, all files are copied

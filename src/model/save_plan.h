@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <vector>
 
 #include "model/segments.h"
@@ -10,9 +8,6 @@
 #include "relayout/save_options.h"
 
 namespace relayout {
-
-/// Protobuf refuses larger messages.
-inline constexpr int64_t kLargestFile = std::numeric_limits<int32_t>::max();
 
 /// The files that a save has to write.
 struct SavePlan {

@@ -35,10 +35,10 @@
 #include "model/diagnose.h"
 #include "model/message_walk.h"
 #include "model/origin.h"
+#include "model/protobuf_limits.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
 #include "model/text_names.h"
-#include "model/wire.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 
@@ -70,9 +70,7 @@ void check_nesting(std::string_view text) {
     if (c == '"') quoted = true;
     if (c == '{' || c == '<' || c == '(' || c == '[') ++depth;
     if ((c == '}' || c == '>' || c == ')' || c == ']') && depth > 0) --depth;
-    if (depth > 3 * wire::kMaxSubgraphLevels) {
-      fail(ErrorKind::unsupported, "graphs nested deeper than " + std::to_string(wire::kMaxSubgraphLevels) + " levels");
-    }
+    if (depth > 3 * kMaxSubgraphLevels) fail_nesting("graphs", kMaxSubgraphLevels);
   }
 }
 
@@ -112,7 +110,7 @@ void parse_proto_text(std::string_view text, onnx::ModelProto& model) {
   FirstError error;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
-  parser.SetRecursionLimit(3 * wire::kMaxSubgraphLevels + 20);
+  parser.SetRecursionLimit(kMessageLevels);
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   if (!parser.Parse(&stream, &model)) fail(ErrorKind::invalid, "not a model in protobuf's text format: " + one_line(error.text()));
 }
@@ -125,7 +123,7 @@ void parse_json(std::string_view text, onnx::ModelProto& model) {
 onnx::ModelProto parse_binary(const std::string& bytes) {
   onnx::ModelProto model;
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(3 * wire::kMaxSubgraphLevels + 20);
+  stream.SetRecursionLimit(kMessageLevels);
   if (!model.ParseFromCodedStream(&stream)) fail(ErrorKind::defect, "a model to be printed does not parse");
   return model;
 }
@@ -275,7 +273,7 @@ std::string to_binary(std::string_view text, FileFormat format) {
       fail(ErrorKind::defect, "a binary model is no text");
   }
   std::string bytes;
-  if (!model.SerializeToString(&bytes)) fail(ErrorKind::unsupported, "a textual model of more than 2 GiB");
+  if (!model.SerializeToString(&bytes)) fail_large_text();
   return bytes;
 }
 

@@ -1,11 +1,10 @@
-// Walks over the encoding of a model file: finds messages, leaves large payloads (from 256 bytes on) in place, limits nesting (200 levels,
-// in wire.h) and the skeleton (2 GiB). Checks the structure of messages and payloads, and builds the skeleton without payloads.
+// Walks over the encoding of a model file: finds messages, leaves large payloads (from 256 bytes on) in place, checks the structure of
+// messages and payloads, and builds the skeleton without payloads (limits: protobuf_limits.cpp).
 #include "model/wire.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -14,11 +13,14 @@
 
 #include "base/file.h"
 #include "base/positions.h"
+#include "model/protobuf_limits.h"
 #include "model/wire_reader.h"
 #include "relayout/error.h"
 
 namespace relayout::wire {
 namespace {
+
+constexpr int kElideThreshold = 256;  ///< bytes of a payload that stays in place
 
 /// Field numbers of TensorProto with special treatment in the walk.
 constexpr uint32_t kNode = 1;  // of GraphProto
@@ -189,9 +191,7 @@ class Walker {
 };
 
 void Walker::check_skeleton(int64_t more) const {
-  if (more > std::numeric_limits<int32_t>::max() - static_cast<int64_t>(out_.skeleton.size())) {
-    fail(ErrorKind::unsupported, "without its tensors the model is larger than 2 GiB, the limit of protobuf");
-  }
+  if (more > kLargestMessage - static_cast<int64_t>(out_.skeleton.size())) fail_large_skeleton();
 }
 
 /// Adds an item to the message whose items begin at `first`. Adjacent scalars of one field are joined, as a tensor of unpacked elements has
@@ -280,7 +280,7 @@ Outcome Walker::child(Kind parent, uint32_t field, int64_t end, Place place, Sin
   Place inside{place.level, place.record && parent != Kind::training_info, parent == Kind::graph && kind == Kind::tensor};
   if (kind == Kind::training_info || kind == Kind::sparse_tensor) inside.record = false;
   if (kind == Kind::graph && parent == Kind::attribute && ++inside.level > kMaxSubgraphLevels) {
-    fail(ErrorKind::unsupported, "graphs nested deeper than " + std::to_string(kMaxSubgraphLevels) + " levels");
+    fail_nesting("graphs", kMaxSubgraphLevels);
   }
   const bool is_of_main = parent == Kind::graph && inside.record && inside.level == 0;
   if (is_of_main && kind == Kind::tensor) return main_initializer(end, inside);
@@ -480,9 +480,7 @@ void Walker::copy_group(uint32_t field, int64_t start, int64_t end) {
       open.pop_back();
     }
     skip_value(tag.type, end);
-    if (open.size() > kMaxGroupLevels) {
-      fail(ErrorKind::unsupported, "unknown groups nested deeper than " + std::to_string(kMaxGroupLevels) + " levels");
-    }
+    if (open.size() > kMaxGroupLevels) fail_nesting("unknown groups", kMaxGroupLevels);
   }
   if (is_marker(field)) return;
   check_skeleton(in_.position() - start);

@@ -74,17 +74,11 @@ struct Walk {
 
 inline constexpr int kMarkerField = 536870910;
 inline constexpr int kElidedField = 536870911;
-inline constexpr int kElideThreshold = 256;     ///< bytes
-inline constexpr int kMaxSubgraphLevels = 200;  ///< named in the error
-inline constexpr int kMaxGroupLevels = 100;     ///< levels of unknown groups, named in the error
-/// The recursion limit for protobuf: three messages per subgraph level, the messages below the last level, and the groups.
-inline constexpr int kRecursionLimit = 3 * kMaxSubgraphLevels + 20 + kMaxGroupLevels;
 
 class Reader;
 
 /// Walks a binary ONNX model with a small pread buffer. Throws Error{invalid} with the offset for bytes that are not protobuf or not an
-/// ONNX
-/// model, Error{io} when the file cannot be read, Error{unsupported} beyond a limit.
+/// ONNX model, Error{io} when the file cannot be read, Error{unsupported} beyond a limit.
 [[nodiscard]] Walk walk(const File& file);
 /// The items of a tensor whose message is bytes [begin, end) of a walked file. The walk does not record the items of initializers, as there
 /// are many, and few are rewritten.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "model/protobuf_limits.h"
 #include "model/wire_reader.h"
 #include "relayout/error.h"
 #include "support/refusal.h"
