@@ -1,4 +1,4 @@
-// Rounding to f16 and bf16, as of weights that --precision converts, and conversions back to float, by their bits.
+// Rounding of 32- and 64-bit numbers to f16 and bf16 (to nearest even, once), as of weights that --precision converts, and the way back.
 #pragma once
 
 #include <bit>

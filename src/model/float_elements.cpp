@@ -1,5 +1,5 @@
-// Elements of floating-point tensors: rounding, largest magnitude, products with a factor, and whether scaled weights overflow their type
-// or vanish below its smallest normal number.
+// Floating-point elements of weights: the one rounding of each folded (scaled) weight and new bias to its type, exact doubles, sums, the
+// spacing (ULP), and whether scaled weights overflow or vanish below the smallest normal number.
 #include "model/float_elements.h"
 
 #include <algorithm>
@@ -8,10 +8,14 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "base/half.h"
 #include "base/unaligned.h"
 #include "base/vectorize.h"
+#include "model/bytes.h"
+#include "model/tensor_data.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -111,6 +115,36 @@ void multiply(DataType source, const std::byte* from, DataType type, std::byte* 
       for (int64_t i = 0; i < count; ++i) out[i].value = Target::store(Source::load(in[i].value) * factor);
     });
   });
+}
+
+void to_doubles(DataType type, std::span<const std::byte> bytes, std::span<double> out) {
+  with_format(type, [&]<class Format>(Format) {
+    const auto* const elements = reinterpret_cast<const Unaligned<typename Format::Bits>*>(bytes.data());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = Format::load(elements[i].value);
+  });
+}
+
+TensorData from_doubles(DataType type, Dims dims, std::span<const double> values) {
+  std::vector<std::byte> bytes(values.size() * memory_size(type));
+  with_format(type, [&]<class Format>(Format) {
+    auto* const elements = reinterpret_cast<Unaligned<typename Format::Bits>*>(bytes.data());
+    for (std::size_t i = 0; i < values.size(); ++i) elements[i].value = Format::store(values[i]);
+  });
+  return {type, std::move(dims), Bytes::owned(std::move(bytes))};
+}
+
+double sum_of_elements(DataType type, std::span<const std::byte> bytes) {
+  return with_format(type, [&]<class Format>(Format) {
+    const auto* const elements = reinterpret_cast<const Unaligned<typename Format::Bits>*>(bytes.data());
+    double sum = 0;
+    for (std::size_t i = 0; i < bytes.size() / sizeof(typename Format::Bits); ++i) sum += Format::load(elements[i].value);
+    return sum;
+  });
+}
+
+double spacing_at(DataType type, double magnitude) noexcept {
+  const int lowest = std::ilogb(smallest_normal(type));
+  return std::ldexp(1.0, std::max(magnitude > 0 ? std::ilogb(magnitude) : lowest, lowest) - traits(type).fraction_bits);
 }
 
 }  // namespace relayout

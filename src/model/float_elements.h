@@ -6,7 +6,9 @@
 #include <string>
 
 #include "base/half.h"
+#include "model/tensor_data.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -72,6 +74,15 @@ struct ChannelRange {
   /// Whether the largest weight is normal but non-zero factors leave only subnormal weights or zeros.
   [[nodiscard]] bool vanishes(DataType type) const noexcept;
 };
+
+/// Elements as a file stores them, as exact doubles; `out` has one place for each.
+void to_doubles(DataType type, std::span<const std::byte> bytes, std::span<double> out);
+/// A tensor of a scalable type, each element rounded once.
+[[nodiscard]] TensorData from_doubles(DataType type, Dims dims, std::span<const double> values);
+/// Sum of stored elements in double.
+[[nodiscard]] double sum_of_elements(DataType type, std::span<const std::byte> bytes);
+/// The distance between `magnitude` (not negative) and the next larger number of a scalable type.
+[[nodiscard]] double spacing_at(DataType type, double magnitude) noexcept;
 
 /// to[i] = from[i] · factor, computed in double and rounded once; `from` may be `to` when the types are the same.
 void multiply(DataType source, const std::byte* from, DataType type, std::byte* to, int64_t count, double factor);

@@ -26,7 +26,6 @@
 #include "passes/pass.h"
 #include "passes/skips.h"
 #include "passes/weight_scan.h"
-#include "passes/widening.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/types.h"

@@ -21,7 +21,6 @@
 #include "model/tensor_data.h"
 #include "passes/linear_operator.h"
 #include "passes/match.h"
-#include "passes/widening.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/tensor.h"
@@ -163,7 +162,7 @@ class Scanner {
       found[output].note(largest_magnitude(data_.type(), run), after_.at(row, column));
       if (!sums_.empty()) {
         const double shift = shift_of(row, column);
-        if (shift != 0) sums_[output] += sum_of(data_.type(), run) * before_.at(row, column) * shift;
+        if (shift != 0) sums_[output] += sum_of_elements(data_.type(), run) * before_.at(row, column) * shift;
       }
       done += length;
     }
@@ -172,7 +171,7 @@ class Scanner {
   /// Does the same where neighbours differ in row or column, without a division for each element.
   void look_at_each(int64_t first, int64_t count, std::span<const std::byte> bytes, std::vector<ChannelRange>& found) {
     std::vector<double> values(as_size(count));
-    widen(data_.type(), bytes, values);
+    to_doubles(data_.type(), bytes, values);
     const bool by_column = column_step_ == 1;
     const int64_t inner = by_column ? weight_.columns() : weight_.rows();
     for (int64_t done = 0; done < count;) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -72,6 +73,17 @@ TEST(FloatElements, ChannelsOverflowAndVanishByTheirLargestElement) {
   EXPECT_TRUE(range(0x1p-14, 0.5).vanishes(DataType::float16));
   EXPECT_FALSE(range(0x1p-15, 0.5).vanishes(DataType::float16));  // already subnormal
   EXPECT_FALSE(range(0x1p-14, 0).vanishes(DataType::float16));    // an intended zero
+}
+
+TEST(FloatElements, DoublesAreRoundedOnceAndReadExactly) {
+  const std::vector<double> values = {1, -0x1.002p0, 0x1.0020000001p0, 0x1p-24};  // of float16: exact, a tie, just above it, subnormal
+  const Tensor rounded = from_doubles(DataType::float16, {4}, values).load();
+  std::vector<double> back(4);
+  to_doubles(DataType::float16, std::span(rounded.bytes(), 8), back);
+  EXPECT_EQ(back, (std::vector<double>{1, -1, 0x1.004p0, 0x1p-24}));
+  EXPECT_EQ(sum_of_elements(DataType::float16, std::span(rounded.bytes(), 8)), 0x1.004p0 + 0x1p-24);
+  EXPECT_EQ(spacing_at(DataType::float16, 1.5), 0x1p-10);
+  EXPECT_EQ(spacing_at(DataType::float16, 0), 0x1p-24);
 }
 
 }  // namespace

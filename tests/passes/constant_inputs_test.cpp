@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "passes/widening.h"
+#include "model/float_elements.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "support/text_model.h"
@@ -23,8 +23,8 @@ std::string constant_in_branch(int ir_version) {
                          .load();
   Node& branching = model->graph().nodes().front();
   Graph& branch = *branching.subgraphs().front();
-  const Value* const made = &passes::add_constant(branch, branch.nodes().front(), "c",
-                                                  passes::from_doubles(DataType::float32, {2}, std::array{1.0, 2.0}), nullptr);
+  const Value* const made =
+      &passes::add_constant(branch, branch.nodes().front(), "c", from_doubles(DataType::float32, {2}, std::array{1.0, 2.0}), nullptr);
   branch.validate();
   return made->producer() != nullptr ? made->producer()->op_type() : "initializer";
 }

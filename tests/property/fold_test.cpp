@@ -18,7 +18,6 @@
 #include "model/save.h"
 #include "ops/operands.h"
 #include "passes/pass.h"
-#include "passes/widening.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -78,7 +77,7 @@ Tensor random_tensor(const Value& input, uint64_t sample) {
   const RandomStream random(11, input.name(), sample);
   std::vector<double> values(static_cast<std::size_t>(out.element_count()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = random.normal(i);
-  return passes::from_doubles(shape.type, dims, values).load();
+  return from_doubles(shape.type, dims, values).load();
 }
 
 /// Data for every input; from the second sample on also for initializers that a caller may replace.
@@ -91,7 +90,7 @@ Inputs random_inputs(const Model& model, uint64_t sample) {
     // A variance stays positive, whichever initializer it is.
     std::vector<double> values = reals_of(out[input->name()].tensor);
     for (double& value : values) value = std::fabs(value) + 0.5;
-    out[input->name()] = Datum(passes::from_doubles(input->declared()->type, input->declared()->dims, values).load());
+    out[input->name()] = Datum(from_doubles(input->declared()->type, input->declared()->dims, values).load());
   }
   return out;
 }
@@ -278,7 +277,7 @@ TEST(RandomNetworks, WrongFoldIsNoticed) {
       if (!is_scalable(type) || tensor.dims_size() < 3) continue;
       const Dims dims(tensor.dims().begin(), tensor.dims().end());
       const std::vector<double> wrong(static_cast<std::size_t>(element_count(dims)), 0.375);
-      tensor.set_raw_data(passes::from_doubles(type, dims, wrong).load().bytes(), wrong.size() * memory_size(type));
+      tensor.set_raw_data(from_doubles(type, dims, wrong).load().bytes(), wrong.size() * memory_size(type));
       ++tried;
       noticed += different_values(*Model::from_bytes(bytes), *Model::from_bytes(changed.SerializeAsString())).empty() ? 0 : 1;
       break;

@@ -17,7 +17,6 @@
 #include "model/save.h"
 #include "ops/operands.h"
 #include "passes/pass.h"
-#include "passes/widening.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -173,7 +172,7 @@ Tensor random_input(const Value& input, uint64_t sample) {
   if (is_scalable(shape->type)) {
     std::vector<double> values;
     for (std::size_t i = 0; i < count; ++i) values.push_back(random.normal(i));
-    return passes::from_doubles(shape->type, dims, values).load();
+    return from_doubles(shape->type, dims, values).load();
   }
   for (std::size_t i = 0; i < count; ++i) {
     switch (shape->type) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/widening.h"
+#include "model/float_elements.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -139,7 +139,7 @@ void fill(onnx::TensorProto& tensor, DataType type, const Dims& dims, const std:
     tensor.set_raw_data(integers.data(), integers.size() * sizeof(int64_t));
     return;
   }
-  const Tensor data = passes::from_doubles(type, dims, values).load();
+  const Tensor data = from_doubles(type, dims, values).load();
   tensor.set_raw_data(data.bytes(), values.size() * memory_size(type));
 }
 

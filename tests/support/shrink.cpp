@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "model/float_elements.h"
-#include "passes/widening.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -160,7 +159,7 @@ class Shrinker {
       const Dims dims(tensor.dims().begin(), tensor.dims().end());
       const std::vector<double> ones(static_cast<std::size_t>(element_count(dims)), 1.0);
       ModelProto candidate = model_;
-      candidate.mutable_graph()->mutable_initializer(i)->set_raw_data(passes::from_doubles(type, dims, ones).load().bytes(),
+      candidate.mutable_graph()->mutable_initializer(i)->set_raw_data(from_doubles(type, dims, ones).load().bytes(),
                                                                       ones.size() * memory_size(type));
       if (fails_(candidate)) model_ = std::move(candidate);
     }
