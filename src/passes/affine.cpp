@@ -1,5 +1,5 @@
-// Which BatchNormalization, Mul, Add, Sub, Div or Neg is an affine per channel (y = scale · (x − center) + shift), or why not: training
-// mode, parameters not constant, constants along another axis.
+// Which BatchNormalization, Mul, Add, Sub, Div or Neg is an affine per channel (y = scale · (x − center) + shift), or why not: parameters
+// not constant, constants along another axis, training mode (training_mode.cpp).
 
 #include "passes/affine.h"
 
@@ -27,6 +27,7 @@
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/skips.h"
+#include "passes/training_mode.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -36,33 +37,6 @@ namespace relayout::passes {
 namespace {
 
 constexpr std::array<std::string_view, 5> kParameters = {"input", "scale", "shift", "mean", "variance"};
-
-bool has_extra_outputs(const Node& node) {
-  return node.outputs().size() > 1 && std::ranges::any_of(node.outputs().subspan(1), [](const Value* output) { return output != nullptr; });
-}
-
-bool uses_extra_outputs(const Node& node) {
-  for (std::size_t i = 1; i < node.outputs().size(); ++i) {
-    const Value* const output = node.outputs()[i];
-    if (output != nullptr && (!output->uses().empty() || output->is_output())) return true;
-  }
-  return false;
-}
-
-/// Whether a BatchNormalization uses batch statistics: versions 1 and 6 state it by is_test, 7 and 9 by the number of outputs, 14 and newer
-/// by training_mode or the number of outputs.
-std::optional<Skip> trains(const Node& node, const Attributes& attributes) {
-  const int64_t opset = node.opset();
-  if (opset < 7) {
-    if (attributes.integer("is_test", 0) == 0) return Skip{Reason::training_mode, "is_test is 0"};
-    if (uses_extra_outputs(node)) return Skip{Reason::training_mode, "its statistics are read"};
-  } else if (opset >= 14 && attributes.integer("training_mode", 0) != 0) {
-    return Skip{Reason::training_mode, "training_mode is 1"};
-  } else if (has_extra_outputs(node)) {
-    return Skip{Reason::training_mode, "it has " + std::to_string(node.outputs().size()) + " outputs"};
-  }
-  return std::nullopt;
-}
 
 std::optional<Skip> non_finite_channel(const Affine& affine) {
   for (std::size_t c = 0; c < as_size(affine.length()); ++c) {
@@ -76,7 +50,7 @@ Match<AffineNode> read_batch_norm(const Node& node, PassContext& context) {
   Obstacles obstacles;
   const Attributes attributes(node);
   if (attributes.has_reference()) return Skip{Reason::not_constant, "an attribute is given by the caller of the function"};
-  if (auto skip = trains(node, attributes)) obstacles.note(std::move(*skip));
+  if (auto skip = why_trains(node, attributes)) obstacles.note(std::move(*skip));
   if (node.opset() < 9 && attributes.integer("spatial", 1) == 0) obstacles.note(Reason::per_activation, "spatial is 0");
 
   std::array<std::vector<double>, 5> parameters;

@@ -26,6 +26,7 @@
 #include "passes/affine.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/training_mode.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
@@ -292,14 +293,7 @@ std::optional<Skip> carry(const Node& node, std::vector<AffineNode>& affines, bo
 
 bool passes_through(const Node& node, PassContext& context) {
   if (!has_trait(node, Trait::identity) || node.input(0) == nullptr || node.output(0) == nullptr) return false;
-  if (!node.is("Dropout")) return true;
-  const Attributes attributes(node);
-  if (attributes.has_reference()) return false;
-  const int64_t opset = node.opset();
-  if (opset < 7) return attributes.integer("is_test", 0) != 0;
-  if (opset < 12 || node.input(2) == nullptr) return true;
-  const auto training = context.constants.value(*node.input(2));
-  return training && training->type() == DataType::boolean && training->element_count() == 1 && !*training->data<bool>();
+  return !node.is("Dropout") || keeps_all(node, context.constants);
 }
 
 bool may_carry(const Node& node) {

@@ -3,12 +3,9 @@
 // number of nodes. A call that is not recognized stays a call, which costs a fold and nothing else.
 #include "passes/folds_across_calls.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +19,7 @@
 #include "passes/carry.h"
 #include "passes/linear_operator.h"
 #include "passes/pass.h"
+#include "passes/training_mode.h"
 #include "relayout/graph.h"
 
 namespace relayout::passes {
@@ -30,19 +28,6 @@ namespace {
 constexpr int64_t kLargest = 100'000;  ///< nodes of one call, calls within it included: they can multiply without bound
 constexpr int kDeepest = 64;           ///< nodes or calls that are searched for one answer
 constexpr int kMostLookedAt = 1'000;   ///< nodes that may compute one constant
-
-[[nodiscard]] int64_t integer_for(const Node& call, const Node& node, std::string_view name, int64_t otherwise) {
-  const onnx::AttributeProto* attribute = node.attribute(name);
-  if (attribute != nullptr && !attribute->ref_attr_name().empty()) attribute = call.attribute(attribute->ref_attr_name());
-  return attribute != nullptr ? attribute->i() : otherwise;
-}
-
-/// Whether a BatchNormalization of a function uses the statistics of the batch in this call.
-[[nodiscard]] bool trains(const Node& call, const Node& norm) {
-  const auto named = std::ranges::count_if(norm.outputs(), [](const Value* output) { return output != nullptr; });
-  if (norm.opset() < 7) return integer_for(call, norm, "is_test", 0) == 0;
-  return named > 1 || (norm.opset() >= 14 && integer_for(call, norm, "training_mode", 0) != 0);
-}
 
 /// Follows values of one graph, upstream and downstream, past the nodes that pass them on.
 class Paths {
@@ -104,7 +89,7 @@ class Paths {
 
   /// Whether a node is a BatchNormalization that could fold next to a linear operator.
   [[nodiscard]] bool is_constant_norm(const Node& node) const {
-    if (!node.is("BatchNormalization") || trains(node, node)) return false;
+    if (!node.is("BatchNormalization") || trains_in_call(node, node)) return false;
     return std::ranges::all_of(node.inputs().subspan(std::min<std::size_t>(1, node.inputs().size())),
                                [&](const Value* input) { return input != nullptr && is_constant(*input); });
   }
@@ -153,7 +138,7 @@ class Call {
 
   /// Whether a BatchNormalization within the function folds only when the call is expanded.
   [[nodiscard]] bool splits(const Node& norm) const {
-    if (trains(node_, norm)) return false;
+    if (trains_in_call(norm, node_)) return false;
     bool across = Attributes(norm).has_reference();
     for (std::size_t i = 1; i < 5; ++i) {
       if (!is_constant(norm.input(i), across)) return false;
