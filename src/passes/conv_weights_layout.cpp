@@ -13,8 +13,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
-#include <list>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -260,18 +258,14 @@ class WeightsPass {
     const std::size_t rank = reorder.data.dims().size();
     const std::string name = graph.model().unique_name(weight.name() + ".channels_last");
     Value& stored = graph.detach(weight, name);
-    const auto place = stored.producer() != nullptr ? std::next(graph.position_of(*stored.producer())) : front_of(graph);
-    (void)insert_transpose(graph, place, stored, weight.name(), graph.model().unique_name(name + "/Transpose"),
-                           layout::from_channels_last(rank));
+    transposes_.insert_after_source(
+        graph, {stored, weight.name(), graph.model().unique_name(transpose_name(name)), layout::from_channels_last(rank)});
     store(stored, std::move(reorder.data));
   }
 
-  /// The position between the Transposes inserted so far and the nodes that were there before.
-  std::list<Node>::iterator front_of(Graph& graph) { return fronts_.try_emplace(&graph, graph.nodes().begin()).first->second; }
-
   PassContext& context_;
   std::unordered_map<const Value*, Skip> refused_;
-  std::unordered_map<const Graph*, std::list<Node>::iterator> fronts_;
+  OrderedTransposes transposes_;
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ class Images {
 
 bool is_ours(const Node& node, const Value& inner, const std::string& port) {
   const bool is_unnamed = node.name().empty();
-  if (!node.is("Transpose") || inner.is_output() || (!is_unnamed && node.name() != inner.name() + "/Transpose")) return false;
+  if (!node.is("Transpose") || inner.is_output() || (!is_unnamed && node.name() != transpose_name(inner.name()))) return false;
   return inner.name().starts_with(port + std::string(is_unnamed ? kTextSuffix : kSuffix));
 }
 
@@ -172,10 +172,9 @@ void apply_to_input(Graph& graph, const PortRewrite& rewrite) {
   }
   const std::string inner = graph.model().unique_name(input.name() + std::string(kSuffix));
   // replace_uses moves the new Transpose's own use too; the next line restores it.
-  Node* const made =
-      insert_transpose(graph, graph.nodes().begin(), input, inner, inner + "/Transpose", layout::from_channels_last(rewrite.rank));
-  graph.replace_uses(input, *made->output(0));
-  graph.set_input(*made, 0, &input);
+  Node& made = insert_after_source(graph, {input, inner, transpose_name(inner), layout::from_channels_last(rewrite.rank)});
+  graph.replace_uses(input, *made.output(0));
+  graph.set_input(made, 0, &input);
   graph.permute_declared(input, layout::to_channels_last(rewrite.rank));
 }
 
@@ -186,8 +185,7 @@ void apply_to_output(Graph& graph, const PortRewrite& rewrite) {
     return graph.permute_declared(output, layout::from_channels_last(rewrite.rank));
   }
   Value& inner = graph.detach(output, graph.model().unique_name(output.name() + std::string(kSuffix)));
-  (void)insert_transpose(graph, graph.nodes().end(), inner, output.name(), inner.name() + "/Transpose",
-                         layout::to_channels_last(rewrite.rank));
+  insert_last(graph, {inner, output.name(), transpose_name(inner.name()), layout::to_channels_last(rewrite.rank)});
   graph.replace_uses(output, inner);
   graph.permute_declared(output, layout::to_channels_last(rewrite.rank));
 }

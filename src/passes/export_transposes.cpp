@@ -1,5 +1,5 @@
-// The borders of the layout plan written into the model as pairs of Transposes (--emit transposes), and back: where pairs are placed, and
-// the names (`.nhwc`, `/Back`) by which they are recognised.
+// The borders of the layout plan written into the model as pairs of Transposes (--emit transposes), and back: which tensors and
+// readers get a pair, and the names (`.nhwc`, `/Back`) by which pairs are recognised.
 //
 //     y = Conv (x, W)                                x.nhwc = Transpose <perm = [0, 2, 3, 1]> (x)
 //                                                    x.nhwc.nchw = Transpose <perm = [0, 3, 1, 2]> (x.nhwc)
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,24 +80,22 @@ void write(const PairToWrite& pair, Graph& graph) {
   const std::vector<Use> uses(value.uses().begin(), value.uses().end());
   Value& source = pair.for_caller ? graph.detach(value, graph.model().unique_name(name + std::string(kInner))) : value;
   // A captured value is transposed in the graph that reads it.
-  const bool is_made_here = source.producer() != nullptr && &source.graph() == &graph;
-  const auto place = is_made_here ? std::next(graph.position_of(*source.producer())) : graph.nodes().begin();
   const std::string middle = graph.model().unique_name(name + std::string(kMiddle));
-  const Node* const there = insert_transpose(graph, place, source, middle, middle + "/Transpose", layout::to_channels_last(pair.rank));
+  const Node& there = insert_after_source(graph, {source, middle, transpose_name(middle), layout::to_channels_last(pair.rank)});
   const std::string result = pair.for_caller ? name : graph.model().unique_name(middle + ".nchw");
-  const Node* const back =
-      insert_transpose(graph, place, *there->output(0), result, middle + std::string(kBack), layout::from_channels_last(pair.rank));
+  const Node& back =
+      insert_after_source(graph, {*there.output(0), result, middle + std::string(kBack), layout::from_channels_last(pair.rank)});
   for (const Use& use : uses) {
     const bool wants_copy = is_among(*use.node, graph, pair.readers);
     if (!wants_copy && &source == &value) continue;
-    Value& read = wants_copy ? *back->output(0) : source;
+    Value& read = wants_copy ? *back.output(0) : source;
     use.node->graph().set_input(*use.node, as_size(use.index), &read);
   }
 }
 
 bool is_named_as_pair(const Node& there, const Value& middle, const Node& back) {
   if (there.name().empty() && back.name().empty()) return middle.name().find(kTextMiddle) != std::string::npos;
-  return there.name() == middle.name() + "/Transpose" && back.name() == middle.name() + std::string(kBack);
+  return there.name() == transpose_name(middle.name()) && back.name() == middle.name() + std::string(kBack);
 }
 
 /// Whether the name is that of the source of a pair upstream of a graph output.
