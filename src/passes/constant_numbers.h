@@ -6,8 +6,6 @@
 #include <unordered_set>
 
 #include "ops/constants.h"
-#include "ops/element_types.h"
-#include "passes/magnitudes.h"
 #include "passes/match.h"
 #include "passes/rounding.h"
 #include "relayout/graph.h"
@@ -16,10 +14,10 @@
 namespace relayout::passes {
 
 /// Numbers of constants on their way through a graph, and the effect of another floating-point type on them. Nodes are noted in graph
-/// order. Refers to `types` and `constants`.
+/// order. Refers to `constants`.
 class ConstantNumbers {
  public:
-  ConstantNumbers(const ElementTypes& types, Constants& constants, DataType target);
+  ConstantNumbers(Constants& constants, DataType target) : constants_(constants), target_(target) {}
   ConstantNumbers(const ConstantNumbers&) = delete;
   ConstantNumbers& operator=(const ConstantNumbers&) = delete;
 
@@ -29,15 +27,11 @@ class ConstantNumbers {
   [[nodiscard]] bool depends_on_run(const Node& node) const;
   /// Notes a node that computes from constants alone.
   void note_constant(const Node& node);
-  /// Notes any node: its results are as far from 0 as the constants that it passes on from its operands.
-  void note_magnitude(const Node& node) { magnitudes_.note(node); }
 
   /// The effect of the target type on a stored or computed constant of numbers; nothing for any other value.
   [[nodiscard]] std::optional<Rounding> rounding(const Value& value);
   /// The reason to keep the type of these operands: a constant among them would leave the target's range or vanish.
-  [[nodiscard]] std::optional<Skip> harm_by_rounding(std::span<const Value* const> operands);
-  /// The reason to keep the type of these operands of a node: constants drive one of them, or a sum with it, out of the target's range.
-  [[nodiscard]] std::optional<Skip> harm_by_magnitude(const Node& node, std::span<const Value* const> operands) const;
+  [[nodiscard]] std::optional<Skip> harm(std::span<const Value* const> operands);
 
  private:
   Constants& constants_;
@@ -45,7 +39,6 @@ class ConstantNumbers {
   std::unordered_map<const Value*, std::optional<Rounding>> roundings_;
   std::unordered_set<const Value*> made_;    ///< outputs of noted nodes
   std::unordered_set<const Value*> chosen_;  ///< of these, those whose numbers depend on run-time operands
-  Magnitudes magnitudes_;
 };
 
 }  // namespace relayout::passes

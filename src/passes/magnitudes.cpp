@@ -1,17 +1,27 @@
-// Large constants followed through the graph for --precision, such as those of attention masks, to the sums that would become infinite in
-// 16 bits. Masks are built from them ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand). The values that pass them to a Softmax must
-// not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
+// Which nodes --precision keeps in 32 bits as large constants (attention masks) reach them through the graph: beyond the range of the
+// 16-bit type, in sums beyond half of it ("whose sums may leave the range"). Masks are built from them ((1 − mask) · −3.4e38, Where,
+// ConstantOfShape, Expand). The values that pass them to a Softmax must not be rounded to a type in which they are infinite: a row that is
+// all −∞ becomes NaN.
 
 #include "passes/magnitudes.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
 
+#include "base/text.h"
 #include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
+#include "passes/match.h"
+#include "passes/rounding.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::passes {
 namespace {
@@ -37,7 +47,10 @@ bool passes_on(const Node& node, std::size_t input) {
 }  // namespace
 
 double Magnitudes::of(const Value& value) const {
-  if (value.is_stored_constant()) return largest_(value);
+  if (value.is_stored_constant()) {
+    const auto rounding = TypeSet{DataType::float32, DataType::float64}.has(types_.of(value)) ? numbers_.rounding(value) : std::nullopt;
+    return rounding ? rounding->largest : 0;
+  }
   const auto found = known_.find(&value);
   return found != known_.end() ? found->second : 0;
 }
@@ -52,6 +65,21 @@ void Magnitudes::note(const Node& node) {
   for (const Value* const output : node.outputs()) {
     if (output != nullptr) known_[output] = largest;
   }
+}
+
+std::optional<Skip> Magnitudes::harm(const Node& node, std::span<const Value* const> operands) const {
+  // A score of −20 plus a mask of −65504 is −65524, beyond the range of float16: each term may use half of the range.
+  const double range = overflow_of(target_);
+  const Arithmetic arithmetic = arithmetic_of(node);
+  const double room = arithmetic == Arithmetic::add || arithmetic == Arithmetic::subtract ? range / 2 : range;
+  for (const Value* const value : operands) {
+    const double magnitude = of(*value);
+    if (magnitude < room) continue;
+    return Skip{Reason::overflow, quote(value->name()) +
+                                      (magnitude < range ? " holds a constant whose sums may leave" : " holds a constant beyond") +
+                                      " the range of " + std::string(name_of(target_))};
+  }
+  return std::nullopt;
 }
 
 }  // namespace relayout::passes

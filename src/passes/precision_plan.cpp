@@ -26,6 +26,7 @@
 #include "ops/traits.h"
 #include "passes/cleanup.h"
 #include "passes/constant_numbers.h"
+#include "passes/magnitudes.h"
 #include "passes/match.h"
 #include "passes/node_selection.h"
 #include "passes/pass.h"
@@ -132,10 +133,11 @@ PrecisionPlan::PrecisionPlan(Graph& graph, PassContext& context)
     : context_(context),
       types_(graph, signatures_),
       change_{context.options.precision},
-      numbers_(types_, context.constants, context.options.precision) {
+      numbers_(context.constants, context.options.precision),
+      magnitudes_(types_, numbers_, context.options.precision) {
   for_each_node(graph, [&](Node& node) {
     decide(node);
-    if (change_.narrows()) numbers_.note_magnitude(node);
+    if (change_.narrows()) magnitudes_.note(node);
   });
   settle_constants();
   settle_leaves(graph);
@@ -210,7 +212,7 @@ void PrecisionPlan::decide(Node& node) {
     nodes_.emplace_back(&node, Skip{Reason::operator_output_captured});
   } else if (std::ranges::all_of(node.inputs(), is_fixed) && !(has_trait(node, Trait::multiplies) && numbers_.depends_on_run(node))) {
     numbers_.note_constant(node);
-    if (auto harm = change_.narrows() ? numbers_.harm_by_magnitude(node, changing_operands(node, variables)) : std::nullopt) {
+    if (auto harm = change_.narrows() ? magnitudes_.harm(node, changing_operands(node, variables)) : std::nullopt) {
       nodes_.emplace_back(&node, std::move(harm));
     } else {
       waiting_.emplace_back(&node, variables);
@@ -236,8 +238,8 @@ std::vector<const Value*> PrecisionPlan::changing_operands(const Node& node, uin
 std::optional<Skip> PrecisionPlan::reason_to_keep(const Node& node, std::span<const Value* const> operands) {
   const auto is_quantized = [](const Value* value) { return value != nullptr && is_dequantized(*value); };
   if (std::ranges::any_of(node.inputs(), is_quantized)) return Skip{Reason::quantized};
-  if (auto harm = numbers_.harm_by_rounding(operands)) return harm;
-  if (auto harm = numbers_.harm_by_magnitude(node, operands)) return harm;
+  if (auto harm = numbers_.harm(operands)) return harm;
+  if (auto harm = magnitudes_.harm(node, operands)) return harm;
   return carries_on(node) ? std::optional(Skip{Reason::no_gain}) : std::nullopt;
 }
 

@@ -12,6 +12,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op_signature.h"
 #include "passes/constant_numbers.h"
+#include "passes/magnitudes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/rounding.h"
@@ -71,6 +72,7 @@ class PrecisionPlan {
   ElementTypes types_;
   TypeChange change_;
   ConstantNumbers numbers_;
+  Magnitudes magnitudes_;
   std::unordered_map<const Node*, uint64_t> changed_;  ///< bits of the type variables that change
   std::unordered_set<const Value*> retyped_;
   std::vector<std::pair<Node*, uint64_t>> waiting_;
