@@ -54,19 +54,10 @@ bool makes_same_outputs(const Node& a, const Node& b) {
 }
 
 bool examine_leaves(Sides& sides, const Claim& claim, Look& look) {
-  std::vector<const Node*> path_a, path_b;
-  const Value* const leaf_a = sides.a.stored(claim.a, &path_a);
-  const Value* const leaf_b = sides.b.stored(claim.b, &path_b);
-  if (leaf_a != nullptr && leaf_b != nullptr) {
-    compare_tensors(sides, claim, look, leaf_b);
-    look.nodes_a.insert(look.nodes_a.end(), path_a.begin(), path_a.end());
-    look.nodes_b.insert(look.nodes_b.end(), path_b.begin(), path_b.end());
-    const bool same_paths = std::ranges::equal(path_a, path_b, [](const Node* a, const Node* b) { return same_operator(*a, *b); });
-    for (std::size_t i = 0; same_paths && i < path_a.size(); ++i) look.equal_nodes.emplace_back(path_a[i], path_b[i]);
-    return true;
-  }
+  if (examine_stored(sides, claim, look)) return true;
   if (claim.a.value->producer() != nullptr || claim.b.value->producer() != nullptr) return false;
-  if (leaf_a != nullptr || leaf_b != nullptr || !sides.same_input(*claim.a.value, *claim.b.value)) {
+  const bool is_stored = sides.a.stored(claim.a) != nullptr || sides.b.stored(claim.b) != nullptr;
+  if (is_stored || !sides.same_input(*claim.a.value, *claim.b.value)) {
     look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
   }
   return true;
@@ -106,10 +97,7 @@ void examine_plain(Sides& sides, Claim claim, Look& look) {
     const bool both_reshape = node_a != nullptr && node_b != nullptr && is_reshaping(*node_a) && is_reshaping(*node_b);
     if (both_reshape && examine_reshaped(sides, claim, look)) return;
     if (!same && examine_product(sides, claim, look)) return;
-    // Shape and similar operators depend on the dims of their operand alone, which are in the result.
-    const bool is_shape = same && traits_of(*node_b).reads(0) != Reads::elements;
-    const bool is_constant = (!same || is_shape) && sides.a.constant(claim.a) && sides.b.constant(claim.b);
-    if (is_constant) return compare_tensors(sides, claim, look, nullptr);
+    if (examine_evaluated(sides, claim, same, look)) return;
     // A call is compared as one formula before it is entered.
     const bool is_call = !same && (sides.a.entered(claim.a) || sides.b.entered(claim.b));
     if (is_call && examine_arithmetic(sides, claim, true, look)) return;
@@ -265,10 +253,8 @@ void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look&
       look.issues.push_back(issue_of_node(sides, Unexplained::Kind::operand, b, false,
                                           of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
                                                : "has lost its operand " + quote(of_a.value->name())));
-    } else if (sides.a.stored(of_a) != nullptr && sides.b.stored(of_b) != nullptr) {
-      // Examined here, so that another reading of the whole node can be tried if they differ.
-      (void)examine_leaves(sides, operand, look);
-    } else {
+    } else if (!examine_stored(sides, operand, look)) {
+      // Stored constants are examined here, so that another reading of the whole node can be tried if they differ.
       look.claims.push_back(std::move(operand));
     }
   }

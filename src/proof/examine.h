@@ -29,6 +29,10 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look);
 void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& b, const Call* call_b, Look& look);
 
 // examine_constants.cpp
+/// Compares two stored constants.
+[[nodiscard]] bool examine_stored(Sides& sides, const Claim& claim, Look& look);
+/// Compares the results of two nodes that follow from constants; of nodes of the same operator only if dims alone decide them.
+[[nodiscard]] bool examine_evaluated(Sides& sides, const Claim& claim, bool is_same_operator, Look& look);
 /// Compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
 void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
 

@@ -1,6 +1,6 @@
 // Reads a value as a formula: definitions of Gelu, HardSwish, Mish, Swish, LayerNormalization, RMSNormalization, Pow, FusedMatMul and
-// others in arithmetic, and the limits of depth and size. The form is the same for all spellings, so that an operator and the nodes that it
-// stands for can be compared.
+// others, limits of depth and size (bodies of FusedConv …: side.cpp). The form is the same for all spellings, so that an operator and the
+// nodes that it stands for can be compared.
 
 #include "proof/formula.h"
 

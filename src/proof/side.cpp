@@ -1,5 +1,5 @@
-// One model as the proof reads it: calls of functions entered (at most 64 deep), constants, types, attribute references, and nodes that
-// change nothing (Identity, Dropout, Cast to the own type).
+// One model as the proof reads it: functions and bodies of operators (FusedConv …) entered, at most 64 deep; constants, types, attribute
+// references, nodes that change nothing (Identity, Dropout, Cast).
 
 #include "proof/side.h"
 
