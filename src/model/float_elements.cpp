@@ -1,5 +1,5 @@
-// Floating-point elements of weights: the one rounding of each folded (scaled) weight and new bias to its type, exact doubles, sums, the
-// spacing (ULP), and whether scaled weights overflow or vanish below the smallest normal number.
+// Floating-point elements of weights: the one rounding of folded weights and new biases to their type, exact doubles, sums, spacing (ULP),
+// and whether scaled weights overflow or vanish.
 #include "model/float_elements.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Which files a save writes: names of data files ("model.onnx.data"), `--share-data`, `--in-place`, one file or two (limit of 2 GiB:
-// protobuf_limits.cpp), unchanged copies; refuses to overwrite the input.
+// Which files a save writes: names of data files ("model.onnx.data"), `--share-data`, `--in-place`, when a data file is needed (2 GiB),
+// unchanged copies; refuses to overwrite the input.
 #include "model/save_plan.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Walks over the encoding of a model file: finds messages, leaves large payloads (from 256 bytes on) in place, checks the structure of
-// messages and payloads, and builds the skeleton without payloads (limits: protobuf_limits.cpp).
+// Walks over the encoding of a model file: finds messages, leaves large payloads (from 256 bytes on) in place, checks the structure, builds
+// the skeleton without payloads (limits: protobuf_limits.cpp).
 #include "model/wire.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Which BatchNormalization, Mul, Add, Sub, Div or Neg is an affine per channel (y = scale · (x − center) + shift), or why not: parameters
-// not constant, constants along another axis, training mode (training_mode.cpp).
+// Which BatchNormalization, Mul, Add, Sub, Div or Neg is an affine per channel (y = scale · (x − center) + shift), or why not: operands not
+// constant or along another axis (training: training_mode.cpp).
 
 #include "passes/affine.h"
 

@@ -1,5 +1,5 @@
-// The borders of the layout plan written into the model as pairs of Transposes (--emit transposes), and back: which tensors and
-// readers get a pair, and the names (`.nhwc`, `/Back`) by which pairs are recognised.
+// The borders of the layout plan written as pairs of Transposes (--emit transposes), and back: which tensors and readers get a pair, and
+// the names (`.nhwc`, `/Back`) by which they are recognised.
 //
 //     y = Conv (x, W)                                x.nhwc = Transpose <perm = [0, 2, 3, 1]> (x)
 //                                                    x.nhwc.nchw = Transpose <perm = [0, 3, 1, 2]> (x.nhwc)

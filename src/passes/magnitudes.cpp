@@ -1,7 +1,6 @@
-// Which nodes --precision keeps in 32 bits as large constants (attention masks) reach them through the graph: beyond the range of the
-// 16-bit type, in sums beyond half of it ("whose sums may leave the range"). Masks are built from them ((1 − mask) · −3.4e38, Where,
-// ConstantOfShape, Expand). The values that pass them to a Softmax must not be rounded to a type in which they are infinite: a row that is
-// all −∞ becomes NaN.
+// Which nodes --precision keeps in 32 bits since large constants (attention masks) reach them: beyond the range of the 16-bit type, in sums
+// beyond half of it ("whose sums may leave the range"). Masks are built from them ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand).
+// The values that pass them to a Softmax must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
 
 #include "passes/magnitudes.h"
 

@@ -1,5 +1,5 @@
-// Whether a BatchNormalization or Dropout runs in training mode, as each opset states it (is_test, training_mode, number of outputs, input
-// 2), also by attributes that a function's caller gives; words of the reason training-mode.
+// Whether a BatchNormalization or Dropout trains, as each opset states it (is_test, training_mode, outputs, input 2), also by attributes of
+// a function's call; words of the reason training-mode.
 
 #include "passes/training_mode.h"
 

@@ -1,5 +1,5 @@
-// Transpose nodes that --io, --emit and --layout insert or remove: the place of each among the nodes (right after the node that makes its
-// input, first, or last), its name `x/Transpose`, and the reconnection of values.
+// Transpose nodes that --io, --emit and --layout insert: the place of each among the nodes (right after the node that makes its input,
+// first, or last), its name `x/Transpose`; removal at outputs.
 
 #include "passes/transposes.h"
 
