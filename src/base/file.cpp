@@ -20,6 +20,7 @@
 
 #include "base/interrupt.h"
 #include "base/positions.h"
+#include "base/standard_stream.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "base/text_file.h"
@@ -87,6 +88,10 @@ std::shared_ptr<File> File::open(const std::filesystem::path& path) {
   return file;
 }
 
+std::shared_ptr<File> File::open_or_standard_input(const std::filesystem::path& path) {
+  return is_stream(path) ? from_standard_input() : open(path);
+}
+
 void File::note_state() {
   struct stat state{};
   if (::fstat(descriptor_, &state) != 0) fail_io(name_, system_message(errno));
@@ -101,7 +106,7 @@ void File::note_state() {
 
 std::shared_ptr<File> File::from_standard_input() {
   std::shared_ptr<File> file(new File);
-  file->name_ = "standard input";
+  file->name_ = kStandardInput;
   file->descriptor_ = open_temporary_file();
   std::vector<char> buffer(std::size_t{1} << 20);
   while (true) {

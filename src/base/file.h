@@ -25,7 +25,9 @@ class File {
  public:
   /// Errors (missing, no permission, not a regular file) name the path as given.
   [[nodiscard]] static std::shared_ptr<File> open(const std::filesystem::path& path);
-  /// Standard input, spilled to an unnamed temporary file. Messages call it "standard input".
+  /// open(), or from_standard_input() where the path is "-".
+  [[nodiscard]] static std::shared_ptr<File> open_or_standard_input(const std::filesystem::path& path);
+  /// Standard input, spilled to an unnamed temporary file. Messages call it kStandardInput.
   [[nodiscard]] static std::shared_ptr<File> from_standard_input();
   /// Bytes in memory with the same interface (tests, text models).
   [[nodiscard]] static std::shared_ptr<File> from_bytes(std::string bytes, std::string name);

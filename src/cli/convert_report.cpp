@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/numbers.h"
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "cli/conversion_words.h"
 #include "cli/outlook.h"
@@ -37,7 +38,7 @@ std::string bytes_change(int64_t before, int64_t after) {
 }
 
 std::string stream_name(const std::filesystem::path& path, std::string_view stream) {
-  return path == "-" ? std::string(stream) : escape(path.string());
+  return is_stream(path) ? std::string(stream) : escape(path.string());
 }
 
 std::string facts(const ConvertResult& result) {
@@ -87,7 +88,7 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
 
 std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
   const std::string head =
-      stream_name(result.input, "standard input") + " → " + result_text(stream_name(result.output, "standard output"), !result.written);
+      stream_name(result.input, kStandardInput) + " → " + result_text(stream_name(result.output, kStandardOutput), !result.written);
   const std::size_t width = display_width(head);
   std::string out = paint(head, Style::strong, style.color);
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/numbers.h"
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "cli/layout_report.h"
 #include "cli/outlook.h"
@@ -140,7 +141,7 @@ Json ports_json(const std::vector<PortSummary>& ports) {
 }  // namespace
 
 std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
-  const std::string name = result.path == "-" ? "standard input" : escape(result.path);
+  const std::string name = is_stream(result.path) ? kStandardInput : escape(result.path);
   if (style.quiet) return paint(name, Style::strong, style.color) + "   " + outlook_text(result.findings) + "\n";
   std::string out = paint(name, Style::strong, style.color) + "   " + head(result, style.verbose) + "\n";
   TextTable ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
@@ -179,7 +180,7 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
       {head("MACs"), head("folds"), head("moves")});
   for (const InspectResult& result : results) {
     const Outlook outlook = outlook_of(result.findings);
-    add({{result.path == "-" ? "standard input" : escape(result.path), Style::strong},
+    add({{is_stream(result.path) ? kStandardInput : escape(result.path), Style::strong},
          right(std::to_string(result.opset)),
          right(format_count(result.nodes))},
         {right(short_count(result.parameters)), right(format_bytes(result.parameter_bytes))},

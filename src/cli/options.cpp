@@ -351,7 +351,7 @@ void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
   }
   std::vector<std::string> others;
   for (const std::string& word : app.remaining()) {
-    if (word.starts_with('-') && word != "-") {
+    if (word.starts_with('-') && word != kStream) {
       const std::string name = word.substr(0, word.find('='));
       usage("unknown option " + quote(name) + " of " + command + file_advice(word, did_you_mean(name, option_names(), "; ")));
     }
@@ -432,7 +432,7 @@ void OptionSet::Impl::check_and_assign() {
   const std::vector<std::string>& given = positional->values;
   if (given.size() < minimum) usage(command + " needs " + positional->label() + "; see relayout " + command + " --help");
   if (given.size() > maximum) usage(command + " takes no further argument: " + quote(given[maximum]));
-  if (std::ranges::count(given, "-") > 1) usage("standard input is there twice (-): it can be read once");
+  if (std::ranges::count(given, kStream) > 1) usage("standard input is there twice (-): it can be read once");
   positional->assign(given);
 }
 

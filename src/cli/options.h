@@ -13,12 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/standard_stream.h"
 #include "cli/option_rules.h"
 
 namespace relayout::cli {
-
-/// The name that stands for standard input or output instead of a file.
-inline constexpr char kStream[] = "-";
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 

@@ -96,7 +96,7 @@ std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {
   if (words.names.empty() && words.from.empty()) return std::nullopt;
   std::vector<std::string> out = words.names;
   if (!words.from.empty()) {
-    const auto file = words.from == kStream ? File::from_standard_input() : File::open(words.from);
+    const auto file = File::open_or_standard_input(words.from);
     const std::vector<std::string> names = names_in(read_text(*file, kMost, "a list of cases"));
     out.insert(out.end(), names.begin(), names.end());
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "model/origin.h"
 #include "relayout/convert.h"
@@ -21,7 +22,7 @@ void check_sharing(const Model& model, const std::filesystem::path& output) {
   if (!origin.walk.has_external) fail(ErrorKind::usage, place + "the model has no data files");
   std::error_code error;
   const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
-  if (output == "-" || !std::filesystem::equivalent(folder, origin.directory, error)) {
+  if (is_stream(output) || !std::filesystem::equivalent(folder, origin.directory, error)) {
     fail(ErrorKind::usage, place + "the result must be in the model's folder, because locations of data files are relative to it");
   }
 }

@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/some_of.h"
+#include "base/standard_stream.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "convert/check_options.h"
@@ -80,9 +81,9 @@ void warn_about_unknown(const Model& model) {
 
 /// Verifies the result that saving would write, from a file that no other process sees.
 VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
-  if (result.input == "-") fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
+  if (is_stream(result.input)) fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
   const PrivateFolder folder;
-  const std::filesystem::path draft = folder.path() / (result.output == "-" ? "model.onnx" : result.output.filename());
+  const std::filesystem::path draft = folder.path() / (is_stream(result.output) ? "model.onnx" : result.output.filename());
   saving.progress = nullptr;
   saving.sync = false;
   save(model, draft, saving);
@@ -197,7 +198,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   // A fold that leaves the range of its type is rare, and reading all weights to exclude it takes as long as writing them. So most weights
   // are checked while they are written. If one leaves the range, nothing is written, and the conversion is repeated with a check in
   // advance.
-  const bool can_begin_again = input != "-";
+  const bool can_begin_again = !is_stream(input);
   if (options.dry_run || !can_begin_again) return convert(input, output, options, Ranges::looked_at);
   const Stopwatch watch;
   try {

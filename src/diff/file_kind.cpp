@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/standard_stream.h"
 #include "diff/text_source.h"
 #include "model/diagnose.h"
 #include "model/text_format.h"
@@ -34,7 +35,7 @@ bool is_of_models_alone(FileFormat format) {
 }  // namespace
 
 bool holds_model(const std::filesystem::path& path) {
-  if (path == "-") return false;
+  if (is_stream(path)) return false;
   if (is_of_models_alone(text_format::format_of(path))) return true;
   const std::shared_ptr<File> file = File::open(path);
   const std::string head = head_of(file);

@@ -113,7 +113,7 @@ Trace read_counters(const std::shared_ptr<File>& file, const TraceOptions& optio
 }  // namespace
 
 Trace read_trace(const std::filesystem::path& path, const TraceOptions& options) {
-  return read_trace_file(path == "-" ? File::from_standard_input() : File::open(path), options);
+  return read_trace_file(File::open_or_standard_input(path), options);
 }
 
 Trace read_trace_file(const std::shared_ptr<File>& file, const TraceOptions& options) {

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/named.h"
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "model/check.h"
 #include "model/diagnose.h"
@@ -124,10 +125,9 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, s
 }
 
 std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
-  const bool standard_input = path == "-";
-  const std::string name = standard_input ? "standard input" : path.string();
+  const std::string name = is_stream(path) ? kStandardInput : path.string();
   return loaded(name, [&] {
-    std::shared_ptr<const File> file = standard_input ? File::from_standard_input() : open_model(path);
+    std::shared_ptr<const File> file = is_stream(path) ? File::from_standard_input() : open_model(path);
     FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
     if (options.format == FileFormat::automatic && format == FileFormat::binary) format = text_format::format_of(*file);
     return ModelBuilder::build(file, binary_form(file, format), name, options);

@@ -13,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/named.h"
+#include "base/standard_stream.h"
 #include "model/origin.h"
 #include "model/payload_places.h"
 #include "model/protobuf_limits.h"
@@ -118,7 +119,7 @@ SaveResult save_to_standard_output(const Model& model, FileFormat format, const 
     content = {};
     content.literal(text);
   }
-  write_pipe(content, STDOUT_FILENO, "standard output");
+  write_pipe(content, STDOUT_FILENO, kStandardOutput);
   check_sources(origin_of(model));
   return {content.size()};
 }
@@ -135,7 +136,7 @@ SaveResult save_text(const Model& model, const fs::path& path, FileFormat format
 
 SaveResult save(const Model& model, const fs::path& path, const SaveOptions& options) {
   const FileFormat format = options.format == FileFormat::automatic ? text_format::format_of(path) : options.format;
-  if (path == "-") return save_to_standard_output(model, format, options);
+  if (is_stream(path)) return save_to_standard_output(model, format, options);
   if (format != FileFormat::binary) return save_text(model, path, format, options);
   const SavePlan output = plan_save(model, path, options);
   SaveResult result = write_output(origin_of(model), output, path, options);
