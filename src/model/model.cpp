@@ -1,5 +1,5 @@
-// The model: its messages, graphs and functions, opset (1 without imports before IR 3), file size with data files, and unique names for new
-// values (NAME_2).
+// The model: its messages, graphs and functions, opset (1 without imports before IR 3), its size in reports (all data files count, before
+// and after), and unique names for new values (NAME_2).
 #include "relayout/model.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,5 +1,5 @@
-// Saves a model: writes all files of its plan or none, data files first; the sizes reported; standard output (2 GiB, no external data),
-// textual output, and the check that the sources are unchanged.
+// Saves a model: writes all files of its plan or none, data files first; standard output (no external data), textual output, the check that
+// the sources are unchanged, and the data files left behind.
 #include "model/save.h"
 
 #include <unistd.h>
@@ -82,11 +82,11 @@ SaveResult write_output(const ModelOrigin& origin, const SavePlan& output, const
 void add_data_files(const ModelOrigin& origin, const fs::path& path, const SaveOptions& options, SaveResult& result) {
   const fs::path folder = folder_of(path);
   const auto saved = Model::load(path, {.format = FileFormat::binary, .allow_newer_opset = true});
+  result.bytes = saved->file_size();
   for (const auto& [location, file] : origin_of(*saved).external_files()) {
     const bool of_input =
         std::ranges::any_of(origin.external_files(), [&](const auto& entry) { return entry.second->is_same_as(folder / location); });
     result.data.push_back({path.parent_path() / location, file->size(), of_input});
-    result.bytes += file->size();
   }
   std::ranges::sort(result.data, {}, &DataFile::path);
   if (!options.in_place) return;

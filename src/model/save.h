@@ -10,10 +10,8 @@
 
 namespace relayout {
 
-;
-
 struct SaveResult {
-  int64_t bytes = 0;                       ///< of the model and all its data files
+  int64_t bytes = 0;                       ///< Model::file_size() of the saved model
   std::vector<DataFile> data = {};         ///< data files of the saved model
   std::vector<DataFile> left_behind = {};  ///< in_place: data files that the model no longer refers to
 };
