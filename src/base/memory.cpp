@@ -1,4 +1,4 @@
-// Refuses blocks that are larger than the memory of the machine: "out of memory: …".
+// Refuses blocks that are larger than the memory of the machine ("out of memory: …"), and the alignment of memory for tensors (64 bytes).
 #include "base/memory.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Temporary files and folders ("relayout-XXXXXX" in TMPDIR or /tmp), removed after use, and the error "cannot make a temporary …".
+// Temporary files and folders ("relayout-XXXXXX" in TMPDIR or /tmp), removed after use, the error "cannot make a temporary …", and the hint
+// "TMPDIR names another folder".
 #include "base/temporary.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Writes the body of an operator of another domain: names of its inner values, attributes handed on, constants, and the form of refusals
-// ("output 1 is not made").
+// Writes the body of an operator of another domain in opset 24: names of its inner values, attributes handed on, constants, operators that
+// only bodies use, refusals ("output 1 is not made").
 
 #include "ops/body.h"
 

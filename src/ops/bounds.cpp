@@ -1,5 +1,5 @@
 // Bounds of an operator's results from the intervals of its operands: fixed ranges (Sigmoid, Softmax), means, sums, Casts, Clip, quantized
-// types, activations.
+// types, activations, sizes and indices (2^30).
 #include "ops/bounds.h"
 
 #include <algorithm>

@@ -14,6 +14,7 @@
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/composed.h"
+#include "ops/constant_limits.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/op_call.h"

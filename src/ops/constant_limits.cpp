@@ -1,5 +1,5 @@
-// Limits of size for computed constants: 64 MiB for one node (1 MiB in pass fold-constants, 64 MiB for all its nodes), 64 MiB for a result
-// computed before a run, 1024 elements where dims are followed.
+// Limits of size for computed constants: 64 MiB for one node (fold-constants: 1 MiB, 64 MiB in all), 64 MiB for a result computed before a
+// run, 1024 elements where dims are followed, 64 in part.
 
 #include "ops/constant_limits.h"
 

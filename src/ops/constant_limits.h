@@ -17,6 +17,9 @@ inline constexpr int64_t kAllStoredBytes = int64_t{64} << 20;
 /// Contents are followed up to this size where only shapes, axes and bounds matter, not weights.
 inline constexpr int64_t kSmallElements = 1024;
 
+/// Elements of the largest tensor whose contents are examined where they may be known in part.
+inline constexpr int64_t kMostContents = 64;
+
 /// Bytes of a tensor in memory; nothing when they overflow.
 [[nodiscard]] std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims);
 

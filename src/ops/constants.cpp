@@ -1,6 +1,6 @@
-// The evaluator of constants: which values no caller can change, why others are none (overridable, training-info, quantized, too-large),
-// operators never evaluated, sparse tensors. It reads weights only where it must. Chains of operators over constants are computed by the
-// operators' own kernels.
+// The evaluator of constants: which values no caller can change, why others are none (overridable, training-info, too-large), nodes never
+// evaluated (traits quantizes, random, costly), sparse forms. It reads weights only where it must. Chains of operators over constants are
+// computed by the operators' own kernels.
 
 #include "ops/constants.h"
 

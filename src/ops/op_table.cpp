@@ -1,5 +1,5 @@
-// The op table, one line per operator of the default domain: first opset, layout rule, traits (convolution weights, post-ops, random,
-// jumps, moves elements …), kernel and shape rule; how a node's operator is found.
+// The op table of ONNX's own operators (ONNX Runtime's: body_table.cpp): first opset, layout rule, traits (which input is a convolution
+// weight, post_op, quantizes, random …), kernel.
 
 #include <algorithm>
 #include <array>

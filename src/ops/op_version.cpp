@@ -1,4 +1,5 @@
-// Whether an operator is the same in two opsets, by ONNX's schemas, and the default `axis` of Softmax before and from opset 13 on.
+// Whether an operator is the same in two opsets, by ONNX's schemas, and first opsets of changes: numpy's broadcasting (7), Cast by number
+// (6), `axis` of Softmax and its default (13).
 
 #include "ops/op_version.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/positions.h"
 #include "ops/call.h"
+#include "ops/constant_limits.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/op_call.h"

@@ -22,6 +22,7 @@
 #include "ops/call.h"
 #include "ops/certain_shapes.h"
 #include "ops/composed.h"
+#include "ops/constant_limits.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

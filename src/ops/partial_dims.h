@@ -22,9 +22,6 @@ using PartialDims = std::optional<Dims>;
 /// Product of dims; −1 when one is uncertain or the product does not fit.
 [[nodiscard]] int64_t product_of(std::span<const int64_t> dims) noexcept;
 
-/// The largest tensor whose contents are examined, in elements.
-inline constexpr int64_t kMostContents = 64;
-
 /// Contents of which some elements may be uncertain.
 struct PartialContents {
   Tensor values;              ///< contiguous; elements that are not certain may be anything

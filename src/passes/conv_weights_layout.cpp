@@ -1,5 +1,5 @@
-// Convolution weights in channels-last order (--layout, --include-1d) and back: which weights change, why others keep their order, and the
-// one Transpose that restores the dims for all consumers.
+// Convolution weights (by the op tables' traits) in channels-last order (--layout, --include-1d) and back: which change, why others keep
+// their order, the one Transpose that restores the dims for all.
 //
 //     <float[5, 7, 3, 2] W>                          <float[5, 3, 2, 7] W.channels_last>
 //     y = Conv (x, W)                                W = Transpose <perm = [0, 3, 1, 2]> (W.channels_last)

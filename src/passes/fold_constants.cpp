@@ -1,5 +1,5 @@
-// Pass fold-constants (--simplify): which nodes over constants become initializers, and which stay: the model may not grow, a node with its
-// names counts 64 bytes (other limits: ops/constant_limits.cpp).
+// Pass fold-constants (--simplify): which nodes over constants become initializers, and which stay as the model may not grow (a node counts
+// 64 bytes; other limits: ops/constant_limits.cpp).
 //
 //     c = Constant ()
 //     d = CastLike (c, x)      →       y = Clip (x, d)          d is an initializer now, c is gone

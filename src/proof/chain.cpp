@@ -1,5 +1,5 @@
-// Collects the affines, and the operators that they may pass, upstream of the data operand of a Conv, Gemm or MatMul (at most 64 nodes),
-// and composes them into one affine per input channel. Affines that would enlarge the operand are refused.
+// Collects the affines, and the operators that they may pass, upstream of the data operand of a Conv, Gemm or MatMul (at most 64 nodes,
+// 2^20 lanes), and composes them into one affine per input channel. Affines that would enlarge the operand are refused.
 #include "proof/chain.h"
 
 #include <algorithm>

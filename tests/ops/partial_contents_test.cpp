@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/constant_limits.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
 #include "relayout/datum.h"

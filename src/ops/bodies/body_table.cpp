@@ -1,6 +1,7 @@
-// Table of the operators of other domains (com.microsoft) that run as compositions of standard operators, and of those that ONNX Runtime
-// adds to the default domain: layout rule, traits, body. They are specified by ONNX Runtime's list of contributed operators (version 1.31)
-// under the same name. Where that is ambiguous, the files that write bodies name the deciding source.
+// The op table of ONNX Runtime's operators, com.microsoft's and those in the default domain (SimplifiedLayerNormalization): first opset,
+// layout rule, traits (convolution weight, quantizes …), body. They run as compositions of standard operators. They are specified by ONNX
+// Runtime's list of contributed operators (version 1.31) under the same name. Where that is ambiguous, the files that write bodies name the
+// deciding source.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// Loops over several tensors of any strides at once: order of dims, broadcasting, distribution over threads, copies, zero fills, and
-// strides of a reshape without copy.
+// Loops over several tensors of any strides at once: order of dims, broadcasting, distribution over threads (65,536 elements each), copies,
+// zero fills, strides of a reshape without copy.
 
 #include "ops/loops/strided.h"
 
