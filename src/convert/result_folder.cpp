@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/shell_word.h"
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "relayout/error.h"
 
@@ -15,7 +16,7 @@ namespace relayout {
 void check_result_folder(const std::filesystem::path& input, const std::filesystem::path& output) {
   const std::filesystem::path folder = output.parent_path();
   std::error_code ignored;
-  if (output == "-" || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  if (is_stream(output) || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
   if (folder == input.parent_path()) return;  // reading the model reports it
   const bool exists = std::filesystem::exists(folder, ignored);
   const std::string hint = exists ? "" : "mkdir -p " + file_word(folder.string()) + " makes it";
