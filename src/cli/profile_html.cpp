@@ -19,6 +19,7 @@
 #include "cli/cause_sums.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
+#include "cli/profile_verdict.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 #include "report/fields.h"

@@ -22,7 +22,6 @@
 #include "exec/lower/post_op_choice.h"
 #include "exec/lower/stages.h"
 #include "exec/lower/value_facts.h"
-#include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/types.h"
 

@@ -19,7 +19,6 @@
 #include "exec/lower/read_counts.h"
 #include "exec/lower/step_writer.h"
 #include "exec/lower/value_facts.h"
-#include "exec/plan.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "relayout/execute.h"

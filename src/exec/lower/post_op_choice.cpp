@@ -7,14 +7,13 @@
 #include <numbers>
 
 #include "base/instruction_set.h"
-#include "exec/kernels/elementwise_kernel.h"
 #include "exec/lower/stages.h"
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::exec {
 

@@ -4,7 +4,7 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::exec {
 
