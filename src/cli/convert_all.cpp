@@ -20,6 +20,7 @@
 #include "base/locale.h"
 #include "base/log.h"
 #include "base/positions.h"
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/command.h"

@@ -13,6 +13,7 @@
 
 #include "base/locale.h"
 #include "base/shell_word.h"
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/conversion_cache.h"

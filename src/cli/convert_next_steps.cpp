@@ -13,6 +13,7 @@
 
 #include "base/locale.h"
 #include "base/shell_word.h"
+#include "base/standard_stream.h"
 #include "cli/conversion_targets.h"
 #include "cli/conversion_words.h"
 #include "cli/options.h"

@@ -25,6 +25,7 @@
 #include "base/did_you_mean.h"
 #include "base/file.h"
 #include "base/shell_word.h"
+#include "base/standard_stream.h"
 #include "base/text.h"
 #include "base/text_file.h"
 #include "cli/config_file.h"

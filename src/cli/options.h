@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/standard_stream.h"
 #include "cli/option_rules.h"
 
 namespace relayout::cli {

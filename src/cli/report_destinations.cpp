@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/standard_stream.h"
 #include "base/text_file.h"
 #include "cli/command.h"
 #include "cli/options.h"

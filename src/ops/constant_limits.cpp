@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "ops/op_call.h"
 #include "relayout/datum.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {

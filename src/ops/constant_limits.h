@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/op_call.h"
+#include "relayout/datum.h"
 #include "relayout/types.h"
 
 namespace relayout {
