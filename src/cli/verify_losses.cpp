@@ -14,7 +14,6 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/report.h"
-#include "cli/verify_words.h"
 #include "relayout/verify.h"
 #include "report/json.h"
 #include "report/table.h"

@@ -9,7 +9,6 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/verify.h"
-#include "verify/measured_types.h"
 #include "verify/output_loss.h"
 
 namespace relayout {

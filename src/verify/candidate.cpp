@@ -27,7 +27,6 @@
 #include "verify/floors.h"
 #include "verify/hints.h"
 #include "verify/inputs/port.h"
-#include "verify/measured_types.h"
 #include "verify/metrics.h"
 #include "verify/pair.h"
 #include "verify/reference.h"

@@ -11,9 +11,9 @@
 #include "base/vectorize.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
+#include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
-#include "verify/measured_types.h"
 
 namespace relayout {
 namespace {

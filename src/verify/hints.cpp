@@ -16,9 +16,9 @@
 #include "ops/operands.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/distance.h"
-#include "verify/measured_types.h"
 
 namespace relayout {
 namespace {

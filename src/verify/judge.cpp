@@ -19,7 +19,6 @@
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
-#include "verify/measured_types.h"
 #include "verify/output_signs.h"
 #include "verify/rules.h"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/rules.h"
 
 namespace relayout {

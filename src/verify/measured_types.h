@@ -1,7 +1,6 @@
 #pragma once
 
 #include "relayout/types.h"
-#include "relayout/verify.h"  // is_measured()
 
 namespace relayout {
 

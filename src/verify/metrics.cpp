@@ -24,7 +24,6 @@
 #include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
-#include "verify/measured_types.h"
 #include "verify/output_loss.h"
 #include "verify/yardstick.h"
 

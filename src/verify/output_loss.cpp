@@ -11,7 +11,6 @@
 
 #include "base/numbers.h"
 #include "relayout/verify.h"
-#include "verify/measured_types.h"
 
 namespace relayout {
 namespace {

@@ -16,9 +16,9 @@
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
-#include "verify/measured_types.h"
 
 namespace relayout {
 namespace {

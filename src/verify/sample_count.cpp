@@ -17,7 +17,6 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/inputs/inputs.h"
-#include "verify/measured_types.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"

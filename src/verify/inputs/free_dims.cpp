@@ -43,10 +43,10 @@ struct Sizes {
 constexpr auto kLines =
     std::to_array<Sizes>({{{96}, {160}, {149}}, {{1024}, {1024}}, {{128}, {128}}, {{4096}, {4096}}, {{16000}, {16000}}, {{30}, {30}}});
 /// Sizes of the first attempt, then the published ones, which are equal for all samples.
-template <std::size_t N>
-constexpr std::array<Sizes, N + 1> with_published(const Sizes& first, const std::array<layout::SpatialSizes, N>& published) {
-  std::array<Sizes, N + 1> out{first};
-  for (std::size_t i = 0; i < N; ++i) out[i + 1] = {published[i], published[i]};
+template <std::size_t kCount>
+constexpr std::array<Sizes, kCount + 1> with_published(const Sizes& first, const std::array<layout::SpatialSizes, kCount>& published) {
+  std::array<Sizes, kCount + 1> out{first};
+  for (std::size_t i = 0; i < kCount; ++i) out[i + 1] = {published[i], published[i]};
   return out;
 }
 constexpr auto kPlanes = with_published({{64, 96}, {96, 160}, {107, 149}}, layout::kPublishedImages);

@@ -11,8 +11,8 @@
 #include "base/positions.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/elements.h"
-#include "verify/measured_types.h"
 #include "verify/rules.h"
 
 namespace relayout {

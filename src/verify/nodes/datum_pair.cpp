@@ -19,6 +19,7 @@
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/data_structure.h"
 #include "verify/elements.h"
 #include "verify/measured_types.h"

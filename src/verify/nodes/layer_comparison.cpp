@@ -22,7 +22,6 @@
 #include "verify/draw_count.h"
 #include "verify/error_bounds.h"
 #include "verify/feeding.h"
-#include "verify/measured_types.h"
 #include "verify/nodes/excerpt.h"
 #include "verify/nodes/fed_runs.h"
 #include "verify/nodes/layer_task.h"
