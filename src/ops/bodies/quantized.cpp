@@ -12,6 +12,7 @@
 
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
+#include "ops/elementwise.h"
 #include "relayout/types.h"
 
 namespace relayout::bodies {
@@ -86,7 +87,7 @@ void qlinear_sigmoid(Body& body) {
 }
 
 void qlinear_leaky_relu(Body& body) {
-  unary(body, "LeakyRelu", {{"alpha", body.attributes().real("alpha", 0.01F)}});
+  unary(body, "LeakyRelu", {{"alpha", body.attributes().real("alpha", elementwise::default_parameters("LeakyRelu").alpha)}});
 }
 
 void qlinear_reduce_mean(Body& body) {

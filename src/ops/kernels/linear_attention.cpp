@@ -9,6 +9,7 @@
 
 #include "base/positions.h"
 #include "base/threads.h"
+#include "ops/elementwise.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op_call.h"
@@ -198,7 +199,7 @@ void causal_conv_with_state(const OpCall& call, InputData inputs, OutputData out
     for (std::size_t t = 0; t < length; ++t) {
       double sum = bias[row % channels];
       for (std::size_t k = 0; k < kernel; ++k) sum += taps[k] * line[t + k];
-      out[row * length + t] = activation == "none" ? sum : sum / (1 + std::exp(-sum));
+      out[row * length + t] = activation == "none" ? sum : elementwise::swish<elementwise::DoubleMath>(sum, 1.0);
     }
     std::copy_n(line.data() + length, before, state.data() + row * before);
   }

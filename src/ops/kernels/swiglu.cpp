@@ -1,7 +1,6 @@
 // SwiGLU: a value times the Swish of its gate, with operands of equal dims.
 
-#include <cmath>
-
+#include "ops/elementwise.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
@@ -21,7 +20,7 @@ Inferred infer_swiglu(const OpCall& call, InputInfos inputs) {
 
 void swiglu(const OpCall& call, InputData inputs, OutputData outputs) {
   const double alpha = call.attributes.real("alpha", 1);
-  const auto gated = [&](double gate, double value) { return gate / (1 + std::exp(-alpha * gate)) * value; };
+  const auto gated = [&](double gate, double value) { return elementwise::swish<elementwise::DoubleMath>(gate, alpha) * value; };
   map_elements<double, double>(call.threads, outputs[0]->tensor, gated, tensor_at(inputs, 0), tensor_at(inputs, 1));
 }
 
