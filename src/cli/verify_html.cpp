@@ -175,8 +175,7 @@ VerdictPage::Section unexplained(const VerifyResult& result) {
 
 std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
   VerdictPage page;
-  const bool unsupported = !result.unsupported_a.empty() || !result.unsupported_b.empty();
-  page.verdict = !result.defect.empty() ? "defect" : unsupported ? "not supported" : std::string(to_string(result.outcome));
+  page.verdict = verdict_word(result);
   page.style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
   page.title = page.verdict + ": " + result.b;
   page.subject = result.a + " → " + result.b;

@@ -59,6 +59,16 @@ TEST(VerifyHtml, ShowsVerdictBarsHistogramAndDepth) {
   EXPECT_THAT(html, HasSubstr("relayout.verify/1"));
 }
 
+TEST(VerifyHtml, HasTheVerdictOfTheReport) {
+  VerifyResult result = wrong();
+  result.unsupported_b.push_back({"n", "Odd", "", 0, "no kernel"});
+  EXPECT_THAT(verify_html(result, false), HasSubstr("not supported: b.onnx"));
+  result.outcome = Outcome::same;
+  result.proof.emplace();
+  result.proof->proved = true;  // nothing has to run
+  EXPECT_THAT(verify_html(result, false), HasSubstr("same: b.onnx"));
+}
+
 TEST(VerifyHtml, ShowsLossesOfAQuantizedModelBeforeUnexplainedDifferences) {
   VerifyResult result = wrong();
   QuantizationLoss& loss = result.losses.emplace_back();
