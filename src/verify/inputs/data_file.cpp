@@ -71,12 +71,6 @@ class DataReader {
   ModelOrigin origin_;
 };
 
-std::string read_whole(const std::filesystem::path& path) {
-  const auto file = File::open(path);
-  if (file->size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
-  return file->text(0, file->size());
-}
-
 template <class Message>
 Message parse(const std::string& bytes, const char* what) {
   Message message;
@@ -103,9 +97,14 @@ Datum read_protobuf(const std::string& bytes, const std::filesystem::path& path,
 
 }  // namespace
 
+std::string whole_data_file(const File& file) {
+  if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
+  return file.text(0, file.size());
+}
+
 Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind) {
   return named(path.string(), [&] {
-    const std::string bytes = read_whole(path);
+    const std::string bytes = whole_data_file(*File::open(path));
     const bool is_npy = bytes.starts_with("\x93NUMPY") || path.extension() == ".npy";
     return is_npy ? Datum(parse_npy(std::as_bytes(std::span(bytes)))) : read_protobuf(bytes, path, kind);
   });

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "relayout/datum.h"
 #include "verify/inputs/port.h"
 
@@ -17,6 +19,9 @@ inline constexpr std::string_view kDataSetPrefix = "test_data_set_";
 /// OptionalProto). Error{invalid} for other contents; Error{unsupported} for maps, sparse tensors and 2 GiB or more; Error{io}. Messages
 /// name the file.
 [[nodiscard]] Datum read_data_file(const std::filesystem::path& path, Datum::Kind kind = Datum::Kind::tensor);
+
+/// All bytes of a data file. Error{unsupported} for 2 GiB or more.
+[[nodiscard]] std::string whole_data_file(const File& file);
 
 /// A NumPy array file (format 1 to 3): bool, integers, floats, complex numbers of either byte order, fixed-size texts; C or Fortran order.
 [[nodiscard]] Tensor parse_npy(std::span<const std::byte> bytes);

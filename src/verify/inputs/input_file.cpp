@@ -2,7 +2,6 @@
 #include "verify/inputs/input_file.h"
 
 #include <algorithm>
-#include <climits>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -14,7 +13,6 @@
 #include "base/file.h"
 #include "base/named.h"
 #include "base/numbers.h"
-#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -28,13 +26,6 @@
 
 namespace relayout {
 namespace {
-
-std::vector<std::byte> read_whole(const File& file) {
-  if (file.size() > INT_MAX) fail(ErrorKind::unsupported, "data files of 2 GiB and more are not read");
-  std::vector<std::byte> bytes(as_size(file.size()));
-  file.read(0, bytes);
-  return bytes;
-}
 
 Tensor from_npz(const File& file, const Port& port) {
   const std::vector<ZipEntry> entries = zip_directory(file);
@@ -74,7 +65,7 @@ Dims raw_dims(const Port& port, const InputOptions& options, int64_t elements) {
 Tensor from_raw(const File& file, const Port& port, const InputOptions& options) {
   const auto size = static_cast<int64_t>(memory_size(port.type));
   if (size == 0 || traits(port.type).bits < 8) fail(ErrorKind::unsupported, "a raw file cannot hold " + type_text(port));
-  const std::vector<std::byte> bytes = read_whole(file);
+  const std::string bytes = whole_data_file(file);
   const auto held = static_cast<int64_t>(bytes.size());
   const Dims dims = raw_dims(port, options, held / size);
   if (held % size != 0 || element_count(dims) != held / size) {
@@ -90,7 +81,8 @@ Tensor from_raw(const File& file, const Port& port, const InputOptions& options)
 
 std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const Port& port, const ImageOptions& options) {
   try {
-    return image_sizes(read_whole(*File::open(path)), port, options);
+    const std::string bytes = whole_data_file(*File::open(path));
+    return image_sizes(std::as_bytes(std::span(bytes)), port, options);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -104,9 +96,10 @@ Datum read_input_file(const std::filesystem::path& path, const Port& port, const
   if (is_tensor && (is_raw || extension == ".npz" || is_image_name(path))) {
     datum = named(path.string(), [&] {
       const auto file = File::open(path);
-      return is_raw                ? from_raw(*file, port, options)
-             : extension == ".npz" ? from_npz(*file, port)
-                                   : image_tensor(read_whole(*file), port, options.images);
+      if (is_raw) return from_raw(*file, port, options);
+      if (extension == ".npz") return from_npz(*file, port);
+      const std::string bytes = whole_data_file(*file);
+      return image_tensor(std::as_bytes(std::span(bytes)), port, options.images);
     });
   } else {
     datum = read_data_file(path, port.kind);
