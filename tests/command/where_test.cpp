@@ -129,6 +129,21 @@ TEST(SourceGuide, NamesOnlyFilesThatAreThere) {
   }
 }
 
+TEST(SourceGuide, NamesTheFilesOfLinesOfReports) {
+  const std::string lines = guide("## Lines of the reports", "## Files");
+  static const std::regex kRow("\n\\|([^|\n]*`[^|\n]*)\\|([^|\n]*)\\|([^|\n]*)\\|"), kQuoted("`([^`]*)`");
+  int found = 0;
+  for (std::sregex_iterator row(lines.begin(), lines.end(), kRow), end; row != end; ++row, ++found) {
+    const std::string words = (*row)[2], files = words + (*row)[3].str();
+    EXPECT_TRUE(std::regex_search(words, kQuoted)) << (*row)[1];
+    for (std::sregex_iterator at(files.begin(), files.end(), kQuoted); at != end; ++at) {
+      const std::string name = (*at)[1], folder = name.find('/') == std::string::npos ? "src/cli/" : "src/";
+      EXPECT_TRUE(fs::is_regular_file(fs::path(source_folder()) / (folder + name))) << name;
+    }
+  }
+  EXPECT_GT(found, 50);
+}
+
 TEST(SourceGuide, HasEveryOperatorOfTheTable) {
   const std::string rows = guide("## Operators", "## Options"), table = content_of("src/ops/op_table.cpp");
   static const std::regex kName("(?:\\{|\\()\"([A-Z][A-Za-z0-9]+)\", [0-9]+"), kWord("[A-Za-z0-9]+");
@@ -145,7 +160,7 @@ TEST(SourceGuide, HasEveryOperatorOfTheTable) {
 }
 
 TEST_F(WhereTest, TheGuideHasEveryOptionOfTheHelp) {
-  const std::string options = guide("## Options", "## Files");
+  const std::string options = guide("## Options", "## Lines of the reports");
   static const std::regex kOption("\n +(?:-[a-z0A-Z], )?(--[a-z0-9-]+)");
   for (const char* command : {"convert", "verify", "inspect", "profile", "diff", "report"}) {
     const std::string help = run({command, "--help"}).out;
