@@ -209,6 +209,9 @@ struct ProfileComparison {
 /// interval of the ratio spans the extremes of both.
 [[nodiscard]] ProfileComparison compare_profiles(Profile a, Profile b, const ModelDiff& diff);
 
+/// The runs that a trace shows, at most: enough to show repetition; some hundred kilobytes for a network of a hundred steps.
+extern const int kTracedRuns;
+
 /// A trace and the amount of data left out of it.
 struct TraceText {
   std::string text;

@@ -34,7 +34,6 @@ namespace relayout::cli {
 namespace {
 
 constexpr int64_t kShownRows = 20;  ///< rows of a text: one screen with its header and sums
-constexpr int kTracedRuns = 10;     ///< enough to show repetition; some hundred kilobytes for a network of a hundred steps
 
 struct ProfileRequest {
   std::vector<std::string> models, threads;

@@ -1,6 +1,6 @@
-// `--shard I/N` and `--shard auto`: the part of a suite that this process runs, by the variables of GitLab CI, CircleCI, Buildkite, Slurm,
-// Kubernetes, Bazel and other schedulers. Each scheduler has its environment variables, which count from 0 or from 1. They are read only on
-// request, because a suite that silently shrinks to a part of itself would still report success.
+// `--shard I/N` and `--shard auto`: the part of a suite that this process runs, by the variables of GitLab CI, CircleCI, Slurm, Bazel and
+// other schedulers; its words ("2/4, from CI_NODE_TOTAL=4 …"). Each scheduler has its environment variables, which count from 0 or from 1.
+// They are read only on request, because a suite that silently shrinks to a part of itself would still report success.
 #include "cli/shard.h"
 
 #include <array>
@@ -128,6 +128,10 @@ Shard shard_of(const std::string& word, const Environment& environment) {
   const int64_t index = parse_integer("--shard " + escape(word), word.substr(0, slash), 1);
   if (index > total) refuse(quote(word) + ": there is no part " + std::to_string(index) + " of " + std::to_string(total));
   return {index, total, ""};
+}
+
+std::string shard_text(const Shard& shard) {
+  return std::to_string(shard.index) + "/" + std::to_string(shard.total) + (shard.source.empty() ? "" : ", from " + shard.source);
 }
 
 }  // namespace relayout::cli

@@ -15,4 +15,9 @@ using Environment = std::function<std::string(const std::string& name)>;
 /// variables of a scheduler or contradicts itself.
 [[nodiscard]] Shard shard_of(const std::string& word, const Environment& environment);
 
+/// "2/4", with the environment variables that assign it.
+[[nodiscard]] std::string shard_text(const Shard& shard);
+
+inline constexpr const char* kEmptyShard = "this shard has no case";
+
 }  // namespace relayout::cli

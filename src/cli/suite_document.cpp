@@ -14,6 +14,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "base/text_file.h"
+#include "cli/shard.h"
 #include "cli/suite_report.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"

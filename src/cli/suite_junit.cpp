@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/numbers.h"
+#include "cli/shard.h"
 #include "cli/suite_report.h"
 #include "cli/verify_junit.h"
 #include "relayout/suite.h"

@@ -14,15 +14,12 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/report_files.h"
+#include "cli/shard.h"
 #include "cli/terminal.h"
 #include "relayout/suite.h"
 #include "report/table.h"
 
 namespace relayout::cli {
-
-std::string shard_text(const Shard& shard) {
-  return std::to_string(shard.index) + "/" + std::to_string(shard.total) + (shard.source.empty() ? "" : ", from " + shard.source);
-}
 
 std::string part_text(const SuiteResult& result) {
   if (result.whole.cases == 0) return counted(result.planned, "case");

@@ -12,8 +12,6 @@
 
 namespace relayout::cli {
 
-inline constexpr const char* kEmptyShard = "this shard has no case";
-
 [[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
 [[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
 [[nodiscard]] Json suite_json(const SuiteResult& result);
@@ -21,8 +19,6 @@ inline constexpr const char* kEmptyShard = "this shard has no case";
 [[nodiscard]] std::string suite_html(const SuiteResult& result);
 /// Writes the result in all requested forms and returns its exit code.
 int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common);
-/// "2/4", with the environment variables that assign it.
-[[nodiscard]] std::string shard_text(const Shard& shard);
 /// "33 of 132 cases"; "2 cases" where the total is not known.
 [[nodiscard]] std::string part_text(const SuiteResult& result);
 /// "3 of 132 cases passed · 1 failed · 12 s"

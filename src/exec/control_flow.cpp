@@ -1,5 +1,5 @@
 // Runs If, Loop, Scan (with the batches of opset 8) and SequenceMap by running the graphs inside them: trip counts, conditions, scan
-// outputs, results without iterations, messages on misfits.
+// outputs, results without iterations, messages on misfits (captured values: routine.cpp).
 #include "exec/control_flow.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Times single operators in both layouts on this machine for `inspect --measure`: the fastest of 3 to 200 runs until 10 ms have passed;
-// copies and operands of over 2^28 elements keep default rates.
+// Times operators in both layouts on this machine for `inspect --measure` (those that layout/cost.cpp names): the fastest of 3 to 200 runs
+// until 10 ms have passed; copies and operands of over 2^28 elements keep default rates.
 #include "exec/measured_costs.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,5 +1,5 @@
-// Caches plans by input shapes and their continuations by data-dependent shapes (the latest 8), runs them, and runs the nodes between them
-// that must see data.
+// Caches plans by input shapes and their continuations by data-dependent shapes (the latest 8), runs them, and the nodes between them that
+// must see data; hands captured values to nested graphs.
 #include "exec/routine.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Predicted times of operators and copies in either layout, by the rates of layout/rates.h: a convolution's kind and multiply-adds, copies
-// around it, cache or memory.
+// Predicted times of operators and copies in either layout, by the rates of layout/rates.h: a convolution's kind and multiply-adds, cache
+// or memory; which operators `--measure` times.
 
 #include "layout/cost.h"
 

@@ -1,5 +1,5 @@
-// Whether the payload of one tensor goes into the model file or a data file (`--external-data`, its threshold), and the layout of the data
-// file: offsets in steps of 4096 bytes.
+// Whether the payload of each tensor goes into the model file or a data file, stays there or moves (`--external-data auto`, `always`,
+// `never`, its threshold), and the data file's layout: offsets in steps of 4096 bytes.
 #include "model/payload_places.h"
 
 #include <tuple>

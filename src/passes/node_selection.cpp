@@ -1,5 +1,5 @@
 // Options --only and --exclude of `convert`: the nodes that their patterns leave to the passes, and the error for a pattern that no node
-// matches. A pattern that matches nothing is an error: a misspelt name must not be taken for success.
+// matches (names: model/node_name.cpp). A pattern that matches nothing is an error: a misspelt name must not be taken for success.
 
 #include "passes/node_selection.h"
 

@@ -1,5 +1,5 @@
-// Number of draws of a noise floor: when the first one is enough, when a full floor of three is needed, and how many more figures near
-// their bound and outputs of few elements get.
+// Number of draws of a noise floor (1, 3 or 9): when the first one is enough, when a full floor is needed (healthy floors, figures near
+// them), how many more figures near their bound and outputs of few elements get.
 #include "verify/draw_count.h"
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include "relayout/verify.h"
 #include "verify/error_bounds.h"
 #include "verify/measured_types.h"
-#include "verify/rules.h"
 
 namespace relayout {
 

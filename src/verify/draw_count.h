@@ -5,9 +5,28 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/error_bounds.h"
-#include "verify/rules.h"
 
 namespace relayout {
+namespace rules {
+
+/// Draws of a full floor, and draws to begin with. A figure within kNearFloors times a healthy floor needs no more than kFirstDraws, as
+/// floors only grow with draws; all others get the rest before they are judged.
+inline constexpr int kNoiseDraws = 3, kFirstDraws = 1;
+inline constexpr double kNearFloors = 2;
+/// A figure above its bound by a factor below kNearBound gets kMoreDraws more before it counts as different: where few elements carry the
+/// error (a saturated output), three draws may all miss them.
+inline constexpr int kMoreDraws = 6;
+inline constexpr double kNearBound = 10;
+/// The largest of n normal deviates is a firm estimate of the spread from about 96 deviates on: its 5 % quantile is above twice the
+/// standard deviation, so that kFloorFactor × the floor covers 10 standard deviations. Outputs of fewer elements get draws until elements ×
+/// draws reach this. Figures above their bound by a factor below kNearBoundOfFew wait for them.
+inline constexpr int64_t kFirmElements = 96;
+inline constexpr double kNearBoundOfFew = 1000;
+
+/// Highest floor of a healthy network, in least bounds of its type (1e-5 in f32). A higher floor may result from runs that are not
+/// repeatable.
+inline constexpr double kHealthyFloor = 50;
+}  // namespace rules
 
 /// Whether a floor is that of a healthy network.
 [[nodiscard]] bool is_healthy(DataType type, const Floor& floor);

@@ -21,7 +21,7 @@
 #include "verify/inputs/port.h"
 #include "verify/judge.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
+#include "verify/sample_count.h"
 #include "verify/session.h"
 
 namespace relayout {

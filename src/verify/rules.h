@@ -1,27 +1,13 @@
-// Thresholds of the verdict with unit and source: draws, least bounds, ill-conditioned floors, remarks, sample counts, correlation, loss of
-// quantized nodes, saturation; kFloorFactor: relayout/verify.h.
+// Thresholds of the verdict with unit and source: least bounds, ill-conditioned floors, remarks, correlation, loss of quantized nodes,
+// saturation (kFloorFactor: relayout/verify.h; samples: sample_count.h; draws: draw_count.h).
 #pragma once
 
 #include <cstdint>
 
 namespace relayout::rules {
 
-// Every number of the verdict, with its unit and its source; kFloorFactor is in relayout/verify.h, as reports state it. "Measured" means:
-// over 725 pairs of right and wrong files of 25 architectures, in f32 unless another type is named.
-
-/// Draws of a full floor, and draws to begin with. A figure within kNearFloors times a healthy floor needs no more than kFirstDraws, as
-/// floors only grow with draws; all others get the rest before they are judged.
-inline constexpr int kNoiseDraws = 3, kFirstDraws = 1;
-inline constexpr double kNearFloors = 2;
-/// A figure above its bound by a factor below kNearBound gets kMoreDraws more before it counts as different: where few elements carry the
-/// error (a saturated output), three draws may all miss them.
-inline constexpr int kMoreDraws = 6;
-inline constexpr double kNearBound = 10;
-/// The largest of n normal deviates is a firm estimate of the spread from about 96 deviates on: its 5 % quantile is above twice the
-/// standard deviation, so that kFloorFactor × the floor covers 10 standard deviations. Outputs of fewer elements get draws until elements ×
-/// draws reach this. Figures above their bound by a factor below kNearBoundOfFew wait for them.
-inline constexpr int64_t kFirmElements = 96;
-inline constexpr double kNearBoundOfFew = 1000;
+// Every threshold of the verdict, with its unit and its source; kFloorFactor is in relayout/verify.h, as reports state it. "Measured"
+// means: over 725 pairs of right and wrong files of 25 architectures, in f32 unless another type is named.
 
 /// Relative to the range of a sample: above this floor the sample is ill-conditioned. It may convict, but does not acquit. In f32 and f64
 /// (a healthy network of 100 layers has 1e-6 to 1e-5), and in types of 16 bits or fewer (1e-3 to 2e-2).
@@ -29,20 +15,11 @@ inline constexpr double kIllConditioned = 1e-3, kIllConditionedNarrow = 0.1;
 /// Least bounds: the error, relative to the range of a sample, below which two results are the same whatever the floor. Measured on right
 /// pairs in each type; narrower types have twice their unit roundoff.
 inline constexpr double kLeastBoundF64 = 1e-14, kLeastBoundF32 = 2e-7, kLeastBoundF16 = 1e-3, kLeastBoundBf16 = 8e-3;
-/// Highest floor of a healthy network, in least bounds of its type (1e-5 in f32). A higher floor may result from runs that are not
-/// repeatable.
-inline constexpr double kHealthyFloor = 50;
 /// Of an output that is the same, a report remarks on a ratio above this (in floors; the bound is kFloorFactor), and on a floor above this
 /// share of the range, which makes the output weak evidence.
 inline constexpr double kUnusualRatio = 3, kHighFloor = 0.05;
 /// Standard deviations of the inputs that replace those of ill-conditioned samples, tried in this order.
 inline constexpr double kMildDeviations[] = {0.25, 0.01};
-
-/// Number of samples if something is unexplained; and if the proof is complete, except perhaps for constants changed by rounding.
-inline constexpr int kSamples = 4, kSamplesOfProved = 1;
-/// Samples over which nodes are compared one by one: one of usual values, one of far-reaching values. Others are not run if the proof is
-/// complete except for constants that nearly agree.
-inline constexpr int kLayerSamples = 2;
 
 /// The double-precision reference runs plain loops: above this number of multiply-accumulates per sample it takes too long.
 inline constexpr int64_t kReferenceMacs = 2'000'000'000;
@@ -68,9 +45,6 @@ inline constexpr double kMasked = -750;
 /// An unexplained constant whose elements differ by no more than this, relatively, may be rounding: it is no reason for doubt if no sample
 /// shows it.
 inline constexpr double kRoundedConstant = 1e-6;
-/// Constants that differ by no more than this, relatively, nearly agree: fewer samples are run.
-inline constexpr double kNearConstant = 1e-4;
-
 /// Nodes of a constant that no sample shows are fed values that deviate from the original's at random, by this many standard deviations.
 inline constexpr double kShake = 0.25;
 

@@ -1,5 +1,5 @@
-// Number of samples: `--samples`, the files in `--input` folders, or fewer by default where the proof leaves only nearly equal constants;
-// samples of the optimized run.
+// Number of samples: `--samples`, the files in `--input` folders, else 4 (1 where the pair is proved, 2 where the proof leaves only nearly
+// equal constants); samples of the optimized run.
 #include "verify/sample_count.h"
 
 #include <algorithm>

@@ -33,6 +33,7 @@
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
+#include "verify/sample_count.h"
 #include "verify/session.h"
 
 namespace relayout {
