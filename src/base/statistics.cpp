@@ -1,6 +1,6 @@
-// Medians, quantiles, 95 % intervals of medians, and ratios of times with their intervals: computes all estimates in profiles. Order
-// statistics suit any distribution. Means and minima of run times do not, as time slices of other processes fall into some runs and not
-// into others.
+// Medians, quantiles (by nearest rank), 95 % intervals of medians (of six values or more), and ratios of times with their intervals:
+// computes all estimates in profiles. Order statistics suit any distribution. Means and minima of run times do not, as time slices of
+// other processes fall into some runs and not into others.
 #include "base/statistics.h"
 
 #include <algorithm>

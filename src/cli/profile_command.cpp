@@ -1,5 +1,5 @@
 // `relayout profile`: options and help; one model, two in turn, or a sweep of --threads and --dim, and which options each refuses; --peak;
-// 20 rows, 10 traced runs.
+// 20 rows of a text.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +23,7 @@
 #include "cli/profile_html.h"
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
+#include "cli/profile_sweep.h"
 #include "cli/progress.h"
 #include "cli/report_destinations.h"
 #include "cli/terminal.h"
@@ -65,40 +66,6 @@ MachinePeak peak_of(const std::string& words, int threads) {
   return out;
 }
 
-/// One setting of a sweep.
-struct Setting {
-  int threads = 0;
-  std::map<std::string, int64_t> dims;
-};
-
-/// All combinations of --threads and --dim; the last --dim varies fastest.
-std::vector<Setting> settings_of(const ProfileRequest& request) {
-  std::vector<Setting> settings(1);
-  const auto multiply = [&](std::size_t count, const auto& set) {
-    std::vector<Setting> out;
-    for (const Setting& setting : settings) {
-      for (std::size_t i = 0; i < count; ++i) {
-        out.push_back(setting);
-        set(out.back(), i);
-      }
-    }
-    settings = std::move(out);
-  };
-  if (!request.threads.empty()) {
-    multiply(request.threads.size(), [&](Setting& setting, std::size_t i) {
-      setting.threads = static_cast<int>(std::min<int64_t>(parse_integer("--threads", request.threads[i], 1), 1 << 20));
-    });
-  }
-  for (const auto& [name, words] : request.inputs.dims) {
-    const std::vector<int64_t> sizes = parse_dims("--dim " + escape(name), words);
-    if (sizes.empty() || std::ranges::find(sizes, 0) != sizes.end()) {
-      fail(ErrorKind::usage, "--dim " + escape(name) + ": a size is 1 or more");
-    }
-    multiply(sizes.size(), [&](Setting& setting, std::size_t i) { setting.dims[name] = sizes[i]; });
-  }
-  return settings;
-}
-
 /// Reads the words of the command line into the library's types.
 void read_words(ProfileRequest& request, bool is_text) {
   ProfileOptions& options = request.options;
@@ -126,16 +93,16 @@ Destinations destinations_of(const ProfileRequest& request) {
   return out;
 }
 
-Profile run_setting(const ProfileRequest& request, const Setting& setting) {
+Profile run_setting(const ProfileRequest& request, const SweepSetting& setting) {
   ProfileOptions options = request.options;
   options.threads = setting.threads;
   options.dims = setting.dims;
   return profile(request.models.front(), options);
 }
 
-int run_sweep(const ProfileRequest& request, const Common& common, const std::vector<Setting>& settings, Progress& progress) {
+int run_sweep(const ProfileRequest& request, const Common& common, const std::vector<SweepSetting>& settings, Progress& progress) {
   std::vector<Profile> profiles;
-  for (const Setting& setting : settings) profiles.push_back(run_setting(request, setting));
+  for (const SweepSetting& setting : settings) profiles.push_back(run_setting(request, setting));
   progress.clear();
   if (common.json) {
     write_document(sweep_json(profiles), 0);
@@ -162,7 +129,7 @@ void write_annotated(const ProfileRequest& request, const Common& common, const 
               ", because nodes hold no metadata before\n");
 }
 
-int run_one(const ProfileRequest& request, const Common& common, const Setting& setting, Progress& progress) {
+int run_one(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
   Profile result = run_setting(request, setting);
   if (!request.peak.empty()) result.peak = peak_of(request.peak, result.context.threads);
   progress.clear();
@@ -186,7 +153,7 @@ int run_one(const ProfileRequest& request, const Common& common, const Setting& 
   return 0;
 }
 
-int run_pair(const ProfileRequest& request, const Common& common, const Setting& setting, Progress& progress) {
+int run_pair(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
   ProfileOptions options = request.options;
   options.threads = setting.threads;
   options.dims = setting.dims;
@@ -232,7 +199,7 @@ int run(ProfileRequest& request, const Common& common, const OptionSet& options)
   keep_freed_pages();
   read_words(request, !common.verbose);
   destinations_of(request).check(common.json);
-  const std::vector<Setting> settings = settings_of(request);
+  const std::vector<SweepSetting> settings = sweep_settings(request.threads, request.inputs.dims);
   const bool is_pair = request.models.size() == 2, is_sweep = settings.size() > 1;
   check_options(options, is_pair, is_sweep);
   Progress progress;

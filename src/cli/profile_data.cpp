@@ -1,4 +1,4 @@
-// A profile as JSON, CSV and Markdown, and a sweep as JSON: keys and columns, which contain the units.
+// A profile as JSON, CSV and Markdown: keys and columns, which contain the units.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -98,31 +98,6 @@ Json groups_json(const ProfileTable& table) {
   return std::move(out.set("by", to_string(table.by)).set("lines", std::move(lines)));
 }
 
-Json profile_object(const Profile& profile) {
-  Json out = Json::object();
-  out.set("schema", "relayout.profile/1").set("model", profile.model).set("file_bytes", profile.file_bytes);
-  out.set("mode", to_string(profile.mode)).set("precision", profile.precision);
-  Json inputs = Json::object();
-  for (const auto& [name, dims] : profile.inputs) inputs.set(name, dims);
-  out.set("inputs", std::move(inputs)).set("assumed", profile.assumed).set("context", context_json(profile.context));
-  out.set("latency", latency_json(profile.latency)).set("memory", memory_json(profile)).set("flop", 2 * profile.macs);
-  out.set("reorders", copies_json(profile, StepKind::reorder)).set("packs", copies_json(profile, StepKind::pack));
-  if (profile.peak) {
-    Json peak = Json::object();
-    peak.set("gflops", profile.peak->gflops).set("gigabytes_per_s", profile.peak->gigabytes).set("measured", profile.peak->is_measured);
-    out.set("peak", std::move(peak));
-  }
-  out.set("views", profile.views).set("clock", to_string(profile.clock));
-  out.set("total_us", profile.total_us).set("scale", profile.scale);
-  Json rows = Json::array();
-  for (const ProfileRow& row : profile.rows) {
-    Json entry = row_json(row);
-    if (profile.peak) entry.set("part_of_peak", part_of_peak(*profile.peak, row.macs, row.bytes, row.us));
-    rows.add(std::move(entry));
-  }
-  return std::move(out.set("rows", std::move(rows)));
-}
-
 std::string csv_optional(const std::optional<double>& value) {
   return value ? shortest(*value) : "";
 }
@@ -155,17 +130,35 @@ std::string csv_line(const TableLine& line) {
 
 }  // namespace
 
+Json profile_object(const Profile& profile) {
+  Json out = Json::object();
+  out.set("schema", "relayout.profile/1").set("model", profile.model).set("file_bytes", profile.file_bytes);
+  out.set("mode", to_string(profile.mode)).set("precision", profile.precision);
+  Json inputs = Json::object();
+  for (const auto& [name, dims] : profile.inputs) inputs.set(name, dims);
+  out.set("inputs", std::move(inputs)).set("assumed", profile.assumed).set("context", context_json(profile.context));
+  out.set("latency", latency_json(profile.latency)).set("memory", memory_json(profile)).set("flop", 2 * profile.macs);
+  out.set("reorders", copies_json(profile, StepKind::reorder)).set("packs", copies_json(profile, StepKind::pack));
+  if (profile.peak) {
+    Json peak = Json::object();
+    peak.set("gflops", profile.peak->gflops).set("gigabytes_per_s", profile.peak->gigabytes).set("measured", profile.peak->is_measured);
+    out.set("peak", std::move(peak));
+  }
+  out.set("views", profile.views).set("clock", to_string(profile.clock));
+  out.set("total_us", profile.total_us).set("scale", profile.scale);
+  Json rows = Json::array();
+  for (const ProfileRow& row : profile.rows) {
+    Json entry = row_json(row);
+    if (profile.peak) entry.set("part_of_peak", part_of_peak(*profile.peak, row.macs, row.bytes, row.us));
+    rows.add(std::move(entry));
+  }
+  return std::move(out.set("rows", std::move(rows)));
+}
+
 Json profile_json(const Profile& profile, const ProfileTable& table) {
   Json out = profile_object(profile);
   if (table.by != Grouping::node) out.set("groups", groups_json(table));
   return out;
-}
-
-Json sweep_json(const std::vector<Profile>& profiles) {
-  Json list = Json::array();
-  for (const Profile& profile : profiles) list.add(profile_object(profile));
-  Json out = Json::object();
-  return std::move(out.set("schema", "relayout.profile-sweep/1").set("profiles", std::move(list)));
 }
 
 std::string profile_csv(const ProfileTable& table) {

@@ -1,5 +1,5 @@
 // Text of `profile`: latency, columns by width of the terminal (80, 100, 130), units, shortened names, "the machine was busy",
-// --reference-columns, and the table of a sweep.
+// --reference-columns.
 #include "cli/profile_report.h"
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,8 +31,8 @@
 namespace relayout::cli {
 namespace {
 
-/// Widths of terminals from which the table has more columns.
-constexpr std::size_t kWide = 100, kVeryWide = 130;
+/// As kWide, for yet more columns.
+constexpr std::size_t kVeryWide = 130;
 constexpr std::size_t kOperatorColumns = 27, kNarrowOperatorColumns = 14, kImplementationColumns = 22;
 
 struct Unit {
@@ -307,46 +306,6 @@ std::string reference_columns(const ProfileTable& table) {
   out.row({std::string(widths[0], '-'), std::string(widths[1], '-'), std::string(widths[2], '-'), std::string(widths[3], '-')});
   for (const auto& row : rows) out.row({row[0], row[1], {row[2], Style::plain, Align::right}, {row[3], Style::plain, Align::right}});
   return out.text();
-}
-
-namespace {
-
-/// "1, 2, 4 threads"; empty where all profiles have the same number.
-std::string threads_of(const std::vector<Profile>& profiles) {
-  std::set<int> numbers;
-  for (const Profile& profile : profiles) numbers.insert(profile.context.threads);
-  std::string out;
-  for (const int number : numbers) out += (out.empty() ? "" : ", ") + format_count(number);
-  return numbers.size() > 1 ? out + " threads" : "";
-}
-
-}  // namespace
-
-std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style) {
-  const bool has_usual = has_columns(style, kUsualWidth), has_wide = has_columns(style, kWide);
-  const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
-  TextTable table({.gap = 2, .color = style.color, .width = style.width});
-  const auto add = [&](std::vector<Cell> cells, std::vector<Cell> wide, std::vector<Cell> usual, Cell ratio) {
-    if (has_wide) std::ranges::move(wide, std::back_inserter(cells));
-    if (has_usual) std::ranges::move(usual, std::back_inserter(cells));
-    cells.push_back(std::move(ratio));
-    table.row(std::move(cells));
-  };
-  add({head("threads"), head("inputs", Align::left), head("latency")}, {head("95 %", Align::left), head("p99")},
-      {head("GFLOP/s"), head("CPUs")}, head("against the first"));
-  for (const Profile& profile : profiles) {
-    const double us = profile.latency.us.median;
-    add({right(format_count(profile.context.threads)), inputs_text(profile), {duration_text(us), Style::strong, Align::right}},
-        {interval_text(profile.latency.us), right(duration_text(profile.latency.p99_us))},
-        {right(rate_text(gflops(profile.macs, us))), right(fixed(profile.latency.cpu_per_wall, 2))},
-        right(fixed(profiles.front().latency.us.median / us, 2) + " ×"));
-  }
-  std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +
-                    std::string(to_string(profiles.front().mode)) + "\n" + table.text();
-  out += paint(context_text(profiles.front().context, threads_of(profiles)), Style::faint, style.color) + "\n";
-  const auto busy = std::ranges::count_if(profiles, [](const Profile& profile) { return is_busy(profile.latency); });
-  if (busy > 0) out += paint("the machine was busy", Style::warning, style.color) + " in " + counted(busy, "line") + "\n";
-  return out;
 }
 
 }  // namespace relayout::cli

@@ -13,6 +13,9 @@
 
 namespace relayout::cli {
 
+/// Width of a terminal from which tables of profiles have more columns.
+inline constexpr std::size_t kWide = 100;
+
 /// "7.41 ms", "412 µs", "1.23 s": three significant digits.
 [[nodiscard]] std::string duration_text(double us);
 /// "7.38 … 7.46 ms"; "–" without an interval.
@@ -23,8 +26,6 @@ namespace relayout::cli {
 [[nodiscard]] std::string latency_line(const Profile& profile);
 /// The table of PyTorch's tutorial on profiling with FX, with the same columns and format.
 [[nodiscard]] std::string reference_columns(const ProfileTable& table);
-/// Several profiles of one model, a line each.
-[[nodiscard]] std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style);
 
 [[nodiscard]] std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice,
                                           const std::optional<SlowdownGate>& gate, const ReportStyle& style);
@@ -57,7 +58,8 @@ namespace relayout::cli {
 [[nodiscard]] std::string signed_microseconds_text(double us);
 
 [[nodiscard]] Json profile_json(const Profile& profile, const ProfileTable& table);
-[[nodiscard]] Json sweep_json(const std::vector<Profile>& profiles);
+/// A profile without groups.
+[[nodiscard]] Json profile_object(const Profile& profile);
 /// A line per row of the table, with units in the header (RFC 4180).
 [[nodiscard]] std::string profile_csv(const ProfileTable& table);
 /// The Markdown of step summaries and merge requests.

@@ -1,5 +1,5 @@
-// Computes the layout plan: possible orders, costs, `--when` (auto, always, never), the cheapest cut, then reorders with their
-// readers, packs, and the predicted gain.
+// Computes the layout plan: possible orders (graph inputs and outputs are contiguous), costs, `--when` (auto, always, never), the cheapest
+// cut, then reorders with their readers, packs, and the predicted gain.
 
 #include "layout/layout_plan.h"
 

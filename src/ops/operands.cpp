@@ -1,5 +1,5 @@
-// Checks that all kernels share, with their messages ("axis 3 is out of range for rank 2", axes given twice, dims that do not broadcast,
-// wrong types), and axes, sizes and scalars read from operands.
+// Checks that all kernels share, with their messages ("axis 3 is out of range for rank 2", axes given twice, wrong types), NumPy's
+// broadcasting of dims, and axes, sizes and scalars read from operands.
 
 #include "ops/operands.h"
 

@@ -8,6 +8,7 @@
 
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
+#include "cli/profile_sweep.h"
 #include "cli/report.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"

@@ -1,5 +1,5 @@
-// Adds steps with buffers and descriptions (layout, bytes of operands as stored, absorbed nodes) to a plan; keeps steps of less than 12 µs
-// (by the rates of step_rates.h) on one thread.
+// Adds steps with buffers and descriptions (layout, bytes of operands as stored, absorbed nodes) to a plan, notes the first and last step
+// of each buffer; keeps steps of less than 12 µs (by the rates of step_rates.h) on one thread.
 #include "exec/lower/step_writer.h"
 
 #include <algorithm>

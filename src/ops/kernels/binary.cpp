@@ -1,5 +1,5 @@
-// Add, Sub, Mul, Div, Mod, Pow, BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, Where, Clip and PRelu: broadcasting before opset 7, integer
-// overflow, division by zero, bounds of Clip.
+// Add, Sub, Mul, Div, Mod, Pow, BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, Where, Clip and PRelu: integer overflow, division by zero,
+// bounds of Clip, broadcasting before opset 7 (by NumPy's rule: operands.cpp).
 #include "ops/kernels/binary.h"
 
 #include <algorithm>

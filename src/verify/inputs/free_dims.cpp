@@ -1,5 +1,5 @@
 // Sizes of free dims for samples: `--dim`, `--shape`, which dims are batches, sequences or images by name or place, their guessed sizes,
-// errors where no guess is safe (sizes that weights demand: roles.cpp).
+// errors where no guess is safe (sizes that weights imply: demanded_dims.cpp).
 #include "verify/inputs/free_dims.h"
 
 #include <algorithm>

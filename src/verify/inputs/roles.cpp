@@ -1,5 +1,5 @@
-// The purpose of an input by the operators that read it (image, bytes, ids and their limit, mask, length, size, positive, scale), and the
-// dims that weights demand of it.
+// The purpose of an input by the operators that read it: image, bytes, ids and their limit, mask, length, size, positive, scale
+// (demanded_dims.cpp: dims that their weights demand).
 #include "verify/inputs/roles.h"
 
 #include <onnx/onnx_pb.h>
@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <deque>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -27,6 +26,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
+#include "verify/inputs/demanded_dims.h"
 #include "verify/inputs/table_rows.h"
 
 namespace relayout {
@@ -217,25 +217,6 @@ Extent length_limit(Operands& operands, const Node& node) {
   return operand_extent(operands, node.input(0), attributes.integer("layout", 0) == 1 ? 1 : 0);
 }
 
-/// Sizes of the data's dims that a reader's weights require.
-std::map<int64_t, int64_t> demanded_dims(Operands& operands, const Node& node, int index, std::size_t rank) {
-  if (index != 0) return {};
-  const auto weight = operands.dims(node.input(1));
-  if (!weight || weight->empty()) return {};
-  const auto last = static_cast<int64_t>(rank) - 1;
-  const Attributes attributes(node);
-  if (node.is("Conv") && weight->size() >= 2) return {{1, (*weight)[1] * attributes.integer("group", 1)}};
-  if (node.is("ConvTranspose") || node.is("BatchNormalization") || node.is("InstanceNormalization")) return {{1, (*weight)[0]}};
-  if (node.is("MatMul") && rank > 0) return {{last, weight->size() == 1 ? (*weight)[0] : (*weight)[weight->size() - 2]}};
-  if (node.is("Gemm") && weight->size() == 2) {
-    const bool transposed = attributes.integer("transA", 0) != 0;
-    return {{transposed ? 0 : 1, (*weight)[attributes.integer("transB", 0) != 0 ? 1 : 0]}};
-  }
-  if ((node.is("LSTM") || node.is("GRU") || node.is("RNN")) && weight->size() == 3) return {{2, (*weight)[2]}};
-  if (node.is("LayerNormalization") && weight->size() == 1) return {{last, (*weight)[0]}};
-  return {};
-}
-
 /// Searches from one input through movers, subgraphs and functions.
 class Search {
  public:
@@ -377,7 +358,10 @@ class Search {
 
   void note_demands(const Node& node, int index, const Path& path) {
     if (path.moved || path.arithmetic) return;
-    for (const auto& [axis, dim] : demanded_dims(operands_, node, index, rank_)) use_.dims.emplace(axis, dim);
+    if (index != 0) return;
+    const auto weight = operands_.dims(node.input(1));
+    if (!weight) return;
+    for (const auto& [axis, dim] : demanded_dims(node, *weight, rank_)) use_.dims.emplace(axis, dim);
   }
 
   /// A division by about 255, or a multiplication by its inverse, shows that the input holds bytes.
