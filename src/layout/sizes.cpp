@@ -1,5 +1,5 @@
 // Sizes of free dims for layout plans: checks of the names given to `--dim` and `--shape`, and which inputs count as images or videos of a
-// published size; all other free dims count as 1.
+// published size (others: graph_shapes.cpp).
 #include "layout/sizes.h"
 
 #include <algorithm>

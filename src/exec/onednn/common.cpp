@@ -1,5 +1,5 @@
-// Parts shared by all oneDNN primitives: names of functions in oneDNN, post-ops (lower/post_op_choice chooses them), packing of weights,
-// execution, refusal of slow implementations (ref, simple_nchw).
+// Parts shared by all oneDNN primitives: names of functions in oneDNN and of implementations, post-ops (lower/post_op_choice chooses them),
+// packing of weights, execution, refusal of slow implementations (ref, simple_nchw).
 #include "exec/onednn/common.h"
 
 #include <cstddef>

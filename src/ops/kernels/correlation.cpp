@@ -1,5 +1,5 @@
 // The loops of convolutions over images in double, for Conv, ConvTranspose and the quantized convolutions: one line of results at a time,
-// with packed weights and zeros outside the image.
+// with packed weights, less their zero points, and zeros outside the image.
 
 #include "ops/kernels/correlation.h"
 

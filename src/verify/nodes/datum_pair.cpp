@@ -1,5 +1,5 @@
-// Brings two values to one type, dims and order (16-bit, signed against unsigned steps, channels-last), copies one over the other, and
-// measures their correlation and slope.
+// Brings two paired values to one type, dims and order (16-bit, signed against unsigned steps, transposed to channels-last), copies one
+// over the other, and measures their correlation and slope.
 #include "verify/nodes/datum_pair.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Which value of B corresponds to which of A: by name, else by operator and operands, also across folded chains, Casts, channels-last order
-// and quantizers.
+// Which value of B corresponds to which of A: by name, else by operator and operands, also across folded chains, Casts and quantizers;
+// which values have their channels last in B alone.
 #include "verify/nodes/pairing.h"
 
 #include <onnx/onnx_pb.h>
