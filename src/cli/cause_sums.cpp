@@ -1,5 +1,5 @@
-// Sums by cause of the difference between two profiled models, and their sentence: parts of half a percent or more, times instead of
-// percents where a part is opposite, two folded operators by name.
+// Sums by cause of the difference between two profiled models, and their sentence: "folded (proved)", parts of half a percent or more,
+// times instead of percents where a part is opposite, two folded operators by name.
 #include "cli/cause_sums.h"
 
 #include <algorithm>

@@ -28,7 +28,6 @@
 #include "cli/conversion_targets.h"
 #include "cli/convert_next_steps.h"
 #include "cli/failure.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/report_destinations.h"

@@ -16,7 +16,6 @@
 #include "base/standard_stream.h"
 #include "cli/conversion_targets.h"
 #include "cli/conversion_words.h"
-#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/convert.h"

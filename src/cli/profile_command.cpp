@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/numbers.h"
@@ -24,6 +23,7 @@
 #include "cli/profile_lines.h"
 #include "cli/profile_report.h"
 #include "cli/profile_sweep.h"
+#include "cli/profile_verdict.h"
 #include "cli/progress.h"
 #include "cli/report_destinations.h"
 #include "cli/terminal.h"

@@ -9,7 +9,6 @@
 #include "base/standard_stream.h"
 #include "base/text_file.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"

@@ -1,5 +1,5 @@
 // Numbers at which an operator's definition changes: kinks of Relu, HardSwish and others, limits of Clip, Max and Min, comparisons, domains
-// of Log and Sqrt, ends of integer types.
+// of Log and Sqrt, ends of integer types (the ranges between them: verify/nodes/pieces.cpp).
 #include "ops/cuts.h"
 
 #include <algorithm>

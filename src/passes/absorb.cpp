@@ -1,5 +1,5 @@
-// Arithmetic of a fold: new weight and bias, channel counts that do not match, Adds of large constants that round, biases that overflow,
-// shifts that are rounding errors only.
+// Arithmetic of a fold: new weight and bias, channel counts that do not match, padded convolutions downstream, Adds of large constants that
+// round, biases that overflow, shifts that are rounding errors only.
 
 #include "passes/absorb.h"
 

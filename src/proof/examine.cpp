@@ -1,6 +1,6 @@
-// The order in which the proof tries its comparisons of two values, and the words for nodes that differ: "was not there", "is gone",
-// "stands where … was", "has another attribute". The issue of a claim that fails is placed where the two models meet again, so that one
-// wrong node gives one issue.
+// The order in which the proof tries its comparisons of two values, nested graphs of If, Loop and Scan among them, and the words for nodes
+// that differ: "was not there", "is gone", "stands where … was", "has another attribute". The issue of a claim that fails is placed where
+// the two models meet again, so that one wrong node gives one issue.
 
 #include "proof/examine.h"
 

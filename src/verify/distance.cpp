@@ -1,4 +1,5 @@
-// Largest absolute and RMS difference of two data, and the number of elements beyond |d| ≤ atol + rtol · |reference|, in vectorized loops.
+// Largest absolute and RMS difference of two runs for floors, ties and nodes, and the number of elements beyond |d| ≤ atol + rtol ·
+// |reference|, in vectorized loops.
 #include "verify/distance.h"
 
 #include <algorithm>

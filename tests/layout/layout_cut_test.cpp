@@ -155,9 +155,11 @@ TEST(LayoutCut, L95LargeProblems) {
   for (int i = 0; i < kOps; ++i) {
     far.ops.add(static_cast<int64_t>(random.below(static_cast<uint64_t>(i), 30)), std::nullopt);
     if (i % 10 == 9) far.ops.back().mode = false;
-    far.values.push_back({layout::OperatorId{i}, 1, static_cast<int64_t>(random.below(static_cast<uint64_t>(kOps + i), 20)), {}});
+    far.values.push_back(
+        {layout::OperatorId{i}, 1, static_cast<int64_t>(random.below(static_cast<uint64_t>(kOps) + static_cast<uint64_t>(i), 20)), {}});
     for (int k = 0; k < 2 && i > 0; ++k) {
-      const auto to = random.below(static_cast<uint64_t>(2 * kOps + 2 * i + k), static_cast<uint64_t>(i));
+      const auto to =
+          random.below(2 * static_cast<uint64_t>(kOps) + 2 * static_cast<uint64_t>(i) + static_cast<uint64_t>(k), static_cast<uint64_t>(i));
       far.values[to].readers.push_back({layout::OperatorId{i}, 1});
     }
   }
