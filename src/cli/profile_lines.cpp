@@ -1,5 +1,5 @@
 // Selects, sorts and sums the rows of a profile for text, CSV and Markdown: --by, --only, --exclude, --sort, --top with the line
-// "(others)"; pairs the lines of two models.
+// "(others)", cumulated shares; pairs the lines of two models.
 #include "cli/profile_lines.h"
 
 #include <algorithm>

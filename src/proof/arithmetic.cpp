@@ -1,5 +1,5 @@
-// Decides whether two values are one formula computed by different nodes (an operator and its decomposition, reordered operands of Add or
-// Mul), and how far their numbers may differ. Several readings of the formulas are tried in order.
+// Decides whether two values are one formula computed by different nodes (an operator and its decomposition), and how far their numbers may
+// differ (order of terms and factors: sums.cpp, formula_match.cpp). Several readings of the formulas are tried in order.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// One model as the proof reads it: enters functions and bodies of operators (ops/bodies says what these equal), at most 64 deep; constants,
-// types, attribute references, nodes that change nothing (Identity, Dropout, Cast).
+// One model as the proof reads it: enters functions and bodies of operators (ops/bodies says what these equal), at most 64 deep; stored
+// constants (initializers, Constant nodes), types, attribute references, nodes that change nothing (Identity, Dropout, Cast).
 
 #include "proof/side.h"
 

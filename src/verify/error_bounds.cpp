@@ -1,5 +1,5 @@
-// The outcome of one output in one sample: the bound (the floor times kFloorFactor, or the type's least bound), ill-conditioned floors, and
-// the reason (error/range, RMS/deviation, NaN, `--rtol`).
+// The outcome of one output in one sample: the bound (the floor times kFloorFactor, or the type's least bound) and the reason (error/range,
+// RMS/deviation, NaN, `--rtol`); marks ill-conditioned floors (what these show: ill_conditioned.cpp).
 #include "verify/error_bounds.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Ill-conditioned samples, whose outputs rounding alone moves far: their replacement by samples of smaller inputs, and the verdict
-// inconclusive where all are ill-conditioned.
+// Ill-conditioned samples, whose outputs rounding alone moves far, may show a difference, but not that there is none: replaced by samples
+// of smaller inputs; the verdict is inconclusive where all are ill-conditioned.
 #include "verify/ill_conditioned.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Which element types are compared by error instead of exactly (floats, 8-bit ones included, and complex), their unit roundoff and least
-// bound, and the coarser of two types.
+// Which element types are compared by error (floats, 8-bit ones included, and complex; others exactly: metrics.cpp), their unit roundoff
+// and least bound, and the coarser of two types.
 #include "verify/measured_types.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Groups the nodes that run as one step: what a convolution or product takes along (sums, functions, swish, GELU), nodes downstream of a
-// Concat of convolutions, elementwise chains (8 operands).
+// Groups the nodes that run as one step: the chain of nodes that a convolution or product takes along (which of them: post_op_choice.cpp),
+// nodes downstream of a Concat of convolutions, elementwise chains (8 operands).
 #include "exec/lower/fuse.h"
 
 #include <algorithm>

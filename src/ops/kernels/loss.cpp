@@ -6,7 +6,7 @@
 
 #include "base/positions.h"
 #include "ops/kernels/kernels.h"
-#include "ops/kernels/log_probabilities.h"
+#include "ops/kernels/softmax.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"

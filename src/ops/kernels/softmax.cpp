@@ -1,6 +1,8 @@
 // Softmax, LogSoftmax and Hardmax in double along an axis (before opset 13: along all axes from `axis` on): NaN, and which of equal
 // elements Hardmax takes.
 
+#include "ops/kernels/softmax.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "ops/kernels/kernels.h"
-#include "ops/kernels/log_probabilities.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/extreme.h"

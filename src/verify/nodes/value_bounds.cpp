@@ -1,4 +1,5 @@
-// Lower and upper bounds of values from constants, types, masks and the definitions of operators, such as a Sigmoid that is never below 0.
+// Lower and upper bounds of a model's values from constants, types and masks, and through nodes by the rules of ops/bounds.cpp (a Sigmoid
+// is never below 0).
 #include "verify/nodes/value_bounds.h"
 
 #include <algorithm>
