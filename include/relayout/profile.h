@@ -210,7 +210,7 @@ struct ProfileComparison {
 [[nodiscard]] ProfileComparison compare_profiles(Profile a, Profile b, const ModelDiff& diff);
 
 /// The runs that a trace shows, at most: enough to show repetition; some hundred kilobytes for a network of a hundred steps.
-extern const int kTracedRuns;
+inline constexpr int kTracedRuns = 10;
 
 /// A trace and the amount of data left out of it.
 struct TraceText {

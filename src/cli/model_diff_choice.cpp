@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,8 +61,8 @@ ModelPair choose_changes(const ModelDiff& diff, const ModelChoice& choice) {
 }
 
 std::vector<ChangeKind> read_model_gate(const std::vector<std::string>& words, bool exit_code) {
-  if (exit_code) return {ChangeKind::added, ChangeKind::removed, ChangeKind::changed, ChangeKind::explained};
   std::vector<ChangeKind> out;
+  if (exit_code) std::ranges::copy_if(kChangeKinds, std::back_inserter(out), makes_models_differ);
   for (const std::string& word : words) {
     const auto kind = std::ranges::find(kChangeKinds, word, [](ChangeKind known) { return to_string(known); });
     if (kind == kChangeKinds.end()) {

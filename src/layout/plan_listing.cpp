@@ -1,7 +1,6 @@
 // Lists a layout plan for reports: tensors, regions, operators that lose channels-last and why, all readers of a reorder, its reason and
 // whether it is inside the graph; nested graphs. plan_sums.cpp has bytes and shares.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "model/attributes.h"
 #include "ops/element_types.h"
+#include "ops/elementwise.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -200,8 +202,7 @@ class ResultReader {
 
   /// Operators with another slope or an exponential function below zero.
   [[nodiscard]] Bounds of_unit(Bounds operand) const {
-    const double alpha = number("alpha", node_.is("Selu") ? 1.67326319217681884765625F : node_.is("LeakyRelu") ? 0.01F : 1.0F);
-    const double gamma = number("gamma", 1.05070102214813232421875F);
+    const auto [alpha, gamma] = parameters();
     if (node_.is("Elu") || node_.is("ThresholdedRelu")) return {node_.is("Elu") ? std::min(0.0, -alpha) : std::min(0.0, alpha), kInfinity};
     if (node_.is("Celu") && alpha > 0) return {-alpha, kInfinity};
     if (node_.is("Selu") && gamma >= 0) return {std::min(0.0, -gamma * alpha), kInfinity};
@@ -210,11 +211,15 @@ class ResultReader {
     return join(below, {std::max(0.0, operand.lowest), std::max(0.0, operand.highest)});
   }
 
-  [[nodiscard]] double number(std::string_view name, float otherwise) const { return Attributes(node_).real(name, otherwise); }
+  /// Numbers of an activation: alpha, and gamma of Selu.
+  [[nodiscard]] std::pair<double, double> parameters() const {
+    const auto [alpha, beta] = elementwise::parameters_of(node_.op_type(), Attributes(node_), node_.opset());
+    return {alpha, beta};
+  }
 
   /// x · sigmoid(α · x) is u · sigmoid(u) divided by α, where u = α · x.
   [[nodiscard]] Bounds of_swish() const {
-    const double alpha = number("alpha", 1);
+    const double alpha = parameters().first;
     return alpha == 0 ? Bounds{} : product({-0.27847, kInfinity}, {1 / alpha, 1 / alpha});
   }
 

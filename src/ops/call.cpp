@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/constant_limits.h"
 #include "ops/op.h"
 #include "ops/op_call.h"
 #include "ops/traits.h"
@@ -28,6 +29,16 @@ bool follows_from(const Op& op, const Node& node, const TellsOf& is_known) {
   if (op.traits.has(Trait::random)) return false;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     if (node.input(i) != nullptr && op.traits.reads(i) == Reads::elements && !is_known(i)) return false;
+  }
+  return true;
+}
+
+bool is_computed_early(const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!is_wanted(i)) continue;
+    if (outputs[i].kind != Datum::Kind::tensor) return false;
+    const auto bytes = bytes_in_memory(outputs[i].type, outputs[i].dims);
+    if (!bytes || *bytes > kEarlyBytes) return false;
   }
   return true;
 }

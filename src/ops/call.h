@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <utility>
@@ -43,6 +42,10 @@ using TellsOf = std::function<bool(std::size_t index)>;
 /// Whether the results of a node follow from the inputs for which `is_known` is true and from absent inputs: `op` draws no numbers and
 /// reads no elements of other inputs.
 [[nodiscard]] bool follows_from(const Op& op, const Node& node, const TellsOf& is_known);
+
+/// Whether results that follow from constants are computed once, before anything runs: tensors of at most kEarlyBytes. Layout plans and the
+/// executor share this decision, so that both treat the same values as constants.
+[[nodiscard]] bool is_computed_early(const std::vector<DatumInfo>& outputs, const TellsOf& is_wanted);
 
 /// A stand-in for an operand of which only type and dims are read.
 [[nodiscard]] Tensor without_elements(DataType type, const Dims& dims);

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <vector>
 
-#include "relayout/datum.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -14,6 +11,8 @@ namespace relayout {
 inline constexpr int64_t kEvaluatedBytes = int64_t{64} << 20, kStoredBytes = int64_t{1} << 20;
 /// Bytes of all results that pass fold-constants computes: each stays in memory until it is written.
 inline constexpr int64_t kAllStoredBytes = int64_t{64} << 20;
+/// Bytes of each result that is computed once, before anything runs.
+inline constexpr int64_t kEarlyBytes = int64_t{64} << 20;
 /// Contents are followed up to this size where only shapes, axes and bounds matter, not weights.
 inline constexpr int64_t kSmallElements = 1024;
 
@@ -22,9 +21,5 @@ inline constexpr int64_t kMostContents = 64;
 
 /// Bytes of a tensor in memory; nothing when they overflow.
 [[nodiscard]] std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims);
-
-/// Whether results that follow from constants are computed once, before anything runs: small tensors. Layout plans and the executor share
-/// this decision, so that both treat the same values as constants.
-[[nodiscard]] bool is_computed_early(const std::vector<DatumInfo>& outputs, const std::function<bool(std::size_t index)>& is_wanted);
 
 }  // namespace relayout

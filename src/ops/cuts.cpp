@@ -14,6 +14,7 @@
 #include "model/attributes.h"
 #include "ops/bounds.h"
 #include "ops/element_types.h"
+#include "ops/elementwise.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
@@ -73,12 +74,12 @@ class CutReader {
  private:
   [[nodiscard]] std::optional<Cuts> of_others() const {
     const Attributes attributes(node_);
-    const auto number = [&](std::string_view name, float otherwise) { return static_cast<double>(attributes.real(name, otherwise)); };
     if (node_.is("Clip")) return of_clip(attributes);
-    if (node_.is("ThresholdedRelu")) return Cuts{0, {number("alpha", 1)}, false};
-    if (node_.is("Shrink")) return Cuts{0, ordered(-number("lambd", 0.5F), number("lambd", 0.5F)), false};
+    const auto parameters = elementwise::parameters_of(node_.op_type(), attributes, node_.opset());
+    const double alpha = parameters.alpha, beta = parameters.beta;
+    if (node_.is("ThresholdedRelu")) return Cuts{0, {alpha}, false};
+    if (node_.is("Shrink")) return Cuts{0, ordered(-alpha, alpha), false};
     if (node_.is("HardSigmoid")) {
-      const double alpha = number("alpha", 0.2F), beta = number("beta", 0.5F);
       return alpha == 0 ? std::nullopt : std::optional(Cuts{0, ordered(-beta / alpha, (1 - beta) / alpha), false});
     }
     if (node_.is("Exp")) return of_exponential();

@@ -123,25 +123,24 @@ template <class Math, class T = typename Math::Number>
 template <class Math, class T = typename Math::Number>
 [[gnu::always_inline]] inline T celu(T x, T alpha) {
   const T below = alpha * Math::exponential_less_one(x < 0 ? x / alpha : T{0});
-  return x <= 0 ? below : x;
+  return x < 0 ? below : x;
 }
 
 template <class Math, class T = typename Math::Number>
 [[gnu::always_inline]] inline T selu(T x, T alpha, T gamma) {
-  const T below = alpha * Math::exponential_less_one(x < 0 ? x : T{0});
-  return gamma * (x <= 0 ? below : x);
+  return gamma * elu<Math>(x, alpha);
 }
 
-/// The smaller of two; NaN if either is NaN.
+/// The smaller of two, the first of equal ones; NaN if either is NaN.
 template <class T>
 [[gnu::always_inline]] inline T minimum(T a, T b) {
-  return a < b || a != a ? a : b;
+  return b < a || b != b ? b : a;
 }
 
-/// The larger of two; NaN if either is NaN.
+/// The larger of two, the first of equal ones; NaN if either is NaN.
 template <class T>
 [[gnu::always_inline]] inline T maximum(T a, T b) {
-  return a > b || a != a ? a : b;
+  return b > a || b != b ? b : a;
 }
 
 }  // namespace relayout::elementwise

@@ -1,5 +1,5 @@
 // `profile --trace`: writes runs as trace events in the JSON of chrome://tracing, Perfetto and HolisticTraceAnalysis, with names, arguments
-// and memory, of at most ten runs and a million events, and compresses.
+// and memory, of at most a million events, and compresses.
 //
 // These tools have requirements. Complete events ("ph": "X") of one thread must nest, so durations are differences of exact times.
 // HolisticTraceAnalysis counts events by name within spans "ProfilerStep#N", needs a unique "External id" for each, and searches for the
@@ -104,8 +104,6 @@ std::size_t runs_within(const Profile& profile, int64_t most_events) {
 }
 
 }  // namespace
-
-const int kTracedRuns = 10;
 
 TraceText trace_text(const Profile& profile, bool names_of_nodes, int64_t most_events) {
   const std::size_t runs = runs_within(profile, most_events);

@@ -16,10 +16,6 @@ bool is_healthy(DataType type, const Floor& floor) {
   return floor.max <= rules::kHealthyFloor * dtype_minimum(type);
 }
 
-bool begins_with_full_floor(bool proved, bool healthy) {
-  return !proved && !healthy;
-}
-
 bool needs_full_floor(const SampleMetrics& metrics) {
   return metrics.outcome == Outcome::different || !(metrics.ratio <= rules::kNearFloors);
 }

@@ -26,14 +26,12 @@ inline constexpr double kNearBoundOfFew = 1000;
 /// Highest floor of a healthy network, in least bounds of its type (1e-5 in f32). A higher floor may result from runs that are not
 /// repeatable.
 inline constexpr double kHealthyFloor = 50;
+
 }  // namespace rules
 
-/// Whether a floor is that of a healthy network.
+/// Whether a floor is that of a healthy network. Others get a full floor before any figure is compared with them, unless the files alone
+/// prove the pair.
 [[nodiscard]] bool is_healthy(DataType type, const Floor& floor);
-
-/// Whether floors get all draws of a full floor before any figure is compared with them. `proved`: the files alone prove the pair.
-/// `healthy`: every floor is that of a healthy network.
-[[nodiscard]] bool begins_with_full_floor(bool proved, bool healthy);
 
 /// Whether the first draws do not decide about a figure.
 [[nodiscard]] bool needs_full_floor(const SampleMetrics& metrics);

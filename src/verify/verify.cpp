@@ -283,6 +283,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
     execute(pair, result);
   }
   conclude(pair.b.name, result);
+  if (options.strict) judge_strictly(result);
   result.seconds = watch.seconds();
   return result;
 }
@@ -292,9 +293,7 @@ VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path&
   // Without payloads: one Session at a time reads weights.
   Side side_a = load_side(a, options.load, options.images_last);
   Side side_b = load_side(b, options.load, options.images_last);
-  VerifyResult result = compare_models(std::move(side_a), std::move(side_b), options);
-  if (options.strict) judge_strictly(result);
-  return result;
+  return compare_models(std::move(side_a), std::move(side_b), options);
 }
 
 }  // namespace relayout

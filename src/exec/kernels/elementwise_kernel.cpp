@@ -75,11 +75,11 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
     case Function::hard_swish:
       return map(out, in, count, [=](float x) { return elementwise::hard_swish(x, alpha, beta); });
     case Function::sigmoid:
-      return map(out, in, count, [](float x) { return FloatMath::sigmoid(x); });
+      return map(out, in, count, [](float x) { return sigmoid(x); });
     case Function::swish:
       return map(out, in, count, [=](float x) { return elementwise::swish<FloatMath>(x, alpha); });
     case Function::exp:
-      return map(out, in, count, [](float x) { return FloatMath::exponential(x); });
+      return map(out, in, count, [](float x) { return exponential(x); });
     case Function::erf:
       return map(out, in, count, [](float x) { return error_function(x); });
     case Function::erf_gate:
@@ -121,11 +121,11 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
     case Function::celu:
       return map(out, in, count, [=](float x) { return elementwise::celu<FloatMath>(x, alpha); });
     case Function::tanh:
-      return map(out, in, count, [](float x) { return FloatMath::hyperbolic_tangent(x); });
+      return map(out, in, count, [](float x) { return hyperbolic_tangent(x); });
     case Function::elu:
       return map(out, in, count, [=](float x) { return elementwise::elu<FloatMath>(x, alpha); });
     case Function::softplus:
-      return map(out, in, count, [](float x) { return FloatMath::softplus(x); });
+      return map(out, in, count, [](float x) { return softplus(x); });
     case Function::log:
       return map_wide(out, in, count, [](double x) { return wide::logarithm(x); });
     case Function::arc_sine:

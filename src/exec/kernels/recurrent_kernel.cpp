@@ -89,8 +89,8 @@ RELAYOUT_VECTORIZE void lstm_row(const Row& row, int64_t hidden) {
   const Gate in(row, 0, hidden), out(row, 1, hidden), forget(row, 2, hidden), candidate(row, 3, hidden);
   RELAYOUT_INDEPENDENT for (int64_t j = 0; j < hidden; ++j) {
     const recurrent_cell::LstmSums<float> sums{in[j], out[j], forget[j], candidate[j]};
-    const auto f = [](float x) [[gnu::always_inline]] { return sigmoid(x); };
-    const auto g = [](float x) [[gnu::always_inline]] { return hyperbolic_tangent(x); };
+    const auto f = [](float x) __attribute__((always_inline)) { return sigmoid(x); };
+    const auto g = [](float x) __attribute__((always_inline)) { return hyperbolic_tangent(x); };
     if constexpr (kHasPeepholes) {
       const recurrent_cell::LstmPeepholes<float> peepholes{peephole[j], peephole[hidden + j], peephole[2 * hidden + j]};
       recurrent_cell::lstm(sums, &peepholes, false, f, g, g, c[j], h[j]);

@@ -209,10 +209,11 @@ void lstm_row(Layer& layer, std::size_t at, const double* x, const double* r) {
       const std::size_t k = gate * hidden + j;
       return x[k] + r[k] + layer.input_bias[k] + layer.recurrent_bias[k];
     };
-    const auto peephole = [&](std::size_t gate) { return layer.peepholes.empty() ? 0 : layer.peepholes[gate * hidden + j]; };
+    const auto peephole = [&](std::size_t gate) { return layer.peepholes[gate * hidden + j]; };
+    std::optional<recurrent_cell::LstmPeepholes<double>> peepholes;
+    if (!layer.peepholes.empty()) peepholes = {peephole(0), peephole(1), peephole(2)};
     const recurrent_cell::LstmSums<double> sums{sum(0), sum(1), sum(2), sum(3)};
-    const recurrent_cell::LstmPeepholes<double> peepholes{peephole(0), peephole(1), peephole(2)};
-    recurrent_cell::lstm(sums, &peepholes, layer.input_forget, f[0], f[1], f[2], layer.c[at + j], layer.h[at + j]);
+    recurrent_cell::lstm(sums, peepholes ? &*peepholes : nullptr, layer.input_forget, f[0], f[1], f[2], layer.c[at + j], layer.h[at + j]);
   }
 }
 

@@ -19,7 +19,7 @@ Inferred infer_swiglu(const OpCall& call, InputInfos inputs) {
 }
 
 void swiglu(const OpCall& call, InputData inputs, OutputData outputs) {
-  const double alpha = call.attributes.real("alpha", 1);
+  const double alpha = call.attributes.real("alpha", elementwise::default_parameters("Swish").alpha);
   const auto gated = [&](double gate, double value) { return elementwise::swish<elementwise::DoubleMath>(gate, alpha) * value; };
   map_elements<double, double>(call.threads, outputs[0]->tensor, gated, tensor_at(inputs, 0), tensor_at(inputs, 1));
 }
