@@ -14,7 +14,7 @@
 #include "base/statistics.h"
 #include "profile/causes.h"
 #include "profile/recorder.h"
-#include "profile/row_times.h"
+#include "profile/rows.h"
 #include "profile/subject.h"
 #include "relayout/estimate.h"
 #include "relayout/model_diff.h"

@@ -1,5 +1,4 @@
-// Gathers the steps of a plan in the rows of a profile: steps of one node and copies inside it in one row, reorders and packs in rows of
-// their own, nodes within it after it; counts of reorders, views.
+// Turns a plan and its recorded times into a profile: latency, memory, and one row per node with its time.
 #include "profile/rows.h"
 
 #include <algorithm>
@@ -10,16 +9,108 @@
 #include <utility>
 #include <vector>
 
-#include "profile/latency.h"
-#include "profile/peak_memory.h"
+#include "base/clock.h"
+#include "base/statistics.h"
 #include "profile/recorder.h"
-#include "profile/row_times.h"
-#include "profile/thinned_runs.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 
 namespace relayout {
+
 namespace {
+
+/// Computes the times of whole runs. At least one was recorded.
+void fill_latency(Latency& latency, const Recorder& recorder) {
+  std::vector<double> us = recorder.walls();
+  for (double& time : us) time /= kNanosecondsPerMicrosecond;
+  std::ranges::sort(us);
+  latency.least_us = us.front();
+  latency.p90_us = quantile(us, 0.90);
+  latency.p95_us = quantile(us, 0.95);
+  latency.p99_us = quantile(us, 0.99);
+  latency.us = estimate(std::move(us));
+  latency.runs = recorder.runs();
+  std::vector<double> processor_us = recorder.processors();
+  for (double& time : processor_us) time /= kNanosecondsPerMicrosecond;
+  latency.processor_us = estimate(std::move(processor_us));
+  latency.cpu_per_wall = recorder.wall_total() > 0 ? recorder.processor_total() / recorder.wall_total() : 0;
+}
+
+/// The average number of working processors if no thread of the rows' steps ever waited.
+double expected_cpus(const std::vector<ProfileRow>& rows) {
+  double out = 0;
+  for (const ProfileRow& row : rows) out += row.share * row.threads;
+  return out;
+}
+
+/// Sets the bytes that a plan uses.
+void fill_memory(Profile& profile, const PlanInfo& plan) {
+  profile.arena_bytes = plan.arena_bytes;
+  profile.packed_bytes = plan.packed_bytes;
+  profile.scratchpad_bytes = plan.scratchpad_bytes;
+  for (const StepInfo& step : plan.steps) {
+    if (step.live_bytes <= profile.peak_bytes) continue;
+    profile.peak_bytes = step.live_bytes;
+    profile.peak_node = step.node;
+  }
+}
+
+/// The steps whose times a row adds up.
+struct RowSteps {
+  std::vector<std::size_t> steps = {};   ///< indices among the steps that run
+  std::vector<std::size_t> inner = {};   ///< inner steps
+  std::vector<std::size_t> within = {};  ///< inner steps with their own rows, whose times `steps` include
+};
+
+/// The time of one row in each kept run, in microseconds.
+std::vector<double> times_of(const ThinnedRuns& kept, const RowSteps& row) {
+  std::vector<double> out;
+  for (std::size_t run = 0; run < kept.size(); ++run) {
+    int64_t sum = 0;
+    for (const std::size_t step : row.steps) sum += kept.step(run, step);
+    for (const std::size_t number : row.inner) sum += kept.inner(run, number);
+    for (const std::size_t number : row.within) sum -= kept.inner(run, number);
+    out.push_back(static_cast<double>(sum) / kNanosecondsPerMicrosecond);
+  }
+  return out;
+}
+
+/// The time outside of all steps in each kept run, in microseconds: binding memory, handing over results, between steps.
+std::vector<double> times_outside(const ThinnedRuns& kept) {
+  std::vector<double> out;
+  for (std::size_t run = 0; run < kept.size(); ++run) {
+    int64_t rest = kept.wall(run);
+    for (std::size_t step = 0; step < kept.steps(); ++step) rest -= kept.step(run, step);
+    out.push_back(static_cast<double>(rest) / kNanosecondsPerMicrosecond);
+  }
+  return out;
+}
+
+void measure(ProfileRow& row, std::vector<double> times) {
+  constexpr double kQuartile = 0.25;
+  std::ranges::sort(times);
+  row.quartile_us = quantile(times, kQuartile);
+  row.measured_us = estimate(std::move(times));
+}
+
+void measure_row(ProfileRow& row, const RowSteps& steps, const ThinnedRuns& kept) {
+  measure(row, times_of(kept, steps));
+}
+
+/// The row "(executor)": the time outside of all steps.
+ProfileRow executor_row(const ThinnedRuns& kept) {
+  ProfileRow out;
+  out.node = "(executor)";
+  measure(out, times_outside(kept));
+  return out;
+}
+
+/// Scales each row's lower quartile so that all rows add up to the median of the whole. On a busy machine a run is interrupted somewhere,
+/// often repeatedly at the same step. The median of that step would include the interruption; its quartile hardly does.
+void scale_to_latency(Profile& profile) {
+  const Latency& latency = profile.latency;
+  scale_rows(profile, (profile.clock == TimeKind::wall ? latency.us : latency.processor_us).median);
+}
 
 /// A row and the steps that it consists of.
 struct Gathered {
@@ -134,6 +225,22 @@ void take_traces(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
 
 }  // namespace
 
+bool is_busy(const Latency& latency) noexcept {
+  constexpr double kBusy = 0.9;  // of the expected processor time of the threads
+  return latency.cpu_per_wall < kBusy * latency.expected_cpus;
+}
+
+void scale_rows(Profile& profile, double total_us) {
+  double sum = 0;
+  for (const ProfileRow& row : profile.rows) sum += row.quartile_us;
+  profile.total_us = total_us;
+  profile.scale = sum > 0 ? total_us / sum : 1;
+  for (ProfileRow& row : profile.rows) {
+    row.us = row.quartile_us * profile.scale;
+    row.share = total_us > 0 ? row.us / total_us : 0;
+  }
+}
+
 void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
   fill_latency(profile.latency, recorder);
   for (Gathered& gathered : gather(plan, recorder.kept().latest_inner())) {
@@ -141,7 +248,7 @@ void fill_profile(Profile& profile, const PlanInfo& plan, Recorder& recorder) {
     profile.rows.push_back(std::move(gathered.row));
   }
   profile.rows.push_back(executor_row(recorder.kept()));
-  scale_rows(profile);
+  scale_to_latency(profile);
   profile.latency.expected_cpus = expected_cpus(profile.rows);
   count_plan(profile, plan, recorder.kept().latest_inner());
   fill_memory(profile, plan);

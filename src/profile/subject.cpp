@@ -1,17 +1,19 @@
-// One model to be timed by `profile`: its inputs, tried sizes of free dims (batch of 1 first), times of loading, plan and first run, types
-// of weights; refuses steps that depend on random values. The first run compiles the plan; its cost beyond the steps is reported
-// separately.
+// Prepares one model to be timed: its inputs and sizes, the times of loading, planning and the first run, and the machine.
 #include "profile/subject.h"
+
+#include <stdlib.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,7 +23,6 @@
 #include "base/named.h"
 #include "base/text.h"
 #include "model/tensor_data.h"
-#include "profile/context.h"
 #include "profile/recorder.h"
 #include "profile/rows.h"
 #include "relayout/datum.h"
@@ -31,10 +32,47 @@
 #include "relayout/model.h"
 #include "relayout/profile.h"
 #include "relayout/types.h"
+#include "relayout/version.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 
 namespace relayout {
+
+// The machine on which a profile is measured.
+namespace {
+
+/// The name of the first processor as Linux reports it, or "unknown".
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+double load_average() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+}  // namespace
+
+ProfileContext current_context(int threads) {
+  const LibraryInfo library = onednn_info();
+  ProfileContext context;
+  context.cpu = processor_name();
+  context.isa = library.isa;
+  context.relayout = kVersion;
+  context.onednn = library.version;
+  context.threads = threads;
+  context.processors = static_cast<int>(std::thread::hardware_concurrency());
+  context.affinity = affinity_cpus();
+  context.quota = quota_cpus();
+  context.load = load_average();
+  return context;
+}
+
 namespace {
 
 double microseconds_since(int64_t begin) {

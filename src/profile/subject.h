@@ -14,6 +14,9 @@
 
 namespace relayout {
 
+/// This process on this machine, now. `threads`: the threads of the executor.
+[[nodiscard]] ProfileContext current_context(int threads);
+
 /// One model ready to be timed: its inputs, and an executor with a plan for them.
 class Subject {
  public:

@@ -1,13 +1,9 @@
-// `profile --trace`: writes runs as trace events in the JSON of chrome://tracing, Perfetto and HolisticTraceAnalysis, with names, arguments
-// and memory, of at most a million events, and compresses.
-//
-// These tools have requirements. Complete events ("ph": "X") of one thread must nest, so durations are differences of exact times.
-// HolisticTraceAnalysis counts events by name within spans "ProfilerStep#N", needs a unique "External id" for each, and searches for the
-// rank with a blank after its colon.
+// Writes a profile as a Chrome trace, and as collapsed stacks from which flame graphs are drawn.
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
@@ -158,6 +155,31 @@ std::string gzip_text(std::string_view text) {
     out.append(piece.data(), piece.size() - stream.avail_out);
   }
   deflateEnd(&stream);
+  return out;
+}
+
+// Collapsed stacks, one line per row.
+namespace {
+
+/// Replaces semicolons, which would begin another frame.
+std::string frame(std::string_view name) {
+  std::string out = escape(name);
+  for (char& c : out) {
+    if (c == ';') c = ':';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string collapsed_stacks(const Profile& profile) {
+  std::string out;
+  for (const ProfileRow& row : profile.rows) {
+    out += frame(profile.model);
+    for (const std::string_view part : path_of(row)) out += ";" + frame(part);
+    if (!row.op_type.empty()) out += ";" + frame(row.op_type);
+    out += " " + std::to_string(std::llround(row.us * kNanosecondsPerMicrosecond)) + "\n";
+  }
   return out;
 }
 

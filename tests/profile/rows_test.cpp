@@ -12,7 +12,6 @@
 
 #include "profile/example.h"
 #include "profile/recorder.h"
-#include "profile/thinned_runs.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
