@@ -1,5 +1,5 @@
-// Checks nodes of the operators that passes rewrite (Conv, Gemm, BatchNormalization …): numbers of operands, types of attributes, group,
-// channels, kernels, bias, ranks of weights.
+// Checks nodes of the operators that passes rewrite (Conv, Gemm, BatchNormalization …) and pools: numbers of operands, types of
+// attributes, group, channels, windows, bias, ranks of weights.
 
 #include <onnx/onnx_pb.h>
 
@@ -51,6 +51,9 @@ constexpr auto kOperators = std::to_array<Operator>({{"Add", 2, 2, 1},
                                                      {"QLinearConv", 8, 9, 1, 3, 8},
                                                      {"Sub", 2, 2, 1},
                                                      {"Transpose", 1, 1, 1}});
+
+/// Operators with a window of which nothing else is checked here.
+constexpr auto kWindows = std::to_array<std::string_view>({"AveragePool", "DeformConv", "LpPool", "MaxPool", "MaxUnpool"});
 
 /// The largest rank of a convolution weight that any runtime supports.
 constexpr std::size_t kLargestRank = 12;
@@ -119,21 +122,44 @@ void check_vector(const Node& node, std::string_view role, const Stored& vector,
   }
 }
 
-/// Checks the spatial attributes against the weight's kernel dims.
+/// Spatial dims of an operator with a window, as far as a stored weight or a model input's declaration says.
+std::optional<std::size_t> spatial_dims_of(const Node& node, std::size_t weight_index) {
+  std::optional<std::size_t> rank;
+  if (const Value* const data = node.input(0); data != nullptr && data->is_model_input()) {
+    if (const std::optional<ShapeInfo> declared = data->declared()) rank = declared->dims.size();
+  }
+  const std::optional<Stored> weight = weight_index > 0 ? stored(node.input(weight_index)) : std::nullopt;
+  if (weight) rank = weight->dims.size();
+  return rank && *rank > 2 ? std::optional(*rank - 2) : std::nullopt;
+}
+
+/// Checks that every list of a window has an entry for each spatial dim: none for batch and channels, one list as long as the others.
+void check_window(const Node& node, const Attributes& attributes, std::size_t weight_index) {
+  constexpr auto kLists =
+      std::to_array<std::string_view>({"kernel_shape", "strides", "dilations", "pads", "output_padding", "output_shape"});
+  std::optional<std::size_t> spatial = spatial_dims_of(node, weight_index);
+  for (const std::string_view name : kLists) {
+    const Dims values = attributes.integers(name);
+    if (values.empty()) continue;
+    const std::size_t each = name == "pads" ? 2 : 1;
+    if (!spatial) spatial = values.size() / each;
+    if (values.size() == each * *spatial) continue;
+    const std::string wanted = each == 1 ? "one entry" : "two entries";
+    invalid(node, std::string(name) + " " + to_string(values) + " must have " + wanted + " for each spatial dim, " +
+                      std::to_string(each * *spatial) + " in all");
+  }
+}
+
+/// Checks kernel_shape against the weight's kernel dims, and that no step is empty.
 void check_kernel(const Node& node, const Attributes& attributes, const Stored& weight) {
-  const std::size_t spatial = weight.dims.size() - 2;
   const Dims kernel = attributes.integers("kernel_shape");
   if (!kernel.empty() && !std::ranges::equal(kernel, weight.dims.subspan(2))) {
     invalid(node, "kernel_shape " + to_string(kernel) + " does not fit " + describe("weight", weight));
   }
   for (const std::string_view name : {"strides", "dilations"}) {
     const Dims values = attributes.integers(name);
-    if (!values.empty() && values.size() != spatial)
-      invalid(node, std::string(name) + " " + to_string(values) + " for " + describe("weight", weight));
     if (std::ranges::any_of(values, [](int64_t v) { return v <= 0; })) invalid(node, std::string(name) + " " + to_string(values));
   }
-  const Dims pads = attributes.integers("pads");
-  if (!pads.empty() && pads.size() != 2 * spatial) invalid(node, "pads " + to_string(pads) + " for " + describe("weight", weight));
 }
 
 /// Channels of all groups; an empty tensor may have any dims.
@@ -165,6 +191,7 @@ void check_convolution(const Node& node, const Operator& known) {
   const Attributes attributes(node);
   const int64_t group = attributes.integer("group", 1);
   if (group <= 0) invalid(node, "group " + std::to_string(group));
+  check_window(node, attributes, known.weight);
   const std::optional<Stored> weight = stored(node.input(known.weight));
   if (!weight) return;
   if (weight->dims.size() < 3 || weight->dims.size() > kLargestRank) {
@@ -212,6 +239,10 @@ void check_batch_normalization(const Node& node) {
 
 void check_operator(const Node& node) {
   if (!node.domain().empty()) return;
+  if (std::ranges::find(kWindows, std::string_view(node.op_type())) != kWindows.end()) {
+    if (const Attributes attributes(node); !attributes.has_reference()) check_window(node, attributes, 0);
+    return;
+  }
   const auto* const known = std::ranges::find(kOperators, std::string_view(node.op_type()), &Operator::name);
   if (known == kOperators.end()) return;
   check_operands(node, *known);

@@ -1,8 +1,8 @@
-"""Writes cases of operators of other domains with what ONNX Runtime makes of them: one file per operator into FOLDER.
+"""Writes cases of operators of other domains, and of ConvTranspose and Resize, with what ONNX Runtime makes of them: one file per operator into FOLDER.
 
   python onnxruntime_operators.py FOLDER [--cases N] [--seed S] [--only NAME,…]
 
-Each file is a model whose nodes are the cases. Operands are initializers that are graph inputs too, `CASE.inN`; the results of ONNX Runtime's
+Each file is a model whose nodes are the cases. Operands are initializers that are graph inputs too, `CASE.inN`, unless they are constants, `CASE.inN.fixed`; the results of ONNX Runtime's
 CPU provider, without optimization, are initializers that no node reads, `CASE.outN.expected`. composed_test.cpp runs them.
 """
 
@@ -21,8 +21,9 @@ MS = "com.microsoft"
 class Case:
     """One node: operands (None: absent), attributes, number of outputs; `absent` outputs are not asked for."""
 
-    def __init__(self, op, inputs, outputs=1, domain=MS, opset=17, absent=(), same_as=None, **attributes):
+    def __init__(self, op, inputs, outputs=1, domain=MS, opset=17, absent=(), same_as=None, fixed=False, **attributes):
         self.op, self.inputs, self.outputs, self.domain, self.opset = op, inputs, outputs, domain, opset
+        self.fixed = fixed  # all operands except the first are constants
         self.same_as = same_as  # if the CPU provider lacks the operator: a case of the same results, and a change to them
         self.absent, self.attributes = absent, {k.rstrip("_"): v for k, v in attributes.items() if v is not None}
 
@@ -671,11 +672,35 @@ def GroupQueryAttention(rng):
                 local_window_size=maybe(rng, int(rng.integers(1, 4)), 0.3), scale=maybe(rng, 0.2, 0.3), softcap=maybe(rng, 5.0, 0.3), smooth_softmax=maybe(rng, 1, 0.2))
 
 
+# Windows and coordinates of the default domain --------------------------------------------------------------------------------------------
+
+
+@operator
+def ConvTranspose(rng):
+    """Pads given, computed from output_shape, or from auto_pad."""
+    spatial, group = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
+    size, kernel, strides = ([int(v) for v in rng.integers(low, high, spatial)] for low, high in ((1, 6), (1, 5), (1, 4)))
+    dilations = [int(v) for v in rng.integers(1, 3, spatial)] if rng.random() < 0.4 else None
+    extra = [int(rng.integers(0, max(s, d))) for s, d in zip(strides, dilations or [1] * spatial)] if rng.random() < 0.4 else None
+    full = [s * (n - 1) + (e if extra else 0) + (k - 1) * d + 1 for s, n, e, k, d in zip(strides, size, extra or size, kernel, dilations or [1] * spatial)]
+    automatic = str(rng.choice(["", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])) or None
+    shape = [max(1, f + int(rng.integers(-4, 2))) for f in full] if rng.random() < 0.6 else None
+    pads = [int(v) for v in rng.integers(0, 2, 2 * spatial)] if automatic in (None, "NOTSET") and rng.random() < 0.5 else None
+    inputs, outputs = group * int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    x, w = normal(rng, [int(rng.integers(1, 3)), inputs] + size), normal(rng, [inputs, outputs] + kernel)
+    return Case("ConvTranspose", [x, w, maybe(rng, normal(rng, [group * outputs]))], domain="", fixed=True, opset=int(rng.choice([11, 17, 22])), group=group, strides=strides,
+                dilations=dilations, output_padding=extra, auto_pad=automatic, output_shape=shape, pads=pads)
+
+
 # Running and writing ---------------------------------------------------------------------------------------------------------------------
 
 
+def name_of(case, prefix, i):
+    return f"{prefix}.in{i}" + (".fixed" if case.fixed and i > 0 else "")
+
+
 def node_of(case, prefix):
-    inputs = [f"{prefix}.in{i}" if value is not None else "" for i, value in enumerate(case.inputs)]
+    inputs = [name_of(case, prefix, i) if value is not None else "" for i, value in enumerate(case.inputs)]
     while inputs and not inputs[-1]:
         inputs.pop()
     outputs = [f"{prefix}.out{k}" if k not in case.absent else "" for k in range(case.outputs)]
@@ -692,14 +717,14 @@ def tensor_of(value, name):
 
 
 def model_of(nodes, tensors, outputs, opset, expected=()):
-    inputs = [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in tensors]
+    inputs = [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in tensors if not t.name.endswith(".fixed")]
     graph = helper.make_graph(nodes, "cases", inputs, outputs, initializer=[*tensors, *expected])
     imports = [helper.make_opsetid("", opset), helper.make_opsetid(MS, 1)]
     return helper.make_model(graph, opset_imports=imports, ir_version=10, producer_name="onnxruntime " + ort.__version__)
 
 
 def operands_of(case, prefix):
-    return [tensor_of(value, f"{prefix}.in{i}") for i, value in enumerate(case.inputs) if value is not None]
+    return [tensor_of(value, name_of(case, prefix, i)) for i, value in enumerate(case.inputs) if value is not None]
 
 
 def run(case):

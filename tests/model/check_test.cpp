@@ -106,6 +106,39 @@ TEST(Check, B28GroupsAndKernels) {
   EXPECT_EQ(refusal(convolution_with("pads = [0,0,0,0], strides = [1,1], kernel_shape = [1,1]", "[2,4,1,1]", 8, 2)), "");
 }
 
+TEST(Check, ListsOfAWindowHaveAnEntryForEachSpatialDim) {
+  const auto transposed = [](const std::string& attributes) {
+    return refusal(convolution_with(attributes, "[4,2,1,1]", 8, 2, "ConvTranspose"));
+  };
+  EXPECT_THAT(transposed("output_shape = [1,2,8,8]"),
+              HasSubstr("output_shape [1, 2, 8, 8] must have one entry for each spatial dim, 2 in"));
+  EXPECT_THAT(transposed("output_shape = [8]"), HasSubstr("output_shape [8] must have one"));
+  EXPECT_THAT(transposed("output_shape = [2,8,8]"), HasSubstr("output_shape [2, 8, 8] must have one"));
+  EXPECT_THAT(transposed("output_padding = [0,0,0]"), HasSubstr("output_padding [0, 0, 0] must have one"));
+  EXPECT_THAT(transposed("pads = [1,1,1]"), HasSubstr("pads [1, 1, 1] must have two entries for each spatial dim, 4 in all"));
+  EXPECT_EQ(transposed("output_shape = [8,8], auto_pad = \"VALID\", output_padding = [0,0]"), "");
+
+  const auto pool = [](const std::string& op, const std::string& attributes, const std::string& dims = "[1,4,8,8]") {
+    return refusal(with_body("g (float" + dims + " x) => (float[N,C,H,W] y) { r = Relu (x) y = " + op + " <" + attributes + "> (r) }"));
+  };
+  EXPECT_THAT(pool("MaxPool", "kernel_shape = [2,2], strides = [2]"), HasSubstr("strides [2] must"));
+  EXPECT_THAT(pool("AveragePool", "kernel_shape = [2,2], pads = [1,1]"), HasSubstr("pads [1, 1] must"));
+  EXPECT_THAT(pool("LpPool", "kernel_shape = [2], dilations = [1,1]"), HasSubstr("dilations [1, 1] must"));
+  EXPECT_EQ(pool("MaxPool", "kernel_shape = [2,2], strides = [2,1], pads = [0,1,0,1], dilations = [1,2]"), "");
+  const std::string direct = "g (float[1,4,8,8] x) => (float[N,C,H,W] y) { y = MaxPool <kernel_shape = [2]> (x) }";
+  EXPECT_THAT(refusal(with_body(direct)), HasSubstr("kernel_shape [2] must have one entry for each spatial dim, 2 in all"));
+
+  // Weights that are not stored: the lists against each other, and against the data.
+  const auto fed = [](const std::string& op, const std::string& attributes) {
+    return refusal(with_body("g (float[1,4,N,M] x, float[4,4,K,L] w) => (float[N,C,H,W] y) { r = Relu (x) y = " + op + " <" + attributes +
+                             "> (r, w) }"));
+  };
+  EXPECT_THAT(fed("Conv", "strides = [1,1], dilations = [1]"), HasSubstr("dilations [1] must"));
+  EXPECT_THAT(fed("ConvTranspose", "kernel_shape = [2,2], output_shape = [1,4,8,8]"), HasSubstr("output_shape [1, 4, 8, 8] must"));
+  EXPECT_THAT(fed("DeformConv", "pads = [0,0,0,0], strides = [1]"), HasSubstr("pads [0, 0, 0, 0] must"));
+  EXPECT_EQ(fed("ConvTranspose", "kernel_shape = [2,2], output_shape = [8,8]"), "");
+}
+
 std::string batch_norm(const std::string& attributes, int opset, const std::string& dims, int count) {
   std::string initializers;
   for (const char* name : {"s", "b", "m", "v"}) {

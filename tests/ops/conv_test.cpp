@@ -172,7 +172,7 @@ TEST(Conv, RejectsInvalidOperands) {
   expect_invalid("Conv <strides = [0, 1]>", {x, w({2, 4, 3, 3})}, "strides has entry 0");
   expect_invalid("Conv <strides = [1]>", {x, w({2, 4, 3, 3})}, "strides has 1 entries");
   expect_invalid("Conv <dilations = [9223372036854775807, 1]>", {x, w({2, 4, 3, 3})}, "dilations has entry");
-  expect_invalid("Conv <pads = [1, 1, 1]>", {x, w({2, 4, 3, 3})}, "pads has 3 entries");
+  expect_invalid("Conv <pads = [1, 1, 1]>", {x, w({2, 4, 3, 3})}, "pads [1, 1, 1] must have two entries");
   expect_invalid("Conv <kernel_shape = [2, 3]>", {x, w({2, 4, 3, 3})}, "not that of the weights");
   expect_invalid("Conv <auto_pad = \"SOME\">", {x, w({2, 4, 3, 3})}, "auto_pad");
   expect_invalid("Conv", {x, w({2, 4, 3, 3}), w({3})}, "bias of dims [3]");
@@ -251,6 +251,35 @@ TEST(ConvTranspose, OutputShapeSharesThePads) {
   // More than the full size: zeros at the end.
   EXPECT_EQ(numbers_of(run_one("ConvTranspose <strides = [2], output_shape = [9]>", {x, w})),
             (std::vector<double>{1, 10, 102, 1020, 203, 2030, 300, 3000, 0}));
+}
+
+TEST(ConvTranspose, ValidSplitsThePaddingAsNotset) {
+  const Tensor w = tensor_of_values(DataType::float32, {1, 1, 4}, {1, 10, 100, 1000});
+  const Tensor x = tensor_of_values(DataType::float32, {1, 1, 3}, {1, 2, 3});
+  const std::vector<double> full{1, 10, 102, 1020, 203, 2030, 300, 3000};
+  for (const char* const automatic : {"NOTSET", "VALID", "SAME_LOWER"}) {
+    const std::string op = "ConvTranspose <strides = [2], output_shape = [5], auto_pad = \"" + std::string(automatic) + "\">";
+    EXPECT_EQ(numbers_of(run_one(op, {x, w})), std::vector<double>(full.begin() + 2, full.end() - 1)) << op;
+  }
+  EXPECT_EQ(numbers_of(run_one("ConvTranspose <strides = [2], auto_pad = \"VALID\">", {x, w})), full);
+}
+
+TEST(ConvTranspose, SameHasNoLessThanNoPadding) {
+  // Windows that do not meet: 8 elements are all there are, not 3 · 3 (ONNX's shape inference, ONNX Runtime).
+  const Tensor w = tensor_of_values(DataType::float32, {1, 1, 2}, {1, 10}), x = tensor_of_values(DataType::float32, {1, 1, 3}, {1, 2, 3});
+  const std::vector<double> full{1, 10, 0, 2, 20, 0, 3, 30};
+  for (const char* const automatic : {"SAME_UPPER", "SAME_LOWER"}) {
+    const std::string op = "ConvTranspose <strides = [3], auto_pad = \"" + std::string(automatic) + "\"";
+    EXPECT_EQ(numbers_of(run_one(op + ">", {x, w})), full);
+    EXPECT_EQ(run_one(op + ", output_padding = [2]>", {x, w}).dims(), (Dims{1, 1, 9}));
+  }
+}
+
+TEST(ConvTranspose, OutputShapeHoldsSpatialDims) {
+  const Tensor x(DataType::float32, {1, 2, 4, 4}), w(DataType::float32, {2, 3, 3, 3});
+  for (const char* const shape : {"[7, 9, 8, 9]", "[1, 3, 8, 9]", "[3, 8, 9]", "[8]"}) {
+    expect_invalid("ConvTranspose <strides = [2, 2], output_shape = " + std::string(shape) + ">", {x, w}, "output_shape [");
+  }
 }
 
 TEST(ConvTranspose, InfinitiesStayWhereTheyBelong) {

@@ -352,6 +352,11 @@ const std::vector<OpCase>& op_cases() {
         {f32({2, 3, 5, 4}), f32({3, 4, 3, 4}), f32({4})});
     add("ConvTransposeGroups", "ConvTranspose", "group = 2, dilations = [2, 1], strides = [3, 2]", {f32({2, 4, 5, 4}), f32({4, 3, 2, 3})});
     add("ConvTransposeShape", "ConvTranspose", "output_shape = [11, 9], strides = [2, 2]", {f32({1, 3, 5, 4}), f32({3, 2, 3, 3})});
+    for (const char* automatic : {"VALID", "SAME_UPPER", "SAME_LOWER"}) {
+      add(std::string("ConvTransposeShape_") + automatic, "ConvTranspose",
+          "output_shape = [10, 8], strides = [2, 2], auto_pad = \"" + std::string(automatic) + "\"",
+          {f32({1, 3, 5, 4}), f32({3, 2, 3, 4})});
+    }
     add("ConvTranspose3d", "ConvTranspose", "strides = [1, 2, 2]", {f32({1, 3, 2, 3, 4}), f32({3, 2, 2, 3, 2})});
     add("ConvInteger", "ConvInteger", "pads = [1, 1, 1, 1]",
         {of(uint8, {2, 3, 7, 6}, Fill::integers), of(int8, {4, 3, 3, 3}, Fill::integers), list_of(uint8, {}, {3}),

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -32,7 +31,6 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "layout/rates.h"
-#include "model/attributes.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
 #include "ops/traits.h"
@@ -44,45 +42,16 @@
 namespace relayout::exec {
 namespace {
 
-Convolution plain_spec(Lowering& lowering, const ProgramNode& node) {
-  const ConvolutionShape shape = convolution_shape(node.call, lowering.info(node.inputs[0]).dims, lowering.info(node.inputs[1]).dims);
+Convolution spec_of(Lowering& lowering, const ProgramNode& node) {
+  const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims;
   Convolution spec;
+  spec.transposed = node.op->traits.has(Trait::transposed);
+  ConvolutionShape shape = spec.transposed ? transposed_convolution_shape(node.call, x, w) : convolution_shape(node.call, x, w);
   spec.groups = shape.groups;
-  spec.strides = shape.window.strides;
-  spec.dilations = shape.window.dilations;
-  spec.pads_begin = shape.window.before;
-  spec.pads_end = shape.window.after;
-  return spec;
-}
-
-Dims list_or(const Attributes& attributes, std::string_view name, std::size_t count, int64_t otherwise) {
-  Dims out = attributes.integers(name);
-  if (out.empty()) out.assign(count, otherwise);
-  return out;
-}
-
-/// The op table inferred the output dims (and checked the attributes); the pads follow from them.
-Convolution transposed_spec(Lowering& lowering, const ProgramNode& node) {
-  const Attributes& attributes = node.call.attributes;
-  const Dims &x = lowering.info(node.inputs[0]).dims, &w = lowering.info(node.inputs[1]).dims, &y = lowering.info(node.outputs[0]).dims;
-  const std::size_t rank = x.size() - 2;
-  Convolution spec;
-  spec.transposed = true;
-  spec.groups = attributes.integer("group", 1);
-  spec.strides = list_or(attributes, "strides", rank, 1);
-  spec.dilations = list_or(attributes, "dilations", rank, 1);
-  const std::string automatic = attributes.text("auto_pad", "NOTSET");
-  const bool explicit_pads = automatic == "NOTSET" && !attributes.has("output_shape");
-  const Dims pads = list_or(attributes, "pads", 2 * rank, 0);
-  const Dims extra = list_or(attributes, "output_padding", rank, 0);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const int64_t extent = (w[i + 2] - 1) * spec.dilations[i] + 1;
-    const int64_t whole = (x[i + 2] - 1) * spec.strides[i] + extent;
-    const int64_t total = whole + extra[i] - y[i + 2];
-    const int64_t begin = automatic == "VALID" ? 0 : explicit_pads ? pads[i] : automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
-    spec.pads_begin.push_back(begin);
-    spec.pads_end.push_back(whole - begin - y[i + 2]);
-  }
+  spec.strides = std::move(shape.window.strides);
+  spec.dilations = std::move(shape.window.dilations);
+  spec.pads_begin = std::move(shape.window.before);
+  spec.pads_end = std::move(shape.window.after);
   return spec;
 }
 
@@ -500,14 +469,13 @@ bool is_suitable(Lowering& lowering, const ProgramNode& node) {
 bool lower_convolution(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_suitable(lowering, node)) return false;
-  const bool transposed = node.op->traits.has(Trait::transposed);
   ConvolutionGroup parts;
   parts.node = &node;
   parts.terms = group.terms;
-  parts.spec = transposed ? transposed_spec(lowering, node) : plain_spec(lowering, node);
+  parts.spec = spec_of(lowering, node);
   const auto is_negative = [](int64_t pad) { return pad < 0; };
   if (std::ranges::any_of(parts.spec.pads_begin, is_negative)) return false;
-  if (!transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
+  if (!parts.spec.transposed && std::ranges::any_of(parts.spec.pads_end, is_negative)) return false;
   const bool is_sum = !parts.terms.empty();
   if (!is_sum && is_product(lowering, parts.spec, node) && lower_product(lowering, group)) return true;
   if (!is_sum && has_shallow_windows(lowering, parts.spec, node) && lower_columns(lowering, group, parts.spec)) return true;

@@ -117,6 +117,14 @@ ConvolutionShape convolution_shape(const OpCall& call, const Dims& x, const Dims
   return shape;
 }
 
+ConvolutionShape transposed_convolution_shape(const OpCall& call, const Dims& x, const Dims& w) {
+  ConvolutionShape shape = shape_without_dims(call, x, w, true);
+  shape.dims = {x[0], checked_product(call, w[1], shape.groups)};
+  const Dims outputs = set_transposed_pads(call, shape.window, tail(x));
+  shape.dims.insert(shape.dims.end(), outputs.begin(), outputs.end());
+  return shape;
+}
+
 void convolve(int threads, const ConvolutionParts& parts) {
   const Tensor &w = parts.w, &out = parts.out;
   if (out.element_count() == 0) return;
@@ -173,35 +181,6 @@ void check_bias(const OpCall& call, InputInfos inputs, int64_t channels) {
     reject(call, "bias of dims " + to_string(bias->dims) + " for " + std::to_string(channels) + " channels");
 }
 
-/// A transposed convolution: out[o] gets x[i] · w[k] where o = i · stride + k · dilation − before.
-ConvolutionShape transposed_shape(const OpCall& call, const Dims& x, const Dims& w) {
-  ConvolutionShape shape = shape_without_dims(call, x, w, true);
-  const Dims input = tail(x);
-  Window& window = shape.window;
-  const std::string automatic = call.attributes.text("auto_pad", "NOTSET");
-  const Dims output_padding = window_attribute(call, "output_padding", input.size(), 0, 0);
-  Dims outputs;
-  if (call.attributes.has("output_shape")) {
-    // Some exporters write all dims, batch and channels included.
-    const bool has_all = call.attributes.integers("output_shape").size() == x.size();
-    outputs = window_attribute(call, "output_shape", has_all ? x.size() : input.size(), 1, 0);
-    if (has_all) outputs.erase(outputs.begin(), outputs.begin() + 2);
-    set_transposed_pads(window, input, outputs, output_padding, automatic == "SAME_UPPER");
-  } else if (automatic.starts_with("SAME")) {
-    for (std::size_t i = 0; i < input.size(); ++i) outputs.push_back(checked_product(call, input[i], window.strides[i]));
-    set_transposed_pads(window, input, outputs, output_padding, automatic == "SAME_UPPER");
-  } else {
-    for (std::size_t i = 0; i < input.size(); ++i) {
-      const int64_t full = input[i] == 0 ? 0 : window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i);
-      outputs.push_back(full - window.before[i] - window.after[i]);
-      if (input[i] == 0) outputs.back() = std::max<int64_t>(outputs.back(), 0);
-    }
-  }
-  shape.dims = {x[0], checked_product(call, w[1], shape.groups)};
-  shape.dims.insert(shape.dims.end(), outputs.begin(), outputs.end());
-  return shape;
-}
-
 /// The output positions o ≡ phase (mod stride) of each dim are a convolution of step 1 with the taps whose input position is an integer.
 std::vector<Tap> phase_taps(const Window& window, const Dims& phase, const Dims& weight_strides) {
   std::vector<Tap> taps;
@@ -237,7 +216,7 @@ void conv(const OpCall& call, InputData inputs, OutputData outputs) {
 Inferred infer_conv_transpose(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 2, 3);
   const auto [x, w] = two_of_one_type(call, inputs, kRealTypes);
-  const ConvolutionShape shape = transposed_shape(call, x.dims, w.dims);
+  const ConvolutionShape shape = transposed_convolution_shape(call, x.dims, w.dims);
   check_bias(call, inputs, shape.dims[1]);
   return one(call, x.type, shape.dims);
 }
@@ -247,7 +226,7 @@ void conv_transpose(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& w = tensor_at(inputs, 1);
   const Tensor& out = outputs[0]->tensor;
   if (out.element_count() == 0) return;
-  const ConvolutionShape shape = transposed_shape(call, x.dims(), w.dims());
+  const ConvolutionShape shape = transposed_convolution_shape(call, x.dims(), w.dims());
   const int64_t rows = w.dims()[1], channels = w.dims()[0] / shape.groups;
   const auto finish = add_bias(inputs);
   const int64_t x_size = element_stride(x.type()), w_size = element_stride(w.type()), out_size = element_stride(out.type());

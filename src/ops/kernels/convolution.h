@@ -37,5 +37,7 @@ struct ConvolutionShape {
   Dims dims;
 };
 [[nodiscard]] ConvolutionShape convolution_shape(const OpCall& call, const Dims& x, const Dims& w);
+/// The same of ConvTranspose, with weights [C, M/g, …]: out[o] gets x[i] · w[k] where o = i · stride + k · dilation − before.
+[[nodiscard]] ConvolutionShape transposed_convolution_shape(const OpCall& call, const Dims& x, const Dims& w);
 
 }  // namespace relayout

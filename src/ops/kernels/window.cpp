@@ -41,15 +41,6 @@ int64_t Window::taps() const {
   return element_count(kernel);
 }
 
-void set_transposed_pads(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper) {
-  for (std::size_t i = 0; i < input.size(); ++i) {
-    const int64_t total = window.strides[i] * (input[i] - 1) + output_padding[i] + window.extent(i) - outputs[i];
-    const int64_t shared = std::max<int64_t>(total, 0), small = shared / 2;
-    window.before[i] = upper ? small : shared - small;
-    window.after[i] = total - window.before[i];
-  }
-}
-
 Dims spatial_dims(const OpCall& call, const Dims& dims) {
   if (dims.size() < 3) reject(call, "dims " + to_string(dims) + " have no spatial dim");
   return tail(dims);
@@ -110,6 +101,28 @@ Dims window_outputs(const OpCall& call, const Window& window, const Dims& input,
                        std::to_string(input[i] + window.before[i] + window.after[i]) + " in spatial dim " + std::to_string(i));
     }
     outputs.push_back(std::max<int64_t>(count, 0));
+  }
+  return outputs;
+}
+
+Dims set_transposed_pads(const OpCall& call, Window& window, const Dims& input) {
+  const std::size_t rank = input.size();
+  const std::string automatic = call.attributes.text("auto_pad", "NOTSET");
+  const bool is_given = call.attributes.has("output_shape"), is_same = automatic.starts_with("SAME");
+  const Dims given = is_given ? window_attribute(call, "output_shape", rank, 0, 0) : Dims();
+  const Dims extra = window_attribute(call, "output_padding", rank, 0, 0);
+  Dims outputs;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const int64_t whole = window.strides[i] * (input[i] - 1) + window.extent(i), full = input[i] == 0 ? 0 : whole + extra[i];
+    if (is_given || is_same) {
+      const int64_t total = std::max<int64_t>(full - (is_given ? given[i] : window.strides[i] * input[i]), 0);
+      window.before[i] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+      outputs.push_back(is_given ? given[i] : full - total);
+    } else {
+      outputs.push_back(full - window.before[i] - window.after[i]);
+      if (input[i] == 0) outputs.back() = std::max<int64_t>(outputs.back(), 0);
+    }
+    window.after[i] = whole - window.before[i] - outputs.back();
   }
   return outputs;
 }

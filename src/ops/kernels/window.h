@@ -20,10 +20,11 @@ struct Window {
 [[nodiscard]] Window window_of(const OpCall& call, const Dims& input, const Dims& kernel);
 /// Output sizes. `ceil_mode` rounds up, but drops a last window that would begin beyond input and left pad (ONNX 1.16, as PyTorch).
 [[nodiscard]] Dims window_outputs(const OpCall& call, const Window& window, const Dims& input, bool ceil_mode);
-/// Pads of a transposed convolution with these output sizes: total = stride · (in − 1) + output_padding + extent − out. The odd element
-/// goes to the end with SAME_UPPER (`upper`), else to the begin (ONNX specification); where an output exceeds the full size, the rest of
-/// its end is empty.
-void set_transposed_pads(Window& window, const Dims& input, const Dims& outputs, const Dims& output_padding, bool upper);
+/// Sets the pads of a transposed convolution and returns its output sizes. They follow from output_shape, then from auto_pad = SAME_*,
+/// whose output is input · stride, or the full size where that is less; else from the pads and output_padding. Padding that is computed has
+/// its odd element at the end with SAME_UPPER, else at the begin (ONNX specification). In each dim before + output + after is stride ·
+/// (input − 1) + extent; `after` is negative where the end of the output is empty.
+[[nodiscard]] Dims set_transposed_pads(const OpCall& call, Window& window, const Dims& input);
 /// The spatial part of dims [N, C, …]; the rank must be at least 3.
 [[nodiscard]] Dims spatial_dims(const OpCall& call, const Dims& dims);
 /// The spatial part of dims or strides [N, C, …] of a rank that is checked already.
