@@ -196,9 +196,9 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
 
 ConvertResult convert(const std::filesystem::path& input, const std::filesystem::path& output, const ConvertOptions& options) {
   // A fold that leaves the range of its type is rare, and reading all weights to exclude it takes as long as writing them. So most weights
-  // are checked while they are written. If one leaves the range, nothing is written, and the conversion is repeated with a check in
-  // advance.
-  const bool can_begin_again = !is_stream(input);
+  // are checked while they are written to a file. If one leaves the range, no file appears, and the conversion is repeated with a check in
+  // advance. What a stream has given or taken cannot be repeated.
+  const bool can_begin_again = !is_stream(input) && !is_stream(output);
   if (options.dry_run || !can_begin_again) return convert(input, output, options, Ranges::looked_at);
   const Stopwatch watch;
   try {

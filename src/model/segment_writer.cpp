@@ -34,6 +34,7 @@ constexpr int64_t kBlock = int64_t{1} << 19;        ///< bytes of a task: read, 
 constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< bytes from which the kernel copies
 constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< bytes from which a tensor's row is written in pieces
 constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< bytes up to which one thread is enough
+constexpr int kPipe = 1 << 20;                      ///< bytes that a pipe should hold: any user may ask for these
 
 /// A range of the output, produced by one worker and written at once.
 struct Task {
@@ -220,6 +221,8 @@ void write_file(const Segments& segments, int descriptor, const std::string& nam
 
 void write_pipe(const Segments& segments, int descriptor, const std::string& name) {
   const TaskList tasks(segments);
+  // A pipe of 64 KiB makes writer and reader wait for each other. Other outputs refuse.
+  if (segments.size() > kPipe) ::fcntl(descriptor, F_SETPIPE_SZ, kPipe);
   ByteBuffer buffer;
   for (const Task& task : tasks.tasks()) {
     check_interrupt();

@@ -14,9 +14,11 @@
 
 #include "base/random.h"
 #include "command/command_test.h"
+#include "relayout/types.h"
 #include "support/process.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
+#include "support/text_model.h"
 
 namespace relayout::test {
 namespace {
@@ -180,6 +182,68 @@ TEST_F(Interruption, B59Streams) {
   const ProcessResult both = run({"convert", "in.onnx", "-o", "-", "--json"});
   EXPECT_EQ(both.code, 2);
   EXPECT_THAT(both.err, HasSubstr("--json and --output - both want standard output"));
+}
+
+/// Three pairs of Conv and BatchNormalization, of which the fold of one leaves the range of its type: in the block `place` of what is
+/// written.
+TextModel out_of_range(int place, DataType type) {
+  TextModel model(R"(g (float[1, 64, 4, 4] x) => (float[1, 64, 4, 4] y)
+    <float[64, 64, 9, 9] W0, float[64, 64, 9, 9] W1, float[64, 64, 9, 9] W2, float[64] s, float[64] zero, float[64] var> {
+    c0 = Conv <pads = [4, 4, 4, 4]> (x, W0)
+    n0 = BatchNormalization (c0, s, zero, zero, var)
+    r0 = Relu (n0)
+    c1 = Conv <pads = [4, 4, 4, 4]> (r0, W1)
+    n1 = BatchNormalization (c1, s, zero, zero, var)
+    r1 = Relu (n1)
+    c2 = Conv <pads = [4, 4, 4, 4]> (r1, W2)
+    y = BatchNormalization (c2, s, zero, zero, var)
+  })");
+  for (int i = 0; i < 3; ++i) {
+    std::vector<double> values(64 * 64 * 81, 0.01);
+    if (i == place) values[values.size() / 2] = type == DataType::float16 ? 60000 : 3e38;
+    model.set("W" + std::to_string(i), values);
+  }
+  model.set("s", std::vector<double>(64, 2)).set("zero", std::vector<double>(64, 0)).set("var", std::vector<double>(64, 1));
+  return model.cast(type);
+}
+
+TEST_F(Interruption, AStreamHoldsOneModelWhicheverFoldLeavesItsRange) {
+  for (const DataType type : {DataType::float16, DataType::bfloat16, DataType::float32}) {
+    for (const int place : {-1, 0, 1, 2}) {
+      save_model(out_of_range(place, type).message(), folder_ / "range.onnx");
+      ASSERT_EQ(run({"convert", "range.onnx", "-o", "range.file"}).code, 0);
+      const std::string file = read_file(folder_ / "range.file");
+      onnx::ModelProto written;
+      ASSERT_TRUE(written.ParseFromString(file));
+      const auto is_left = [](const onnx::NodeProto& node) { return node.op_type() == "BatchNormalization"; };
+      EXPECT_EQ(std::ranges::count_if(written.graph().node(), is_left), place < 0 ? 0 : 1);
+      for (const char* threads : {"1", "2"}) {
+        const ProcessResult piped = run({"convert", "range.onnx", "-o", "-", "--threads", threads});
+        EXPECT_EQ(piped.code, 0) << piped.err;
+        EXPECT_TRUE(piped.out == file) << name_of(type) << place << ": " << piped.out.size() << " bytes, not " << file.size();
+      }
+      const ProcessResult both = run({"convert", "-", "-o", "-"}, {.input = read_file(folder_ / "range.onnx")});
+      EXPECT_EQ(both.code, 0) << both.err;
+      EXPECT_TRUE(both.out == file) << name_of(type) << place;
+    }
+  }
+}
+
+TEST_F(Interruption, AStreamOfExternalWeightsAndOneThatCloses) {
+  onnx::ModelProto model = out_of_range(2, DataType::float32).message();
+  std::string data;
+  for (onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    const std::string bytes = tensor.raw_data();
+    make_external(tensor, "range.data", std::to_string(data.size()), std::to_string(bytes.size()));
+    data += bytes;
+  }
+  write_file(folder_ / "range.data", data);
+  save_model(model, folder_ / "range.onnx");
+  ASSERT_EQ(run({"convert", "range.onnx", "-o", "range.file", "--external-data", "never"}).code, 0);
+  const ProcessResult piped = run({"convert", "range.onnx", "-o", "-"});
+  EXPECT_EQ(piped.code, 0) << piped.err;
+  EXPECT_TRUE(piped.out == read_file(folder_ / "range.file"));
+  EXPECT_EQ(run({"convert", "range.onnx", "-o", "-"}, {.output_closed_pipe = true}).signal, SIGPIPE);
 }
 
 TEST_F(Interruption, B60LocalesDoNotMatter) {
