@@ -692,6 +692,58 @@ def ConvTranspose(rng):
                 dilations=dilations, output_padding=extra, auto_pad=automatic, output_shape=shape, pads=pads)
 
 
+@operator
+def Resize(rng):
+    """By scales whose product with a length is often no whole number, or to sizes. ONNX Runtime copies dims that keep their size, whatever scale or roi say."""
+    opset = int(rng.choice([10, 11, 13, 18, 19]))
+    mode = str(rng.choice(["nearest", "linear", "linear", "cubic"])) if opset > 10 else str(rng.choice(["nearest", "linear"]))
+    spatial = 2 if mode == "cubic" else int(rng.integers(1, 4))
+    size = [int(v) for v in rng.integers(1, 8, spatial)]
+    x = normal(rng, [int(rng.integers(1, 3)), int(rng.integers(1, 3))] + size)
+    scales = [float(rng.choice([0.4, 0.5, 0.6, 0.75, 1, 1.25, 1.3, 1.5, 1.7, 2, 2.5, 3])) for _ in size]
+    scales = [1.0 if int(n * s) == n else s for n, s in zip(size, scales)]
+    if opset == 10:
+        return Case("Resize", [x, np.array([1, 1, *scales], np.float32)], domain="", opset=10, fixed=True, mode=mode)
+    coordinates = ["half_pixel", "pytorch_half_pixel", "align_corners", "align_corners", "asymmetric", "tf_crop_and_resize"]
+    coordinates += ["tf_half_pixel_for_nn"] if opset < 13 else ["half_pixel_symmetric"] if opset == 19 else []
+    coordinate = str(rng.choice(coordinates))
+    attributes = dict(mode=mode, coordinate_transformation_mode=coordinate)
+    if mode == "nearest":
+        attributes["nearest_mode"] = str(rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
+    if mode == "cubic":
+        attributes.update(exclude_outside=maybe(rng, 1, 0.4), cubic_coeff_a=maybe(rng, -0.5, 0.4))
+    if opset >= 18 and mode != "nearest" and coordinate != "tf_crop_and_resize":
+        attributes["antialias"] = maybe(rng, 1, 0.5)
+    some = opset >= 18 and rng.random() < 0.5  # the spatial axes alone
+    whole = [] if some else [1, 1]
+    if some:
+        attributes["axes"] = list(range(2, 2 + spatial))
+    by_sizes = rng.random() < 0.3
+    if by_sizes and some and coordinate != "tf_crop_and_resize":
+        attributes["keep_aspect_ratio_policy"] = maybe(rng, str(rng.choice(["stretch", "not_larger", "not_smaller"])), 0.7)
+    given = [max(1, int(n * s)) for n, s in zip(size, scales)]
+    sizes = np.array([*([] if some else x.shape[:2]), *given], np.int64) if by_sizes else None
+    roi = None
+    if coordinate == "tf_crop_and_resize":
+        begin, end = (np.where(np.equal(given, size), whole_bound, rng.uniform(low, low + 0.5, spatial)) for whole_bound, low in ((0, -0.1), (1, 0.6)))
+        roi = np.array([*[0 for _ in whole], *begin, *[1 for _ in whole], *end], np.float32)
+        attributes["extrapolation_value"] = maybe(rng, 2.5)
+    absent = np.array([], np.float32) if opset == 11 else None  # opset 11 has no optional operand but the last
+    scales = absent if by_sizes else np.array([*whole, *scales], np.float32)
+    return Case("Resize", [x, absent if roi is None else roi, scales, sizes], domain="", opset=opset, fixed=True, **attributes)
+
+
+@operator
+def Upsample(rng):
+    size = [int(v) for v in rng.integers(1, 7, 2)]
+    scales = [1, 1, *(float(rng.choice([1, 1.25, 1.5, 1.7, 2, 2.5])) for _ in size)]
+    scales = [1.0 if int(n * s) == n else float(s) for n, s in zip([1, 1, *size], scales)]
+    x, mode = normal(rng, [int(rng.integers(1, 3)), 2] + size), str(rng.choice(["nearest", "linear"]))
+    if rng.random() < 0.5:
+        return Case("Upsample", [x], domain="", opset=7, mode=mode, scales=scales)
+    return Case("Upsample", [x, np.array(scales, np.float32)], domain="", opset=9, fixed=True, mode=mode)
+
+
 # Running and writing ---------------------------------------------------------------------------------------------------------------------
 
 

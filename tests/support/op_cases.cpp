@@ -463,6 +463,9 @@ const std::vector<OpCase>& op_cases() {
       add(std::string("ResizeCorners_") + mode, "Resize",
           "coordinate_transformation_mode = \"align_corners\", mode = \"" + std::string(mode) + "\"",
           {f32({2, 3, 4, 5}), none, none, numbers({2, 3, 7, 6})});
+      add(std::string("ResizeCornersCut_") + mode, "Resize",
+          "coordinate_transformation_mode = \"align_corners\", mode = \"" + std::string(mode) + "\"",
+          {f32({2, 3, 4, 5}), none, list_of(float32, {4}, {1, 1, 0.6, 1.5}), none});
     }
     add("ResizeCrop", "Resize",
         "axes = [2, 3], coordinate_transformation_mode = \"tf_crop_and_resize\", mode = \"linear\", extrapolation_value = 9.0",

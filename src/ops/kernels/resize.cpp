@@ -174,40 +174,53 @@ std::optional<ResizePlan> plan_of(const OpCall& call, InputInfos inputs, const D
   return plan;
 }
 
-/// The position of output position x in the input. `width` is the output's size before truncation to an integer.
-double source_coordinate(Coordinates mode, const Axis& axis, int64_t position) {
-  const auto x = static_cast<double>(position), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
-  const double width = axis.scale * in;
+/// The position of output position x in the input, computed in `Real`. Only half_pixel_symmetric knows of the output's size before
+/// truncation to an integer.
+template <class Real>
+Real source_coordinate(Coordinates mode, const Axis& axis, int64_t position) {
+  constexpr Real kHalf = 0.5;
+  const auto x = static_cast<Real>(position), in = static_cast<Real>(axis.in), out = static_cast<Real>(axis.out);
+  const auto scale = static_cast<Real>(axis.scale), begin = static_cast<Real>(axis.roi_begin), end = static_cast<Real>(axis.roi_end);
   switch (mode) {
     case Coordinates::half_pixel:
-      return (x + 0.5) / axis.scale - 0.5;
+      return (x + kHalf) / scale - kHalf;
     case Coordinates::half_pixel_symmetric:
-      return in / 2 * (1 - out / width) + (x + 0.5) / axis.scale - 0.5;
+      return in / 2 * (1 - out / (scale * in)) + (x + kHalf) / scale - kHalf;
     case Coordinates::pytorch_half_pixel:
-      return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
+      return axis.out > 1 ? (x + kHalf) / scale - kHalf : 0;
     case Coordinates::align_corners:
-      return width == 1 || axis.out == 1 ? 0 : x * (in - 1) / (width - 1);
+      return axis.out > 1 ? x * (in - 1) / (out - 1) : 0;
     case Coordinates::asymmetric:
-      return x / axis.scale;
+      return x / scale;
     case Coordinates::tf_half_pixel_for_nn:
-      return (x + 0.5) / axis.scale;
+      return (x + kHalf) / scale;
     case Coordinates::tf_crop_and_resize:
-      if (axis.out <= 1) return 0.5 * (axis.roi_begin + axis.roi_end) * (in - 1);
-      return axis.roi_begin * (in - 1) + x * (axis.roi_end - axis.roi_begin) * (in - 1) / (out - 1);
+      if (axis.out <= 1) return kHalf * (begin + end) * (in - 1);
+      return begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1);
   }
   return x;
 }
 
-bool is_identity(const ResizePlan& plan, const Axis& axis) {
+/// As other runtimes do, in f32 where positions are exact in it: scales such as 1.3 are meant as decimal, and 6.5 / 1.3 is 5.
+double nearest_coordinate(Coordinates mode, const Axis& axis, int64_t position) {
+  constexpr int64_t kExact = int64_t{1} << 20;
+  const bool is_exact = std::max(axis.in, axis.out) < kExact;
+  return is_exact ? double{source_coordinate<float>(mode, axis, position)} : source_coordinate<double>(mode, axis, position);
+}
+
+/// A dim of scale 1 is not resampled, whatever the coordinates: tf_half_pixel_for_nn would move batch and channels.
+bool is_identity(const Axis& axis) {
   const bool whole = axis.roi_begin == 0 && axis.roi_end == 1;
-  return axis.in == axis.out && axis.scale == 1 && whole && plan.coordinates != Coordinates::tf_half_pixel_for_nn;
+  return axis.in == axis.out && axis.scale == 1 && whole;
 }
 
 using Rounding = double (*)(double);
 
-Rounding nearest_rounding(const OpCall& call) {
+/// Resize 10 names no rounding: a dim that shrinks rounds up, as ONNX's own test of that version and ONNX Runtime do.
+Rounding nearest_rounding(const OpCall& call, const Axis& axis) {
   const bool early = call.opset < kModesOpset || call.node.op_type() == "Upsample";
-  const std::string mode = early ? "floor" : call.attributes.text("nearest_mode", "round_prefer_floor");
+  const bool shrinks = axis.scale < 1 && call.node.op_type() == "Resize";
+  const std::string mode = early ? (shrinks ? "ceil" : "floor") : call.attributes.text("nearest_mode", "round_prefer_floor");
   if (mode == "round_prefer_floor") return [](double coordinate) { return std::ceil(coordinate - 0.5); };
   if (mode == "round_prefer_ceil") return [](double coordinate) { return std::floor(coordinate + 0.5); };
   if (mode == "floor") return [](double coordinate) { return std::floor(coordinate); };
@@ -217,11 +230,11 @@ Rounding nearest_rounding(const OpCall& call) {
 
 /// The input positions that the outputs along one dim copy.
 std::vector<int64_t> nearest_positions(const ResizePlan& plan, const Axis& axis, Rounding rounding) {
-  const bool stays = is_identity(plan, axis);
+  const bool stays = is_identity(axis);
   std::vector<int64_t> positions;
   positions.reserve(as_size(axis.out));
   for (int64_t p = 0; p < axis.out; ++p) {
-    const double nearest = stays ? static_cast<double>(p) : rounding(source_coordinate(plan.coordinates, axis, p));
+    const double nearest = stays ? static_cast<double>(p) : rounding(nearest_coordinate(plan.coordinates, axis, p));
     positions.push_back(static_cast<int64_t>(std::clamp(nearest, 0.0, static_cast<double>(axis.in - 1))));
   }
   return positions;
@@ -249,7 +262,7 @@ ResizeTaps taps_of(const ResizePlan& plan, const Filter& filter, const Axis& axi
   taps.weights.assign(taps.at.size(), 0.0);
   std::vector<double> weights(as_size(taps.count));
   for (int64_t p = 0; p < axis.out; ++p) {
-    const double coordinate = std::clamp(source_coordinate(plan.coordinates, axis, p), -limit, 2 * limit);
+    const double coordinate = std::clamp(source_coordinate<double>(plan.coordinates, axis, p), -limit, 2 * limit);
     const auto first = static_cast<int64_t>(std::ceil(coordinate) - reach);
     double sum = 0;
     for (int64_t t = 0; t < taps.count; ++t) {
@@ -424,7 +437,7 @@ std::vector<int64_t> memory_order(const Tensor& tensor) {
 /// `order`: the dims of the tensor in memory order.
 Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Tensor& x, const std::vector<int64_t>& order) {
   Resampling out{x.type(), 1, 1, 1, 1, {}};
-  const auto is_changed = [&](int64_t dim) { return !is_identity(plan, element_at(plan.axes, dim)); };
+  const auto is_changed = [&](int64_t dim) { return !is_identity(element_at(plan.axes, dim)); };
   const auto front = std::ranges::find_if(order, is_changed);
   const auto back = std::find_if(order.rbegin(), order.rend(), is_changed).base();
   Dims dims;  // of a block, without its tail
@@ -454,7 +467,7 @@ Resampling resampling_of(const ResizePlan& plan, const Filter& filter, const Ten
 constexpr int64_t kTailWidth = 64;
 
 void interpolate(const OpCall& call, const ResizePlan& plan, const Tensor& x, const Tensor& out) {
-  if (std::ranges::all_of(plan.axes, [&](const Axis& axis) { return is_identity(plan, axis); })) return copy_elements(call.threads, out, x);
+  if (std::ranges::all_of(plan.axes, [&](const Axis& axis) { return is_identity(axis); })) return copy_elements(call.threads, out, x);
   const Filter filter = filter_of(call, plan);
   const std::vector<int64_t> order = memory_order(out);
   const Tensor source = contiguous(x.transposed(order));
@@ -488,7 +501,7 @@ void fill_outside(const OpCall& call, const ResizePlan& plan, const Tensor& out)
     Dims dims = out.dims();
     dims[i] = 1;
     for (int64_t position = 0; position < axis.out; ++position) {
-      const double coordinate = source_coordinate(plan.coordinates, axis, position);
+      const double coordinate = source_coordinate<double>(plan.coordinates, axis, position);
       if (coordinate >= 0 && coordinate <= static_cast<double>(axis.in - 1)) continue;
       copy_elements(1, out.view(dims, out.strides(), position * out.strides()[i]), value);
     }
@@ -513,9 +526,8 @@ void resize(const OpCall& call, InputData inputs, OutputData outputs) {
   if (out.element_count() == 0) return;
   const ResizePlan plan = *plan_of(call, KnownInfos(inputs).get(), x.dims());
   if (plan.mode == "nearest") {
-    const Rounding rounding = nearest_rounding(call);
     std::vector<std::vector<int64_t>> positions;
-    for (const Axis& axis : plan.axes) positions.push_back(nearest_positions(plan, axis, rounding));
+    for (const Axis& axis : plan.axes) positions.push_back(nearest_positions(plan, axis, nearest_rounding(call, axis)));
     pick_elements(call, x, positions, out);
   } else {
     interpolate(call, plan, x, out);
@@ -533,7 +545,7 @@ std::optional<std::vector<ResizeTaps>> interpolation_taps(const OpCall& call, In
   const kernels::Filter filter = kernels::filter_of(call, *plan);
   std::vector<ResizeTaps> out;
   for (const kernels::Axis& axis : plan->axes) {
-    out.push_back(kernels::is_identity(*plan, axis) ? ResizeTaps{axis.in, axis.out, 0, {}, {}} : kernels::taps_of(*plan, filter, axis));
+    out.push_back(kernels::is_identity(axis) ? ResizeTaps{axis.in, axis.out, 0, {}, {}} : kernels::taps_of(*plan, filter, axis));
   }
   return out;
 }
