@@ -28,13 +28,16 @@ if(TARGET relayout_cli)
   set_target_properties(relayout_cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${to_libraries}")
   install(TARGETS relayout_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-  # The man page is generated from --help, so the two cannot differ.
-  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/relayout.1
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:relayout_cli> -DTEMPLATE=${PROJECT_SOURCE_DIR}/cmake/relayout.1.in
-      -DOUT=${PROJECT_BINARY_DIR}/relayout.1 -DVERSION=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
-    DEPENDS relayout_cli cmake/relayout.1.in cmake/man_page.cmake VERBATIM)
-  add_custom_target(relayout_man ALL DEPENDS ${PROJECT_BINARY_DIR}/relayout.1)
-  install(FILES ${PROJECT_BINARY_DIR}/relayout.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  # The program writes its man pages, so that they and its help cannot differ.
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/relayout.1
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${PROJECT_BINARY_DIR}/man
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
+    COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C.UTF-8 $<TARGET_FILE:relayout_cli> help --man ${PROJECT_BINARY_DIR}/man
+    DEPENDS relayout_cli VERBATIM)
+  add_custom_target(relayout_man ALL DEPENDS ${PROJECT_BINARY_DIR}/man/relayout.1)
+  foreach(section IN ITEMS 1 7)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} FILES_MATCHING PATTERN "*.${section}")
+  endforeach()
   install(FILES cmake/completions/relayout.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME relayout)
   install(FILES cmake/completions/relayout.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   install(FILES cmake/completions/_relayout DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

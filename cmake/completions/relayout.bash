@@ -40,7 +40,12 @@ _relayout_value() {
 _relayout() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words
   if ((COMP_CWORD == 1)) && [[ $word != -* ]]; then
-    words=$(relayout --help 2>/dev/null | sed -nE 's/^  ([a-z]+)  .*/\1/p')
+    words=$(relayout --help 2>/dev/null | sed -nE '/^Commands/,/^$/s/^  ([a-z]+)  .*/\1/p')
+    mapfile -t COMPREPLY < <(compgen -W "$words help" -- "$word")
+    return
+  fi
+  if ((COMP_CWORD == 2)) && [[ ${COMP_WORDS[1]} == help ]]; then
+    words=$(relayout --help 2>/dev/null | sed -nE '/^(Commands|Topics)/,/^$/s/^  ([a-z]+)  .*/\1/p')
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     return
   fi

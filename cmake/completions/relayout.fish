@@ -1,8 +1,6 @@
 # fish completion of relayout: subcommands, options and their values as its --help lists them.
 function __relayout_commands
-    relayout --help 2>/dev/null | string match -rg '^  ([a-z]+)  +(.*)' | while read -l name
-        read -l text; and printf '%s\t%s\n' $name $text
-    end
+    relayout --help 2>/dev/null | sed -nE "/^($argv)/,/^\$/s/^  ([a-z]+)  +(.*)/\2\t\3/p"
 end
 
 function __relayout_help
@@ -52,7 +50,8 @@ function __relayout_models
 end
 
 complete -c relayout -f
-complete -c relayout -n __fish_use_subcommand -a '(__relayout_commands)'
-complete -c relayout -n 'not __fish_use_subcommand; and __relayout_placeholder >/dev/null' -a '(__relayout_values)'
-complete -c relayout -n 'not __fish_use_subcommand; and not __relayout_placeholder >/dev/null; and string match -q -- "-*" (commandline -ct)' -a '(__relayout_options)'
-complete -c relayout -n 'not __fish_use_subcommand; and not __relayout_placeholder >/dev/null; and not string match -q -- "-*" (commandline -ct)' -a '(__relayout_models)'
+complete -c relayout -n __fish_use_subcommand -a '(__relayout_commands Commands) help'
+complete -c relayout -n '__fish_seen_subcommand_from help' -a '(__relayout_commands "Commands|Topics")'
+complete -c relayout -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from help; and __relayout_placeholder >/dev/null' -a '(__relayout_values)'
+complete -c relayout -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from help; and not __relayout_placeholder >/dev/null; and string match -q -- "-*" (commandline -ct)' -a '(__relayout_options)'
+complete -c relayout -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from help; and not __relayout_placeholder >/dev/null; and not string match -q -- "-*" (commandline -ct)' -a '(__relayout_models)'

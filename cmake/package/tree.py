@@ -169,7 +169,8 @@ class Tree:
             self.add(f"{folder}/{name.decode()}.txt", self.root.common_license(name.decode()))
 
     def add_manual(self):
-        self.add("share/man/man1/relayout.1.gz", gzip.compress((BUILD / "relayout.1").read_bytes(), 9, mtime=0))
+        for page in sorted((BUILD / "man").iterdir()):
+            self.add(f"share/man/man{page.suffix[1:]}/{page.name}.gz", gzip.compress(page.read_bytes(), 9, mtime=0))
         completions = TOP / "cmake/completions"
         self.add("share/bash-completion/completions/relayout", (completions / "relayout.bash").read_bytes())
         self.add("share/fish/vendor_completions.d/relayout.fish", (completions / "relayout.fish").read_bytes())

@@ -42,9 +42,9 @@ def wheel_files(tree):
         elif path.startswith("licenses/"):
             files[f"{name}.dist-info/{path}"] = entry
     files[f"{name}.data/scripts/relayout"] = tree.files["bin/relayout"]
-    for path in ("share/man/man1/relayout.1.gz", "share/bash-completion/completions/relayout", "share/fish/vendor_completions.d/relayout.fish",
-                 "share/zsh/site-functions/_relayout"):
-        files[f"{name}.data/data/{path}"] = tree.files[path]
+    for path in tree.files:
+        if path.startswith(("share/man/", "share/bash-completion/", "share/fish/", "share/zsh/")):
+            files[f"{name}.data/data/{path}"] = tree.files[path]
     interpreters, abi, platforms = TAG.split("-")
     tags = "".join(f"Tag: {interpreters}-{abi}-{platform}\n" for platform in platforms.split("."))
     description = (HERE / "python/README.md").read_text()

@@ -1,10 +1,11 @@
-// Runs a command line: finds the subcommand, declares common options (--threads, --json, -v, -q, --color), prints `relayout --help` with
-// the exit codes, reports exceptions.
+// Runs a command line: finds the subcommand and its options, prints help and manual, reports exceptions.
 #include "cli/command_line.h"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <initializer_list>
 #include <span>
@@ -23,6 +24,7 @@
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/report_destinations.h"
 #include "cli/terminal.h"
@@ -66,6 +68,10 @@ void apply_common(const CommonValues& values) {
   set_color(values.color == "always" ? ColorChoice::always : values.color == "never" ? ColorChoice::never : ColorChoice::automatic);
 }
 
+bool is_command(std::string_view name) {
+  return std::ranges::any_of(kCommands, [&](const Command* command) { return command->name == name; });
+}
+
 std::string program_help() {
   std::string out =
       "relayout: fold ONNX models, store their weights channels-last, prove the result\n"
@@ -73,11 +79,17 @@ std::string program_help() {
       "Usage:\n"
       "  relayout COMMAND [OPTIONS] …\n"
       "  relayout COMMAND --help\n"
+      "  relayout help [COMMAND|TOPIC]\n"
       "  relayout --version [--json]\n"
       "\n"
       "Commands:\n";
   for (const Command* command : kCommands) {
     out += "  " + std::string(command->name) + std::string(10 - command->name.size(), ' ') + std::string(command->summary) + "\n";
+  }
+  out += "\nTopics (relayout help TOPIC):\n";
+  for (const Topic& topic : topics()) {
+    if (!is_command(topic.name))
+      out += "  " + std::string(topic.name) + std::string(11 - topic.name.size(), ' ') + std::string(topic.summary) + "\n";
   }
   out +=
       "\n"
@@ -94,10 +106,10 @@ std::string program_help() {
   return out;
 }
 
-const Command& find_command(const std::string& name) {
-  std::vector<std::string> names;
+/// `more`: names that are meant to be known, too.
+const Command* find_command(const std::string& name, std::vector<std::string> names = {}) {
   for (const Command* command : kCommands) {
-    if (command->name == name) return *command;
+    if (command->name == name) return command;
     names.emplace_back(command->name);
   }
   std::error_code ignored;
@@ -133,6 +145,59 @@ int run_command(const Command& command, std::span<const std::string> arguments) 
   return run();
 }
 
+/// The options of a command, as its --help has them.
+std::string help_of(const Command& command, std::size_t width) {
+  OptionSet options(command.name, command.summary, command.synopsis, command.examples);
+  CommonValues values;
+  const std::function<int()> run = command.prepare(options, values.common);
+  add_common(options, values);
+  return options.help(width);
+}
+
+/// Writes all pages of the manual into a folder, for `man`.
+void write_man_pages(const std::filesystem::path& folder) {
+  constexpr std::size_t kWidth = 73;  // man indents by 7 columns, and terminals have 80
+  const auto write = [&](const ManPage& page) {
+    std::ofstream file(folder / (page.name + "." + std::to_string(page.section)));
+    file << man_page(page);
+    if (!file.flush()) fail(ErrorKind::io, "cannot write man pages into " + escape(folder.string()));
+  };
+  write({"relayout", "convert ONNX models for channels-last inference and prove the result", 1, fit_lines(program_help(), kWidth)});
+  for (const Command* command : kCommands) {
+    const Topic* const topic = find_topic(command->name);
+    write({"relayout-" + std::string(command->name), std::string(command->summary), 1, help_of(*command, kWidth),
+           topic == nullptr ? std::string_view{} : topic->text});
+  }
+  for (const Topic& topic : topics()) {
+    if (!is_command(topic.name)) write({"relayout-" + std::string(topic.name), std::string(topic.summary), 7, "", topic.text});
+  }
+}
+
+/// `relayout help [COMMAND|TOPIC]`.
+int print_manual(std::span<const std::string> words) {
+  if (words.empty()) {
+    write_output(in_locale(fit_lines(program_help(), help_width())));
+    return 0;
+  }
+  if (words.size() == 2 && words[0] == "--man") {  // for builds
+    write_man_pages(words[1]);
+    return 0;
+  }
+  if (words.size() > 1) fail(ErrorKind::usage, "help takes one command or topic", "relayout --help lists them");
+  const Topic* const topic = find_topic(words[0]);
+  std::string text;
+  if (topic == nullptr || is_command(words[0])) {
+    std::vector<std::string> names;
+    for (const Topic& other : topics()) names.emplace_back(other.name);
+    text = help_of(*find_command(words[0], std::move(names)), help_width());
+  }
+  if (topic != nullptr) {
+    text += (text.empty() ? "" : "\n") + manual_text(topic->text, help_width(), output_has_colors());
+  }
+  page_output(in_locale(text));
+  return 0;
+}
+
 int print_version(std::span<const std::string> rest) {
   const bool json = rest.size() == 1 && rest.front() == "--json";
   if (!rest.empty() && !json) fail(ErrorKind::usage, "--version takes no other option but --json");
@@ -155,13 +220,10 @@ int run(std::span<const std::string> arguments) {
   if (arguments.empty()) fail(ErrorKind::usage, "which command? relayout --help lists them");
   const std::string& first = arguments.front();
   if (first == "--version") return print_version(arguments.subspan(1));
-  if (first == "help" && arguments.size() > 1) return run_command(find_command(arguments[1]), std::vector<std::string>{"--help"});
-  if (first == "-h" || first == "--help" || first == "help") {
-    write_output(in_locale(fit_lines(program_help(), help_width())));
-    return 0;
-  }
+  if (first == "help") return print_manual(arguments.subspan(1));
+  if (first == "-h" || first == "--help") return print_manual({});
   if (first.starts_with('-')) refuse_option(first);
-  const Command& command = find_command(first);
+  const Command& command = *find_command(first);
   const bool requests_version = arguments.size() > 1 && arguments[1] == "--version";
   return requests_version ? print_version(arguments.subspan(2)) : run_command(command, arguments.subspan(1));
 }

@@ -3,6 +3,7 @@
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -62,6 +64,15 @@ void write_output(std::string_view text) {
   const int error = write_all(STDOUT_FILENO, text);
   if (error == EPIPE) end_by_closed_pipe();
   if (error != 0) fail(ErrorKind::io, "cannot write to standard output: " + system_message(error));
+}
+
+void page_output(std::string_view text) {
+  const std::string pager = environment("PAGER");
+  std::FILE* const pipe = output_is_terminal() && pager != "cat" ? popen(pager.empty() ? "LESS=FRX less" : pager.c_str(), "w") : nullptr;
+  if (pipe == nullptr) return write_output(text);
+  std::fwrite(text.data(), 1, text.size(), pipe);  // a pager that ends early has shown enough
+  constexpr int kNotFound = 127;
+  if (const int status = pclose(pipe); WIFEXITED(status) && WEXITSTATUS(status) == kNotFound) write_output(text);
 }
 
 void write_report(std::string_view text) {

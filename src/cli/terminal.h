@@ -10,6 +10,8 @@ namespace relayout::cli {
 void write_output(std::string_view text);
 /// Writes a text report to standard output, in the locale's characters and in lines that fit the terminal.
 void write_report(std::string_view text);
+/// Writes a long text: on a terminal through the user's pager (PAGER, else less), which ends by itself where the text fits the screen.
+void page_output(std::string_view text);
 /// Whether anything was written to standard output.
 [[nodiscard]] bool has_written_output();
 /// Writes to standard error in the locale's characters. Text that cannot be written is lost.

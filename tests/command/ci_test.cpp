@@ -18,9 +18,10 @@ namespace {
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// The first fenced block of a language after a marker of README.md.
+/// The first fenced block of a language after a marker of the manual.
 std::string block_after(const std::string& marker, const std::string& language) {
-  const std::string markdown = read_file(source_folder() + "/README.md");
+  const std::string markdown =
+      read_file(source_folder() + "/src/cli/manual/ci.md") + read_file(source_folder() + "/src/cli/manual/suites.md");
   const std::size_t at = markdown.find(marker);
   const std::string fence = "```" + language + "\n";
   const std::size_t begin = at == std::string::npos ? at : markdown.find(fence, at);

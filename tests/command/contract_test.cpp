@@ -37,9 +37,30 @@ TEST_F(Contract, HelpIsGolden) {
     EXPECT_EQ(result.code, 0);
     EXPECT_EQ(result.err, "");
     EXPECT_TRUE(is_golden(result.out, golden("help/" + std::string(command) + ".txt")));
-    EXPECT_EQ(run({"help", command}).out, result.out);
+    EXPECT_THAT(run({"help", command}).out, testing::StartsWith(result.out));  // the manual continues where --help ends
     EXPECT_THAT(result.out, HasSubstr("Examples:"));
   }
+}
+
+TEST_F(Contract, TheManualHasATopicForEachLineOfTheHelp) {
+  const std::string help = run({"--help"}).out;
+  EXPECT_EQ(run({"help"}).out, help);
+  for (const char* topic : {"ci", "files", "layout", "numbers", "operators", "precision", "suites", "verdicts"}) {
+    EXPECT_THAT(help, HasSubstr("\n  " + std::string(topic) + "  "));
+    const ProcessResult result = run({"help", topic});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_GT(std::ranges::count(result.out, '\n'), 10) << topic;
+  }
+  expect_refusal(run({"help", "verdict"}), 2, "did you mean 'verdicts'?");
+  expect_refusal(run({"help", "verify", "convert"}), 2, "one command or topic");
+}
+
+TEST_F(Contract, ManPagesAreWrittenForEveryCommandAndTopic) {
+  EXPECT_EQ(run({"help", "--man", "."}).code, 0);
+  for (const char* page : {"relayout.1", "relayout-convert.1", "relayout-verify.1", "relayout-verdicts.7", "relayout-suites.7"}) {
+    EXPECT_THAT(read_file(folder_ / page), testing::StartsWith(".TH \"RELAYOUT")) << page;
+  }
+  expect_refusal(run({"help", "--man", "missing"}), 5, "missing");
 }
 
 TEST_F(Contract, HelpFitsAHundredColumns) {

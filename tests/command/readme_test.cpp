@@ -1,4 +1,4 @@
-// Tests the examples of README.md: every command of a ```console block is run, and must print the output shown.
+// Tests the examples of README.md and of the manual: every command of a ```console block is run, and must print the output shown.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -80,8 +80,8 @@ class Readme : public CommandTest {
     return command.find("-o " + name.string()) != std::string::npos || command.find("> " + name.string()) != std::string::npos;
   }
 
-  void run_example(const Example& example) {
-    SCOPED_TRACE("README.md, line " + std::to_string(example.line) + ": " + example.command);
+  void run_example(const std::string& file, const Example& example) {
+    SCOPED_TRACE(file + ", line " + std::to_string(example.line) + ": " + example.command);
     // The program as "relayout", in a shell as a reader would use it.
     const std::string path = fs::path(program()).parent_path().string() + ":/usr/bin:/bin";
     const ProcessResult result =
@@ -105,17 +105,25 @@ class Readme : public CommandTest {
     }
     return !printed.empty() && expected[0] == printed[0] && matches(expected.subspan(1), printed.subspan(1));
   }
+
+  void run_examples(const std::string& file) {
+    for (const auto& block : examples_of(read_file(source_folder() + "/" + file))) {
+      for (const Example& example : block) {
+        if (example.command.starts_with("cmake/dev") || example.command.starts_with("git ")) continue;  // these build the program
+        if (!provide_models(example.command)) break;
+        run_example(file, example);
+      }
+    }
+  }
 };
 
 TEST_F(Readme, ExamplesPrintTheOutputShown) {
-  const std::string markdown = read_file(source_folder() + "/README.md");
-  if (markdown.empty()) GTEST_SKIP() << "SKIPPED: no README.md";
-  for (const auto& block : examples_of(markdown)) {
-    for (const Example& example : block) {
-      if (example.command.starts_with("cmake/dev") || example.command.starts_with("git ")) continue;  // these build the program
-      if (!provide_models(example.command)) break;
-      run_example(example);
-    }
+  run_examples("README.md");
+}
+
+TEST_F(Readme, ExamplesOfTheManualPrintTheOutputShown) {
+  for (const auto& entry : fs::directory_iterator(source_folder() + "/src/cli/manual")) {
+    run_examples(fs::relative(entry.path(), source_folder()).string());
   }
 }
 

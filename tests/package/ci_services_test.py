@@ -40,8 +40,8 @@ def fields(text, parent):
     return out
 
 
-def readme_block(marker):
-    text = (TOP / "README.md").read_text()
+def manual_block(marker):
+    text = (TOP / "src/cli/manual/ci.md").read_text()
     return re.search(r"```yaml\n(.*?)```", text[text.index(marker):], re.S)[1]
 
 
@@ -128,7 +128,7 @@ class Action(Services):
         self.assertEqual(self.step("verify models", {}).returncode, 0)
 
     def test_readme(self):
-        text = readme_block("**GitHub**")
+        text = manual_block("**GitHub**")
         given = dict(re.findall(r"^([a-z-]+): (.*)$", block(text, "with:"), re.M))
         self.assertNotEqual(given, {})
         self.assertEqual(set(given) - set(fields(self.text, "inputs:")), set())
@@ -169,7 +169,7 @@ class Component(Services):
             self.assertIn(name, block(self.text.split("\n---\n")[1], "artifacts:"))
 
     def test_readme(self):
-        text = readme_block("**GitLab**")
+        text = manual_block("**GitLab**")
         given = dict(re.findall(r"^([a-z-]+): (.*)$", block(text, "inputs:"), re.M))
         self.assertNotEqual(given, {})
         self.assertEqual(set(given) - set(fields(self.text, "inputs:")), set())
