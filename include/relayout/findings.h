@@ -31,6 +31,7 @@ enum class Reason : uint8_t {
   not_per_channel,
   broadcast_grows,
   not_affine,
+  guard_lost,  ///< the bias would round away a constant that keeps a Log, Sqrt or divisor off the end of its domain
   non_finite,
   overflow,
   underflow,

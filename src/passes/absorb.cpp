@@ -1,5 +1,5 @@
 // Arithmetic of a fold: new weight and bias, channel counts that do not match, padded convolutions downstream, Adds of large constants that
-// round, biases that overflow, shifts that are rounding errors only.
+// round, guards that a bias would round away, biases that overflow, shifts that are rounding errors only.
 
 #include "passes/absorb.h"
 
@@ -21,6 +21,7 @@
 #include "passes/affine.h"
 #include "passes/fold.h"
 #include "passes/fold_obstacles.h"
+#include "passes/guards.h"
 #include "passes/linear_operator.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -195,6 +196,9 @@ std::optional<Skip> take_into_upstream(Absorption& out, std::vector<AffineNode> 
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = affine.affine->apply(i % as_size(target.outputs), bias[i]);
   }
   if (auto skip = non_finite_factor(factors)) return skip;
+  if (const AffineNode* const guard = lost_guard(affines, bias, as_size(target.outputs), target.weight.stored.type, context)) {
+    return Skip{Reason::guard_lost, guard->node->label()};
+  }
   if (auto skip = set_bias(out, std::move(bias))) return skip;
   auto scanned = set_scale(out, target.weight.over_outputs(factors), {}, context);
   if (auto* const skip = std::get_if<Skip>(&scanned)) return std::move(*skip);

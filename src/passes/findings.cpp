@@ -40,6 +40,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {not_per_channel, "not-per-channel", "the constant varies along another axis"},
     {broadcast_grows, "broadcast-grows", "the constant enlarges the output"},
     {not_affine, "not-affine", "not an affine function of its operand"},
+    {guard_lost, "guard-lost", "the bias would round away the constant that keeps a Log, Sqrt or divisor off 0"},
     {non_finite, "non-finite", "Inf or NaN would be written"},
     {overflow, "overflow", "a weight or bias would leave the range of its type"},
     {underflow, "underflow", "all weights of a channel would become subnormal or zero"},
