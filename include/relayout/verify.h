@@ -117,6 +117,7 @@ struct WorstElement {
 struct SampleMetrics {
   int sample = 0;
   Dims dims;                                         ///< dims of the reference's output (for a sequence: of its first element)
+  bool other_structure = false;                      ///< the candidate's value has another type, rank or dims: no numbers were compared
   double max_abs = 0, max_error = 0, rms_error = 0;  ///< the last two as in ErrorLimits
   ErrorLimits floor, bound;
   double ratio = 0;                    ///< max_error / floor.max

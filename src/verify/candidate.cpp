@@ -85,8 +85,8 @@ void Candidate::run(std::size_t count) {
 
 void Candidate::compare(std::size_t output, std::size_t sample, const Datum& candidate) {
   const Datum reference = reference_->outputs().value(output, sample);
-  flipped_.keep_if_flipped(output, sample, reference, candidate);
   SampleMetrics metrics = metrics_of(output, sample, reference, candidate);
+  if (!metrics.other_structure) flipped_.keep_if_flipped(output, sample, reference, candidate);
   if (metrics.outcome == Outcome::different && outputs_[output].hint.empty()) {
     outputs_[output].hint = hint(reference, candidate, metrics.bound.max * reference_->outputs().yardstick(output, sample).range());
   }
@@ -100,6 +100,7 @@ SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, cons
   if (structural.empty()) metrics = measure(reference, candidate, reference_->outputs().yardstick(output, sample));
   metrics.sample = reference_->samples()[sample].number;
   if (!structural.empty()) {
+    metrics.other_structure = true;
     metrics.outcome = Outcome::different;
     metrics.reason = structural;
     return metrics;

@@ -147,8 +147,10 @@ bool acquit_choices(const Pair& pair, const Reference& reference, Candidate& can
     if (!differing.empty() && differing.back().second == s) samples.push_back(s);
   }
   const auto may_jump = [&](const auto& place) {
-    const std::size_t i = place.first;
-    return depends_on_choice(*pair.b.model->graph().outputs()[*candidate.outputs()[i].place]) &&
+    const auto [i, s] = place;
+    // Choices exchange numbers; they do not give a value other dims or another type.
+    return !candidate.outputs()[i].figures[s].other_structure &&
+           depends_on_choice(*pair.b.model->graph().outputs()[*candidate.outputs()[i].place]) &&
            candidate.outputs()[i].contradiction.empty();
   };
   if (differing.empty() || !std::ranges::all_of(differing, may_jump) || !are_right_alone(pair, reference, samples, result)) return false;

@@ -337,8 +337,9 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   for (std::size_t i = 0; i < layers.all().size(); ++i) {
     Layer& layer = layers.all()[i];
     if (!layer.compared) continue;
-    // For the same elements in other dims, or a mask, right readers decide, because they continued from b's value.
-    if (differs_by_chance(layer) || (layer.is_judged_by_readers() && right_readers[i])) acquit(layer);
+    // For the same elements in other dims, or a mask, right readers decide, because they continued from b's value. Callers read outputs.
+    const bool are_readers_enough = layer.is_judged_by_readers() && !layer.b->is_output();
+    if (differs_by_chance(layer) || (are_readers_enough && right_readers[i])) acquit(layer);
     const bool trusted = right_downstream[i] && layer.metrics.bound.max > 0;
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }
