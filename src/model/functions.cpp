@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <tuple>
@@ -43,6 +44,13 @@ const Graph* Functions::called_by(const Node& node) const {
 const Graph* Functions::like(const onnx::FunctionProto& function) const {
   const auto found = functions_.find(key_of(function));
   return found != functions_.end() ? found->second : nullptr;
+}
+
+const Value* receiver_of(const Node& node, std::size_t index, const Functions& functions) {
+  constexpr std::size_t kFirstState = 2;  // of a Loop, after its trip count and condition
+  const bool has_body = (node.is("Scan") || (node.is("Loop") && index >= kFirstState)) && !node.subgraphs().empty();
+  const Graph* const inner = has_body ? node.subgraphs().front().get() : functions.called_by(node);
+  return inner != nullptr && index < inner->inputs().size() ? inner->inputs()[index] : nullptr;
 }
 
 }  // namespace relayout

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,10 @@ class Functions {
  private:
   std::map<std::tuple<std::string, std::string, std::string>, const Graph*, std::less<>> functions_;
 };
+
+/// The value inside a node that receives operand `index`: an input of the function that it calls, or of the body of a Loop or Scan;
+/// nullptr: none. (Graphs of an If capture what they read.)
+[[nodiscard]] const Value* receiver_of(const Node& node, std::size_t index, const Functions& functions);
 
 /// Whether `holds` for a node, or for one in the graphs and functions that it runs.
 template <class Holds>

@@ -286,6 +286,51 @@ TEST(Inputs, InputsThatHideScoresAreMasks) {
   }
 }
 
+InputRole role_of(const std::string& graph) {
+  const auto model = parse("g " + graph);
+  return use_of(*model->graph().inputs()[0]).role;
+}
+
+TEST(Inputs, AScaledStepIsNoMask) {
+  const std::string step =
+      "(int64[N] t) => (float[N, 4] y) <float k = {1000}, float h = {-1000}, float one = {1}, float[4] f = {1, 0.1, 0.01, 0.001}," +
+      std::string("int64[1] ax = {1}> { c = Cast<to = 1>(t) ");
+  EXPECT_EQ(role_of(step + "s = Mul(c, k) u = Unsqueeze(s, ax) a = Mul(u, f) y = Sin(a) }"), InputRole::number);
+  EXPECT_EQ(role_of(step + "s = Mul(c, h) u = Unsqueeze(s, ax) a = Mul(u, f) y = Cos(a) }"), InputRole::number);
+  EXPECT_EQ(role_of(step + "s = Mul(c, k) u = Unsqueeze(s, ax) a = Div(u, f) e = Exp(a) y = Identity(e) }"), InputRole::number);
+  EXPECT_EQ(role_of(step + "r = Sub(one, c) s = Mul(r, h) u = Unsqueeze(s, ax) y = Mul(u, f) }"), InputRole::number);
+  EXPECT_EQ(role_of("(int64[N, 1] t, float[N, 4] x) => (float[N, 4] y) { q = Mul(t, t) c = Cast<to = 1>(q) y = Mul(c, x) }"),
+            InputRole::number);
+}
+
+TEST(Inputs, ALabelMapIsNoMaskWhateverItsName) {
+  const std::string map =
+      "(int64[N, 8, 8] mask, float[N, 8, 8] x) => (float[N, 8, 8] y) <int64 k = {3}, int64 one = {1}, float f = {0.05}, float z = {0}> ";
+  EXPECT_EQ(role_of(map + "{ e = Equal(mask, k) y = Where(e, z, x) }"), InputRole::number);
+  EXPECT_EQ(role_of(map + "{ e = Equal(mask, one) y = Where(e, z, x) }"), InputRole::number);
+  EXPECT_EQ(role_of(map + "{ c = Cast<to = 1>(mask) y = Mul(c, f) }"), InputRole::number);
+  EXPECT_EQ(role_of(map + "{ e = Greater(mask, k) c = Cast<to = 1>(mask) p = Mul(c, x) y = Where(e, p, x) }"), InputRole::number);
+  EXPECT_EQ(role_of(map + "{ y = Cast<to = 1>(mask) }"), InputRole::number);
+}
+
+TEST(Inputs, MasksOfTokensStayMasks) {
+  const std::string tokens =
+      "(int64[N, L] m, float[N, L, 4] x, float[N, 1, L] scores) => (float[?, ?, ?] y) <float one = {1}, float hides = {-10000}," +
+      std::string("float large = {10000}, int64 zero = {0}, int64 yes = {1}, float low = {-1e9}, int64[1] ax = {1}, int64[1] last = {2}> ");
+  const std::string wide = "u = Unsqueeze(m, ax) ";
+  for (const std::string& nodes : {
+           wide + "c = Cast<to = 1>(u) n = Sub(one, c) h = Mul(n, hides) y = Add(scores, h)",
+           wide + "c = Cast<to = 1>(u) n = Sub(c, one) h = Mul(n, large) s = Add(scores, h) y = Softmax(s)",
+           wide + "c = Cast<to = 1>(u) n = Mul(c, large) h = Sub(n, large) y = Add(scores, h)",
+           wide + "b = Cast<to = 9>(u) y = Where(b, scores, low)",
+           wide + "e = Equal(u, zero) y = Where(e, low, scores)",
+           wide + "e = Equal(u, yes) n = Not(e) y = Where(n, low, scores)",
+           std::string("v = Unsqueeze(m, last) c = Cast<to = 1>(v) p = Mul(x, c) t = ReduceSum(p, ax) w = ReduceSum(c, ax) y = Div(t, w)"),
+       }) {
+    EXPECT_EQ(role_of(tokens + "{ " + nodes + " }"), InputRole::mask) << nodes;
+  }
+}
+
 TEST(Inputs, ImagesOfIntegersAreBytesUnderAnyScaling) {
   const std::string rest = "w = ConstantOfShape(dims) y = Conv(n, w) }";
   for (const std::string type : {"uint8", "int32", "int64"}) {

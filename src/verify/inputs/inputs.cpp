@@ -65,13 +65,12 @@ void check_guessable(const InputPorts& ports, const GivenInputs& given) {
 
 InputPorts::InputPorts(const Graph& graph, const Graph* other, const InputLimits& limits) : ports_(required_inputs(graph)) {
   for (const Port& port : ports_) {
-    const Value* const value = graph.find(port.name);
-    InputUse& use = uses_.emplace_back(value == nullptr ? InputUse{} : use_of(*value));
+    const Value *const value = graph.find(port.name), *const there = other == nullptr ? nullptr : other->find(port.name);
+    InputUse& use = uses_.emplace_back(value == nullptr ? InputUse{} : use_of(*value, there));
     use.narrow = limits.narrow;
     const auto range = limits.ranges.find(port.name);
     if (range != limits.ranges.end()) use.range = range->second;
-    const Value* const there = other == nullptr || use.tables.empty() ? nullptr : other->find(port.name);
-    if (there != nullptr) prefer_differing_rows(*there, use);
+    if (there != nullptr && !use.tables.empty()) prefer_differing_rows(*there, use);
   }
 }
 

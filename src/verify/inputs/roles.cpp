@@ -27,6 +27,7 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "verify/inputs/demanded_dims.h"
+#include "verify/inputs/mask_uses.h"
 #include "verify/inputs/table_rows.h"
 
 namespace relayout {
@@ -117,9 +118,6 @@ constexpr auto kRules = std::to_array<Rule>({
 /// Arithmetic after which an integer is still an id or a size, and a float still an image.
 constexpr auto kArithmetic =
     std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Abs", "Neg", "Clip", "Sum", "Floor", "Ceil"});
-
-/// Readers that show a mask rather than a number, if an integer was cast before.
-constexpr auto kMaskReaders = std::to_array<std::string_view>({"Mul", "Where", "Sub", "And", "Or", "Not", "Xor"});
 
 /// Role by the operator's traits, else by the rules; nullopt if the input takes any number.
 std::optional<InputRole> role_of(const Node& node, int index) {
@@ -226,14 +224,14 @@ class Search {
     rank_ = declared ? declared->dims.size() : 0;
   }
 
-  InputUse run() {
+  InputUse run(const Value* other) {
     visit(*input_, {});
     while (!queue_.empty()) {
       const auto [value, path] = queue_.front();
       queue_.pop_front();
       for (const Use& use : value->uses()) read(*use.node, use.index, path);
     }
-    settle_by_name();
+    settle(other);
     return use_;
   }
 
@@ -256,7 +254,6 @@ class Search {
       if (role && !is_whole_power(node)) note(node, *role, path);
       note_demands(node, index, path);
       note_bytes(node, index);
-      if (path.cast && is_integer() && reads_as_mask(node, index, path)) note(node, InputRole::mask, path);
       follow(node, index, path);
     }
     if (use_.consumer.empty()) use_.consumer = node.label();
@@ -279,19 +276,6 @@ class Search {
     }
   }
 
-  /// Whether the node uses the value as a mask m: 1 − m, m · −10000, a product with other values, or a choice between them. In contrast,
-  /// bytes of an image are scaled and shifted by constants.
-  bool reads_as_mask(const Node& node, int index, const Path& path) {
-    if (std::ranges::find(kMaskReaders, node.op_type()) == kMaskReaders.end()) return false;
-    const bool is_product = node.is("Mul");
-    if (!is_product && !node.is("Sub")) return true;
-    if (node.input(0) == node.input(1)) return false;
-    if (!reads_constant(node, index)) return true;
-    constexpr double kHides = 1000;  // magnitude from which on an addend excludes scores
-    const auto number = operands_.number(node.input(index == 0 ? 1 : 0));
-    return number && (is_product ? std::fabs(*number) >= kHides : *number == 1 && !path.arithmetic);
-  }
-
   /// Whether a node computes x² or another whole power, which takes negative numbers.
   bool is_whole_power(const Node& node) {
     if (!node.is("Pow")) return false;
@@ -306,19 +290,11 @@ class Search {
 
   /// Continues inside a subgraph or function that takes the value as input; false if `node` has neither.
   bool enter(const Node& node, int index, const Path& path) {
-    if (node.is("Loop") || node.is("Scan")) {
-      const bool loop = node.is("Loop");
-      if (loop && index < 2) return false;
-      if (node.subgraphs().empty()) return true;
-      const auto& inputs = node.subgraphs().front()->inputs();
-      Path inner = path;
-      inner.moved = inner.moved || !loop;
-      if (as_size(index) < inputs.size()) visit(*inputs[as_size(index)], inner);
-      return true;
-    }
-    const Graph* const function = functions_.called_by(node);
-    if (function == nullptr) return false;
-    if (as_size(index) < function->inputs().size()) visit(*function->inputs()[as_size(index)], path);
+    const Value* const inner = receiver_of(node, as_size(index), functions_);
+    if (inner == nullptr) return false;
+    Path inside = path;
+    inside.moved = inside.moved || node.is("Scan");
+    visit(*inner, inside);
     return true;
   }
 
@@ -374,17 +350,24 @@ class Search {
     if (divisor > kLeast && divisor < kMost) note(node, InputRole::bytes, {});
   }
 
-  /// Names and types decide where no reader did.
-  void settle_by_name() {
-    const bool named_mask = input_->name().find("mask") != std::string::npos;
-    // Positions counted along a mask are not ids that a caller gives.
-    if (named_mask && is_integer() && use_.role == InputRole::ids && !use_.direct) use_.role = InputRole::mask;
-    if (use_.role < InputRole::mask) return;
+  /// Types, and readers of masks, decide where no other reader did. Positions counted along a mask are not ids that a caller gives.
+  void settle(const Value* other) {
+    const bool counts_positions = is_integer() && use_.role == InputRole::ids && !use_.direct;
+    if (use_.role < InputRole::mask && !counts_positions) return;
     const bool is_number = is_integer() || use_.role == InputRole::number;
-    if (type_ == DataType::boolean || (named_mask && is_number)) use_.role = InputRole::mask;
-    use_.padding = use_.role == InputRole::mask && named_mask && is_integer() && rank_ == 2;
+    if (type_ == DataType::boolean || (is_number && is_mask(other))) use_.role = InputRole::mask;
+    use_.padding = use_.role == InputRole::mask && is_named_mask() && is_integer() && rank_ == 2;
     if (type_ == DataType::uint8 && use_.role > InputRole::bytes) use_.role = InputRole::bytes;
   }
+
+  /// A name alone makes no mask of an integer, but tells one from other factors and counts.
+  [[nodiscard]] bool is_mask(const Value* other) const {
+    const MaskUse here = mask_use_of(*input_), there = other == nullptr ? here : mask_use_of(*other);
+    if (here == MaskUse::refuted || there == MaskUse::refuted) return false;
+    if (!is_integer()) return is_named_mask();
+    return here == MaskUse::certain || (is_named_mask() && here == MaskUse::possible);
+  }
+  [[nodiscard]] bool is_named_mask() const { return input_->name().find("mask") != std::string::npos; }
 
   [[nodiscard]] bool is_integer() const { return traits(type_).is_integer; }
 
@@ -400,8 +383,8 @@ class Search {
 
 }  // namespace
 
-InputUse use_of(const Value& input) {
-  return Search(input).run();
+InputUse use_of(const Value& input, const Value* other) {
+  return Search(input).run(other);
 }
 
 }  // namespace relayout

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,7 +55,8 @@ struct InputUse {
   std::vector<int64_t> preferred;    ///< ids that have to occur, as many as samples can hold
 };
 
-/// Use of `input` by its graph. Linear in the nodes that it reaches without computation.
-[[nodiscard]] InputUse use_of(const Value& input);
+/// Use of `input` by its graph. Linear in the nodes that it reaches without computation. `other`: the same input of the other model, if
+/// any: it is a mask only if neither model's readers say otherwise.
+[[nodiscard]] InputUse use_of(const Value& input, const Value* other = nullptr);
 
 }  // namespace relayout
