@@ -46,7 +46,8 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// Whether an entry reports different elements of a constant, or different numbers in an attribute of a node.
 [[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
 
-/// The first entry about a node within an If, Loop or Scan whose graph no sample enters, though other inputs may; nullptr: none.
+/// The first entry about a node within an If, Loop or Scan whose graph no sample enters, though other inputs may, or about a constant that
+/// only such graphs read; nullptr: none.
 [[nodiscard]] const Unexplained* find_unentered(const Pair& pair, const Reference& reference, const ProofResult& proof);
 
 /// Whether a node holds a graph that no sample enters.

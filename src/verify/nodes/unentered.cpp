@@ -1,14 +1,17 @@
-// Finds differences within an If, Loop or Scan graph that no sample enters, and whether other inputs could enter it. Neither the outputs
-// nor the node itself can show them.
+// Finds differences within an If, Loop or Scan graph, or a function, that no sample enters, and whether other inputs could enter it.
+// Neither the outputs nor the node itself can show them.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
+#include "model/functions.h"
 #include "model/node_name.h"
 #include "model/walk.h"
 #include "ops/constants.h"
@@ -17,9 +20,12 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
+#include "verify/measured_types.h"
 #include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
+#include "verify/rules.h"
 #include "verify/session.h"
 
 namespace relayout {
@@ -34,11 +40,16 @@ bool is_decided(const Node& holder) {
   return (holder.is("If") || holder.is("Loop")) && is_fixed(holder.input(0)) && (holder.is("If") || is_fixed(holder.input(1)));
 }
 
+/// Whether an entry is about elements of a constant.
+bool is_stored(const Unexplained& entry) {
+  return is_constant(entry) && entry.kind != Unexplained::Kind::attribute;
+}
+
 /// Whether a model has a node of this one's operator and name, or first output. Nodes without a name have the same one.
 bool has_like(const Graph& graph, const Node& like) {
   const Value* const output = first_output(like);
   bool found = false;
-  for_each_node(graph, [&](const Node& node) {
+  for_each_node(graph.model(), [&](const Node& node) {
     const bool is_called_alike = is_called(node, like.name()) || (output != nullptr && is_called(node, output->name()));
     found = found || (is_called_alike && node.op_type() == like.op_type());
   });
@@ -48,9 +59,11 @@ bool has_like(const Graph& graph, const Node& like) {
 /// The nested graphs of a model, and which of them the samples enter; runs the samples at the first question.
 class NestedGraphs {
  public:
-  NestedGraphs(const Pair& pair, const Side& side, const Reference& reference) : pair_(pair), side_(side), reference_(reference) {
-    for_each_node(side.model->graph(), [this](const Node& node) {
+  NestedGraphs(const Pair& pair, const Side& side, const Reference& reference)
+      : pair_(pair), side_(side), reference_(reference), functions_(*side.model) {
+    for_each_node(*side.model, [&](const Node& node) {
       for (const auto& graph : node.subgraphs()) holders_.emplace(graph.get(), &node);
+      if (const Graph* const function = functions_.called_by(node)) holders_.emplace(function, &node);
     });
   }
 
@@ -58,12 +71,15 @@ class NestedGraphs {
   [[nodiscard]] bool enters_all_of(const Node& holder) {
     return std::ranges::all_of(holder.subgraphs(), [this](const auto& graph) { return enters(*graph); });
   }
-  /// Whether a node of this name is in a nested graph that no sample enters, and none is in the main graph. For an entry about whole
-  /// graphs, whether the node holds such a graph.
+  /// Whether a node of this name is in a nested graph or function that no sample enters, and none is in the main graph; whether such graphs
+  /// alone read a constant of this name. For an entry about whole graphs, whether the node holds such a graph.
   [[nodiscard]] bool is_unentered(const Unexplained& entry, const Graph& other) {
+    const auto may_count = [&](const Graph& graph) { return may_enter(graph, other) && !enters(graph); };
+    if (is_stored(entry))
+      return std::ranges::any_of(constants_of(entry.name), [&](const Value* value) { return is_read_by(*value, may_count); });
     Graphs graphs;
     bool is_in_main = false;
-    for_each_node(side_.model->graph(), [&](const Node& node) {
+    for_each_node(*side_.model, [&](const Node& node) {
       if (!is_called(node, entry.name)) return;
       if (entry.kind == Unexplained::Kind::graph) {
         for (const auto& graph : node.subgraphs()) graphs.insert(graph.get());
@@ -73,19 +89,47 @@ class NestedGraphs {
         is_in_main = true;
       }
     });
-    return !is_in_main && std::ranges::any_of(graphs, [&](const Graph* graph) { return may_enter(*graph, other) && !enters(*graph); });
+    return !is_in_main && std::ranges::any_of(graphs, [&](const Graph* graph) { return may_count(*graph); });
   }
 
  private:
   /// Whether other inputs may enter a graph, and the other model has the node that holds it.
   [[nodiscard]] bool may_enter(const Graph& graph, const Graph& other) const {
-    const Node& holder = *holders_.at(&graph);
-    return has_like(other, holder) && !is_decided(holder);
+    const auto holder = holders_.find(&graph);
+    return holder != holders_.end() && has_like(other, *holder->second) && !is_decided(*holder->second);
   }
 
   [[nodiscard]] bool enters(const Graph& graph) {
     if (!entered_) run();
     return entered_->contains(&graph);
+  }
+
+  /// The constants of a name, in all graphs.
+  [[nodiscard]] std::vector<const Value*> constants_of(const std::string& name) {
+    std::vector<const Value*> out;
+    const auto add = [&](const Value* value) {
+      if (value != nullptr && value->name() == name && constants_.is_constant(*value)) out.push_back(value);
+    };
+    for_each_node(
+        *side_.model, [&](const Node& node) { std::ranges::for_each(node.outputs(), add); },
+        [&](const Graph& graph) {
+          for (const Initializer& initializer : graph.initializers()) add(initializer.value);
+        });
+    return out;
+  }
+
+  /// Whether every node that computes with a constant is in a graph of this kind. Nodes in between read constants alone, or call functions.
+  template <class IsOne>
+  [[nodiscard]] bool is_read_by(const Value& constant, const IsOne& is_one) {
+    return !constant.uses().empty() && std::ranges::all_of(constant.uses(), [&](const Use& use) {
+      if (is_one(use.node->graph())) return true;
+      if (functions_.called_by(*use.node) != nullptr) {
+        const Value* const inner = receiver_of(*use.node, as_size(use.index), functions_);
+        return inner != nullptr && is_read_by(*inner, is_one);
+      }
+      const Value* const result = first_output(*use.node);
+      return result != nullptr && constants_.is_constant(*result) && is_read_by(*result, is_one);
+    });
   }
 
   void run() {
@@ -102,14 +146,18 @@ class NestedGraphs {
   const Pair& pair_;
   const Side& side_;
   const Reference& reference_;
+  Functions functions_;
   std::unordered_map<const Graph*, const Node*> holders_;
   std::optional<Graphs> entered_;
+  Constants constants_;
 };
 
-bool is_about_nodes(const Unexplained& entry) {
-  using Kind = Unexplained::Kind;
-  const auto kinds = {Kind::attribute, Kind::operand, Kind::node_added, Kind::node_removed, Kind::node_changed, Kind::graph};
-  return std::ranges::find(kinds, entry.kind) != kinds.end();
+/// Whether an entry is about nodes, or about a constant that differs by more than rounding to the type that B computes in.
+bool counts_unentered(const Unexplained& entry, const Pair& pair) {
+  if (!is_stored(entry)) return entry.kind != Unexplained::Kind::interface;
+  if (entry.values == 0) return false;
+  return pair.grain == DataType::undefined ? entry.largest > rules::kRoundedConstant
+                                           : entry.beyond_half > rules::kGainRoundings * unit_roundoff(pair.grain);
 }
 
 }  // namespace
@@ -123,7 +171,7 @@ const Unexplained* find_unentered(const Pair& pair, const Reference& reference, 
   NestedGraphs in_a(pair, pair.a, reference), in_b(pair, pair.b, reference);
   if (!in_a.any() && !in_b.any()) return nullptr;
   const auto is_unentered = [&](const Unexplained& entry) {
-    return is_about_nodes(entry) && (entry.in_first ? in_a.is_unentered(entry, b) : in_b.is_unentered(entry, a));
+    return counts_unentered(entry, pair) && (entry.in_first ? in_a.is_unentered(entry, b) : in_b.is_unentered(entry, a));
   };
   const auto found = std::ranges::find_if(proof.unexplained, is_unentered);
   return found == proof.unexplained.end() ? nullptr : &*found;
