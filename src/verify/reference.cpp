@@ -92,7 +92,7 @@ const Inputs& Reference::inputs_of(std::size_t sample) const {
   if (made_for_ != sample) {
     const Sample& of = samples_[sample];
     made_for_.reset();
-    made_ = inputs_->make(of.assignment, of.number, of.deviation);
+    made_ = inputs_->make(of.assignment, {of.number, of.deviation, of.decides});
     made_for_ = sample;
   }
   return made_;
@@ -128,19 +128,28 @@ void Reference::run(int count, double deviation) {
   seconds_ += watch.seconds();
 }
 
-void Reference::run_next(Session& session, double deviation) {
-  const int number = static_cast<int>(tried_.size());
-  Session::Run run;
-  FreeDims::Assignment sizes = sizes_.find(inputs_->dims(number), number, [&](const FreeDims::Assignment& offered) {
+FreeDims::Assignment Reference::try_next(Session& session, SampleKind kind, Session::Run& run) {
+  return sizes_.find(inputs_->dims(kind.number), kind.number, [&](const FreeDims::Assignment& offered) {
     made_for_.reset();
-    made_ = inputs_->make(offered, number, deviation);
+    made_ = inputs_->make(offered, kind);
     run = session.run(made_);
     return run.rejected.empty();
   });
-  tried_.push_back({number, sizes.shapes, sizes.dims, inputs_->given().paths(number), deviation, run.rejected});
+}
+
+void Reference::run_next(Session& session, double deviation) {
+  SampleKind kind{static_cast<int>(tried_.size()), deviation, decides_};
+  Session::Run run;
+  FreeDims::Assignment sizes = try_next(session, kind, run);
+  if (!run.rejected.empty() && !kind.decides && inputs_->samples_for_words() > 0) {
+    kind.decides = true;
+    sizes = try_next(session, kind, run);
+    decides_ = run.rejected.empty();
+  }
+  tried_.push_back({kind.number, sizes.shapes, sizes.dims, inputs_->given().paths(kind.number), deviation, run.rejected});
   if (!run.rejected.empty()) return;
   made_for_ = samples_.size();
-  samples_.push_back({number, deviation, std::move(sizes), session.macs()});
+  samples_.push_back({kind.number, deviation, kind.decides, std::move(sizes), session.macs()});
   if (samples_.size() == 1 && !waits_to_repeat_) compare_again(session, run.outputs);
   outputs_.add(run.outputs);
 }

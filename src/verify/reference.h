@@ -24,6 +24,7 @@ namespace relayout {
 struct Sample {
   int number = 0;
   double deviation = 0;  ///< standard deviation of its floating-point inputs; 0: the usual kinds of values
+  bool decides = false;  ///< see SampleKind
   FreeDims::Assignment assignment;
   int64_t macs = 0;
 };
@@ -93,11 +94,14 @@ class Reference {
 
  private:
   void run_next(Session& session, double deviation);
+  /// The sizes tried last for the next sample; `run` tells whether the model accepted them.
+  [[nodiscard]] FreeDims::Assignment try_next(Session& session, SampleKind kind, Session::Run& run);
   /// Runs the first sample again and notes the first output that differs.
   void compare_again(Session& session, const Outputs& first);
 
   const Pair* pair_;
   const InputMaker* inputs_;
+  bool decides_ = false;  ///< a sample without numbers at which the model decides was refused
   bool waits_to_repeat_;  ///< the first sample has not run a second time
   SizeSearch sizes_;
   ReferenceOutputs outputs_;

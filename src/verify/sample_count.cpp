@@ -1,5 +1,5 @@
 // Number of samples: `--samples`, the files in `--input` folders, else 4 (1 where the pair is proved, 2 where the proof leaves only nearly
-// equal constants); samples of the optimized run.
+// equal constants, more to hold all numbers at which a model decides); samples of the optimized run.
 #include "verify/sample_count.h"
 
 #include <algorithm>
@@ -55,7 +55,8 @@ int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResu
   }
   if (wanted > 0) return wanted;
   if (files > 0) return files;
-  return result.proof ? samples_for(pair, *result.proof) : rules::kSamples;
+  const int samples = result.proof ? samples_for(pair, *result.proof) : rules::kSamples;
+  return samples == rules::kSamplesOfProved ? samples : std::max(samples, std::min(inputs.samples_for_words(), rules::kMostSamples));
 }
 
 std::size_t samples_of_optimized(const Reference& reference) {

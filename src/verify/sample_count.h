@@ -12,6 +12,8 @@ namespace rules {
 
 /// Number of samples if something is unexplained; and if the proof is complete, except perhaps for constants changed by rounding.
 inline constexpr int kSamples = 4, kSamplesOfProved = 1;
+/// Most samples that are run so that all numbers at which a model decides are among the inputs.
+inline constexpr int kMostSamples = 12;
 /// Samples over which nodes are compared one by one: one of usual values, one of far-reaching values. Others are not run if the proof is
 /// complete except for constants that nearly agree.
 inline constexpr int kLayerSamples = 2;

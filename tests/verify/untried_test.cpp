@@ -55,8 +55,9 @@ INSTANTIATE_TEST_SUITE_P(
              "{ lo = Constant<value_float = 0.0>()\n hi = Constant<value_float = 255.0>()\n f = Constant<value_float = 300.0>()\n"
              "  z = Mul(x, f)\n c = Clip(z, lo, hi)\n y = Cast<to = 2>(c) }",
              "{ f = Constant<value_float = 300.0>()\n z = Mul(x, f)\n y = Cast<to = 2>(z) }"},
-        Pair{"a number that marks what is left out", kImage,
-             "{ m = Constant<value_float = -100.0>()\n o = Constant<value_float = 0.0>()\n e = Equal(x, m)\n y = Where(e, o, x) }",
+        Pair{"a sum that marks what is left out", kImage,
+             "{ m = Constant<value_float = -100.0>()\n o = Constant<value_float = 0.0>()\n a = Constant<value_ints = [1]>()\n"
+             "  s = ReduceSum(x, a)\n e = Equal(s, m)\n y = Where(e, o, x) }",
              "{ y = Identity(x) }"},
         Pair{"a guard of a norm", kImage,
              "{ n = ReduceL2<keepdims = 1>(x)\n g = Constant<value_float = 1e-12>()\n m = Max(n, g)\n y = Div(x, m) }",

@@ -506,11 +506,12 @@ TEST(Verify, ALimitOfACountThatNoSampleReachesIsInconclusive) {
 }
 
 TEST(Verify, ComparisonsOfIntegersThatAreNeverEqualAreInconclusive) {
-  const auto made = [](const std::string& op_type, int64_t bound) {
+  const auto made = [](const std::string& op_type, int64_t bound, const std::string& summed = "sums") {
     Network n(5);
     n.input("k", {"4", "64"}, onnx::TensorProto::INT64).input("x", {"4", "64"}).output("y", {"4", "64"});
-    n.integers("bound", {}, {bound});
-    n.node(op_type, {"k", "bound"}, {"above"}).set_name("comparison");
+    n.integers("bound", {}, {bound}).integers("axis", {}, {1});
+    n.node("CumSum", {"k", "axis"}, {"sums"});
+    n.node(op_type, {summed, "bound"}, {"above"}).set_name("comparison");
     n.node("Neg", {"x"}, {"less"}), n.node("Where", {"above", "x", "less"}, {"y"});
     return n;
   };
@@ -518,23 +519,27 @@ TEST(Verify, ComparisonsOfIntegersThatAreNeverEqualAreInconclusive) {
   EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
   EXPECT_THAT(result.reason, HasSubstr("'comparison' (GreaterOrEqual)"));
   EXPECT_EQ(verified(made("Less", 12345), made("LessOrEqual", 12345)).outcome, Outcome::inconclusive);
+  // Samples hold the number that an input itself is compared with.
+  EXPECT_EQ(verified(made("Less", 12345, "k"), made("LessOrEqual", 12345, "k")).outcome, Outcome::different);
 }
 
 TEST(Verify, OperatorsThatDifferAtZeroAreInconclusiveIfNoSampleIsZero) {
-  const auto made = [](const std::string& op_type) {
+  const auto made = [](const std::string& op_type, const std::string& tested = "wave") {
     Network n(5);
     n.input("x", {"4", "64"}).output("y", {"4", "64"});
     n.floats("zero", {}, {0}).floats("one", {}, {1}).floats("minus", {}, {-1});
+    n.node("Sin", {"x"}, {"wave"});
     if (op_type == "Sign") {
-      n.node("Sign", {"x"}, {"y"});
+      n.node("Sign", {tested}, {"y"});
     } else {
-      n.node(op_type, {"x", "zero"}, {"above"}), n.node("Where", {"above", "one", "minus"}, {"y"});
+      n.node(op_type, {tested, "zero"}, {"above"}), n.node("Where", {"above", "one", "minus"}, {"y"});
     }
     return n;
   };
   for (const char* const other : {"GreaterOrEqual", "Sign"}) {
     const VerifyResult result = verified(made("Greater"), made(other));
     EXPECT_EQ(result.outcome, Outcome::inconclusive) << other << ": " << summary(result);
+    EXPECT_EQ(verified(made("Greater", "x"), made(other, "x")).outcome, Outcome::different) << other;
   }
 }
 

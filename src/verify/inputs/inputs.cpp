@@ -27,6 +27,7 @@
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
 #include "verify/inputs/table_rows.h"
+#include "verify/inputs/vocabulary.h"
 
 namespace relayout {
 namespace {
@@ -43,6 +44,14 @@ void prefer_differing_rows(const Value& there, InputUse& here) {
   for (std::size_t k = 0; k < use.tables.size(); ++k) {
     const std::vector<int64_t> rows = differing_rows(*here.tables[k], *use.tables[k], kMost);
     here.preferred.insert(here.preferred.end(), rows.begin(), rows.end());
+  }
+}
+
+/// Adds the numbers at which a model decides about an input.
+void add_words(const Value* input, InputUse& use) {
+  if (input == nullptr) return;
+  for (const double word : vocabulary_of(*input)) {
+    if (std::ranges::find(use.words, word) == use.words.end()) use.words.push_back(word);
   }
 }
 
@@ -64,6 +73,7 @@ void check_guessable(const InputPorts& ports, const GivenInputs& given) {
 }  // namespace
 
 InputPorts::InputPorts(const Graph& graph, const Graph* other, const InputLimits& limits) : ports_(required_inputs(graph)) {
+  bool shifts_words = false;
   for (const Port& port : ports_) {
     const Value *const value = graph.find(port.name), *const there = other == nullptr ? nullptr : other->find(port.name);
     InputUse& use = uses_.emplace_back(value == nullptr ? InputUse{} : use_of(*value, there));
@@ -71,6 +81,11 @@ InputPorts::InputPorts(const Graph& graph, const Graph* other, const InputLimits
     const auto range = limits.ranges.find(port.name);
     if (range != limits.ranges.end()) use.range = range->second;
     if (there != nullptr && !use.tables.empty()) prefer_differing_rows(*there, use);
+    add_words(value, use);
+    add_words(there, use);
+    if (use.words.empty()) continue;
+    use.shifts_words = shifts_words;
+    shifts_words = !shifts_words;
   }
 }
 
@@ -164,21 +179,31 @@ bool InputMaker::makes_padding() const {
   return false;
 }
 
-Inputs InputMaker::make(const FreeDims::Assignment& assignment, int sample, double deviation) const {
-  return named(model_, [&] { return make(ports_.uses(), assignment, sample, deviation); });
+Inputs InputMaker::make(const FreeDims::Assignment& assignment, SampleKind kind) const {
+  return named(model_, [&] { return make(ports_.uses(), assignment, kind); });
+}
+
+int InputMaker::samples_for_words() const {
+  const auto shapes = dims().assign({}).shapes;
+  int samples = 0;
+  for (std::size_t i = 0; i < ports_.all().size(); ++i) {
+    const std::string& name = ports_.all()[i].name;
+    if (!given_.contains(name)) samples = std::max(samples, relayout::samples_for_words(ports_.uses()[i], shapes.at(name)));
+  }
+  return samples;
 }
 
 Inputs InputMaker::make_with_holes(const FreeDims::Assignment& assignment) const {
   std::vector<InputUse> uses = ports_.uses();
   for (InputUse& use : uses) use.padding = false;
-  return make(uses, assignment, 0, 0);
+  return make(uses, assignment, SampleKind{});
 }
 
-Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const {
+Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, SampleKind kind) const {
   Inputs inputs;
   for (std::size_t i = 0; i < ports_.all().size(); ++i) {
     const Port& port = ports_.all()[i];
-    if (auto datum = given_.find(port, sample)) {
+    if (auto datum = given_.find(port, kind.number)) {
       inputs.emplace(port.name, *std::move(datum));
       continue;
     }
@@ -196,7 +221,7 @@ Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assig
       const std::string stream = element == 0 ? port.name : port.name + "#" + std::to_string(element);
       if (at.kind == Datum::Kind::tensor) {
         ++element;
-        return make_values(type, dims, uses[i], limit, options_.seed, stream, sample, deviation);
+        return make_values(type, dims, uses[i], limit, options_.seed, stream, kind);
       }
       Datum datum;
       datum.kind = at.kind;

@@ -25,6 +25,13 @@ struct InputLimits {
   bool any_size = false;                 ///< dims for which there is no other clue take any sizes that fit the graph
 };
 
+/// Which of all samples an input is made for.
+struct SampleKind {
+  int number = 0;
+  double deviation = 0;  ///< standard deviation of numbers that are not bound to a range; 0: the usual kinds of values, which differ
+  bool decides = false;  ///< single elements hold numbers at which the model decides (InputUse::words), as it refuses others
+};
+
 /// The inputs that a caller must supply to a graph, with their uses in the graph.
 class InputPorts {
  public:
@@ -76,8 +83,10 @@ class InputMaker {
   void refuse_guesses(const std::string& rejection) const;
   /// The option that supplies the contents of a generated input, "--input x=FILE"; empty if there is none.
   [[nodiscard]] std::string input_option() const;
-  /// `deviation`: see make_values.
-  [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample, double deviation = 0) const;
+  [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, SampleKind kind) const;
+  [[nodiscard]] Inputs make(const FreeDims::Assignment& assignment, int sample) const { return make(assignment, SampleKind{sample}); }
+  /// Number of samples in which generated inputs hold all numbers at which a model decides; 0: there are none.
+  [[nodiscard]] int samples_for_words() const;
   /// Whether a mask is generated in the form that tokenizers produce (InputUse::padding).
   [[nodiscard]] bool makes_padding() const;
   /// The first sample, but with holes in such masks.
@@ -87,7 +96,7 @@ class InputMaker {
 
  private:
   [[nodiscard]] FreeDims dims_of_files(int sample) const;
-  [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, int sample, double deviation) const;
+  [[nodiscard]] Inputs make(const std::vector<InputUse>& uses, const FreeDims::Assignment& assignment, SampleKind kind) const;
 
   std::string model_;               ///< name for messages
   const Graph* fitting_ = nullptr;  ///< the graph that sizes must fit, if they are chosen; else nullptr
@@ -98,9 +107,10 @@ class InputMaker {
   std::vector<FreeDims> dims_;  ///< one, or one for each sample from folders
 };
 
-/// Generates the values of one input. `limit`: number of ids, or the greatest length. `deviation`: standard deviation of numbers that are
-/// not bound to a range; 0: the usual kinds of values, which differ between samples.
+/// Generates the values of one input. `limit`: number of ids, or the greatest length.
 [[nodiscard]] Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed,
-                                 const std::string& name, int sample, double deviation = 0);
+                                 const std::string& name, SampleKind kind);
+/// Number of samples in which an input of these dims holds all its words; 0: it has none.
+[[nodiscard]] int samples_for_words(const InputUse& use, const Dims& dims);
 
 }  // namespace relayout

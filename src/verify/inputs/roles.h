@@ -53,6 +53,8 @@ struct InputUse {
   std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights require: axis → size
   std::vector<const Value*> tables;  ///< constants from which the ids choose rows
   std::vector<int64_t> preferred;    ///< ids that have to occur, as many as samples can hold
+  std::vector<double> words;         ///< numbers at which a model decides, which have to occur (vocabulary.h)
+  bool shifts_words = false;         ///< single elements hold words in other samples than those of other inputs
 };
 
 /// Use of `input` by its graph. Linear in the nodes that it reaches without computation. `other`: the same input of the other model, if

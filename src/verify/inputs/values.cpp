@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <string>
@@ -27,6 +28,14 @@ namespace {
 constexpr double kSmoothStep = 12;             ///< elements between the points of low-pass noise
 constexpr int kSpatialAxes = 3;                ///< maximum number of trailing axes along which low-pass noise is smooth
 constexpr int64_t kSecond = int64_t{1} << 40;  ///< offset of the index for a second random number of the same element
+
+/// Every how many elements a number at which the model decides stands.
+constexpr int64_t kWordPeriod = 3;
+
+/// Number of samples with such numbers before a sample: the second of four has none.
+constexpr int64_t word_turn(int sample) {
+  return sample - (sample + 2) / 4;
+}
 
 constexpr auto kWords = std::to_array<std::string_view>({"", "a", "The", "quick brown fox", "relayout", "\xC3\xA9t\xC3\xA9", "42", " b "});
 
@@ -111,14 +120,15 @@ void scale_into(Bounds range, const Tensor& tensor) {
 /// Element values of one input over one sample.
 class Values {
  public:
-  Values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, const RandomStream& random, int sample, double deviation)
+  Values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, const RandomStream& random, SampleKind kind)
       : type_(type),
         dims_(dims),
         use_(use),
         limit_(std::max<int64_t>(limit, 1)),
         random_(random),
-        sample_(sample),
-        deviation_(deviation),
+        sample_(kind.number),
+        deviation_(kind.deviation),
+        decides_(kind.decides),
         count_(element_count(dims)) {}
 
   Tensor make() const {
@@ -140,6 +150,7 @@ class Values {
     } else {
       fill_integers(tensor);
     }
+    if (takes_words()) put_words(tensor);
     return tensor;
   }
 
@@ -150,6 +161,64 @@ class Values {
   /// The kind of values of this sample: 0 normal, 1 widely spread, 2 smooth, 3 large whole numbers or many scales.
   [[nodiscard]] int kind() const { return deviation_ > 0 ? 0 : sample_ % 4; }
   [[nodiscard]] double normal(int64_t i) const { return spread() * random_.normal(index(i)); }
+
+  /// Whether the role leaves room for numbers at which the model decides. Mild samples have small numbers only.
+  [[nodiscard]] bool takes_words() const {
+    using enum InputRole;
+    constexpr std::array kFixed{shape, zero, count, condition, mask, ratio, boxes, scale};
+    return kNumericTypes.has(type_) && std::ranges::find(kFixed, use_.role) == kFixed.end() && (deviation_ == 0 || !is_float(type_));
+  }
+
+  /// Whether a number suits the role and both models' types.
+  [[nodiscard]] bool suits(double word) const {
+    constexpr double kMostOfHalf = 65504;
+    const Bounds held = bounds_of_type(type_), range = use_.range.value_or(Bounds{});
+    if (word < std::max(held.lowest, range.lowest) || word > std::min(held.highest, range.highest)) return false;
+    if (is_float(type_) && std::fabs(word) > kMostOfHalf && (use_.narrow || traits(type_).bits <= 16)) return false;
+    const auto limit = static_cast<double>(limit_);
+    switch (use_.role) {
+      case InputRole::ids:
+        return word < limit && word >= (use_.negative_ids ? -limit : 0);
+      case InputRole::length:
+        return word >= 1 && word <= limit;
+      case InputRole::unit:
+        return word >= 0 && word <= 1;
+      case InputRole::symmetric:
+        return std::fabs(word) <= 1;
+      case InputRole::above_one:
+        return word >= 1;
+      case InputRole::positive:
+        return word > 0;
+      case InputRole::nonzero:
+        return word != 0;
+      default:
+        return true;
+    }
+  }
+
+  /// Puts numbers at which the model decides in place of others: a single element holds one in the first sample, none in the second, then
+  /// the others; of several, every third does, each place in other samples. The second of four samples has none.
+  void put_words(const Tensor& tensor) const {
+    std::vector<double> words;
+    std::ranges::copy_if(use_.words, std::back_inserter(words), [this](double word) { return suits(word); });
+    const auto wanted = static_cast<int64_t>(words.size());
+    const bool is_without = count_ == 1 ? sample_ == 1 : sample_ % 4 == 1;
+    if (wanted == 0 || (is_without && !decides_)) return;
+    const auto put = [&](int64_t i, int64_t word) {
+      store_one(type_, tensor.bytes() + i * element_stride(type_), words[as_size(word % wanted)]);
+    };
+    if (count_ == 1) {
+      const int64_t turn = decides_ ? sample_ : std::max(sample_ - 1, 0);
+      const bool rests = turn >= wanted && (sample_ + int{use_.shifts_words}) % 2 == 1;
+      if (decides_ || !rests) put(0, turn);
+      return;
+    }
+    const int64_t period = std::min<int64_t>(count_, kWordPeriod), turn = word_turn(sample_), row = dims_.back();
+    const int64_t kept = use_.role == InputRole::ids && use_.direct && sample_ < 2 ? 2 + static_cast<int64_t>(use_.preferred.size()) : 0;
+    for (int64_t i = kept; i < count_; ++i) {
+      if ((i % row + i / row + turn) % period == 0) put(i, i / period + turn * ((count_ + period - 1) / period));
+    }
+  }
 
   void fill_reals(const Tensor& tensor) const {
     const double floor = 0.1;
@@ -330,15 +399,26 @@ class Values {
   const RandomStream& random_;
   int sample_;
   double deviation_;
+  bool decides_;
   int64_t count_;
 };
 
 }  // namespace
 
-Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed, const std::string& name, int sample,
-                   double deviation) {
-  const RandomStream random(seed, name, static_cast<uint64_t>(sample));
-  return Values(type, dims, use, limit, random, sample, deviation).make();
+Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t limit, uint64_t seed, const std::string& name,
+                   SampleKind kind) {
+  const RandomStream random(seed, name, static_cast<uint64_t>(kind.number));
+  return Values(type, dims, use, limit, random, kind).make();
+}
+
+int samples_for_words(const InputUse& use, const Dims& dims) {
+  const int64_t count = element_count(dims), wanted = static_cast<int64_t>(use.words.size());
+  if (wanted == 0 || count == 0) return 0;
+  if (count == 1) return static_cast<int>(wanted) + 1;
+  const int64_t period = std::min<int64_t>(count, kWordPeriod), each = (count + period - 1) / period;
+  int samples = 1;
+  while (word_turn(samples) * each < wanted) ++samples;
+  return samples;
 }
 
 }  // namespace relayout

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -52,6 +54,13 @@ std::vector<Piece> all_pieces(const std::vector<const Node*>& nodes, ValueBounds
   return out;
 }
 
+/// The nodes, and the comparison that computes `result`, if it is one.
+std::vector<const Node*> with_comparison(std::vector<const Node*> nodes, const Value& result) {
+  const Node* const node = result.producer();
+  if (node != nullptr && compares(predicate_of(*node)) && std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);
+  return nodes;
+}
+
 bool is_twin(const Piece& a, const Piece& b) {
   const bool is_result = a.watched == a.node->output(0) || b.watched == b.node->output(0);
   if (is_result || a.above != b.above || a.below != b.below || a.is_point != b.is_point) return false;
@@ -80,9 +89,11 @@ Trials::Trials(const Pair& pair, const Reference& reference, const ProofResult& 
   }
 }
 
-/// Rules that both models have for the same numbers of the same value are no difference: leaves out both.
+/// Rules that both models have for the same numbers of the same value are no difference: leaves out both. A comparison downstream of the
+/// nodes that differ shows what they compute only where it decides either way, even if both models have it.
 void Trials::add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, bool is_wide) {
-  std::vector<Piece> of_a = all_pieces(change.of_a, in_a, is_wide), of_b = all_pieces(change.of_b, in_b, is_wide);
+  std::vector<Piece> of_a = all_pieces(with_comparison(change.of_a, *change.a), in_a, is_wide);
+  std::vector<Piece> of_b = all_pieces(with_comparison(change.of_b, *change.b), in_b, is_wide);
   std::erase_if(of_a, [&](const Piece& piece) {
     const auto twin = std::ranges::find_if(of_b, [&](const Piece& other) { return is_twin(piece, other); });
     if (twin == of_b.end()) return false;
