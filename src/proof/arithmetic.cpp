@@ -27,9 +27,6 @@
 namespace relayout::proof {
 namespace {
 
-/// Roundings by which numbers of two spellings may differ: division or multiplication by 1 / √2, and each as it is stored.
-constexpr double kRoundings = 4;
-
 /// Rules for the comparison of two formulas.
 struct Reading {
   bool by_name = true;         ///< reading stops at values that both models have by name
@@ -45,17 +42,9 @@ constexpr std::array<Reading, 7> kReadings = {{{.by_name = true},
                                                {.by_name = true, .is_strict = false, .may_differ = true},
                                                {.by_name = false, .is_strict = false, .may_differ = true}}};
 
-double tolerance_of(DataType type) {
-  return kRoundings * std::ldexp(0.5, -fraction_bits(type));
-}
-
-/// Whether two formulas of one node each have the same operator and stored numbers, so that neither is a different spelling.
-bool are_spelled_alike(const Sides& sides, const Formula& a, const Formula& b) {
-  const auto are_stored = [](const Side& side, const Formula& formula) {
-    return std::ranges::all_of(formula.constants, [&](Ref number) { return side.stored(number) != nullptr; });
-  };
-  return a.nodes.size() == 1 && b.nodes.size() == 1 && same_operator(*a.nodes.front(), *b.nodes.front()) && are_stored(sides.a, a) &&
-         are_stored(sides.b, b);
+/// The error of one rounding, relative to its result.
+double rounding_of(DataType type) {
+  return std::ldexp(0.5, -fraction_bits(type));
 }
 
 bool is_produced_in(const Model& model, const Value& value) {
@@ -76,8 +65,8 @@ bool may_be_same(Sides& sides, Ref a, Ref b, const Reading& reading) {
   return node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
 }
 
-std::optional<Match> match(Sides& sides, const Formula& a, const Formula& b, double tolerance, const Reading& reading) {
-  Matcher matcher(a, b, tolerance, [&](Ref of_a, Ref of_b) { return may_be_same(sides, of_a, of_b, reading); });
+std::optional<Match> match(Sides& sides, const Formula& a, const Formula& b, double rounding, const Reading& reading) {
+  Matcher matcher(a, b, rounding, [&](Ref of_a, Ref of_b) { return may_be_same(sides, of_a, of_b, reading); });
   if (reading.may_differ) matcher.let_numbers_differ();
   return matcher.run() ? std::optional(matcher.match()) : std::nullopt;
 }
@@ -128,7 +117,7 @@ bool examine_reordered(Sides& sides, const Claim& claim, Look& look) {
 
 bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& look) {
   if (!claim.a || !claim.b) return false;
-  const double tolerance = tolerance_of(sides.b.type_of(claim.b));
+  const double rounding = rounding_of(sides.b.type_of(claim.b));
   const auto read = [&](Side& side, Shapes& shapes, Ref ref, const Model& other, const Reading& reading) {
     FormulaReader reader(side, shapes, reading.by_name ? &other.graph() : nullptr);
     if (reading.takes_uniform) reader.take_uniform_constants();
@@ -141,7 +130,7 @@ bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& l
     // Two single nodes can differ only in the order of their operands.
     const bool is_plain = a->nodes.empty() || b->nodes.empty() || (a->nodes.size() == 1 && b->nodes.size() == 1);
     if (!reading.is_strict && (strictly || is_plain)) continue;
-    if (const auto found = match(sides, *a, *b, are_spelled_alike(sides, *a, *b) ? 0 : tolerance, reading)) {
+    if (const auto found = match(sides, *a, *b, rounding, reading)) {
       accept_formulas(sides, claim, *a, *b, *found, look);
       return true;
     }

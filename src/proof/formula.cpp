@@ -104,6 +104,7 @@ bool fits_into(Shapes& shapes, const Dims& constant, Ref other) {
 
 std::optional<Formula> FormulaReader::read(Ref ref) {
   top_ = side_.resolve(ref);
+  sums_.set_fraction_bits(fraction_bits(side_.type_of(top_)));
   formula_.value = value_of(top_);
   if (sums_.has_failed()) return std::nullopt;
   return std::move(formula_);
@@ -121,7 +122,7 @@ Sum FormulaReader::value_of(Ref ref) {
   Sum out = is_leaf(ref) ? sums_.leaf(ref) : value_of_node(ref);
   --depth_;
   out.origin = ref;
-  if (out.constant == 0 && out.terms.size() == 1 && out.terms[0].coefficient == 1 && out.terms[0].factors.size() == 1) {
+  if (out.constant.value == 0 && out.terms.size() == 1 && out.terms[0].coefficient.value == 1 && out.terms[0].factors.size() == 1) {
     Atom& atom = formula_.atoms[out.terms[0].factors[0].atom];
     if (out.terms[0].factors[0].halves == 2 && !atom.origin) atom.origin = ref;
   }
@@ -156,7 +157,7 @@ Sum FormulaReader::value_of_node(Ref ref) {
   }
   if (const auto inside = side_.entered(ref)) {
     Sum found = value_of(*inside);
-    const bool is_one = found.constant == 0 && found.terms.size() == 1 && found.terms[0].factors.size() == 1;
+    const bool is_one = found.constant.value == 0 && found.terms.size() == 1 && found.terms[0].factors.size() == 1;
     const Atom* const atom = is_one ? &formula_.atoms[found.terms[0].factors[0].atom] : nullptr;
     // The call has no arithmetic, only another operator inside. The comparison of the two calls decides on it.
     const bool is_inner = atom != nullptr && atom->kind == Atom::Kind::leaf && atom->origin.call != ref.call && atom->origin == *inside;
@@ -171,7 +172,7 @@ FormulaReader::Terms FormulaReader::arithmetic(Ref ref) {
   if (node.is("Reciprocal")) return sums_.power(value_of(side_.operand(ref, 0)), -2);
   if (node.is("Sqrt")) return sums_.power(value_of(side_.operand(ref, 0)), 1);
   const Arithmetic arithmetic = arithmetic_of(node);
-  if (arithmetic == Arithmetic::negate) return sums_.times(value_of(side_.operand(ref, 0)), -1);
+  if (arithmetic == Arithmetic::negate) return sums_.scaled(value_of(side_.operand(ref, 0)), {-1});
   if (arithmetic == Arithmetic::add) {
     Sum out;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) out = sums_.plus(std::move(out), operand(ref, i, i == 0 ? 1 : 0));
@@ -186,10 +187,11 @@ FormulaReader::Terms FormulaReader::arithmetic(Ref ref) {
 
 FormulaReader::Terms FormulaReader::power_of(Ref ref) {
   if (!ref.value->producer()->is("Pow")) return std::nullopt;
-  const auto exponent = number(side_.operand(ref, 1), side_.operand(ref, 0));
+  const auto given = number(side_.operand(ref, 1), side_.operand(ref, 0));
+  const double exponent = given ? given->value : 0;
   constexpr double kLargest = 8;
-  if (!exponent || std::abs(*exponent) > kLargest || *exponent == 0 || 2 * *exponent != std::round(2 * *exponent)) return std::nullopt;
-  return sums_.power(value_of(side_.operand(ref, 0)), static_cast<int>(2 * *exponent));
+  if (std::abs(exponent) > kLargest || exponent == 0 || 2 * exponent != std::round(2 * exponent)) return std::nullopt;
+  return sums_.power(value_of(side_.operand(ref, 0)), static_cast<int>(2 * exponent));
 }
 
 FormulaReader::Terms FormulaReader::function_of(Ref ref) {
@@ -212,11 +214,12 @@ FormulaReader::Terms FormulaReader::composition(Ref ref) {
     return sums_.times(x, sums_.function("HardSigmoid " + number_text(static_cast<double>(1.0F / 6)) + " " + number_text(0.5), {x}));
   }
   if (node.is("Mish")) return sums_.times(x, sums_.function("Tanh", {sums_.function("Softplus", {x})}));
-  if (node.is("Swish")) return sums_.times(x, sums_.function("Sigmoid", {sums_.times(x, alpha)}));
+  if (node.is("Swish")) return sums_.times(x, sums_.function("Sigmoid", {sums_.scaled(x, {alpha, kMostRoundings})}));
   const double root = std::sqrt(is_tanh ? 2 * std::numbers::inv_pi : 0.5);
   constexpr double kCubic = 0.044715;
-  const Sum inner = sums_.times(is_tanh ? sums_.plus(x, sums_.times(sums_.power(x, 6), kCubic)) : x, root);
-  return sums_.times(sums_.times(x, sums_.plus({1, {}, {}}, sums_.function(is_tanh ? "Tanh" : "Erf", {inner}))), 0.5);
+  const Sum inner =
+      sums_.scaled(is_tanh ? sums_.plus(x, sums_.scaled(sums_.power(x, 6), {kCubic, kMostRoundings})) : x, {root, kMostRoundings});
+  return sums_.scaled(sums_.times(x, sums_.plus({{1}, {}, {}}, sums_.function(is_tanh ? "Tanh" : "Erf", {inner}))), {0.5});
 }
 
 FormulaReader::Terms FormulaReader::normalization(Ref ref) {
@@ -234,7 +237,8 @@ FormulaReader::Terms FormulaReader::normalization(Ref ref) {
   for (; axis < 0; ++axis) axes += " " + std::to_string(axis);
   Sum x = value_of(data);
   if (is_centered) x = sums_.plus(x, sums_.function("ReduceMean" + axes, {x}), -1);
-  Sum out = sums_.times(sums_.times(x, sums_.inverse_root_mean_square(x, axes, attributes.real("epsilon", 1e-5F))), operand(ref, 1));
+  Sum out = sums_.times(sums_.times(x, sums_.inverse_root_mean_square(x, axes, {attributes.real("epsilon", 1e-5F), kMostRoundings})),
+                        operand(ref, 1));
   return side_.operand(ref, 2) ? sums_.plus(std::move(out), operand(ref, 2)) : out;
 }
 
@@ -253,7 +257,8 @@ FormulaReader::Terms FormulaReader::matrix_product(Ref ref) {
   const auto letter = [](bool is_transposed) { return is_transposed ? 'T' : 'N'; };
   const std::string name =
       std::string("MatMul ") + letter(left.is_transposed != transposes[0]) + letter(right.is_transposed != transposes[1]);
-  return sums_.times(sums_.function(name, {left.value, right.value}), alpha * left.factor * right.factor);
+  const Sum product = sums_.scaled(sums_.function(name, {left.value, right.value}), {alpha, is_fused ? kMostRoundings : 0});
+  return sums_.times(product, sums_.times(left.factor, right.factor));
 }
 
 FormulaReader::Matrix FormulaReader::matrix(Ref ref) {
@@ -269,8 +274,9 @@ FormulaReader::Matrix FormulaReader::matrix(Ref ref) {
         factor = number(side_.operand(ref, 0), side_.operand(ref, 1));
         data = 1;
       }
-      if (!factor || *factor == 0) break;
-      out.factor *= is_product ? *factor : 1 / *factor;
+      if (!factor || factor->value == 0) break;
+      const Sum given = {*factor, {}, {}};
+      out.factor = sums_.times(out.factor, is_product ? given : sums_.power(given, -2));
     } else if (is_matrix_transposition(written_permutation(node, ref.call))) {
       out.is_transposed = !out.is_transposed;
     } else if (!is_identity(side_, ref)) {
@@ -289,7 +295,7 @@ Sum FormulaReader::operand(Ref ref, std::size_t index, std::size_t other) {
   return value_of(at);
 }
 
-std::optional<double> FormulaReader::number(Ref ref, Ref other) {
+std::optional<Number> FormulaReader::number(Ref ref, Ref other) {
   const Ref given = ref;
   constexpr int kMostCasts = 8;
   for (int passed = 0; ref && passed < kMostCasts && !side_.constant(ref); ++passed) {
@@ -303,7 +309,7 @@ std::optional<double> FormulaReader::number(Ref ref, Ref other) {
   if (!values || values->empty() || !fits_into(shapes_, constant->dims, other)) return std::nullopt;
   if (std::ranges::any_of(*values, [&](double value) { return value != values->front(); })) return std::nullopt;
   formula_.constants.push_back(given);
-  return values->front();
+  return Number{values->front(), side_.stored(given) != nullptr ? 0 : kMostRoundings};
 }
 
 }  // namespace relayout::proof

@@ -43,12 +43,12 @@ class FormulaReader {
 
   /// Operand `index`; as a number if it does not enlarge operand `other`.
   [[nodiscard]] Sum operand(Ref ref, std::size_t index, std::size_t other = 0);
-  [[nodiscard]] std::optional<double> number(Ref ref, Ref other);
+  [[nodiscard]] std::optional<Number> number(Ref ref, Ref other);
   /// A matrix without the transpositions and factors upstream of it.
   struct Matrix {
     Sum value;
     bool is_transposed = false;
-    double factor = 1;
+    Sum factor = {{1}, {}, {}};
   };
   [[nodiscard]] Matrix matrix(Ref ref);
   [[nodiscard]] bool is_leaf(Ref ref);

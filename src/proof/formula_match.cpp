@@ -20,7 +20,8 @@ constexpr int kMostAttempts = 20'000;
 
 /// The leaf that a sum consists of, or nullptr.
 const Atom* leaf_of(const Formula& formula, const Sum& sum) {
-  if (sum.constant != 0 || sum.terms.size() != 1 || sum.terms[0].coefficient != 1 || sum.terms[0].factors.size() != 1) return nullptr;
+  if (sum.constant.value != 0 || sum.terms.size() != 1 || sum.terms[0].coefficient.value != 1 || sum.terms[0].factors.size() != 1)
+    return nullptr;
   const Factor& factor = sum.terms[0].factors[0];
   const Atom& atom = formula.atoms[factor.atom];
   return factor.halves == 2 && atom.kind == Atom::Kind::leaf ? &atom : nullptr;
@@ -48,7 +49,7 @@ bool Matcher::same(const Sum& a, const Sum& b) {
 }
 
 bool Matcher::same_form(const Sum& a, const Sum& b) {
-  if (a.terms.size() != b.terms.size() || (a.constant == 0) != (b.constant == 0)) return false;
+  if (a.terms.size() != b.terms.size() || (a.constant.value == 0) != (b.constant.value == 0)) return false;
   return same_number(a.constant, b.constant) && pair_up(a.terms, b.terms);
 }
 
@@ -94,9 +95,10 @@ bool Matcher::pair(Ref a, Ref b) {
   return true;
 }
 
-bool Matcher::same_number(double a, double b) {
-  if (std::abs(a - b) <= tolerance_ * std::max(std::abs(a), std::abs(b))) return true;
-  if (may_differ_) match_.other_numbers.emplace_back(a, b);
+bool Matcher::same_number(Number a, Number b) {
+  const double tolerance = std::min(a.roundings + b.roundings, kMostRoundings) * rounding_;
+  if (std::abs(a.value - b.value) <= tolerance * std::max(std::abs(a.value), std::abs(b.value))) return true;
+  if (may_differ_) match_.other_numbers.emplace_back(a.value, b.value);
   return may_differ_;
 }
 

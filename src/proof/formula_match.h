@@ -6,6 +6,7 @@
 
 #include "proof/formula.h"
 #include "proof/side.h"
+#include "proof/sums.h"
 
 namespace relayout::proof {
 
@@ -18,11 +19,11 @@ struct Match {
   std::vector<std::pair<double, double>> other_numbers;  ///< different numbers, of the first and the second formula
 };
 
-/// Pairs the parts of two formulas. Numbers are the same within `tolerance`, relative to the larger.
+/// Pairs the parts of two formulas. Numbers are the same within their roundings; `rounding` is the error of one, relative to its result.
 class Matcher {
  public:
-  Matcher(const Formula& a, const Formula& b, double tolerance, MayPair may_pair)
-      : a_(a), b_(b), tolerance_(tolerance), may_pair_(std::move(may_pair)) {}
+  Matcher(const Formula& a, const Formula& b, double rounding, MayPair may_pair)
+      : a_(a), b_(b), rounding_(rounding), may_pair_(std::move(may_pair)) {}
   /// From now on numbers may differ, and are listed.
   void let_numbers_differ() { may_differ_ = true; }
   /// Whether the formulas have one form; match() is the first pairing that is found.
@@ -39,13 +40,13 @@ class Matcher {
   template <class Part>
   [[nodiscard]] bool pair_up(const std::vector<Part>& a, const std::vector<Part>& b);
   [[nodiscard]] bool pair(Ref a, Ref b);
-  [[nodiscard]] bool same_number(double a, double b);
+  [[nodiscard]] bool same_number(Number a, Number b);
   /// Runs an attempt; a failed one leaves no trace.
   template <class Attempt>
   [[nodiscard]] bool attempt(const Attempt& attempt);
 
   const Formula &a_, &b_;
-  double tolerance_;
+  double rounding_;
   MayPair may_pair_;
   Match match_;
   bool may_differ_ = false;

@@ -1,5 +1,5 @@
 // Arithmetic of formulas in one form, sums of products of powers: it fails where terms or factors cancel (x / x, products of square roots,
-// numbers that nearly cancel). The form would then lose facts about the value.
+// numbers that nearly cancel), and keeps small numbers apart from large ones. The form would otherwise lose facts about the value.
 
 #include "proof/sums.h"
 
@@ -21,12 +21,29 @@ namespace {
 constexpr int kMostHalves = 64;
 
 std::string text_of(const Sum& sum) {
-  std::string out = number_text(sum.constant);
+  std::string out = number_text(sum.constant.value);
   for (const Product& term : sum.terms) {
-    out += '+' + number_text(term.coefficient);
+    out += '+' + number_text(term.coefficient.value);
     for (const Factor& factor : term.factors) out += '*' + std::to_string(factor.atom) + '^' + std::to_string(factor.halves);
   }
   return out;
+}
+
+Number added(Number a, Number b) {
+  if (a.value == 0 || b.value == 0) return a.value == 0 ? b : a;
+  return {a.value + b.value, a.roundings + b.roundings + 2};
+}
+
+bool is_unit(Number number) {
+  return std::abs(number.value) == 1;
+}
+
+Number multiplied(Number a, Number b) {
+  return {a.value * b.value, is_unit(a) || is_unit(b) ? a.roundings + b.roundings : kMostRoundings};
+}
+
+Number raised(Number base, double exponent) {
+  return {std::pow(base.value, exponent), is_unit(base) ? base.roundings : kMostRoundings};
 }
 
 /// Identity of an atom as text.
@@ -48,11 +65,11 @@ std::string number_text(double number) {
 }
 
 Sum Sums::leaf(Ref ref) {
-  return {0, {{1, {{intern({Atom::Kind::leaf, {}, {}, ref}), 2}}}}, ref};
+  return {{}, {{{1}, {{intern({Atom::Kind::leaf, {}, {}, ref}), 2}}}}, ref};
 }
 
 Sum Sums::function(std::string name, std::vector<Sum> arguments) {
-  return {0, {{1, {{intern({Atom::Kind::function, std::move(name), std::move(arguments), {}}), 2}}}}, {}};
+  return {{}, {{{1}, {{intern({Atom::Kind::function, std::move(name), std::move(arguments), {}}), 2}}}}, {}};
 }
 
 std::size_t Sums::intern(Atom atom) {
@@ -61,18 +78,32 @@ std::size_t Sums::intern(Atom atom) {
   return known->second;
 }
 
-Sum Sums::plus(Sum a, const Sum& b, double factor) {
+Sum Sums::plus(Sum a, const Sum& given, double factor) {
+  Sum b = given;
+  const Number number = multiplied(given.constant, {factor});
+  const double sum = a.constant.value + number.value, largest = std::max(std::abs(a.constant.value), std::abs(number.value));
+  if (a.constant.value != 0 && number.value != 0) {
+    // Numbers that nearly cancel round the terms between them: x + 12582912 − 12582912 is x rounded to integers.
+    constexpr double kLeastLeft = 0x1p-10;
+    if (std::abs(sum) < kLeastLeft * largest) has_failed_ = true;
+    const double smallest = std::min(std::abs(a.constant.value), std::abs(number.value));
+    if (smallest < std::ldexp(largest, -(fraction_bits_ + 1) / 2)) {
+      a = apart(a);
+      b = apart(b);
+    }
+  }
   a.origin = {};
-  const double added = factor * b.constant, sum = a.constant + added;
-  // Numbers that nearly cancel round the terms between them: x + 12582912 − 12582912 is x rounded to integers.
-  constexpr double kLeastLeft = 0x1p-10;
-  if (a.constant != 0 && added != 0 && std::abs(sum) < kLeastLeft * std::max(std::abs(a.constant), std::abs(added))) has_failed_ = true;
-  a.constant = sum;
+  a.constant = added(a.constant, multiplied(b.constant, {factor}));
   for (Product term : b.terms) {
-    term.coefficient *= factor;
+    term.coefficient = multiplied(term.coefficient, {factor});
     add(a, std::move(term));
   }
   return a;
+}
+
+Sum Sums::apart(const Sum& sum) {
+  if (sum.terms.empty()) return sum;
+  return {{}, {as_product(sum)}, {}};
 }
 
 void Sums::add(Sum& to, Product term) {
@@ -81,19 +112,19 @@ void Sums::add(Sum& to, Product term) {
     to.terms.insert(at, std::move(term));
     return;
   }
-  at->coefficient += term.coefficient;
-  if (at->coefficient == 0) has_failed_ = true;
+  at->coefficient = added(at->coefficient, term.coefficient);
+  if (at->coefficient.value == 0) has_failed_ = true;
 }
 
-Sum Sums::times(const Sum& a, double number) {
-  return times(a, Sum{number, {}, {}});
+Sum Sums::scaled(const Sum& a, Number factor) {
+  return times(a, Sum{factor, {}, {}});
 }
 
 Sum Sums::times(const Sum& a, const Sum& b) {
   Product out = as_product(a);
   const Product other = as_product(b);
-  out.coefficient *= other.coefficient;
-  if (out.coefficient == 0) has_failed_ = true;
+  out.coefficient = multiplied(out.coefficient, other.coefficient);
+  if (out.coefficient.value == 0) has_failed_ = true;
   for (const Factor& factor : other.factors) {
     const auto at = std::ranges::lower_bound(out.factors, factor.atom, {}, &Factor::atom);
     if (at == out.factors.end() || at->atom != factor.atom) {
@@ -105,33 +136,33 @@ Sum Sums::times(const Sum& a, const Sum& b) {
     at->halves += factor.halves;
   }
   if (out.factors.empty()) return {out.coefficient, {}, {}};
-  return {0, {std::move(out)}, {}};
+  return {{}, {std::move(out)}, {}};
 }
 
 /// A sum of several terms becomes an atom of the product.
 Product Sums::as_product(const Sum& sum) {
   if (sum.terms.empty()) return {sum.constant, {}};
-  if (sum.constant == 0 && sum.terms.size() == 1) return sum.terms[0];
-  return {1, {{intern({Atom::Kind::sum, {}, {sum}, sum.origin}), 2}}};
+  if (sum.constant.value == 0 && sum.terms.size() == 1) return sum.terms[0];
+  return {{1}, {{intern({Atom::Kind::sum, {}, {sum}, sum.origin}), 2}}};
 }
 
 Sum Sums::power(const Sum& base, int halves) {
   Product out = as_product(base);
   const bool is_root = halves % 2 != 0;
-  if (is_root && (out.coefficient != 1 || out.factors.size() != 1 || out.factors[0].halves != 2)) {
-    out = {1, {{intern({Atom::Kind::sum, {}, {base}, base.origin}), 2}}};  // √(x²) is not x
+  if (is_root && (out.coefficient.value != 1 || out.factors.size() != 1 || out.factors[0].halves != 2)) {
+    out = {{1}, {{intern({Atom::Kind::sum, {}, {base}, base.origin}), 2}}};  // √(x²) is not x
   }
   for (Factor& factor : out.factors) {
     if (!is_root && factor.halves % 2 != 0 && halves % 4 == 0) has_failed_ = true;
     factor.halves = is_root ? halves : factor.halves * (halves / 2);
     if (std::abs(factor.halves) > kMostHalves) has_failed_ = true;
   }
-  if (out.factors.empty()) return {std::pow(out.coefficient, halves / 2.0), {}, {}};
-  out.coefficient = std::pow(out.coefficient, halves / 2);
-  return {0, {std::move(out)}, {}};
+  if (out.factors.empty()) return {raised(out.coefficient, halves / 2.0), {}, {}};
+  out.coefficient = raised(out.coefficient, halves / 2);
+  return {{}, {std::move(out)}, {}};
 }
 
-Sum Sums::inverse_root_mean_square(const Sum& value, const std::string& axes, double epsilon) {
+Sum Sums::inverse_root_mean_square(const Sum& value, const std::string& axes, Number epsilon) {
   return power(plus(function("ReduceMean" + axes, {power(value, 4)}), {epsilon, {}, {}}), -1);
 }
 

@@ -4,7 +4,9 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstring>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/proof.h"
@@ -238,6 +240,92 @@ TEST(ProofOfFormulas, NumbersOfMoreDims) {
   EXPECT_TRUE(is_proved(prove(scalar, model(turned, {}))));
   EXPECT_TRUE(is_proved(prove(scalar, model(turned, {1}))));
   EXPECT_FALSE(prove(scalar, model(turned, {1, 1})).proved);
+}
+
+/// 1 − s + 1e-7 where s is close to 1: the small number is all that keeps a Log, root or divisor off 0.
+class SmallNumbers : public testing::TestWithParam<DataType> {
+ protected:
+  static Example written(const std::string& nodes, double small, const std::string& dims = "N,4") {
+    const DataType type = GetParam();
+    const std::string name = type == DataType::float64 ? "double" : type == DataType::float16 ? "float16" : "float";
+    const auto scalar = [&](double value) { return Array{type, {}, {rounded(value, type)}}; };
+    Example out("g (" + name + "[" + dims + "] x) => (y) { s = Sigmoid (x) " + nodes + " }");
+    for (const auto& [constant, value] : std::initializer_list<std::pair<const char*, double>>{
+             {"small", small}, {"one", 1}, {"two", 2}, {"three", 3}, {"half", 0.5}, {"tenth", 0.1}, {"fifth", 0.2}, {"sum", 0.3}}) {
+      if (nodes.find(constant) != std::string::npos) out.add(constant, scalar(value));
+    }
+    return out;
+  }
+  /// Small numbers beside 1 that the type can hold.
+  static std::vector<double> all_small() {
+    if (GetParam() == DataType::float64) return {1e-12, 1e-15};
+    if (GetParam() == DataType::float16) return {1e-3, 1e-4, 1e-6};
+    return {1e-6, 1e-7, 1e-12};
+  }
+};
+
+TEST_P(SmallNumbers, StayWhereOtherTermsMayCancel) {
+  const std::string sum = "a = Sub (one, s) b = Add (a, small) ";
+  for (const double small : all_small()) {
+    for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+             {sum + "y = Log (b)", "a = Sub (one, s) y = Log (a)"},
+             {sum + "y = Log (b)", "q = Sub (one, s) y = Log (q)"},
+             {sum + "y = Log (b)", "n = Neg (s) q = Add (one, n) y = Log (q)"},
+             {sum + "y = Sqrt (b)", "n = Neg (s) q = Add (n, one) y = Sqrt (q)"},
+             {"a = Sub (s, small) b = Sub (one, a) y = Reciprocal (b)", "q = Sub (one, s) y = Reciprocal (q)"},
+             {sum + "y = Div (x, b)", "q = Sub (one, s) y = Div (x, q)"},
+             {sum + "y = Pow (b, half)", "q = Sub (one, s) y = Sqrt (q)"},
+             {sum + "m = Mul (b, two) d = Mul (m, three) y = Log (d)", "q = Sub (one, s) m = Mul (three, q) d = Mul (m, two) y = Log (d)"},
+             {sum + "m = Mul (b, two) y = Log (m)", "q = Sub (one, s) m = Add (q, q) y = Log (m)"},
+             {sum + "r = ReduceSum <keepdims = 1> (b) y = Div (x, r)", "q = Sub (one, s) r = ReduceSum <keepdims = 1> (q) y = Div (x, r)"},
+             {sum + "y = Log (b)", "a = Sub (small, s) b = Add (a, one) y = Log (b)"},
+             {sum + "y = Log (b)", "k = Add (one, small) b = Sub (k, s) y = Log (b)"},
+             {"a = Add (s, one) b = Add (a, small) y = Log (b)", "a = Add (s, small) b = Add (a, one) y = Log (b)"}}) {
+      EXPECT_FALSE(prove(written(before, small), written(after, small)).proved) << small << ": " << before << " / " << after;
+      EXPECT_FALSE(prove(written(after, small), written(before, small)).proved) << small << ": " << after << " / " << before;
+    }
+  }
+}
+
+TEST_P(SmallNumbers, AreTheSameInOtherOrders) {
+  const std::string sum = "a = Sub (one, s) b = Add (a, small) ";
+  for (const double small : all_small()) {
+    for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+             {sum + "y = Log (b)", "q = Sub (one, s) r = Add (small, q) y = Log (r)"},
+             {sum + "y = Log (b)", "n = Neg (s) q = Add (one, n) r = Add (small, q) y = Log (r)"},
+             {sum + "m = Mul (b, two) d = Mul (m, three) y = Log (d)",
+              "n = Neg (s) q = Add (n, one) r = Add (q, small) m = Mul (three, r) d = Mul (m, two) y = Log (d)"},
+             {"a = Add (s, one) b = Add (a, two) y = Log (b)", "a = Add (s, three) y = Log (a)"},
+             {"a = Add (s, tenth) b = Add (fifth, a) y = Log (b)", "a = Add (sum, s) y = Log (a)"}}) {
+      EXPECT_TRUE(is_proved(prove(written(before, small), written(after, small)))) << small << ": " << before << " / " << after;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ProofOfFormulas, SmallNumbers, testing::Values(DataType::float32, DataType::float64, DataType::float16));
+
+TEST(ProofOfFormulas, NumbersBesideTermsAreAsStored) {
+  const auto model = [](const std::string& nodes, double one) {
+    return Example("g (float[N,4] x) => (float[N,4] y) { s = Sigmoid (x) " + nodes + " }").add("one", number(one));
+  };
+  const double above = next(1, DataType::float32);
+  EXPECT_TRUE(is_proved(prove(model("q = Sub (one, s) y = Log (q)", 1), model("n = Neg (s) q = Add (n, one) y = Log (q)", 1))));
+  EXPECT_FALSE(prove(model("q = Sub (one, s) y = Log (q)", above), model("n = Neg (s) q = Add (n, one) y = Log (q)", 1)).proved);
+  EXPECT_FALSE(prove(model("q = Sub (one, s) y = Log (q)", 1), model("n = Neg (s) q = Add (n, one) y = Log (q)", above)).proved);
+}
+
+TEST(ProofOfFormulas, SmallNumbersWithinFunctions) {
+  const auto model = [](const std::string& nodes, const std::string& body) {
+    const std::string function = "<domain: \"own\", opset_import: [\"\" : 17]> f (p, u, e) => (r) { " + body + " }";
+    return Example("g (float[N,4] x) => (float[N,4] y) { " + nodes + " } " + (body.empty() ? "" : function))
+        .add("one", number(1))
+        .add("small", number(1e-7));
+  };
+  const std::string call = "y = own.f (x, one, small)", guarded = "s = Sigmoid (p) a = Sub (u, s) b = Add (a, e) r = Log (b)";
+  EXPECT_TRUE(is_proved(prove(model(call, guarded), model("s = Sigmoid (x) a = Sub (one, s) b = Add (small, a) y = Log (b)", ""))));
+  EXPECT_FALSE(prove(model(call, guarded), model("s = Sigmoid (x) a = Sub (one, s) y = Log (a)", "")).proved);
+  EXPECT_FALSE(prove(model(call, guarded), model(call, "s = Sigmoid (p) n = Neg (s) a = Add (u, n) r = Log (a)")).proved);
+  EXPECT_FALSE(prove(model("s = Sigmoid (x) n = Neg (s) a = Add (one, n) y = Log (a)", ""), model(call, guarded)).proved);
 }
 
 /// Constants without effect may be dropped, unless they give the value some of its dims.
