@@ -308,6 +308,47 @@ TEST(Layers, ADifferentValueUnderAnOldNameIsNotWrong) {
   EXPECT_THAT(wrong_values(verified(a, b)), ElementsAre("c2.y"));
 }
 
+/// Scale and shift in front of a product whose bias is a node, then a Softmax that hides all but one class. `moved`: the product takes them
+/// over, so that its result is another value under the same name, and `bias` is added to an entry of the bias.
+Network classifier_of_affine(bool moved, std::size_t entry = 0, float bias = 0) {
+  constexpr std::size_t kIn = 8, kOut = 6;
+  Network n(5);
+  n.input("x", {"N", "8"}).output("y", {"N", "6"});
+  n.normal("scale", {8}, 0.2, 1).normal("shift", {8}).normal("w", {8, 6}).floats("b", {6}, {-60, 40, -50, -70, -55, -65});
+  if (!moved) {
+    n.node("Mul", {"x", "scale"}, {"m"}), n.node("Add", {"m", "shift"}, {"affine"});
+  } else {
+    const std::vector<float> scale = n.values("scale"), shift = n.values("shift"), weight = n.values("w");
+    n.edit("w", [&](std::vector<float>& values) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(double{values[i]} * scale[i / kOut]);
+    });
+    n.edit("b", [&](std::vector<float>& values) {
+      for (std::size_t o = 0; o < kOut; ++o) {
+        double sum = values[o];
+        for (std::size_t i = 0; i < kIn; ++i) sum += double{shift[i]} * weight[i * kOut + o];
+        values[o] = static_cast<float>(sum);
+      }
+      values[entry] += bias;
+    });
+  }
+  n.node("MatMul", {moved ? "x" : "affine", "w"}, {"product"}).set_name("product");
+  n.node("Add", {"product", "b"}, {"sum"}).set_name("sum");
+  n.node("Softmax", {"sum"}, {"y"}, {"axis=1"});
+  return n;
+}
+
+TEST(Layers, ADifferentValueUnderAnOldNameIsJudgedWithItsReader) {
+  const VerifyResult right = verified(classifier_of_affine(false), classifier_of_affine(true));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  for (std::size_t entry = 0; entry < 6; ++entry) {
+    for (const float bias : {0.7F, -0.4F, 0.05F}) {
+      const VerifyResult result = verified(classifier_of_affine(false), classifier_of_affine(true, entry, bias));
+      EXPECT_EQ(result.outcome, Outcome::different) << entry << ", " << bias << "\n" << summary(result);
+      EXPECT_THAT(result.reason, AnyOf(HasSubstr("'product' (MatMul)"), HasSubstr("'sum' (Add)"))) << entry << ", " << bias;
+    }
+  }
+}
+
 class NarrowLayers : public ::testing::TestWithParam<int> {};
 
 TEST_P(NarrowLayers, V42V43CorrectFoldsPass) {

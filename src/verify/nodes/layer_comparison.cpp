@@ -201,7 +201,10 @@ void confirm(FedRuns& runs, Layers& layers) {
         acquit(found[first]);  // the second is wrong on its own
         found[i].metrics = all[i].metrics;
         found[i].floor = all[i].floor;
+      } else {
+        continue;
       }
+      found[first].renamed = true;
     }
   }
   all = std::move(found);
@@ -336,7 +339,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   std::vector<LayerResult> results;
   for (std::size_t i = 0; i < layers.all().size(); ++i) {
     Layer& layer = layers.all()[i];
-    if (!layer.compared) continue;
+    if (!layer.compared || layer.renamed) continue;
     // For the same elements in other dims, or a mask, right readers decide, because they continued from b's value. Callers read outputs.
     const bool are_readers_enough = layer.is_judged_by_readers() && !layer.b->is_output();
     if (differs_by_chance(layer) || (are_readers_enough && right_readers[i])) acquit(layer);

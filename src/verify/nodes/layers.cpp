@@ -128,7 +128,7 @@ std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_va
     const auto found = by_value.find(&other);
     if (found == by_value.end()) return false;
     const Layer& layer = layers_[found->second];
-    return !layer.before_jump && !layer.is_judged_by_readers() && !layer.unseen;
+    return !layer.before_jump && !layer.is_judged_by_readers() && !layer.renamed && !layer.unseen;
   });
 }
 

@@ -43,6 +43,7 @@ struct Layer {
   bool channels_last = false;    ///< b's value has a's second axis last
   bool leaks = false;            ///< an intermediate value of it, in either model, is also read outside, which bypasses the fed value
   bool apart = false;            ///< currently not fed to its readers
+  bool renamed = false;          ///< the name denotes another value in b: whoever reads it is compared, with the nodes of both
   bool unseen = false;  ///< no run has computed it: it depends on dims alone, so that b computes it in advance, or the run stopped upstream
 
   /// Whether its readers continue from b's own value, and their results decide about it.
