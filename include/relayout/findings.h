@@ -52,6 +52,7 @@ enum class Reason : uint8_t {
   // Precision.
   fragile,           ///< 16 bits lose too much precision here; see the detail
   type_not_allowed,  ///< the operator at this opset does not allow the type
+  no_kernel,         ///< ONNX Runtime's CPU does not run the operator in the type
   type_unknown,      ///< the operator's handling of the type is not known
   shared_types,      ///< types are shared with nested graphs
   no_gain,           ///< all adjacent nodes stay in 32 bits

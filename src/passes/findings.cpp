@@ -59,6 +59,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {shared_use, "shared-use", "other readers need the stored order"},
     {fragile, "fragile", "16 bits lose too much"},
     {type_not_allowed, "type-not-allowed", "the operator does not take the type at this opset"},
+    {no_kernel, "no-kernel", "ONNX Runtime's CPU does not run the operator in the type"},
     {type_unknown, "type-unknown", "the use that the operator makes of the type is not known"},
     {shared_types, "shared-types", "the graphs inside share the types of its operands"},
     {no_gain, "no-gain", "its operands or results stay in 32 bits: a Cast would save nothing"},

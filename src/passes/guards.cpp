@@ -28,7 +28,7 @@ namespace relayout::passes {
 namespace {
 
 /// Readers that are looked at: guards stand close to what they guard.
-constexpr std::size_t kNearby = 64;
+constexpr std::size_t kMostReaders = 64;
 
 /// Operators whose input 0 ends, or changes without limit, at a number: sorted.
 constexpr auto kEdged =
@@ -76,7 +76,7 @@ class EdgeSearch {
     for (const Use& use : value.uses()) {
       const Node& node = *use.node;
       const auto input = as_size(use.index);
-      if (seen_.size() >= kNearby) return best;
+      if (seen_.size() >= kMostReaders) return best;
       if (is_edge(node, input, context_)) return has_multiplied ? Way::through_products : Way::elementwise;
       const bool multiplies = has_trait(node, Trait::multiplies);
       if (!keeps_small(node, input) || (multiplies && has_multiplied) || !seen_.insert(&node).second) continue;

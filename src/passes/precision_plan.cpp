@@ -60,6 +60,7 @@ constexpr uint64_t bit(int variable) {
 std::optional<Skip> refusal(const Node& node, const OpSignature& signature, std::size_t input, const TypeChange& change) {
   const std::string_view fragile = change.narrows() ? fragile_reason(node, input) : std::string_view{};
   if (!fragile.empty()) return Skip{Reason::fragile, std::string(fragile)};
+  if (change.narrows() && lacks_kernel(node)) return Skip{Reason::no_kernel, node.op_type() + " with a reduction in ONNX Runtime's CPU"};
   if (signature.allowed(signature.input(input).variable).has(change.target)) return std::nullopt;
   const auto first = OpSignatures::first_opset(node.op_type(), input, change.target);
   std::string detail = node.op_type() + (first ? " takes " : " does not take ") + std::string(name_of(change.target));
@@ -135,6 +136,7 @@ PrecisionPlan::PrecisionPlan(Graph& graph, PassContext& context)
       change_{context.options.precision},
       numbers_(context.constants, context.options.precision),
       magnitudes_(types_, numbers_, context.options.precision) {
+  if (change_.narrows()) deciding_.emplace(graph, context, change_.target);
   for_each_node(graph, [&](Node& node) {
     decide(node);
     if (change_.narrows()) magnitudes_.note(node);
@@ -238,6 +240,7 @@ std::vector<const Value*> PrecisionPlan::changing_operands(const Node& node, uin
 std::optional<Skip> PrecisionPlan::reason_to_keep(const Node& node, std::span<const Value* const> operands) {
   const auto is_quantized = [](const Value* value) { return value != nullptr && is_dequantized(*value); };
   if (std::ranges::any_of(node.inputs(), is_quantized)) return Skip{Reason::quantized};
+  if (const std::string_view why = deciding_->reason(node); !why.empty()) return Skip{Reason::fragile, std::string(why)};
   if (auto harm = numbers_.harm(operands)) return harm;
   if (auto harm = magnitudes_.harm(node, operands)) return harm;
   return carries_on(node) ? std::optional(Skip{Reason::no_gain}) : std::nullopt;

@@ -12,6 +12,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op_signature.h"
 #include "passes/constant_numbers.h"
+#include "passes/deciding_bits.h"
 #include "passes/magnitudes.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -33,9 +34,9 @@ struct TypeChange {
 ///
 /// Of a node's signature the type variables change that have the source type (float32; float16 and bfloat16 when the target is float32), so
 /// that types that must be equal stay equal. When narrowing, a node keeps its type in four cases. It is fragile (see
-/// precision_exceptions.h). Its operator does not take the target. A constant would leave the target's range or vanish, also one that
-/// arrives through other nodes, as those of masks do. It is between nodes that keep their type, so that a Cast would gain nothing.
-/// Constants follow their readers. So do rows of constants picked by ids, up to the first product.
+/// precision_exceptions.h, and deciding_bits.h for what it feeds). Its operator does not take the target. A constant would leave the
+/// target's range or vanish, also one that arrives through other nodes, as those of masks do. It is between nodes that keep their type, so
+/// that a Cast would gain nothing. Constants follow their readers. So do rows of constants picked by ids, up to the first product.
 class PrecisionPlan {
  public:
   PrecisionPlan(Graph& graph, PassContext& context);
@@ -73,6 +74,7 @@ class PrecisionPlan {
   TypeChange change_;
   ConstantNumbers numbers_;
   Magnitudes magnitudes_;
+  std::optional<DecidingBits> deciding_;               ///< when narrowing
   std::unordered_map<const Node*, uint64_t> changed_;  ///< bits of the type variables that change
   std::unordered_set<const Value*> retyped_;
   std::vector<std::pair<Node*, uint64_t>> waiting_;
