@@ -161,6 +161,7 @@ class ResultReader {
   }
 
   [[nodiscard]] Bounds of_arithmetic() const {
+    if (less_its_largest(node_) != nullptr) return {-kInfinity, 0};
     const Bounds first = operand(0), second = operand(1);
     switch (arithmetic_of(node_)) {
       case Arithmetic::add:
@@ -168,7 +169,7 @@ class ResultReader {
       case Arithmetic::mean:
         return fold(join);
       case Arithmetic::subtract:
-        return subtracts_largest(node_) ? Bounds{-kInfinity, 0} : Bounds{first.lowest - second.highest, first.highest - second.lowest};
+        return {first.lowest - second.highest, first.highest - second.lowest};
       case Arithmetic::multiply:
         return node_.input(0) == node_.input(1) ? Bounds{0, kInfinity} : product(first, second);
       case Arithmetic::divide:

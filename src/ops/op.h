@@ -67,8 +67,9 @@ struct Op {
 [[nodiscard]] bool limits(const Node& node);
 /// Whether a node only moves the elements of input 0 to other axes: Transpose, Reshape, Flatten, Squeeze, Unsqueeze.
 [[nodiscard]] bool only_moves_axes(const Node& node);
-/// Whether a node subtracts the largest of the numbers that it subtracts from, as in a Softmax that is written out.
-[[nodiscard]] bool subtracts_largest(const Node& node);
+/// The operand from which a node subtracts the largest of its numbers, or to which it adds its negative, as in a Softmax that is written
+/// out; nullptr: none.
+[[nodiscard]] const Value* less_its_largest(const Node& node);
 /// The whole table of the default domain, by name.
 [[nodiscard]] std::span<const Op> op_table();
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "model/attributes.h"
 #include "model/check.h"
 #include "model/functions.h"
 #include "ops/composed.h"
@@ -359,10 +360,20 @@ bool only_moves_axes(const Node& node) {
   return op != nullptr && op->layout == LayoutRule::view && op->traits.has(Trait::permutes) && !op->traits.has(Trait::identity);
 }
 
-bool subtracts_largest(const Node& node) {
-  if (arithmetic_of(node) != Arithmetic::subtract || node.input(1) == nullptr) return false;
-  const Node* const largest = node.input(1)->producer();
-  return largest != nullptr && largest->is("ReduceMax") && largest->input(0) == node.input(0);
+const Value* less_its_largest(const Node& node) {
+  const auto is_largest_of = [](const Value* value, const Value* of) {
+    const Node* const largest = value == nullptr ? nullptr : value->producer();
+    return largest != nullptr && largest->is("ReduceMax") && largest->input(0) == of && Attributes(*largest).integer("keepdims", 1) != 0;
+  };
+  const Arithmetic arithmetic = arithmetic_of(node);
+  if (arithmetic == Arithmetic::subtract && is_largest_of(node.input(1), node.input(0))) return node.input(0);
+  if (arithmetic != Arithmetic::add || node.inputs().size() != 2) return nullptr;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const Node* const negated = node.input(1 - i) == nullptr ? nullptr : node.input(1 - i)->producer();
+    const bool is_negative = negated != nullptr && arithmetic_of(*negated) == Arithmetic::negate;
+    if (is_negative && is_largest_of(negated->input(0), node.input(i))) return node.input(i);
+  }
+  return nullptr;
 }
 
 std::span<const Op> op_table() {

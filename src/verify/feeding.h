@@ -4,12 +4,13 @@
 
 namespace relayout {
 
-/// The kinds of numbers fed to nodes compared one by one (exact, by_depth, shaken, near, middle, far, tied, NaN, infinities), and which of
-/// them are free or on an edge; the same for both models.
+/// The kinds of numbers fed to nodes compared one by one (exact, by_depth, shaken, odd, near, middle, far, tied, NaN, infinities), and
+/// which of them are free or on an edge; the same for both models.
 enum class Feeding : uint8_t {
   exact,     ///< the original's values
   by_depth,  ///< as `exact`, and another run with b's own values, for errors by depth
   shaken,    ///< values slightly off the original's: constants that zeros hide then have an effect
+  odd,       ///< inputs that may hold any integer are integers that floating-point types do not hold, and their neighbours
   /// Inputs (unless given by the user) and results of linear operators are replaced by numbers of either sign: near one
   /// (rules::kNearPowers) and zeros, up to 2000 (rules::kMiddlePowers), or of all magnitudes (rules::kFarPowers); the same in every type.
   /// All other values are computed by the original from those. This reaches branches that the samples do not reach.

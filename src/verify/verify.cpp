@@ -33,6 +33,7 @@
 #include "verify/candidate.h"
 #include "verify/coarser_work.h"
 #include "verify/compare_models.h"
+#include "verify/doubts/doubts.h"
 #include "verify/executor_defects.h"
 #include "verify/floors.h"
 #include "verify/identical.h"
@@ -245,6 +246,7 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_unentered(pair, reference, result);
       judge_unsampled(pair, reference, result);
       judge_untried(pair, reference, result);
+      judge_doubts(pair, reference, result);
     }
     doubt_ill_conditioned(vouched || pair.proved, result);
     if (vouched) trust_nodes(reference, result);

@@ -103,6 +103,7 @@ void FedValues::feed(const Layer& layer, const Datum& datum, const Datum& refere
 void FedValues::feed_input(const std::string& name, const Datum& datum) const {
   const bool is_given = task_->options->inputs.contains(name);
   if (is_free(task_->feeding) && !is_given) fill(name, datum);
+  if (task_->feeding == Feeding::odd && !is_given && task_->plain_integers.contains(name)) make_odd(name, datum);
   if (!is_edge(task_->feeding)) return;
   const Value *const in_a = task_->a->model->graph().find(name), *const in_b = task_->b->model->graph().find(name);
   if (task_->feeding != Feeding::tied) {
@@ -112,6 +113,32 @@ void FedValues::feed_input(const std::string& name, const Datum& datum) const {
   } else if (kRealTypes.has(type_of(datum)) || (in_a != nullptr && is_searched(*in_a)) || (in_b != nullptr && is_searched(*in_b))) {
     tie(name, datum);
   }
+}
+
+void FedValues::make_odd(const std::string& name, const Datum& datum) const {
+  const Tensor& tensor = datum.tensor;
+  if (datum.kind != Datum::Kind::tensor || !tensor || !tensor.is_contiguous() || !kIntegerTypes.has(tensor.type())) return;
+  constexpr uint64_t kNeighbours = 4;
+  // Exponents of powers of two from which bfloat16, float16, float32 and float64, or only the type that B computes in, round the
+  // neighbours.
+  std::vector<int> held;
+  for (const DataType real : {DataType::bfloat16, DataType::float16, DataType::float32, DataType::float64}) {
+    const int bits = std::ilogb(kNeighbours * 2 / unit_roundoff(real));
+    const bool is_wanted = task_->grain == DataType::undefined || task_->grain == real;
+    if (is_wanted && bits < traits(tensor.type()).bits - 1) held.push_back(bits);
+  }
+  if (held.empty()) return;
+  const RandomStream random(task_->options->seed, "odd " + name, 0);
+  const std::size_t length = tensor.dims().empty() ? 1 : std::max<std::size_t>(1, as_size(tensor.dims().back()));
+  std::vector<int64_t> numbers(as_size(tensor.element_count()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t row = i / length, last = held.size() - 1;
+    const int bits = held[last - std::min(last, row % 2)];
+    // Rounded, all of a row are equal; the first is neither the largest nor the smallest.
+    const bool is_first = i % length == 0 && length > 2;
+    numbers[i] = (int64_t{1} << bits) + (is_first ? 1 : static_cast<int64_t>(random.below(i, kNeighbours)));
+  }
+  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), numbers.data());
 }
 
 void FedValues::tie(const std::string& name, const Datum& datum) const {

@@ -33,6 +33,8 @@ class FedValues {
   /// Replaces the elements of a floating-point tensor, and of an input that may hold any integer, by random numbers of the magnitudes of
   /// the feeding.
   void fill(const std::string& name, const Datum& datum) const;
+  /// Replaces integers by neighbours that floating-point types do not hold.
+  void make_odd(const std::string& name, const Datum& datum) const;
   /// Replaces elements by others of the same tensor, so that many are equal.
   void tie(const std::string& name, const Datum& datum) const;
   /// Replaces some elements and rows by the feeding's number (NaN, an infinity).

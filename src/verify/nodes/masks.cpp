@@ -30,10 +30,10 @@ bool is_read_by(const Value* value, const IsOne& is_one) {
   return value != nullptr && !value->is_output() && !value->uses().empty() && std::ranges::all_of(value->uses(), is_one);
 }
 
-/// Whether a Sub computes x - ReduceMax (x) for Exp alone, as ONNX expands Softmax: elements far below the largest count as 0.
+/// Whether a node computes x - ReduceMax (x) for Exp alone, as ONNX expands Softmax: elements far below the largest count as 0.
 bool is_distance_to_largest(const Node& sub, const Value& value) {
   const auto is_exponential = [](const Use& use) { return use.node->is("Exp"); };
-  return subtracts_largest(sub) && sub.input(0) == &value && is_read_by(sub.output(0), is_exponential);
+  return less_its_largest(sub) == &value && is_read_by(sub.output(0), is_exponential);
 }
 
 /// Whether a use of a value belongs to an expanded Softmax.

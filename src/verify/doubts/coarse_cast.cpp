@@ -1,0 +1,70 @@
+// Finds Casts of integers to floating-point numbers that are too coarse for them, by feeding both models large integers.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "model/node_name.h"
+#include "ops/bounds.h"
+#include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/op_signature.h"
+#include "ops/traits.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/doubts/doubts.h"
+#include "verify/feeding.h"
+#include "verify/measured_types.h"
+#include "verify/nodes/changes.h"
+#include "verify/nodes/compare_nodes.h"
+#include "verify/pair.h"
+#include "verify/reference.h"
+
+namespace relayout {
+namespace {
+
+/// Whether a node converts integers of a type that has numbers which the floating-point type does not hold.
+bool is_coarse(const Node& node, const ElementTypes& types) {
+  if (!has_trait(node, Trait::casts) || node.input(0) == nullptr || node.output(0) == nullptr) return false;
+  const DataType from = types.of(*node.input(0)), to = types.of(*node.output(0));
+  return kIntegerTypes.has(from) && kRealTypes.has(to) && bounds_of_type(from).highest * unit_roundoff(to) > 1;
+}
+
+/// The first such node of a change, in the nodes of one model or in the node that makes its value.
+const Node* coarse_cast_of(const std::vector<const Node*>& nodes, const Value& made, const ElementTypes& types) {
+  const auto found = std::ranges::find_if(nodes, [&](const Node* node) { return is_coarse(*node, types); });
+  if (found != nodes.end()) return *found;
+  return made.producer() != nullptr && is_coarse(*made.producer(), types) ? made.producer() : nullptr;
+}
+
+}  // namespace
+
+std::optional<Doubt> find_coarse_cast(const Pair& pair, const Reference& reference, const VerifyResult& result) {
+  if (pair.proved) return std::nullopt;
+  OpSignatures signatures;
+  const ElementTypes types_a(pair.a.model->graph(), signatures), types_b(pair.b.model->graph(), signatures);
+  const Changes changes(pair, *result.proof);
+  const auto cast_of = [&](const Change& change) {
+    const Node* const of_a = coarse_cast_of(change.of_a, *change.a, types_a);
+    return of_a != nullptr ? of_a : coarse_cast_of(change.of_b, *change.b, types_b);
+  };
+  if (std::ranges::none_of(changes.all(), cast_of)) return std::nullopt;
+  for (const LayerResult& layer : compare_nodes(pair, reference, 0, &*result.proof, Feeding::odd)) {
+    const Change* const change = changes.of_b(layer.tensor);
+    const Node* const cast = change == nullptr || !convicts(layer) ? nullptr : cast_of(*change);
+    if (cast == nullptr) continue;
+    const bool is_of_a = &cast->graph().model() == pair.a.model.get();
+    return Doubt{reported_name(*cast), "node " + cast->label() + " of " + (is_of_a ? "A" : "B") + " rounds integers that " +
+                                           std::string(name_of(is_of_a ? types_a.of(*cast->output(0)) : types_b.of(*cast->output(0)))) +
+                                           " does not hold, node " + quote(layer.node) + " (" + escape(layer.op_type) +
+                                           ") then gives a different result, and no sample has so large ones (--input gives your own)"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace relayout

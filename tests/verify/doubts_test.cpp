@@ -1,0 +1,286 @@
+// Tests differences that no usual number shows: lost guards, operands that underflow, coarse Casts, orders left open, overflow by
+// constants. Right spellings beside them stay the same.
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "pair.h"
+#include "relayout/verify.h"
+
+namespace relayout {
+namespace {
+
+using namespace relayout::testing;  // NOLINT(google-build-using-namespace): the words of this file
+
+struct Doubted {
+  std::string what;
+  std::string interface;  ///< of both graphs
+  std::string a, b;       ///< bodies, without braces
+  bool fp16 = false;      ///< b may compute in f16; checked in this direction only
+};
+void PrintTo(const Doubted& pair, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest calls it
+  *out << pair.what;
+}
+
+VerifyResult verified_bodies(const Doubted& pair, const std::string& a, const std::string& b) {
+  const Folder folder;
+  VerifyOptions options;
+  options.threads = 1;
+  if (pair.fp16) options.precision = DataType::float16;
+  const auto write = [&](const std::string& name, const std::string& body) {
+    const std::string head = "<ir_version: 9, opset_import: [\"\" : 18]>\ng ";
+    return folder.write(name, body.front() == '<' ? head + pair.interface + body + "}\n" : head + pair.interface + "{" + body + "}\n");
+  };
+  return verify(write("a.onnxtxt", a), write("b.onnxtxt", b), options);
+}
+
+class NotTheSame : public ::testing::TestWithParam<Doubted> {};
+
+TEST_P(NotTheSame, FromBothSides) {
+  const Doubted& pair = GetParam();
+  const VerifyResult result = verified_bodies(pair, pair.a, pair.b);
+  EXPECT_NE(result.outcome, Outcome::same) << pair.what << "\n" << summary(result);
+  if (pair.fp16) return;
+  const VerifyResult reverse = verified_bodies(pair, pair.b, pair.a);
+  EXPECT_NE(reverse.outcome, Outcome::same) << pair.what << ", reversed\n" << summary(reverse);
+}
+
+class TheSame : public ::testing::TestWithParam<Doubted> {};
+
+TEST_P(TheSame, FromBothSides) {
+  const Doubted& pair = GetParam();
+  const VerifyResult result = verified_bodies(pair, pair.a, pair.b);
+  EXPECT_EQ(result.outcome, Outcome::same) << pair.what << "\n" << summary(result);
+  if (pair.fp16) return;
+  const VerifyResult reverse = verified_bodies(pair, pair.b, pair.a);
+  EXPECT_EQ(reverse.outcome, Outcome::same) << pair.what << ", reversed\n" << summary(reverse);
+}
+
+constexpr const char* kRows = "(float[N, 8] x) => (float[N, 8] y) ";
+constexpr const char* kHalfRows = "(float16[N, 8] x) => (float16[N, 8] y) ";
+constexpr const char* kTokens = "(float[N, 5, 8] x) => (float[N, 5, 8] y) ";
+constexpr const char* kMasked = "(float[N, L, 4] x, int64[N, L] m) => (float[N, 4] y) ";
+
+std::string number(const std::string& name, std::string_view value) {
+  return name + " = Constant<value_float = " + std::string(value) + ">()\n";
+}
+std::string half(const std::string& name, std::string_view value) {
+  return number(name + "w", value) + name + " = Cast<to = 10>(" + name + "w)\n";
+}
+std::string integers(const std::string& name, std::string_view values) {
+  return name + " = Constant<value_ints = [" + std::string(values) + "]>()\n";
+}
+
+/// Text with every occurrence of a part replaced.
+std::string with(std::string text, std::string_view part, std::string_view other) {
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + other.size())) {
+    text.replace(at, part.size(), other);
+  }
+  return text;
+}
+
+/// x over its norm. `guarded`: computes t from the sum s of squares and from e.
+std::string unit_rows(const std::string& epsilon, const std::string& guarded) {
+  return integers("ax", "1") + epsilon + "u = Mul(x, x)\n s = ReduceSum<keepdims = 1>(u, ax)\n " + guarded +
+         "\n q = Sqrt(t)\n y = Div(x, q)";
+}
+/// A LayerNormalization without scale; `guarded` computes t from the variance v.
+std::string normalized(const std::string& epsilon, const std::string& guarded) {
+  return integers("ax", "-1") + epsilon + "m = ReduceMean(x, ax)\n d = Sub(x, m)\n u = Mul(d, d)\n v = ReduceMean(u, ax)\n " + guarded +
+         "\n q = Sqrt(t)\n y = Div(d, q)";
+}
+/// The same by the mean of squares.
+std::string normalized_by_squares(const std::string& epsilon, const std::string& guarded) {
+  return integers("ax", "-1") + epsilon +
+         "m = ReduceMean(x, ax)\n w = Mul(x, x)\n ww = ReduceMean(w, ax)\n mm = Mul(m, m)\n v = Sub(ww, mm)\n d = Sub(x, m)\n " + guarded +
+         "\n q = Sqrt(t)\n y = Div(d, q)";
+}
+/// The mean of the rows that a mask selects; `guarded` computes t from their number n.
+std::string masked_mean(const std::string& epsilon, const std::string& guarded) {
+  return integers("ax", "1") + integers("last", "2") + epsilon +
+         "f = Cast<to = 1>(m)\n g = Unsqueeze(f, last)\n p = Mul(x, g)\n s = ReduceSum<keepdims = 0>(p, ax)\n"
+         " n = ReduceSum<keepdims = 0>(g, ax)\n " +
+         guarded + "\n y = Div(s, t)";
+}
+/// The nodes of a body in f16 between Casts.
+std::string in_half(std::string body, std::string_view epsilon) {
+  body = with(with(with(with(std::move(body), number("e", epsilon), half("e", epsilon)), "(x,", "(z,"), " x)", " z)"), "Cast<to = 1>(m)",
+              "Cast<to = 10>(m)");
+  body = with(std::move(body), "\n y = Div", "\n r = Div");
+  return "z = Cast<to = 10>(x)\n" + body + "\n y = Cast<to = 1>(r)";
+}
+
+const std::string kAdded = "t = Add(s, e)", kLost = "t = Identity(s)";
+
+INSTANTIATE_TEST_SUITE_P(
+    LostGuards, NotTheSame,
+    ::testing::Values(
+        Doubted{"of a norm", kRows, unit_rows(number("e", "1e-12"), kAdded), unit_rows("", kLost)},
+        Doubted{"of a norm, by Max", kRows, unit_rows(number("e", "1e-12"), "t = Max(s, e)"), unit_rows("", kLost)},
+        Doubted{"of a norm across channels", "(float[N, 3, 5, 5] x) => (float[N, 3, 5, 5] y) ",
+                integers("ax", "1") + number("e", "1e-10") + "n = ReduceL2<keepdims = 1>(x, ax)\n t = Add(n, e)\n y = Div(x, t)",
+                integers("ax", "1") + "n = ReduceL2<keepdims = 1>(x, ax)\n y = Div(x, n)"},
+        Doubted{"of a Reciprocal", kRows, number("e", "1e-8") + "u = Abs(x)\n t = Add(u, e)\n y = Reciprocal(t)",
+                "u = Abs(x)\n y = Reciprocal(u)"},
+        Doubted{"of a Log", kRows, number("e", "1e-9") + "u = Relu(x)\n t = Add(u, e)\n y = Log(t)", "u = Relu(x)\n y = Log(u)"},
+        Doubted{"of a power", kRows,
+                number("e", "1e-10") + number("h", "-0.5") + "u = Mul(x, x)\n t = Add(u, e)\n r = Pow(t, h)\n y = Mul(x, r)",
+                number("h", "-0.5") + "u = Mul(x, x)\n r = Pow(u, h)\n y = Mul(x, r)"},
+        Doubted{"of a variance", kTokens, normalized(number("e", "1e-12"), "t = Add(v, e)"), normalized("", "t = Identity(v)")},
+        Doubted{"of a variance by squares", kTokens, normalized_by_squares(number("e", "1e-5"), "t = Add(v, e)"),
+                normalized_by_squares("", "t = Identity(v)")},
+        Doubted{"of a masked mean", kMasked, masked_mean(number("e", "1e-9"), "t = Add(n, e)"), masked_mean("", "t = Identity(n)")},
+        Doubted{"of a masked mean, by Clip", kMasked, masked_mean(number("e", "1e-9"), "t = Clip(n, e)"),
+                masked_mean("", "t = Identity(n)")},
+        Doubted{"that f16 does not hold, in both files", kHalfRows, unit_rows(half("e", "1e-6"), kAdded),
+                unit_rows(half("e", "1e-12"), kAdded)},
+        Doubted{"of a norm that f16 does not hold", kRows, unit_rows(number("e", "1e-12"), kAdded),
+                in_half(unit_rows(number("e", "1e-12"), kAdded), "1e-12"), true},
+        Doubted{"of a norm just below what f16 holds", kRows, unit_rows(number("e", "1e-8"), kAdded),
+                in_half(unit_rows(number("e", "1e-8"), kAdded), "1e-8"), true},
+        Doubted{"of a variance that f16 does not hold", kTokens, normalized(number("e", "1e-12"), "t = Add(v, e)"),
+                in_half(normalized(number("e", "1e-12"), "t = Add(v, e)"), "1e-12"), true},
+        Doubted{"of a masked mean that f16 does not hold", kMasked, masked_mean(number("e", "1e-9"), "t = Add(n, e)"),
+                in_half(masked_mean(number("e", "1e-9"), "t = Add(n, e)"), "1e-9"), true}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Guards, TheSame,
+    ::testing::Values(
+        Doubted{"in another order", kRows, unit_rows(number("e", "1e-12"), kAdded), unit_rows(number("e", "1e-12"), "t = Add(e, s)")},
+        Doubted{"of a root as a power", kRows, unit_rows(number("e", "1e-12"), kAdded),
+                with(unit_rows(number("e", "1e-12") + number("h", "0.5"), kAdded), "Sqrt(t)", "Pow(t, h)")},
+        Doubted{"of a quotient as a product", kRows, unit_rows(number("e", "1e-12"), kAdded),
+                with(unit_rows(number("e", "1e-12"), kAdded), "y = Div(x, q)", "r = Reciprocal(q)\n y = Mul(x, r)")},
+        Doubted{"as an attribute", kTokens, normalized(number("e", "1e-5"), "t = Add(v, e)"),
+                "<float[8] w = {1, 1, 1, 1, 1, 1, 1, 1}> { y = LayerNormalization<epsilon = 0.00001>(x, w)"},
+        Doubted{"that f16 holds", kTokens, normalized(number("e", "1e-5"), "t = Add(v, e)"),
+                in_half(normalized(number("e", "1e-5"), "t = Add(v, e)"), "1e-5"), true},
+        Doubted{"of what is never near 0", kRows,
+                number("e", "1e-12") + number("o", "1.0") + "u = Mul(x, x)\n v = Add(u, o)\n t = Add(v, e)\n q = Sqrt(t)\n y = Div(x, q)",
+                number("o", "1.0") + "u = Mul(x, x)\n v = Add(u, o)\n q = Sqrt(v)\n y = Div(x, q)"},
+        Doubted{"of the sum of a Softmax", kRows,
+                integers("ax", "1") + number("e", "1e-12") +
+                    "s = Softmax(x)\n n = ReduceSum<keepdims = 1>(s, ax)\n t = Add(n, e)\n y = Div(s, t)",
+                integers("ax", "1") + "s = Softmax(x)\n n = ReduceSum<keepdims = 1>(s, ax)\n y = Div(s, n)"}));
+
+/// The logarithm of a Softmax that is written out.
+const std::string kLogSoftmaxByHand = integers("ax", "1") +
+                                      "m = ReduceMax<keepdims = 1>(x, ax)\n d = Sub(x, m)\n u = Exp(d)\n"
+                                      " s = ReduceSum<keepdims = 1>(u, ax)\n l = Log(s)\n y = Sub(d, l)";
+const std::string kLogOfSoftmax = "p = Softmax(x)\n y = Log(p)";
+std::string softmax_by_hand(const std::string& distance, const std::string& quotient) {
+  return integers("ax", "1") + "m = ReduceMax<keepdims = 1>(x, ax)\n " + distance +
+         "\n u = Exp(d)\n s = ReduceSum<keepdims = 1>(u, ax)\n " + quotient;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    VanishingOperands, NotTheSame,
+    ::testing::Values(Doubted{"Log of Softmax", kRows, "y = LogSoftmax(x)", kLogOfSoftmax},
+                      Doubted{"Log of Softmax in f16", kHalfRows, "y = LogSoftmax(x)", kLogOfSoftmax},
+                      Doubted{"Log of Softmax in f64", "(double[N, 8] x) => (double[N, 8] y) ", "y = LogSoftmax(x)", kLogOfSoftmax},
+                      Doubted{"Log of Softmax across channels", "(float[N, 3, 6, 6] x) => (float[N, 3, 6, 6] y) ",
+                              "y = LogSoftmax<axis = 1>(x)", "p = Softmax<axis = 1>(x)\n y = Log(p)"},
+                      Doubted{"Log of Softmax against one by hand", kRows, kLogSoftmaxByHand, "s = Softmax(x)\n y = Log(s)"},
+                      Doubted{"Log of Sigmoid", kRows, "n = Neg(x)\n p = Softplus(n)\n y = Neg(p)", "s = Sigmoid(x)\n y = Log(s)"},
+                      Doubted{"Log of 1 minus Sigmoid", kRows,
+                              number("o", "1.0") + number("e", "1e-7") + "s = Sigmoid(x)\n q = Sub(o, s)\n t = Add(q, e)\n y = Log(t)",
+                              number("o", "1.0") + "s = Sigmoid(x)\n q = Sub(o, s)\n y = Log(q)"},
+                      Doubted{"Log of Exp", kRows, "y = Identity(x)", "u = Exp(x)\n y = Log(u)"},
+                      Doubted{"Log of a sum of Exp", kRows,
+                              integers("ax", "1") + "l = ReduceLogSumExp<keepdims = 1>(x, ax)\n y = Add(x, l)",
+                              integers("ax", "1") + "u = Exp(x)\n s = ReduceSum<keepdims = 1>(u, ax)\n l = Log(s)\n y = Add(x, l)"}));
+
+INSTANTIATE_TEST_SUITE_P(VanishingOperands, TheSame,
+                         ::testing::Values(Doubted{"LogSoftmax by hand", kRows, "y = LogSoftmax(x)", kLogSoftmaxByHand},
+                                           Doubted{"a guard in both", kRows,
+                                                   number("e", "1e-9") + "p = Softmax(x)\n t = Add(p, e)\n y = Log(t)",
+                                                   number("e", "1e-9") + "p = Softmax(x)\n t = Add(e, p)\n y = Log(t)"},
+                                           Doubted{"Log of Softmax in both", kRows, kLogOfSoftmax,
+                                                   softmax_by_hand("d = Sub(x, m)", "p = Div(u, s)\n y = Log(p)")},
+                                           Doubted{"the largest added as its negative", kRows, "y = Softmax(x)",
+                                                   softmax_by_hand("n = Neg(m)\n d = Add(x, n)", "y = Div(u, s)")},
+                                           Doubted{"the negative first, and a Reciprocal", kRows, "y = Softmax(x)",
+                                                   softmax_by_hand("n = Neg(m)\n d = Add(n, x)", "r = Reciprocal(s)\n y = Mul(u, r)")}));
+
+constexpr const char* kIntegers = "(int64[N, 8] x) => (int64[N, 8] y) ";
+constexpr const char* kTwoIntegers = "(int64[N, 8] x, int64[N, 8] z) => (bool[N, 8] y) ";
+
+std::string through(int type, int back = 7) {
+  return "f = Cast<to = " + std::to_string(type) + ">(x)\n y = Cast<to = " + std::to_string(back) + ">(f)";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CoarseCasts, NotTheSame,
+    ::testing::Values(
+        Doubted{"through f32", kIntegers, "y = Identity(x)", through(1)}, Doubted{"through f16", kIntegers, "y = Identity(x)", through(10)},
+        Doubted{"through bf16", kIntegers, "y = Identity(x)", through(16)},
+        Doubted{"through f64", kIntegers, "y = Identity(x)", through(11)},
+        Doubted{"of 32 bits through f32", "(int32[N, 8] x) => (int32[N, 8] y) ", "y = Identity(x)", through(1, 6)},
+        Doubted{"in front of Equal", kTwoIntegers, "y = Equal(x, z)", "a = Cast<to = 1>(x)\n b = Cast<to = 1>(z)\n y = Equal(a, b)"},
+        Doubted{"in front of Less", kTwoIntegers, "y = Less(x, z)", "a = Cast<to = 1>(x)\n b = Cast<to = 1>(z)\n y = Less(a, b)"},
+        Doubted{"in front of ArgMax", "(int64[N, 8] x) => (int64[N, 1] y) ", "y = ArgMax<axis = 1>(x)",
+                "f = Cast<to = 1>(x)\n y = ArgMax<axis = 1>(f)"},
+        Doubted{"in front of ArgMin", "(int64[N, 8] x) => (int64[N, 1] y) ", "y = ArgMin<axis = 1>(x)",
+                "f = Cast<to = 1>(x)\n y = ArgMin<axis = 1>(f)"},
+        Doubted{"in front of a sum", kIntegers, "<int64 k = {3}> { y = Add(x, k)",
+                "<int64 k = {3}> { f = Cast<to = 1>(x)\n i = Cast<to = 7>(f)\n y = Add(i, k)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    FineCasts, TheSame,
+    ::testing::Values(Doubted{"of 32 bits through f64", "(int32[N, 8] x) => (int32[N, 8] y) ", "y = Identity(x)", through(11, 6)},
+                      Doubted{"of 8 bits", "(uint8[N, 8] x) => (uint8[N, 8] y) ", "y = Identity(x)", through(1, 2)},
+                      Doubted{"of conditions", "(bool[N, 8] x) => (bool[N, 8] y) ", "y = Identity(x)", through(1, 9)},
+                      Doubted{"of positions", "(float[N, 8] x) => (int64[N, 1] y) ", "y = ArgMax<axis = 1>(x)",
+                              "p = ArgMax<axis = 1>(x)\n f = Cast<to = 1>(p)\n y = Cast<to = 7>(f)"},
+                      Doubted{"of dims", "(float[N, M] x) => (int64[2] y) ", "y = Shape(x)",
+                              "s = Shape(x)\n f = Cast<to = 1>(s)\n y = Cast<to = 7>(f)"},
+                      Doubted{"of limited numbers", kIntegers, "<int64 l = {0}, int64 h = {1000}> { c = Clip(x, l, h)\n y = Identity(c)",
+                              "<int64 l = {0}, int64 h = {1000}> { c = Clip(x, l, h)\n f = Cast<to = 1>(c)\n y = Cast<to = 7>(f)"},
+                      Doubted{"of row numbers", "(int64[N] x, float[30, 4] t) => (float[N, 4] y) ", "y = Gather(t, x)",
+                              "f = Cast<to = 1>(x)\n i = Cast<to = 7>(f)\n y = Gather(t, i)"}));
+
+std::string top(std::string_view count, int sorted, const std::string& reader) {
+  return integers("k", count) + integers("ax", "1") + "v, i = TopK<sorted = " + std::to_string(sorted) + ">(x, k)\n " + reader;
+}
+Doubted top_pair(const std::string& what, const std::string& result, const std::string& reader, std::string_view count = "9") {
+  return {what, "(float[2, 64] x) => (" + result + " y) ", top(count, 1, reader), top(count, 0, reader)};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OpenOrders, NotTheSame,
+    ::testing::Values(top_pair("numbers", "float[2, 9]", "y = Identity(v)"), top_pair("positions", "int64[2, 9]", "y = Identity(i)"),
+                      top_pair("numbers at positions", "float[2, 9]", "y = GatherElements<axis = 1>(x, i)"),
+                      top_pair("a mean across the batch", "float[1, 9]", "b = Constant<value_ints = [0]>()\n y = ReduceMean(v, b)"),
+                      top_pair("the first", "float[2]", "z = Constant<value_int = 0>()\n y = Gather<axis = 1>(v, z)")));
+
+INSTANTIATE_TEST_SUITE_P(OpenOrders, TheSame,
+                         ::testing::Values(top_pair("a sum", "float[2, 1]", "y = ReduceSum(v, ax)"),
+                                           top_pair("a mean of an activation", "float[2, 1]", "r = Relu(v)\n y = ReduceMean(r, ax)"),
+                                           top_pair("the smallest", "float[2, 1]", "y = ReduceMin(v, ax)"),
+                                           top_pair("numbers put back", "float[2, 64]",
+                                                    "z = Sub(x, x)\n y = ScatterElements<axis = 1>(z, i, v)"),
+                                           top_pair("one number", "float[2, 1]", "y = Identity(v)", "1")));
+
+INSTANTIATE_TEST_SUITE_P(
+    Overflow, NotTheSame,
+    ::testing::Values(Doubted{"of a factor in f16", kHalfRows, "y = Identity(x)", half("k", "4096.0") + "t = Mul(x, k)\n y = Div(t, k)"},
+                      Doubted{"of a factor in f32", kRows, "y = Identity(x)",
+                              number("k", "1e37") + number("l", "1e-37") + "t = Mul(x, k)\n y = Mul(t, l)"},
+                      Doubted{"around another operator", kRows, "y = Abs(x)",
+                              number("k", "1e37") + "t = Mul(x, k)\n u = Abs(t)\n y = Div(u, k)"},
+                      Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
+                      Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Scaling, TheSame,
+    ::testing::Values(Doubted{"of bytes", kHalfRows, "y = Identity(x)", half("k", "255.0") + "t = Mul(x, k)\n y = Div(t, k)"},
+                      Doubted{"by a root of dims", kHalfRows, half("k", "8.0") + "y = Div(x, k)", half("k", "0.125") + "y = Mul(x, k)"},
+                      Doubted{"by a large factor in f32", kRows, "y = Identity(x)",
+                              number("k", "4096.0") + "t = Mul(x, k)\n y = Div(t, k)"},
+                      Doubted{"of a square in f32", kRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"}));
+
+}  // namespace
+}  // namespace relayout
