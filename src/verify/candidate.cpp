@@ -27,6 +27,7 @@
 #include "verify/floors.h"
 #include "verify/hints.h"
 #include "verify/inputs/port.h"
+#include "verify/interface.h"
 #include "verify/metrics.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
@@ -35,21 +36,6 @@
 #include "verify/ties.h"
 
 namespace relayout {
-namespace {
-
-/// Whether a value contradicts its declaration in the file.
-bool contradicts(const Port& port, const Datum& value) {
-  if (port.kind != Datum::Kind::tensor || value.kind != Datum::Kind::tensor || !value.tensor) return port.kind != value.kind;
-  if (port.type != DataType::undefined && port.type != value.tensor.type()) return true;
-  if (!port.has_shape) return false;
-  if (port.dims.size() != value.tensor.dims().size()) return true;
-  for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
-    if (port.dims[axis] >= 0 && port.dims[axis] != value.tensor.dims()[axis]) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 Candidate::Candidate(const Pair& pair, const Reference& reference, const Floors& floors, Mode mode)
     : pair_(&pair), reference_(&reference), floors_(&floors), mode_(mode), flipped_(pair.a.outputs.size()) {

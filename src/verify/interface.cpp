@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/data_structure.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {
@@ -147,6 +150,31 @@ std::vector<InterfaceDifference> compare_interfaces(const Graph& a, const Graph&
   SideComparison("input", differences).compare(required_inputs(a), required_inputs(b), defaulted_inputs(b));
   SideComparison("output", differences).compare(output_ports(a), output_ports(b), {});
   return differences;
+}
+
+bool contradicts(const Port& port, const Datum& value) {
+  if (port.kind != Datum::Kind::tensor || value.kind != Datum::Kind::tensor || !value.tensor) return port.kind != value.kind;
+  if (port.type != DataType::undefined && port.type != value.tensor.type()) return true;
+  if (!port.has_shape) return false;
+  if (port.dims.size() != value.tensor.dims().size()) return true;
+  for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
+    if (port.dims[axis] >= 0 && port.dims[axis] != value.tensor.dims()[axis]) return true;
+  }
+  return false;
+}
+
+void excuse_wrong_declarations(const Side& a, const Side& b, const std::function<Datum(std::size_t)>& output_of_a, VerifyResult& result) {
+  for (InterfaceDifference& difference : result.interface) {
+    const auto of_a = std::ranges::find(a.outputs, difference.name, &Port::name),
+               of_b = std::ranges::find(b.outputs, difference.name, &Port::name);
+    const bool is_about_dims = difference.field == "rank" || difference.field == "shape" || difference.field.starts_with("dim ");
+    if (difference.remark || difference.side != "output" || !is_about_dims || of_a == a.outputs.end() || of_b == b.outputs.end()) continue;
+    const Datum value = output_of_a(as_size(of_a - a.outputs.begin()));
+    if (!contradicts(*of_a, value) || contradicts(*of_b, value)) continue;
+    difference.remark = true;
+    result.remarks.push_back("output " + quote(difference.name) + " is declared " + shape_text(*of_a) + " in A, which gives " +
+                             describe(value) + " as B declares");
+  }
 }
 
 bool inputs_fit(const std::vector<InterfaceDifference>& differences) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,29 @@ TEST(OutputDims, AnotherSpellingOfTheSameDimsIsTheSame) {
       EXPECT_EQ(result.outcome, Outcome::same) << chooser.what << ", " << last << "\n" << summary(result);
     }
   }
+}
+
+/// A model whose output is `declared` and computed by `nodes`.
+std::string declaring(const std::string& declared, const std::string& nodes) {
+  return "<ir_version: 9, opset_import: [\"\" : 18]>\ng (float[N, 2, 3] x) => (" + declared + " y) { " + nodes + " }";
+}
+
+TEST(OutputDims, ADeclarationThatItsOwnModelContradictsIsNoDifferenceWhereRepaired) {
+  for (const auto& [wrong, right, nodes] : std::vector<std::array<std::string, 3>>{
+           {"float", "float[N, 2, 3]", "y = Relu(x)"},
+           {"float[N]", "float[N, 2, 3]", "y = Relu(x)"},
+           {"float[N, 3, 2]", "float[N, 2, 3]", "y = Floor(x)"},
+           {"int64", "int64[N, 3]", "y = ArgMax<axis = 1, keepdims = 0>(x)"},
+           {"float[7]", "float", "y = ReduceSum<keepdims = 0>(x)"},
+       }) {
+    const VerifyResult repaired = verified_texts(declaring(wrong, nodes), declaring(right, nodes));
+    EXPECT_EQ(repaired.outcome, Outcome::same) << wrong << "\n" << summary(repaired);
+    EXPECT_THAT(repaired.remarks, ::testing::Contains(HasSubstr("as B declares"))) << summary(repaired);
+    const VerifyResult broken = verified_texts(declaring(right, nodes), declaring(wrong, nodes));
+    EXPECT_EQ(broken.outcome, Outcome::different) << wrong << "\n" << summary(broken);
+  }
+  const VerifyResult both = verified_texts(declaring("float", "y = Relu(x)"), declaring("float[N, 3, 2]", "y = Relu(x)"));
+  EXPECT_EQ(both.outcome, Outcome::different) << summary(both);
 }
 
 }  // namespace
