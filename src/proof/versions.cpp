@@ -1,6 +1,5 @@
-// Decides whether nodes of two opsets compute the same, whether attribute and operand state the same argument, and which attributes equal
-// their absence (strides, pads, kernel_shape, perm). Tools often move models to newer operator sets and write defaults out; neither changes
-// the computation.
+// Decides whether nodes of two opsets compute the same, whether attribute and operand state the same argument, and what an absent attribute
+// is. Tools often move models to newer operator sets and write defaults out; neither changes the computation.
 
 #include "proof/versions.h"
 
@@ -16,9 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "ops/op.h"
+#include "ops/microsoft_defaults.h"
 #include "ops/op_history.h"
-#include "ops/traits.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 
@@ -35,42 +33,6 @@ bool is_written(const Node& node, const Call* call, std::string_view name) {
   if (written == nullptr) return false;
   const AttributeDefault known = attribute_default(node, std::string(name));
   return known.value == nullptr || written->i() != known.value->i() || written->s() != known.value->s();
-}
-
-bool are(const onnx::AttributeProto& attribute, int64_t wanted) {
-  return std::ranges::all_of(attribute.ints(), [&](int64_t value) { return value == wanted; });
-}
-
-/// Whether kernel_shape equals the weight's dims after the channels.
-bool is_kernel_of_weight(Side& side, Ref output, const onnx::AttributeProto& attribute) {
-  const Ref weight = side.operand(output, 1);
-  const auto contents = weight ? side.contents(weight) : std::nullopt;
-  return contents && contents->dims.size() >= 2 &&
-         std::ranges::equal(contents->dims.begin() + 2, contents->dims.end(), attribute.ints().begin(), attribute.ints().end());
-}
-
-bool is_implied_by_window(Side& side, Ref output, const onnx::AttributeProto& attribute) {
-  const Node& node = *output.value->producer();
-  const bool is_convolution = has_trait(node, Trait::linear) && traits_of(node).convolution_weight();
-  if (!is_convolution && !node.is("AveragePool") && !node.is("MaxPool")) return false;
-  const std::string& name = attribute.name();
-  if (name == "strides" || name == "dilations") return are(attribute, 1);
-  if (name == "pads" || name == "output_padding") return are(attribute, 0);
-  return name == "kernel_shape" && is_convolution && is_kernel_of_weight(side, output, attribute);
-}
-
-bool is_reversal(const onnx::AttributeProto& permutation) {
-  for (int i = 0; i < permutation.ints_size(); ++i) {
-    if (permutation.ints(i) != permutation.ints_size() - 1 - i) return false;
-  }
-  return permutation.ints_size() > 0;
-}
-
-/// Whether one scale holds for the whole tensor, so that the axis has no effect.
-bool is_scaled_whole(Side& side, Ref output) {
-  const Ref scale = side.operand(output, 1);
-  const auto contents = scale ? side.contents(scale) : std::nullopt;
-  return contents && contents->dims.empty();
 }
 
 }  // namespace
@@ -124,22 +86,14 @@ bool is_same_argument(Side& side_a, Ref a, Side& side_b, Ref b, const MovedArgum
 
 AttributeDefault attribute_default(const Node& node, const std::string& name) {
   const onnx::OpSchema* const schema = schema_at(node, node.opset());
-  if (schema == nullptr) return {};
+  if (schema == nullptr) {
+    const onnx::AttributeProto* const added = microsoft_default(node, name);
+    return {added != nullptr, added};
+  }
   const auto found = schema->attributes().find(name);
   if (found == schema->attributes().end()) return {};
   const bool has_value = found->second.default_value.has_name();
   return {true, has_value ? &found->second.default_value : nullptr};
-}
-
-bool is_implied(Side& side, Ref output, const onnx::AttributeProto& attribute) {
-  const Node& node = *output.value->producer();
-  if (!node.domain().empty() || !attribute.ref_attr_name().empty()) return false;
-  const std::string& name = attribute.name();
-  if (is_implied_by_window(side, output, attribute)) return true;
-  if (node.is("Transpose") && name == "perm") return is_reversal(attribute);
-  if (node.is("Split") && name == "num_outputs") return attribute.i() == static_cast<int64_t>(node.outputs().size());
-  if (has_trait(node, Trait::quantizes) && name == "axis") return is_scaled_whole(side, output);
-  return false;
 }
 
 }  // namespace relayout::proof

@@ -29,8 +29,9 @@ struct AttributeDefault {
 };
 [[nodiscard]] AttributeDefault attribute_default(const Node& node, const std::string& name);
 
-/// Whether writing the attribute is equivalent to leaving it out: the default of its operator's schema, or one that the schema only
-/// describes (strides and dilations of 1, pads of 0, the weight's kernel_shape, axes of Transpose in reverse order …).
+/// implied_attributes.cpp: whether writing the attribute is equivalent to leaving it out, because the node's operands imply its value, or
+/// it has a default that the schema only describes (strides and dilations of 1, pads of 0, the weight's kernel_shape, axes of Transpose in
+/// reverse order …).
 [[nodiscard]] bool is_implied(Side& side, Ref output, const onnx::AttributeProto& attribute);
 
 }  // namespace relayout::proof

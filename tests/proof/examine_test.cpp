@@ -213,6 +213,62 @@ TEST(ProofOfNodes, AttributesAtTheirDefaults) {
   EXPECT_FALSE(same("MaxPool <kernel_shape = [2, 2]> (x)", "MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)"));
 }
 
+/// An attribute of an operator of ONNX Runtime written at its default, by its schema or the text of that, and a near miss.
+TEST(ProofOfNodes, DefaultsOfOnnxRuntime) {
+  const auto prove_pair = [](const std::string& op, const std::string& operands, const std::string& given, const std::string& a,
+                             const std::string& b) {
+    const auto model = [&](const std::string& more) {
+      const std::string all = given + (given.empty() || more.empty() ? "" : ", ") + more;
+      return Example(
+                 "g (float[2,3,32] x, float[2,3,32] k, float[2,3,32] v, float[4,8] m, float[4,8] n, float[1,4,6,6] i, int32[2,3] mask,"
+                 " float[2,3,96] packed) => (y) { y = " +
+                 op + (all.empty() ? "" : " <" + all + ">") + " (" + operands + ") }")
+          .add("w", normal("w", {32, 96}))
+          .add("b", normal("b", {96}))
+          .add("s", normal("s", {32}))
+          .add("c", normal("c", {4, 4, 3, 3}))
+          .add("r", normal("r", {1, 16, 4}))
+          .add("u", normal("u", {1, 16, 32}));
+    };
+    return prove(model(a), model(b)).proved && prove(model(b), model(a)).proved;
+  };
+  struct Case {
+    std::string op, operands, given, written, other;
+  };
+  const std::string ms = "com.microsoft.";
+  const std::vector<Case> cases = {
+      {ms + "FusedGemm", "m, n", "activation = \"Relu\", transB = 1", "alpha = 1.0", "alpha = 1.001"},
+      {ms + "FusedGemm", "m, n", "activation = \"Relu\", transB = 1", "beta = 1.0, transA = 0", "transA = 1"},
+      {ms + "FusedGemm", "m, n", "activation = \"Relu\", transB = 1", "activation_alpha = 0.5", "alpha = 2.0"},
+      {ms + "FusedMatMul", "m, n", "transB = 1", "alpha = 1.0, transA = 0, transBatchA = 0, transBatchB = 0", "alpha = 0.5"},
+      {ms + "QuickGelu", "m", "", "alpha = 1.702", "alpha = 1.703"},
+      {ms + "Attention", "x, w, b, mask", "num_heads = 4", "mask_filter_value = -10000.0", "mask_filter_value = -1000.0"},
+      {ms + "Attention", "x, w, b, mask", "num_heads = 4", "unidirectional = 0, do_rotary = 0", "unidirectional = 1"},
+      {ms + "Attention", "x, w, b, mask", "num_heads = 2", "scale = 0.25", "scale = 0.5"},
+      {ms + "Attention", "x, w, b, mask", "num_heads = 4", "scale = 0.35355338", "scale = 0.3536"},
+      {ms + "Attention", "x, w, b, mask", "num_heads = 4", "scale = 0.0", "scale = 0.001"},
+      {ms + "MultiHeadAttention", "x, k, v", "num_heads = 2", "scale = 0.25, unidirectional = 0", "scale = 0.125"},
+      {ms + "MultiHeadAttention", "x, k, v", "num_heads = 2", "mask_filter_value = -10000.0", "unidirectional = 1"},
+      {ms + "GroupQueryAttention", "x, k, v", "num_heads = 2, kv_num_heads = 2", "scale = 0.25", "scale = 0.2"},
+      {ms + "GroupQueryAttention", "packed", "num_heads = 2, kv_num_heads = 2", "scale = 0.25", "scale = 0.2"},
+      {ms + "GroupQueryAttention", "x, k, v", "num_heads = 2, kv_num_heads = 2", "softcap = 0.0, do_rotary = 0, rotary_interleaved = 0",
+       "softcap = 1.0"},
+      {ms + "GroupQueryAttention", "x, k, v", "num_heads = 2, kv_num_heads = 2", "local_window_size = -1, smooth_softmax = -1",
+       "local_window_size = 2"},
+      {ms + "SkipLayerNormalization", "x, k, s, s", "", "epsilon = 0.000000000001", "epsilon = 0.00001"},
+      {"SimplifiedLayerNormalization", "x, s", "", "epsilon = 0.00001, axis = -1, stash_type = 1", "epsilon = 0.000001"},
+      {ms + "FusedConv", "i, c", "activation = \"Relu\"", "group = 1, auto_pad = \"NOTSET\", strides = [1, 1], pads = [0, 0, 0, 0]",
+       "strides = [2, 2]"},
+      {ms + "FusedConv", "i, c", "activation = \"Relu\"", "kernel_shape = [3, 3], dilations = [1, 1]", "dilations = [2, 2]"},
+      {"LSTM", "x, u, r", "", "hidden_size = 4, activations = [\"Sigmoid\", \"Tanh\", \"Tanh\"], direction = \"forward\"",
+       "activations = [\"Tanh\", \"Tanh\", \"Tanh\"]"},
+  };
+  for (const Case& one : cases) {
+    EXPECT_TRUE(prove_pair(one.op, one.operands, one.given, "", one.written)) << one.op << ": " << one.written;
+    EXPECT_FALSE(prove_pair(one.op, one.operands, one.given, "", one.other)) << one.op << ": " << one.other;
+  }
+}
+
 TEST(ProofOfNodes, AxesOfScalesForTheWholeTensor) {
   const auto model = [](const std::string& attributes, Dims dims) {
     return Example("g (int8[2,3] x) => (float[2,3] y) { y = DequantizeLinear " + attributes + " (x, s) }")
