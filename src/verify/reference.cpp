@@ -65,18 +65,20 @@ void ReferenceOutputs::add(const Outputs& outputs) {
   }
 }
 
-FreeDims::Assignment SizeSearch::find(const FreeDims& dims, int sample, const Trial& runs) {
+FreeDims::Assignment SizeSearch::find(const FreeDims& dims, int sample, const Trial& runs, bool is_apart) {
   FreeDims::Assignment sizes;
   bool found = false;
-  const auto offer = [&](bool uneven) {
-    sizes = dims.assign({sample, samples_, attempt_, uneven});
+  const auto offer = [&](int attempt, bool uneven) {
+    sizes = dims.assign({sample, samples_, attempt, uneven});
     found = runs(sizes);
   };
-  do {
-    offer(takes_uneven_);
-    if (!found && takes_uneven_ && sample % 2 == 1) offer(takes_uneven_ = false);
-  } while (!found && !has_found_ && ++attempt_ < dims.attempts());
-  if (!found && !has_found_) attempt_ = 0;
+  const int attempts = has_found_ && !is_apart ? 1 : dims.attempts();
+  for (int i = 0; i < attempts && !found; ++i) {
+    const int attempt = (attempt_ + i) % dims.attempts();
+    offer(attempt, takes_uneven_);
+    if (!found && takes_uneven_ && sample % 2 == 1) offer(attempt, takes_uneven_ = false);
+    if (found && !has_found_) attempt_ = attempt;
+  }
   has_found_ = has_found_ || found;
   return sizes;
 }
@@ -129,12 +131,13 @@ void Reference::run(int count, double deviation) {
 }
 
 FreeDims::Assignment Reference::try_next(Session& session, SampleKind kind, Session::Run& run) {
-  return sizes_.find(inputs_->dims(kind.number), kind.number, [&](const FreeDims::Assignment& offered) {
+  const auto runs = [&](const FreeDims::Assignment& offered) {
     made_for_.reset();
     made_ = inputs_->make(offered, kind);
     run = session.run(made_);
     return run.rejected.empty();
-  });
+  };
+  return sizes_.find(inputs_->dims(kind.number), kind.number, runs, inputs_->samples_for_words() > 0);
 }
 
 void Reference::run_next(Session& session, double deviation) {

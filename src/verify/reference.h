@@ -51,7 +51,8 @@ class ReferenceOutputs {
   Spill spill_;
 };
 
-/// Finds sizes for the free dims of each sample by trial: the attempt that the first runnable sample takes is used for all later ones.
+/// Finds sizes for the free dims of each sample by trial: the attempt that the first runnable sample takes is used for all later ones,
+/// except for a sample that takes another way through the model.
 class SizeSearch {
  public:
   /// Whether the model runs with these sizes.
@@ -59,8 +60,9 @@ class SizeSearch {
 
   /// `samples`: number of different sizes, see FreeDims::Place.
   explicit SizeSearch(int samples) : samples_(samples) {}
-  /// The sizes that were tried last for a sample with these dims: sizes that the model accepts, if any were found.
-  [[nodiscard]] FreeDims::Assignment find(const FreeDims& dims, int sample, const Trial& runs);
+  /// The sizes that were tried last for a sample with these dims: sizes that the model accepts, if any were found. `is_apart`: where those
+  /// of other samples are refused, others are tried.
+  [[nodiscard]] FreeDims::Assignment find(const FreeDims& dims, int sample, const Trial& runs, bool is_apart = false);
 
  private:
   int samples_;

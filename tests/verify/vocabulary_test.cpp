@@ -188,6 +188,36 @@ TEST(Vocabulary, WhatIsComparedButNotCarriedBackIsInconclusive) {
   EXPECT_NE(reached.outcome, Outcome::different) << summary(reached);
 }
 
+TEST(Vocabulary, SamplesHoldNumbersThatTheModelRefusesToBeWithout) {
+  // The branch of other numbers reshapes to dims that never fit.
+  const auto made = [](const std::string& factor) {
+    return R"((float[N, 4] x, int64 sr) => (float[N, M] y) <int64 k = {16000}, int64 l = {8000}, int64[2] no = {7, 11}, float f = {)" +
+           factor + R"(}> {
+      a = Equal(sr, k) b = Equal(sr, l) c = Or(a, b)
+      y = If (c) <then_branch = p () => (float[N, 4] u) {
+            u = If (a) <then_branch = r () => (float[N, 4] s) { s = Tanh(x) }, else_branch = d () => (float[N, 4] e) { e = Mul(x, f) }> },
+          else_branch = q () => (float[7, 11] v) { v = Reshape(x, no) }> })";
+  };
+  const VerifyResult right = compared(made("2"), made("2") + " "), near = compared(made("2"), made("2.0000002"));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_EQ(near.outcome, Outcome::same) << summary(near);
+  EXPECT_EQ(compared(made("2"), made("3")).outcome, Outcome::different);
+}
+
+TEST(Vocabulary, SamplesOfAnotherBranchHaveItsSizes) {
+  // Each branch takes one length only: 512 or 128.
+  const auto made = [](const std::string& factor) {
+    return R"((float[N, L] x, int64 sr) => (float[N, 4] y) <int64 k = {16000}, int64[3] wide = {0, 4, 128}, int64[3] low = {0, 4, 32},
+        int64[1] last = {2}, float f = {)" +
+           factor + R"(}> { c = Equal(sr, k)
+      y = If (c) <then_branch = p () => (float[N, 4] u) { r = Reshape(x, wide) n = ReduceMean<keepdims = 0>(r, last) u = Tanh(n) },
+          else_branch = q () => (float[N, 4] v) { s = Reshape(x, low) m = ReduceMax<keepdims = 0>(s, last) v = Mul(m, f) }> })";
+  };
+  const VerifyResult wrong = compared(made("2"), made("3")), right = compared(made("2"), made("2.0000002"));
+  EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+}
+
 /// Two branches, of which the first is taken where `condition` says so: x times w there, −x in the other one. {w} in a place for w.
 std::string branching(const std::string& place, const std::string& numbers, const std::string& condition) {
   std::string text = place;
