@@ -65,20 +65,18 @@ void ReferenceOutputs::add(const Outputs& outputs) {
   }
 }
 
-FreeDims::Assignment SizeSearch::find(const FreeDims& dims, int sample, const Trial& runs, bool is_apart) {
+FreeDims::Assignment SizeSearch::find(const FreeDims& dims, int sample, const Trial& runs) {
   FreeDims::Assignment sizes;
   bool found = false;
-  const auto offer = [&](int attempt, bool uneven) {
-    sizes = dims.assign({sample, samples_, attempt, uneven});
+  const auto offer = [&](bool uneven) {
+    sizes = dims.assign({sample, samples_, attempt_, uneven});
     found = runs(sizes);
   };
-  const int attempts = has_found_ && !is_apart ? 1 : dims.attempts();
-  for (int i = 0; i < attempts && !found; ++i) {
-    const int attempt = (attempt_ + i) % dims.attempts();
-    offer(attempt, takes_uneven_);
-    if (!found && takes_uneven_ && sample % 2 == 1) offer(attempt, takes_uneven_ = false);
-    if (found && !has_found_) attempt_ = attempt;
-  }
+  do {
+    offer(takes_uneven_);
+    if (!found && takes_uneven_ && sample % 2 == 1) offer(takes_uneven_ = false);
+  } while (!found && !has_found_ && ++attempt_ < dims.attempts());
+  if (!found && !has_found_) attempt_ = 0;
   has_found_ = has_found_ || found;
   return sizes;
 }
@@ -130,25 +128,36 @@ void Reference::run(int count, double deviation) {
   seconds_ += watch.seconds();
 }
 
-FreeDims::Assignment Reference::try_next(Session& session, SampleKind kind, Session::Run& run) {
-  const auto runs = [&](const FreeDims::Assignment& offered) {
+FreeDims::Assignment Reference::try_next(Session& session, SizeSearch& search, SampleKind kind, Session::Run& run) {
+  return search.find(inputs_->dims(kind.number), kind.number, [&](const FreeDims::Assignment& offered) {
     made_for_.reset();
     made_ = inputs_->make(offered, kind);
     run = session.run(made_);
     return run.rejected.empty();
+  });
+}
+
+FreeDims::Assignment Reference::try_ways(Session& session, SampleKind& kind, Session::Run& run) {
+  FreeDims::Assignment sizes = try_next(session, sizes_, kind, run);
+  const auto is_refused = [&] { return !run.rejected.empty(); };
+  const auto search_apart = [&] {
+    SizeSearch apart(all_samples(*pair_, *inputs_));
+    if (is_refused() && !samples_.empty()) sizes = try_next(session, apart, kind, run);
   };
-  return sizes_.find(inputs_->dims(kind.number), kind.number, runs, inputs_->samples_for_words() > 0);
+  if (!is_refused() || inputs_->samples_for_words() == 0) return sizes;
+  search_apart();
+  if (!is_refused() || kind.decides) return sizes;
+  kind.decides = true;
+  sizes = try_next(session, sizes_, kind, run);
+  search_apart();
+  decides_ = !is_refused();
+  return sizes;
 }
 
 void Reference::run_next(Session& session, double deviation) {
   SampleKind kind{static_cast<int>(tried_.size()), deviation, decides_};
   Session::Run run;
-  FreeDims::Assignment sizes = try_next(session, kind, run);
-  if (!run.rejected.empty() && !kind.decides && inputs_->samples_for_words() > 0) {
-    kind.decides = true;
-    sizes = try_next(session, kind, run);
-    decides_ = run.rejected.empty();
-  }
+  FreeDims::Assignment sizes = try_ways(session, kind, run);
   tried_.push_back({kind.number, sizes.shapes, sizes.dims, inputs_->given().paths(kind.number), deviation, run.rejected});
   if (!run.rejected.empty()) return;
   made_for_ = samples_.size();

@@ -51,8 +51,7 @@ class ReferenceOutputs {
   Spill spill_;
 };
 
-/// Finds sizes for the free dims of each sample by trial: the attempt that the first runnable sample takes is used for all later ones,
-/// except for a sample that takes another way through the model.
+/// Finds sizes for the free dims of each sample by trial: the attempt that the first runnable sample takes is used for all later ones.
 class SizeSearch {
  public:
   /// Whether the model runs with these sizes.
@@ -60,9 +59,8 @@ class SizeSearch {
 
   /// `samples`: number of different sizes, see FreeDims::Place.
   explicit SizeSearch(int samples) : samples_(samples) {}
-  /// The sizes that were tried last for a sample with these dims: sizes that the model accepts, if any were found. `is_apart`: where those
-  /// of other samples are refused, others are tried.
-  [[nodiscard]] FreeDims::Assignment find(const FreeDims& dims, int sample, const Trial& runs, bool is_apart = false);
+  /// The sizes that were tried last for a sample with these dims: sizes that the model accepts, if any were found.
+  [[nodiscard]] FreeDims::Assignment find(const FreeDims& dims, int sample, const Trial& runs);
 
  private:
   int samples_;
@@ -97,7 +95,10 @@ class Reference {
  private:
   void run_next(Session& session, double deviation);
   /// The sizes tried last for the next sample; `run` tells whether the model accepted them.
-  [[nodiscard]] FreeDims::Assignment try_next(Session& session, SampleKind kind, Session::Run& run);
+  [[nodiscard]] FreeDims::Assignment try_next(Session& session, SizeSearch& search, SampleKind kind, Session::Run& run);
+  /// As above. Where the model decides by numbers of its inputs, a refused sample may take another way through it: that has sizes of its
+  /// own, or needs these numbers.
+  [[nodiscard]] FreeDims::Assignment try_ways(Session& session, SampleKind& kind, Session::Run& run);
   /// Runs the first sample again and notes the first output that differs.
   void compare_again(Session& session, const Outputs& first);
 
