@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -121,10 +122,12 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
   TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   std::vector<const UnexplainedCheck*> checks;
   for (const UnexplainedCheck& check : result.checks) checks.push_back(&check);
-  std::ranges::stable_sort(checks, [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
-    return std::pair(x->outcome != Outcome::different, y->error * x->floor) <
-           std::pair(y->outcome != Outcome::different, x->error * y->floor);
-  });
+  // Different ones first, then by error in floors. Errors may be infinite or NaN, and floors 0.
+  const auto order = [](const UnexplainedCheck* check) {
+    const double floors = check->error > 0 ? check->error / check->floor : check->error == 0 ? 0 : std::numeric_limits<double>::infinity();
+    return std::pair(check->outcome != Outcome::different, std::isnan(floors) ? -std::numeric_limits<double>::infinity() : -floors);
+  };
+  std::ranges::stable_sort(checks, {}, order);
   if (checks.empty()) return;
   // Differences that are judged at one node with one result share a line.
   const auto is_alike = [](const UnexplainedCheck* x, const UnexplainedCheck* y) {

@@ -195,8 +195,7 @@ class Settlement {
     if (!decider) return;
     for (const auto& [s, stored] : flipped) {
       const auto inputs = [this, sample = s] { return reference_.inputs_of(sample); };
-      const ExecuteOptions options = pair_.execute_options(Mode::as_written);
-      const auto operands = decider_operands(pair_.a, *decider, inputs, options, rules::kNoiseDraws, pair_.grain);
+      const auto operands = decider_operands(pair_, *decider, inputs, rules::kNoiseDraws);
       const Tensor candidate = candidate_.flipped().read(stored);
       const TieVerdict verdict = explain_ties(*decider, operands, reference_.outputs().value(output, s).tensor, candidate);
       SampleMetrics& metrics = candidate_.outputs()[output].figures[s];

@@ -279,15 +279,15 @@ void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult&
   }
 }
 
-void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult& result) {
+void judge_unentered(const Pair& pair, EnteredGraphs& entered, VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
-  const Unexplained* const entry = find_unentered(pair, reference, *result.proof);
+  const Unexplained* const entry = find_unentered(pair, entered, *result.proof);
   if (entry != nullptr) doubt(result, unreached(*entry));
 }
 
-void judge_unsampled(const Pair& pair, const Reference& reference, VerifyResult& result) {
+void judge_unsampled(const Pair& pair, const Reference& reference, EnteredGraphs& entered, VerifyResult& result) {
   if (result.outcome != Outcome::same || !result.proof || pair.proved) return;
-  const std::string why = find_unsampled(pair, reference, result);
+  const std::string why = find_unsampled(pair, reference, entered, result);
   if (!why.empty()) doubt(result, why);
 }
 

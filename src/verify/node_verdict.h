@@ -5,6 +5,7 @@
 
 #include "relayout/verify.h"
 #include "verify/candidate.h"
+#include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 
@@ -36,9 +37,9 @@ void judge_diluted(const Pair& pair, VerifyResult& result);
 /// show the difference, the verdict is "inconclusive", as inputs that lead to such values may or may not exist.
 void judge_unreached(const Pair& pair, const Reference& reference, VerifyResult& result);
 /// Differences within an If, Loop or Scan whose graph no sample enters make the verdict "inconclusive".
-void judge_unentered(const Pair& pair, const Reference& reference, VerifyResult& result);
+void judge_unentered(const Pair& pair, EnteredGraphs& entered, VerifyResult& result);
 /// Inconclusive if a node of one model alone decides by sizes, data or equal numbers, and no sample shows its other decision.
-void judge_unsampled(const Pair& pair, const Reference& reference, VerifyResult& result);
+void judge_unsampled(const Pair& pair, const Reference& reference, EnteredGraphs& entered, VerifyResult& result);
 /// Sets outputs whose values show nothing (a head that starts at zero) to `same`, as their nodes vouch for them.
 void trust_nodes(const Reference& reference, VerifyResult& result);
 

@@ -32,6 +32,7 @@
 #include "verify/distance.h"
 #include "verify/measured_types.h"
 #include "verify/noise.h"
+#include "verify/pair.h"
 #include "verify/scale_sharing.h"
 #include "verify/session.h"
 #include "verify/tie_count.h"
@@ -199,11 +200,12 @@ bool may_be_float(const Value* value) {
   return !declared || declared->type == DataType::undefined || traits(declared->type).is_float;
 }
 
-/// Collects, in one run, the operands that nodes compute.
-std::unordered_map<const Value*, Tensor> run_for(const Side& a, const Decider& decider, const Inputs& inputs, ExecuteOptions options) {
+/// Collects, in one run of a, the operands that nodes compute; with `noise` as moved by a draw of it.
+std::unordered_map<const Value*, Tensor> run_for(const Pair& pair, const Decider& decider, const Inputs& inputs,
+                                                 const WeightNoise* noise = nullptr, int draw = 0) {
   std::unordered_map<const Value*, Tensor> made;
+  ExecuteOptions options = pair.execute_options(Mode::as_written);
   const auto wanted = decider.node->inputs();
-  options.mode = Mode::as_written;
   options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const Value* const value = node.output(k);
@@ -215,8 +217,8 @@ std::unordered_map<const Value*, Tensor> run_for(const Side& a, const Decider& d
       made.insert_or_assign(value, copy);
     }
   };
-  Session session(a, std::move(options));
-  (void)session.run(inputs);
+  if (noise != nullptr) noise->apply(options, draw, pair.grain);
+  (void)pair.open(pair.a, std::move(options))->run(inputs);
   return made;
 }
 
@@ -251,9 +253,8 @@ TieVerdict explain_ties(const Decider& decider, const std::vector<DeciderOperand
   return Explanation(decider, operands, reference, candidate).run();
 }
 
-std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decider, const std::function<Inputs()>& inputs,
-                                             const ExecuteOptions& execute, int draws, DataType grain) {
-  const auto made = run_for(a, decider, inputs(), execute);
+std::vector<DeciderOperand> decider_operands(const Pair& pair, const Decider& decider, const std::function<Inputs()>& inputs, int draws) {
+  const auto made = run_for(pair, decider, inputs());
   const Inputs given = inputs();
   Constants constants;
   std::vector<DeciderOperand> operands;
@@ -268,11 +269,9 @@ std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decid
       operand.value = *constant;
     }
   }
-  const WeightNoise noise(a.model->graph());
+  const WeightNoise noise(pair.a.model->graph());
   for (int draw = 0; draw < draws; ++draw) {
-    ExecuteOptions options = execute;
-    options.edit_constant = noise.draw(options.seed, draw, grain);
-    const auto moved = run_for(a, decider, inputs(), std::move(options));
+    const auto moved = run_for(pair, decider, noise.inputs(inputs(), pair.options->seed, draw, pair.grain), &noise, draw);
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const auto found = moved.find(decider.node->input(i));
       if (found == moved.end() || found->second.dims() != operands[i].value.dims()) continue;
@@ -281,7 +280,7 @@ std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decid
       const double apart = distance(operands[i].value, found->second).max_abs;
       const DataType type = operands[i].value.type();
       if (!is_measured(type)) continue;
-      const double minimum = dtype_minimum(coarser(type, grain)) * yardstick.range();
+      const double minimum = dtype_minimum(coarser(type, pair.grain)) * yardstick.range();
       operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
     }
   }

@@ -10,6 +10,8 @@
 
 namespace relayout {
 
+struct Pair;
+
 /// The node whose choice among nearly equal numbers an exact output shows: ArgMax, TopK, a comparison, a rounding, NonMaxSuppression.
 struct Decider {
   const Node* node = nullptr;
@@ -34,9 +36,9 @@ struct TieVerdict {
 [[nodiscard]] TieVerdict explain_ties(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference,
                                       const Tensor& candidate);
 
-/// The operands of a decider in a run of `a` over one sample, with their tolerances from `draws` runs with moved weights: by ULPs of
-/// `grain` if the other model computes in that coarser type.
-[[nodiscard]] std::vector<DeciderOperand> decider_operands(const Side& a, const Decider& decider, const std::function<Inputs()>& inputs,
-                                                           const ExecuteOptions& execute, int draws, DataType grain = DataType::undefined);
+/// The operands of a decider in a run of a over one sample, with their tolerances from `draws` runs with moved weights (in a quantized
+/// model, moved inputs and dequantized values too): by ULPs of the pair's grain if b computes in that coarser type.
+[[nodiscard]] std::vector<DeciderOperand> decider_operands(const Pair& pair, const Decider& decider, const std::function<Inputs()>& inputs,
+                                                           int draws);
 
 }  // namespace relayout

@@ -163,8 +163,8 @@ bool is_read_by_slices(const Value& limit) {
 /// One model and its unsampled decisions.
 class Deciding {
  public:
-  Deciding(const Pair& pair, const Side& side, const Reference& reference, const std::vector<SizeChoice>& sizes)
-      : pair_(pair), side_(side), reference_(reference), graph_(side.model->graph()), sizes_(sizes) {}
+  Deciding(const Side& side, EnteredGraphs& entered, const std::vector<SizeChoice>& sizes)
+      : side_(side), entered_(entered), graph_(side.model->graph()), sizes_(sizes) {}
 
   [[nodiscard]] std::vector<UnsampledDecision> find() {
     std::vector<UnsampledDecision> out;
@@ -173,7 +173,7 @@ class Deciding {
       if (!needed.contains(&node)) continue;
       if (!node.is("If") && !node.is("Slice") && !limits(node)) continue;
       const OtherSizes other = differs_at(node);
-      const bool by_data = !other.by_sizes && node.is("If") && has_unentered_graph(pair_, side_, reference_, node);
+      const bool by_data = !other.by_sizes && node.is("If") && entered_.misses_one_of(side_, node);
       if (by_data || other.at) out.push_back({&node, other.at});
     }
     return out;
@@ -204,9 +204,8 @@ class Deciding {
     return {};
   }
 
-  const Pair& pair_;
   const Side& side_;
-  const Reference& reference_;
+  EnteredGraphs& entered_;
   const Graph& graph_;
   const std::vector<SizeChoice>& sizes_;
   std::map<std::size_t, layout::Shapes> shapes_;
@@ -215,8 +214,8 @@ class Deciding {
 /// Compares the decisions of two models.
 class Decisions {
  public:
-  Decisions(const Pair& pair, const Reference& reference)
-      : pair_(pair), sizes_(sizes_that_fit(pair, reference)), a_(pair, pair.a, reference, sizes_), b_(pair, pair.b, reference, sizes_) {}
+  Decisions(const Pair& pair, const Reference& reference, EnteredGraphs& entered)
+      : pair_(pair), sizes_(sizes_that_fit(pair, reference)), a_(pair.a, entered, sizes_), b_(pair.b, entered, sizes_) {}
 
   /// One line about the first unsampled decision of one model alone; empty: none.
   [[nodiscard]] std::string find() {
@@ -329,11 +328,11 @@ std::string unsampled_input(const Pair& pair) {
 
 }  // namespace
 
-std::string find_unsampled(const Pair& pair, const Reference& reference, const VerifyResult& result) {
+std::string find_unsampled(const Pair& pair, const Reference& reference, EnteredGraphs& entered, const VerifyResult& result) {
   std::string found = unsampled_comparison(pair, result);
   if (found.empty()) found = unsampled_input(pair);
   if (found.empty()) found = unsampled_attribute(pair, result);
-  return found.empty() ? Decisions(pair, reference).find() : found;
+  return found.empty() ? Decisions(pair, reference, entered).find() : found;
 }
 
 }  // namespace relayout

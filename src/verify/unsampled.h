@@ -3,6 +3,7 @@
 #include <string>
 
 #include "relayout/verify.h"
+#include "verify/nodes/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 
@@ -12,6 +13,6 @@ namespace relayout {
 /// The reasons: a Slice that takes a part only at other sizes than the samples'; a limit of sizes that only others reach; a condition that
 /// depends on other sizes or on data; a changed comparison of numbers that are never equal; an attribute that affects only some numbers; an
 /// input with contents in the file that one model alone reads.
-[[nodiscard]] std::string find_unsampled(const Pair& pair, const Reference& reference, const VerifyResult& result);
+[[nodiscard]] std::string find_unsampled(const Pair& pair, const Reference& reference, EnteredGraphs& entered, const VerifyResult& result);
 
 }  // namespace relayout

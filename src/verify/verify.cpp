@@ -244,8 +244,9 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_diluted(pair, result);
       judge_edges(pair, reference, result);
       judge_unreached(pair, reference, result);
-      judge_unentered(pair, reference, result);
-      judge_unsampled(pair, reference, result);
+      EnteredGraphs entered(pair, reference);
+      judge_unentered(pair, entered, result);
+      judge_unsampled(pair, reference, entered, result);
       judge_untried(pair, reference, result);
       judge_doubts(pair, reference, result);
     }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "relayout/datum.h"
@@ -46,12 +48,22 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// Whether an entry reports different elements of a constant, or different numbers in an attribute of a node.
 [[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
 
-/// The first entry about a node within an If, Loop or Scan whose graph no sample enters, though other inputs may, or about a constant that
-/// only such graphs read; nullptr: none.
-[[nodiscard]] const Unexplained* find_unentered(const Pair& pair, const Reference& reference, const ProofResult& proof);
+/// The graphs of either model that the samples enter; a model runs at the first question about it.
+class EnteredGraphs {
+ public:
+  EnteredGraphs(const Pair& pair, const Reference& reference) : pair_(&pair), reference_(&reference) {}
+  [[nodiscard]] bool enters(const Side& side, const Graph& graph);
+  /// Whether a node of a side holds a graph that no sample enters.
+  [[nodiscard]] bool misses_one_of(const Side& side, const Node& node);
 
-/// Whether a node holds a graph that no sample enters.
-[[nodiscard]] bool has_unentered_graph(const Pair& pair, const Side& side, const Reference& reference, const Node& node);
+ private:
+  const Pair* pair_;
+  const Reference* reference_;
+  std::unordered_map<const Side*, std::unordered_set<const Graph*>> entered_;
+};
+
+/// The first entry about a node within an If, Loop or Scan whose graph no sample enters, though other inputs may; nullptr: none.
+[[nodiscard]] const Unexplained* find_unentered(const Pair& pair, EnteredGraphs& entered, const ProofResult& proof);
 
 /// Makes the verdict inconclusive where a difference shows only for equal numbers, NaN or infinities, and no sample has those there.
 /// Operators that may treat them apart are fed them. Attributes that select the treatment need a sample that shows their effect.

@@ -56,11 +56,10 @@ bool has_like(const Graph& graph, const Node& like) {
   return found;
 }
 
-/// The nested graphs of a model, and which of them the samples enter; runs the samples at the first question.
+/// The nested graphs of a model, and which of them the samples enter.
 class NestedGraphs {
  public:
-  NestedGraphs(const Pair& pair, const Side& side, const Reference& reference)
-      : pair_(pair), side_(side), reference_(reference), functions_(*side.model) {
+  NestedGraphs(const Side& side, EnteredGraphs& entered) : side_(side), entered_(entered), functions_(*side.model) {
     for_each_node(*side.model, [&](const Node& node) {
       for (const auto& graph : node.subgraphs()) holders_.emplace(graph.get(), &node);
       if (const Graph* const function = functions_.called_by(node)) holders_.emplace(function, &node);
@@ -68,13 +67,10 @@ class NestedGraphs {
   }
 
   [[nodiscard]] bool any() const noexcept { return !holders_.empty(); }
-  [[nodiscard]] bool enters_all_of(const Node& holder) {
-    return std::ranges::all_of(holder.subgraphs(), [this](const auto& graph) { return enters(*graph); });
-  }
   /// Whether a node of this name is in a nested graph or function that no sample enters, and none is in the main graph; whether such graphs
   /// alone read a constant of this name. For an entry about whole graphs, whether the node holds such a graph.
   [[nodiscard]] bool is_unentered(const Unexplained& entry, const Graph& other) {
-    const auto may_count = [&](const Graph& graph) { return may_enter(graph, other) && !enters(graph); };
+    const auto may_count = [&](const Graph& graph) { return may_enter(graph, other) && !entered_.enters(side_, graph); };
     if (is_stored(entry))
       return std::ranges::any_of(constants_of(entry.name), [&](const Value* value) { return is_read_by(*value, may_count); });
     Graphs graphs;
@@ -97,11 +93,6 @@ class NestedGraphs {
   [[nodiscard]] bool may_enter(const Graph& graph, const Graph& other) const {
     const auto holder = holders_.find(&graph);
     return holder != holders_.end() && has_like(other, *holder->second) && !is_decided(*holder->second);
-  }
-
-  [[nodiscard]] bool enters(const Graph& graph) {
-    if (!entered_) run();
-    return entered_->contains(&graph);
   }
 
   /// The constants of a name, in all graphs.
@@ -132,23 +123,10 @@ class NestedGraphs {
     });
   }
 
-  void run() {
-    entered_.emplace();
-    ExecuteOptions options = pair_.execute_options(Mode::as_written);
-    options.observe = [this](const Node& node, const std::vector<Datum>&) { entered_->insert(&node.graph()); };
-    const std::unique_ptr<Session> session = pair_.open(side_, std::move(options));
-    for (std::size_t s = 0; s < reference_.samples().size(); ++s) {
-      pair_.steps->next("nested graphs");
-      (void)session->run(reference_.inputs_of(s));
-    }
-  }
-
-  const Pair& pair_;
   const Side& side_;
-  const Reference& reference_;
+  EnteredGraphs& entered_;
   Functions functions_;
   std::unordered_map<const Graph*, const Node*> holders_;
-  std::optional<Graphs> entered_;
   Constants constants_;
 };
 
@@ -162,13 +140,28 @@ bool counts_unentered(const Unexplained& entry, const Pair& pair) {
 
 }  // namespace
 
-bool has_unentered_graph(const Pair& pair, const Side& side, const Reference& reference, const Node& node) {
-  return !NestedGraphs(pair, side, reference).enters_all_of(node);
+bool EnteredGraphs::enters(const Side& side, const Graph& graph) {
+  const auto [found, is_new] = entered_.try_emplace(&side);
+  Graphs& entered = found->second;
+  if (is_new) {
+    ExecuteOptions options = pair_->execute_options(Mode::as_written);
+    options.observe = [&entered](const Node& node, const std::vector<Datum>&) { entered.insert(&node.graph()); };
+    const std::unique_ptr<Session> session = pair_->open(side, std::move(options));
+    for (std::size_t s = 0; s < reference_->samples().size(); ++s) {
+      pair_->steps->next("nested graphs");
+      (void)session->run(reference_->inputs_of(s));
+    }
+  }
+  return entered.contains(&graph);
 }
 
-const Unexplained* find_unentered(const Pair& pair, const Reference& reference, const ProofResult& proof) {
+bool EnteredGraphs::misses_one_of(const Side& side, const Node& node) {
+  return std::ranges::any_of(node.subgraphs(), [&](const auto& graph) { return !enters(side, *graph); });
+}
+
+const Unexplained* find_unentered(const Pair& pair, EnteredGraphs& entered, const ProofResult& proof) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  NestedGraphs in_a(pair, pair.a, reference), in_b(pair, pair.b, reference);
+  NestedGraphs in_a(pair.a, entered), in_b(pair.b, entered);
   if (!in_a.any() && !in_b.any()) return nullptr;
   const auto is_unentered = [&](const Unexplained& entry) {
     return counts_unentered(entry, pair) && (entry.in_first ? in_a.is_unentered(entry, b) : in_b.is_unentered(entry, a));
