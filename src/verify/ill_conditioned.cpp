@@ -8,6 +8,7 @@
 #include "base/numbers.h"
 #include "relayout/verify.h"
 #include "verify/floors.h"
+#include "verify/measured_types.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 #include "verify/rules.h"
@@ -33,12 +34,30 @@ void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, 
   }
 }
 
-void doubt_ill_conditioned(bool vouched, VerifyResult& result) {
+void doubt_ill_conditioned(const Pair& pair, bool vouched, VerifyResult& result) {
   for (OutputComparison& output : result.outputs) {
     const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
-    if (vouched || output.outcome != Outcome::same || output.samples.empty() || !std::ranges::all_of(output.samples, is_ill)) continue;
+    if (pair.options->accept.is_given() && is_narrow(pair.type_of_floor(output.type))) continue;
+    if (vouched || pair.proved || output.outcome != Outcome::same || output.samples.empty() || !std::ranges::all_of(output.samples, is_ill))
+      continue;
     output.outcome = Outcome::inconclusive;
     output.reason = "ill-conditioned: the floor is " + scientific(output.floor) + " of the range in every sample";
+  }
+}
+
+void doubt_wide_floors(const Pair& pair, VerifyResult& result) {
+  if (pair.proved || pair.options->accept.is_given()) return;
+  const double most = kFloorFactor * rules::kWidestFloorNarrow;
+  for (OutputComparison& output : result.outputs) {
+    if (output.outcome != Outcome::same || output.samples.empty() || !is_narrow(pair.type_of_floor(output.type))) continue;
+    const auto is_wide = [&](const SampleMetrics& metrics) {
+      return metrics.floor.max > rules::kWidestFloorNarrow && metrics.max_error > most;
+    };
+    if (!std::ranges::all_of(output.samples, is_wide)) continue;
+    const auto least = std::ranges::min_element(output.samples, {}, &SampleMetrics::max_error);
+    output.outcome = Outcome::inconclusive;
+    output.reason = "an error/range of " + scientific(least->max_error) + " is within rounding only because the floor is " +
+                    scientific(least->floor.max) + " of the range (--accept error=… judges it)";
   }
 }
 

@@ -250,8 +250,9 @@ void execute(Pair& pair, VerifyResult& result) {
       judge_untried(pair, reference, result);
       judge_doubts(pair, reference, result);
     }
-    doubt_ill_conditioned(vouched || pair.proved, result);
+    doubt_ill_conditioned(pair, vouched, result);
     if (vouched) trust_nodes(reference, result);
+    doubt_wide_floors(pair, result);
     const bool may_fuse_masks = !pair.proved && inputs.makes_padding();
     if (may_fuse_masks && !is_different(result)) note_masks_with_holes(pair, inputs, reference, floors, candidate, result);
     const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };

@@ -317,5 +317,51 @@ TEST(Precision, ConstantsHeldIn16BitsCount) {
   EXPECT_EQ(verified(a, b, meant).outcome, Outcome::same);
 }
 
+/// Logarithms of the power spectrum of a tone of any loudness; most of its bins are empty, down to `least`.
+Network levels(float least) {
+  constexpr int kLength = 256, kBins = 32;
+  std::vector<float> tone, cosines;
+  for (int t = 0; t < kLength; ++t) {
+    const double phase = 2 * 3.14159265358979 * t / kLength;
+    tone.push_back(static_cast<float>(std::cos(5 * phase)));
+    for (int bin = 0; bin < kBins; ++bin) cosines.push_back(static_cast<float>(std::cos(bin * phase)));
+  }
+  Network n(5);
+  n.input("x", {"N", "1"}).output("y", {"N", "32"});
+  n.floats("tone", {1, kLength}, tone).node("Mul", {"x", "tone"}, {"h"});
+  n.floats("cosines", {kLength, kBins}, cosines).node("MatMul", {"h", "cosines"}, {"bins"}), n.node("Mul", {"bins", "bins"}, {"power"});
+  n.floats("least", {}, {least}).node("Add", {"power", "least"}, {"above"}), n.node("Log", {"above"}, {"y"});
+  return n;
+}
+
+/// The transform in a 16-bit type.
+Network transformed_in(Network network, const char* type) {
+  network.producer("bins").set_output(0, "bins.narrow"), network.producer("bins.narrow").set_input(0, "h.narrow");
+  network.producer("bins.narrow").set_input(1, "cosines.narrow");
+  network.node("Cast", {"h"}, {"h.narrow"}, {type}), network.node("Cast", {"cosines"}, {"cosines.narrow"}, {type});
+  network.node("Cast", {"bins.narrow"}, {"bins"}, {"to=1"});
+  network.sort();
+  return network;
+}
+
+TEST(Precision, AWideFloorAcquitsNothingWhateverTheNodesSay) {
+  for (const char* const type : {kToHalf, kToBrain}) {
+    VerifyOptions options;
+    options.precision = type == kToHalf ? DataType::float16 : DataType::bfloat16;
+    const Network a = levels(1e-10F), b = transformed_in(a, type);
+    const VerifyResult open = verified(a, b, options);
+    EXPECT_EQ(open.outcome, Outcome::inconclusive) << summary(open);
+    // A larger least number leaves no small ones to lose.
+    const VerifyResult same = verified(levels(100), transformed_in(levels(100), type), options);
+    EXPECT_EQ(same.outcome, Outcome::same) << summary(same);
+    options.accept.error = 3;
+    const VerifyResult judged = verified(a, b, options);
+    EXPECT_TRUE(judged.outcome == Outcome::accepted || judged.outcome == Outcome::same) << summary(judged);
+    options.accept.error = 0.01;
+    const VerifyResult refused = verified(a, b, options);
+    EXPECT_EQ(refused.outcome, Outcome::different) << summary(refused);
+  }
+}
+
 }  // namespace
 }  // namespace relayout
