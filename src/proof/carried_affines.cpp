@@ -109,8 +109,11 @@ std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
         const Ref operand_b = sides.b.operand(of_b->output, i);
         if (!operand_a && !operand_b) continue;
         if (!operand_a || !operand_b) return false;
-        const auto found = sides.tensor_difference(operand_a, operand_b);
-        if (!found || found->values > 0) return false;
+        // Computed operands are claims of the fold.
+        const bool is_constant = sides.a.constant(operand_a).has_value();
+        if (is_constant != sides.b.constant(operand_b).has_value()) return false;
+        const auto found = is_constant ? sides.tensor_difference(operand_a, operand_b) : std::nullopt;
+        if (is_constant && (!found || found->values > 0)) return false;
       }
       return true;
     });
@@ -224,8 +227,13 @@ void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   for (std::size_t i = 0; i < passed_a.size(); ++i) {
     look.equal_nodes.emplace_back(passed_a[i].first, passed_b[i].first);
     for (std::size_t k = 1; k < passed_a[i].first->inputs().size(); ++k) {
-      look.constants_a.push_back(sides.a.operand(passed_a[i].second, k));
-      look.constants_b.push_back(sides.b.operand(passed_b[i].second, k));
+      const Ref of_a = sides.a.operand(passed_a[i].second, k), of_b = sides.b.operand(passed_b[i].second, k);
+      if (of_a && !sides.a.constant(of_a)) {
+        look.claims.push_back({of_a, of_b, {}, {}, {}, {}, passed_b[i].first});
+        continue;
+      }
+      look.constants_a.push_back(of_a);
+      look.constants_b.push_back(of_b);
     }
   }
   look.constants_a.insert(look.constants_a.end(), {pair.a.weight_value, pair.a.bias_value});

@@ -70,6 +70,7 @@ bool examine_flat_elements(Sides& sides, const Claim& claim, Look& look) {
   if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !is_elementwise(*a) || !is_elementwise(*b)) return false;
   if (a->inputs().size() != b->inputs().size()) return false;
   std::vector<Claim> claims;
+  std::vector<RefPair> numbers;
   for (std::size_t i = 0; i < a->inputs().size(); ++i) {
     Claim operand{sides.a.operand(claim.a, i), sides.b.operand(claim.b, i), {}, {}, claim.origin_a, claim.origin_b, b};
     if (!operand.a || !operand.b) return false;
@@ -81,13 +82,16 @@ bool examine_flat_elements(Sides& sides, const Claim& claim, Look& look) {
     if (are_single) {
       const auto difference = sides.tensor_difference(operand.a, operand.b);
       if (!difference || difference->values != 0) return false;
-      look.constants_a.push_back(operand.a);
-      look.constants_b.push_back(operand.b);
+      numbers.emplace_back(operand.a, operand.b);
     } else {
       claims.push_back(std::move(operand));
     }
   }
   compare_heads(sides, claim, {}, look);
+  for (const auto& [of_a, of_b] : numbers) {
+    look.constants_a.push_back(of_a);
+    look.constants_b.push_back(of_b);
+  }
   for (Claim& operand : claims) look.claims.push_back(std::move(operand));
   return true;
 }

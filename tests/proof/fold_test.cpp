@@ -584,5 +584,55 @@ TEST(ProofOfFold, SharedWeightIsCopied) {
   EXPECT_TRUE(names(prove(before, wrong), Kind::weight, "weight 'w' differs (144 values"));
 }
 
+/// Affines of a LayerNormalization folded through Reshapes to computed dims, with other nodes between.
+TEST(ProofOfFolds, ThroughReshapesToComputedDims) {
+  struct Case {
+    std::string between, product;
+    bool is_convolution = true;
+  };
+  const std::string target = "d = Shape (image) l = Slice (d, three, four) t = Concat <axis = 0> (zero, one, l, channels) ";
+  const std::string image = "r = Reshape (s, t) p = Transpose <perm = [0, 3, 1, 2]> (r) ";
+  const std::vector<Case> cases = {
+      {target + image, "y = Conv (p, w$)"},
+      {target + "q = Reshape (s, t) r = Identity (q) p = Transpose <perm = [0, 3, 1, 2]> (r) ", "y = Conv (p, w$)"},
+      {target + "r = Reshape (s, t) u = Dropout (r) p = Transpose <perm = [0, 3, 1, 2]> (u) ", "y = Conv (p, w$)"},
+      {target + "p = Reshape (s, t) ", "y = MatMul (p, m) ", false},
+      {target + "r = Reshape (s, t) p = Squeeze (r, one) ", "y = MatMul (p, m) ", false}};
+  const Array w = normal("w", {5, 6, 1, 1}), factor = uniform("f", {6}, 0.5, 2), shift = normal("c", {6});
+  for (const Case& one : cases) {
+    const auto model = [&](bool is_folded, double slip, const std::string& measured = "image") {
+      std::string nodes = one.between + (is_folded ? "" : one.product);
+      if (is_folded) nodes += one.is_convolution ? "y = Conv (p, w, bias)" : "z = MatMul (p, m) y = Add (z, bias)";
+      while (nodes.find("w$") != std::string::npos) nodes.replace(nodes.find("w$"), 2, "w");
+      if (is_folded) nodes.replace(nodes.find("(s, t)"), 6, "(x, t)");
+      nodes.replace(nodes.find("(image)"), 7, "(" + measured + ")");
+      Array folded = w, bias = Array{DataType::float32, {5}, std::vector<double>(5, 0)};
+      for (std::size_t o = 0; o < 5; ++o) {
+        for (std::size_t c = 0; c < 6; ++c) {
+          if (is_folded) folded[o * 6 + c] = rounded(w[o * 6 + c] * factor[c], DataType::float32);
+          bias[o] += w[o * 6 + c] * shift[c];
+        }
+        bias[o] = rounded(bias[o] + (o == 2 ? slip : 0), DataType::float32);
+      }
+      Array matrix = permuted(Array{DataType::float32, {5, 6}, folded.values}, {1, 0});
+      Example out("g (float[N,W,6] x, float[N,3,32,W] image, float[N,3,32,V] other) => (y) { " +
+                      std::string(is_folded ? "" : "k = Mul (x, f) s = Add (k, c) ") + nodes + " }",
+                  13);
+      return out.add(one.is_convolution ? "w" : "m", one.is_convolution ? folded : matrix)
+          .add("f", factor)
+          .add("c", shift)
+          .add("bias", bias)
+          .add("zero", std::vector<int64_t>{0})
+          .add("one", std::vector<int64_t>{1})
+          .add("three", std::vector<int64_t>{3})
+          .add("four", std::vector<int64_t>{4})
+          .add("channels", std::vector<int64_t>{6});
+    };
+    EXPECT_TRUE(is_proved(prove(model(false, 0), model(true, 0)))) << one.between << one.product;
+    EXPECT_FALSE(prove(model(false, 0), model(true, 0.01)).proved) << "a wrong bias: " << one.between;
+    EXPECT_FALSE(prove(model(false, 0), model(true, 0, "other")).proved) << "other dims: " << one.between;
+  }
+}
+
 }  // namespace
 }  // namespace relayout::test
