@@ -219,6 +219,9 @@ INSTANTIATE_TEST_SUITE_P(
         Doubted{"through bf16", kIntegers, "y = Identity(x)", through(16)},
         Doubted{"through f64", kIntegers, "y = Identity(x)", through(11)},
         Doubted{"of 32 bits through f32", "(int32[N, 8] x) => (int32[N, 8] y) ", "y = Identity(x)", through(1, 6)},
+        Doubted{"of row numbers through f16", "(int64[N] x, float[3000, 2] t) => (float[N, 2] y) ", "y = Gather(t, x)",
+                "f = Cast<to = 10>(x)\n i = Cast<to = 7>(f)\n y = Gather(t, i)"},
+        Doubted{"of 16 bits through f16", "(int16[N, 8] x) => (int16[N, 8] y) ", "y = Identity(x)", through(10, 5)},
         Doubted{"in front of Equal", kTwoIntegers, "y = Equal(x, z)", "a = Cast<to = 1>(x)\n b = Cast<to = 1>(z)\n y = Equal(a, b)"},
         Doubted{"in front of Less", kTwoIntegers, "y = Less(x, z)", "a = Cast<to = 1>(x)\n b = Cast<to = 1>(z)\n y = Less(a, b)"},
         Doubted{"in front of ArgMax", "(int64[N, 8] x) => (int64[N, 1] y) ", "y = ArgMax<axis = 1>(x)",
@@ -230,17 +233,22 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     FineCasts, TheSame,
-    ::testing::Values(Doubted{"of 32 bits through f64", "(int32[N, 8] x) => (int32[N, 8] y) ", "y = Identity(x)", through(11, 6)},
-                      Doubted{"of 8 bits", "(uint8[N, 8] x) => (uint8[N, 8] y) ", "y = Identity(x)", through(1, 2)},
-                      Doubted{"of conditions", "(bool[N, 8] x) => (bool[N, 8] y) ", "y = Identity(x)", through(1, 9)},
-                      Doubted{"of positions", "(float[N, 8] x) => (int64[N, 1] y) ", "y = ArgMax<axis = 1>(x)",
-                              "p = ArgMax<axis = 1>(x)\n f = Cast<to = 1>(p)\n y = Cast<to = 7>(f)"},
-                      Doubted{"of dims", "(float[N, M] x) => (int64[2] y) ", "y = Shape(x)",
-                              "s = Shape(x)\n f = Cast<to = 1>(s)\n y = Cast<to = 7>(f)"},
-                      Doubted{"of limited numbers", kIntegers, "<int64 l = {0}, int64 h = {1000}> { c = Clip(x, l, h)\n y = Identity(c)",
-                              "<int64 l = {0}, int64 h = {1000}> { c = Clip(x, l, h)\n f = Cast<to = 1>(c)\n y = Cast<to = 7>(f)"},
-                      Doubted{"of row numbers", "(int64[N] x, float[30, 4] t) => (float[N, 4] y) ", "y = Gather(t, x)",
-                              "f = Cast<to = 1>(x)\n i = Cast<to = 7>(f)\n y = Gather(t, i)"}));
+    ::testing::Values(
+        Doubted{"of 32 bits through f64", "(int32[N, 8] x) => (int32[N, 8] y) ", "y = Identity(x)", through(11, 6)},
+        Doubted{
+            "of time steps, to f16 on purpose", "(int64[N, 1] x) => (float[N, 4] y) ",
+            "<float[1, 4] k = {0.5, 0.1, 0.02, 0.001}> { f = Cast<to = 1>(x)\n y = Mul(f, k)",
+            "<float[1, 4] k = {0.5, 0.1, 0.02, 0.001}> { f = Cast<to = 10>(x)\n h = Cast<to = 10>(k)\n m = Mul(f, h)\n y = Cast<to = 1>(m)",
+            true},
+        Doubted{"of 8 bits", "(uint8[N, 8] x) => (uint8[N, 8] y) ", "y = Identity(x)", through(1, 2)},
+        Doubted{"of conditions", "(bool[N, 8] x) => (bool[N, 8] y) ", "y = Identity(x)", through(1, 9)},
+        Doubted{"of positions", "(float[N, 8] x) => (int64[N, 1] y) ", "y = ArgMax<axis = 1>(x)",
+                "p = ArgMax<axis = 1>(x)\n f = Cast<to = 1>(p)\n y = Cast<to = 7>(f)"},
+        Doubted{"of dims", "(float[N, M] x) => (int64[2] y) ", "y = Shape(x)", "s = Shape(x)\n f = Cast<to = 1>(s)\n y = Cast<to = 7>(f)"},
+        Doubted{"of limited numbers", kIntegers, "<int64 l = {0}, int64 h = {1000}> { c = Clip(x, l, h)\n y = Identity(c)",
+                "<int64 l = {0}, int64 h = {1000}> { c = Clip(x, l, h)\n f = Cast<to = 1>(c)\n y = Cast<to = 7>(f)"},
+        Doubted{"of row numbers", "(int64[N] x, float[30, 4] t) => (float[N, 4] y) ", "y = Gather(t, x)",
+                "f = Cast<to = 1>(x)\n i = Cast<to = 7>(f)\n y = Gather(t, i)"}));
 
 std::string top(std::string_view count, int sorted, const std::string& reader) {
   return integers("k", count) + integers("ax", "1") + "v, i = TopK<sorted = " + std::to_string(sorted) + ">(x, k)\n " + reader;
@@ -266,13 +274,17 @@ INSTANTIATE_TEST_SUITE_P(OpenOrders, TheSame,
 
 INSTANTIATE_TEST_SUITE_P(
     Overflow, NotTheSame,
-    ::testing::Values(Doubted{"of a factor in f16", kHalfRows, "y = Identity(x)", half("k", "4096.0") + "t = Mul(x, k)\n y = Div(t, k)"},
-                      Doubted{"of a factor in f32", kRows, "y = Identity(x)",
-                              number("k", "1e37") + number("l", "1e-37") + "t = Mul(x, k)\n y = Mul(t, l)"},
-                      Doubted{"around another operator", kRows, "y = Abs(x)",
-                              number("k", "1e37") + "t = Mul(x, k)\n u = Abs(t)\n y = Div(u, k)"},
-                      Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
-                      Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
+    ::testing::Values(
+        Doubted{"of a factor in f16", kHalfRows, "y = Identity(x)", half("k", "4096.0") + "t = Mul(x, k)\n y = Div(t, k)"},
+        Doubted{"of a factor in f32", kRows, "y = Identity(x)",
+                number("k", "1e37") + number("l", "1e-37") + "t = Mul(x, k)\n y = Mul(t, l)"},
+        Doubted{"around another operator", kRows, "y = Abs(x)", number("k", "1e37") + "t = Mul(x, k)\n u = Abs(t)\n y = Div(u, k)"},
+        Doubted{"of a factor that weights undo", "(float16[N, 2] x) => (float16[N, 2] y) ",
+                "<float[2, 2] v = {1, 0.5, -1, 2}> { w = Cast<to = 10>(v)\n y = MatMul(x, w)",
+                "<float[2, 2] v = {0.000244140625, 0.0001220703125, -0.000244140625, 0.00048828125}> { w = Cast<to = 10>(v)\n" +
+                    half("k", "4096.0") + "t = Mul(x, k)\n y = MatMul(t, w)"},
+        Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
+        Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Scaling, TheSame,

@@ -1,13 +1,16 @@
 // Finds Casts of integers to floating-point numbers that are too coarse for them, by feeding both models large integers.
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
+#include "model/attributes.h"
 #include "model/node_name.h"
 #include "ops/bounds.h"
+#include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -42,6 +45,26 @@ const Node* coarse_cast_of(const std::vector<const Node*>& nodes, const Value& m
   return made.producer() != nullptr && is_coarse(*made.producer(), types) ? made.producer() : nullptr;
 }
 
+/// Whether a value selects rows, through Casts and nodes that move elements, of a table with more than `most` rows.
+bool selects_beyond(const Value& value, double most, Constants& constants) {
+  return std::ranges::any_of(value.uses(), [&](const Use& use) {
+    const Node& node = *use.node;
+    const Traits traits = traits_of(node);
+    if (traits.has(Trait::indexes) && use.index == 1 && node.input(0) != nullptr) {
+      const auto dims = constants.dims(*node.input(0));
+      const int64_t axis = Attributes(node).integer("axis", 0), rank = dims ? static_cast<int64_t>(dims->size()) : 0;
+      const int64_t place = axis < 0 ? axis + rank : axis;
+      return place >= 0 && place<rank&& static_cast<double>((*dims)[as_size(place)])> most;
+    }
+    const bool passes_on = traits.has(Trait::casts) || traits.has(Trait::identity) || (use.index == 0 && traits.moves_input(0));
+    return passes_on && node.output(0) != nullptr && selects_beyond(*node.output(0), most, constants);
+  });
+}
+
+std::string side_of(const Node& node, const Pair& pair) {
+  return &node.graph().model() == pair.a.model.get() ? "A" : "B";
+}
+
 }  // namespace
 
 std::optional<Doubt> find_coarse_cast(const Pair& pair, const Reference& reference, const VerifyResult& result) {
@@ -54,11 +77,21 @@ std::optional<Doubt> find_coarse_cast(const Pair& pair, const Reference& referen
     return of_a != nullptr ? of_a : coarse_cast_of(change.of_b, *change.b, types_b);
   };
   if (std::ranges::none_of(changes.all(), cast_of)) return std::nullopt;
+  Constants constants;
+  for (const Change& change : changes.all()) {
+    const Node *const of_a = coarse_cast_of(change.of_a, *change.a, types_a), *const of_b = coarse_cast_of(change.of_b, *change.b, types_b);
+    if ((of_a == nullptr) == (of_b == nullptr)) continue;
+    const Node& cast = of_a != nullptr ? *of_a : *of_b;
+    const DataType to = (of_a != nullptr ? types_a : types_b).of(*cast.output(0));
+    if (!selects_beyond(*cast.output(0), 1 / unit_roundoff(to), constants)) continue;
+    return Doubt{reported_name(cast), "node " + cast.label() + " of " + side_of(cast, pair) +
+                                          " rounds positions in a table that has more rows than " + std::string(name_of(to)) + " holds"};
+  }
   for (const LayerResult& layer : compare_nodes(pair, reference, 0, &*result.proof, Feeding::odd)) {
     const Change* const change = changes.of_b(layer.tensor);
     const Node* const cast = change == nullptr || !convicts(layer) ? nullptr : cast_of(*change);
     if (cast == nullptr) continue;
-    const bool is_of_a = &cast->graph().model() == pair.a.model.get();
+    const bool is_of_a = side_of(*cast, pair) == "A";
     return Doubt{reported_name(*cast), "node " + cast->label() + " of " + (is_of_a ? "A" : "B") + " rounds integers that " +
                                            std::string(name_of(is_of_a ? types_a.of(*cast->output(0)) : types_b.of(*cast->output(0)))) +
                                            " does not hold, node " + quote(layer.node) + " (" + escape(layer.op_type) +

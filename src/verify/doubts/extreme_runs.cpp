@@ -172,11 +172,12 @@ class ExtremeRuns {
         if (node.output(k) == nullptr) continue;
         const Value& value = *node.output(k);
         const Layer* const layer = is_a ? layers_.of_a(value) : layers_.of_b(value);
-        if (layer != nullptr && replaced_.contains(layer)) replace(outputs[k], false);
+        const bool is_replaced = layer != nullptr && replaced_.contains(layer);
         const int64_t count = count_not_finite(outputs[k]);
-        if (count > 0) not_finite.insert(&value);
+        if (count > 0 && !is_replaced) not_finite.insert(&value);
         if (count > 0 && from_finite && may_make_(node)) out.makers.push_back(&node);
         if (layer != nullptr) out.not_finite[layer] = count;
+        if (is_replaced) replace(outputs[k], false);
       }
     };
     pair_.steps->next("extreme numbers");

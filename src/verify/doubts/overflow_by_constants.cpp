@@ -105,6 +105,7 @@ class OverflowReader {
     if (node.is("Sqrt")) return raised(of(*first), 0.5);
     const Arithmetic arithmetic = traits.arithmetic();
     if (arithmetic == Arithmetic::multiply && first == node.input(1)) return raised(of(*first), 2);
+    if (traits.has(Trait::multiplies)) return multiplied(node);
     if (node.inputs().size() != 2 || node.input(1) == nullptr) return std::nullopt;
     const bool is_first = constants_.is_constant(*first);
     const auto number = largest_of(*node.input(is_first ? 0 : 1));
@@ -115,6 +116,15 @@ class OverflowReader {
     if (arithmetic != Arithmetic::multiply && (arithmetic != Arithmetic::divide || is_first)) return std::nullopt;
     const double power = std::log2(std::fabs(*number));
     out.factor += arithmetic == Arithmetic::multiply ? power : -power;
+    return out;
+  }
+
+  /// The result of a linear operator whose small weights undo a factor upstream.
+  [[nodiscard]] std::optional<Monomial> multiplied(const Node& node) {
+    Monomial out = of(*node.input(0));
+    const auto largest = node.input(1) == nullptr ? std::nullopt : largest_of(*node.input(1));
+    if (!largest || out.beyond == nullptr || out.power != 1) return std::nullopt;
+    out.factor += std::log2(std::fabs(*largest));
     return out;
   }
 
@@ -165,6 +175,7 @@ std::vector<Overflow> alone(const std::vector<Overflow>& overflows, const std::v
 }  // namespace
 
 std::optional<Doubt> find_overflow_by_constants(const Pair& pair, const Reference& reference, const VerifyResult&) {
+  if (pair.grain != DataType::undefined) return std::nullopt;  // a coarser type has an earlier end, which is intended
   const std::vector<Overflow> all_of_a = OverflowReader(*pair.a.model).found(), all_of_b = OverflowReader(*pair.b.model).found();
   std::vector<Overflow> of_a = alone(all_of_a, all_of_b);
   std::vector<Overflow> of_b = alone(all_of_b, all_of_a);
