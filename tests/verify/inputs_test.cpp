@@ -325,9 +325,21 @@ TEST(Inputs, MasksOfTokensStayMasks) {
            wide + "b = Cast<to = 9>(u) y = Where(b, scores, low)",
            wide + "e = Equal(u, zero) y = Where(e, low, scores)",
            wide + "e = Equal(u, yes) n = Not(e) y = Where(n, low, scores)",
+           wide + "b = Cast<to = 9>(u) k = Not(b) a = Or(k, k) y = Where(a, low, scores)",
            std::string("v = Unsqueeze(m, last) c = Cast<to = 1>(v) p = Mul(x, c) t = ReduceSum(p, ax) w = ReduceSum(c, ax) y = Div(t, w)"),
        }) {
     EXPECT_EQ(role_of(tokens + "{ " + nodes + " }"), InputRole::mask) << nodes;
+  }
+}
+
+TEST(Inputs, NamesTellMasksFromOtherFactorsAndCounts) {
+  const std::string rest = "float[N, L] x) => (float[?, ?] y) <float tiny = {1e-30}, int64[1] ax = {1}> { ";
+  for (const std::string nodes :
+       {"c = Cast<to = 1>(m) s = ReduceSum(c, ax) y = Div(x, s) }", "c = Cast<to = 1>(m) t = Add(c, tiny) l = Log(t) y = Add(x, l) }"}) {
+    std::string named = rest + nodes;
+    for (std::size_t at = named.find("(m)"); at != std::string::npos; at = named.find("(m)")) named.replace(at, 3, "(attention_mask)");
+    EXPECT_EQ(role_of("(int64[N, L] attention_mask, " + named), InputRole::mask) << nodes;
+    EXPECT_NE(role_of("(int64[N, L] m, " + rest + nodes), InputRole::mask) << nodes;
   }
 }
 

@@ -30,6 +30,8 @@ namespace {
 
 /// Magnitude from which on an addend excludes scores.
 constexpr double kHides = 1000;
+/// Largest addend that only keeps zeros out of a logarithm.
+constexpr double kGuard = 1e-6;
 
 /// Operators of mask elements that yield counts, or positions: neither for a mask nor against it, and what follows is no mask.
 constexpr auto kCounts =
@@ -109,7 +111,7 @@ class MaskUses {
     }
     if (traits.arithmetic() != Arithmetic::none) return read_arithmetic(node, index, path);
     if (node.is("Softmax") && path.form == Form::scaled) return note(MaskUse::certain);
-    if (traits.has(Trait::elementwise)) note(MaskUse::refuted);
+    if (traits.has(Trait::elementwise)) note(node.is("Log") && path.form == Form::mask ? MaskUse::possible : MaskUse::refuted);
   }
 
   /// A comparison of another kind of value may choose, too: that of a mask hides scores.
@@ -180,8 +182,9 @@ class MaskUses {
       return go_on(node, path);
     }
     const bool lowers = number && ((subtracts && index == 0 && *number == 1) || (!subtracts && *number == -1));
-    if (!lowers || path.form != Form::mask) return note(number == 0 ? MaskUse::none : MaskUse::refuted);
-    path.form = Form::below;
+    const bool is_guard = number && std::fabs(*number) <= kGuard;  // of a Log
+    if (!is_guard && (!lowers || path.form != Form::mask)) return note(MaskUse::refuted);
+    if (lowers) path.form = Form::below;
     go_on(node, path);
   }
 
