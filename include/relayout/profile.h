@@ -27,10 +27,12 @@ enum class TimeKind : uint8_t { wall, processor };
 struct ProfileOptions : InputOptions {
   LoadOptions load;
   Mode mode = Mode::optimized;
-  int threads = 0;                ///< 0: available_cpus()
-  int repeat = 0;                 ///< number of runs (for two models: pairs of runs) to measure; 0: 50 (pairs: 100), within `max_seconds`
-  std::optional<double> until;    ///< measure until the half-width of the interval is below this fraction of the median
-  double max_seconds = 20;        ///< begin no more runs after this time (but run at least 10 times, and `repeat` times in any case)
+  int threads = 0;              ///< 0: available_cpus()
+  int repeat = 0;               ///< number of runs (for two models: pairs of runs) to measure; 0: 50 (pairs: 100)
+  std::optional<double> until;  ///< measure until the half-width of the interval is below this fraction of the median
+  /// Begin no more runs after this time, but run at least 10 times (pairs: in each round once) or `repeat` times; none: 20 s, unlimited
+  /// with `repeat`.
+  std::optional<double> max_seconds;
   std::optional<TimeKind> clock;  ///< clock of a comparison; none: processor time with one thread, else wall time
   int traced_runs = 0;            ///< number of runs whose step times are kept
 

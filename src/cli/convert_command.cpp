@@ -63,8 +63,6 @@ void check(const ConvertRequest& request, const Common& common) {
   const bool has_tree = !request.cases.tree.empty();
   if (has_tree && !request.inputs.empty()) refuse("--suite takes its models from the tree: name no others");
   if (request.inputs.empty() && !has_tree) refuse("convert needs MODEL...; see relayout convert --help");
-  if (!request.output.empty() && !request.out_dir.empty()) refuse("--output and --out-dir exclude each other");
-  if (request.options.save.in_place && !request.out_dir.empty()) refuse("--in-place and --out-dir exclude each other");
   if (request.inputs.size() > 1 && !request.output.empty()) refuse("several models go into a folder: --out-dir DIR instead of --output");
   if (request.inputs.size() > 1 && request.out_dir.empty() && !request.options.save.in_place && !request.options.dry_run) {
     refuse("several models need --out-dir DIR (or --in-place)");
@@ -81,7 +79,6 @@ void check(const ConvertRequest& request, const Common& common) {
   if (std::filesystem::is_directory(request.output, ignored)) {
     fail(ErrorKind::io, escape(request.output) + ": is a directory", "--out-dir " + shell_word(request.output) + " writes into it");
   }
-  if (request.options.save.in_place && !request.output.empty()) refuse("--in-place and --output exclude each other");
   const bool writes_text = format_by_name(request.output) != FileFormat::binary;
   if (writes_text && request.external_data != "auto") refuse("--external-data has no effect on a textual model");
 }
@@ -221,46 +218,46 @@ void declare_convert_rules(OptionRules& rules) {
   rules.excludes({"--output"}, {"--out-dir", "--in-place"});
   rules.excludes({"--in-place"}, {"--out-dir"});
   rules.excludes({"--cache"}, {"--in-place", "--share-data"}, "a later run must find models and results as they were");
-  rules.excludes({"--cache"}, {"--dry-run", "--list", "--list-passes"}, "nothing is converted");
+  rules.idle({"--cache"}, {"--dry-run", "--list", "--list-passes"}, "nothing is converted");
   rules.needs({"--suite"}, {"--out-dir", "--list"});
   rules.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
   rules.needs({"--null"}, {"--list"});
-  rules.excludes({"--suite"}, {"--output", "--in-place", "--list-passes"});
+  rules.excludes({"--suite"}, {"--output", "--in-place"});
+  rules.idle({"--suite"}, {"--list-passes"});
   rules.needs({"--io-precision"}, {"--precision"});
   rules.needs({"--dim", "--shape"}, {"--verify", "--emit"});
   rules.needs({"--when"}, {"--emit"});
   rules.excludes({"--pass"}, {"--simplify", "--fold", "--skip"}, "named passes are all that runs");
-  rules.excludes({"--list-passes"}, {"--out-dir"});
-  rules.excludes({"--list-passes", "--list"},
-                 {"--output",
-                  "--in-place",
-                  "--verify",
-                  "--dry-run",
-                  "--pass",
-                  "--skip",
-                  "--simplify",
-                  "--fold",
-                  "--layout",
-                  "--io",
-                  "--emit",
-                  "--when",
-                  "--precision",
-                  "--io-precision",
-                  "--include-1d",
-                  "--only",
-                  "--exclude",
-                  "--freeze",
-                  "--require-all-folded",
-                  "--dim",
-                  "--shape",
-                  "--format",
-                  "--output-format",
-                  "--external-data",
-                  "--share-data",
-                  "--allow-newer-opset",
-                  "--sync",
-                  "--stamp"},
-                 "lists convert nothing");
+  rules.idle({"--out-dir"}, {"--list-passes"});
+  rules.idle({"--output",
+              "--in-place",
+              "--verify",
+              "--dry-run",
+              "--pass",
+              "--skip",
+              "--simplify",
+              "--fold",
+              "--layout",
+              "--io",
+              "--emit",
+              "--when",
+              "--precision",
+              "--io-precision",
+              "--include-1d",
+              "--only",
+              "--exclude",
+              "--freeze",
+              "--require-all-folded",
+              "--dim",
+              "--shape",
+              "--format",
+              "--output-format",
+              "--external-data",
+              "--share-data",
+              "--allow-newer-opset",
+              "--sync",
+              "--stamp"},
+             {"--list-passes", "--list"}, "lists convert nothing");
 }
 
 std::function<int()> prepare_convert(OptionSet& options, const Common& common) {

@@ -143,9 +143,12 @@ struct OptionSet::Declared {
   bool is_given = false;                                                             ///< on the command line
   std::string place;                                                                 ///< in a configuration file: "FILE:LINE"
   std::vector<std::string> values;                                                   ///< as given; "true" or "false" of a flag
+  bool is_toggle = false;                                                            ///< a flag with two forms
+  std::vector<std::string_view> choices;                                             ///< the only values, where there are such
   std::function<void(const std::vector<std::string>&)> assign = [](const auto&) {};  ///< called when given
 
   [[nodiscard]] const std::string& label() const { return names.back(); }
+  [[nodiscard]] OptionSource source() const;
 };
 
 struct OptionSet::Impl {
@@ -163,6 +166,8 @@ struct OptionSet::Impl {
   Declared& add_valued(Declared& entry);
   Declared& add_flag(Declared& entry, const std::string& names);
   [[nodiscard]] std::vector<std::string> option_names() const;
+  [[nodiscard]] bool is_value(const std::string& word) const;
+  void refuse_values_of_flags(std::span<const std::string> arguments) const;
   void tokenize(std::span<const std::string> arguments);
   void read_config(const std::string& path);
   void set_from_config(const ConfigEntry& given);
@@ -223,13 +228,14 @@ void OptionSet::flag(std::string_view names, bool& target, std::string_view help
 
 void OptionSet::toggle(std::string_view name, bool& target, std::string_view help) {
   const std::string positive = "--" + std::string(name), negative = "--no-" + std::string(name);
-  impl_->add_flag(impl_->declare(positive + ", " + negative, "", help), positive + ",!" + negative).assign =
-      [&target, positive, negative](const auto& values) {
-        if (std::ranges::find(values, values.back() == "true" ? "false" : "true") != values.end()) {
-          usage(positive + " and " + negative + " exclude each other");
-        }
-        target = values.back() == "true";
-      };
+  Declared& entry = impl_->add_flag(impl_->declare(positive + ", " + negative, "", help), positive + ",!" + negative);
+  entry.is_toggle = true;
+  entry.assign = [&target, positive, negative](const auto& values) {
+    if (std::ranges::find(values, values.back() == "true" ? "false" : "true") != values.end()) {
+      usage(positive + " and " + negative + " exclude each other");
+    }
+    target = values.back() == "true";
+  };
 }
 
 void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
@@ -245,10 +251,11 @@ void OptionSet::choice(std::string_view names, std::vector<std::string_view> cho
   std::string joined;
   for (const std::string_view choice : choices) joined += (joined.empty() ? "" : "|") + std::string(choice);
   Declared& entry = impl_->add_valued(impl_->declare(names, joined, help));
-  entry.assign = [&target, &entry, choices = std::move(choices)](const auto& values) {
-    if (std::ranges::find(choices, values.front()) == choices.end()) {
+  entry.choices = std::move(choices);
+  entry.assign = [&target, &entry](const auto& values) {
+    if (std::ranges::find(entry.choices, values.front()) == entry.choices.end()) {
       std::string list;
-      for (const std::string_view choice : choices) list += (list.empty() ? "" : ", ") + std::string(choice);
+      for (const std::string_view choice : entry.choices) list += (list.empty() ? "" : ", ") + std::string(choice);
       usage(entry.label() + ": " + quote(values.front()) + " is none of " + list);
     }
     target = values.front();
@@ -335,8 +342,31 @@ std::vector<std::string> OptionSet::Impl::option_names() const {
   return out;
 }
 
+/// Whether a word is a value of some option rather than the name of a file.
+bool OptionSet::Impl::is_value(const std::string& word) const {
+  std::error_code ignored;
+  if (std::filesystem::exists(word, ignored)) return false;
+  return word == "true" || word == "false" ||
+         std::ranges::any_of(declared, [&](const auto& entry) { return std::ranges::find(entry->choices, word) != entry->choices.end(); });
+}
+
+/// A value after a flag would be taken for a file.
+void OptionSet::Impl::refuse_values_of_flags(std::span<const std::string> arguments) const {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const std::size_t equals = word.find('=');
+    for (const auto& entry : declared) {
+      if (!entry->is_flag || std::ranges::find(entry->names, word.substr(0, equals)) == entry->names.end()) continue;
+      const std::string value = equals != std::string::npos ? word.substr(equals + 1) : i + 1 < arguments.size() ? arguments[i + 1] : "";
+      const bool is_taken = equals != std::string::npos ? value != "true" && value != "false" : is_value(value);
+      if (is_taken) usage(entry->label() + " takes no value: " + quote(value));
+    }
+  }
+}
+
 void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
   const auto mark = std::ranges::find(arguments, "--");
+  refuse_values_of_flags({arguments.begin(), mark});
   try {
     app.parse(std::vector<std::string>(std::make_reverse_iterator(mark), arguments.rend()));  // it expects them in reverse order
   } catch (const CLI::ArgumentMismatch& error) {
@@ -452,6 +482,11 @@ bool OptionSet::is_given(std::string_view name) const {
   return impl_->find(name).is_given;
 }
 
+OptionSource OptionSet::Declared::source() const {
+  const bool is_off = is_flag && !is_toggle && !values.empty() && values.back() == "false";
+  return {.is_given = !values.empty() && !is_off, .is_written_here = is_given, .place = place};
+}
+
 std::vector<std::string> OptionSet::given_except(std::initializer_list<std::string_view> others) const {
   std::vector<std::string> out;
   for (const auto& entry : impl_->declared) {
@@ -472,8 +507,8 @@ bool OptionSet::parse(std::span<const std::string> arguments) {
     if (word == "-h" || word == "--help") return false;
   }
   impl_->tokenize(arguments);
-  impl_->rules.check([this](const std::string& name) { return is_given(name); });
   if (!impl_->config->values.empty()) impl_->read_config(impl_->config->values.back());
+  impl_->rules.check([this](const std::string& name) { return impl_->find(name).source(); });
   impl_->check_and_assign();
   return true;
 }

@@ -40,7 +40,6 @@ struct ProfileRequest {
   std::vector<std::string> models, threads;
   InputWords inputs;
   std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown, html, peak;
-  std::optional<double> max_seconds;
   int64_t top = -1;
   std::string trace_names = "op";
   bool reference_columns = false, strict = false;
@@ -71,7 +70,6 @@ void read_words(ProfileRequest& request, bool is_text) {
   ProfileOptions& options = request.options;
   read_inputs(request.inputs, options);
   options.mode = mode_of(request.mode);
-  if (request.max_seconds) options.max_seconds = *request.max_seconds;
   if (!request.until.empty()) {
     options.until = parse_percent("--until", request.until);
     if (!(*options.until > 0)) fail(ErrorKind::usage, "--until " + escape(request.until) + ": must be more than 0");
@@ -210,10 +208,10 @@ int run(ProfileRequest& request, const Common& common, const OptionSet& options)
 
 void declare_measuring(OptionSet& options, ProfileRequest& request) {
   options.group("Measuring");
-  options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure (default: 50, of two models 100 pairs, within --max-time)");
+  options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure, within --max-time (default: 50, of two models 100 pairs)");
   options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side");
-  options.real("--max-time", "S", request.max_seconds,
-               "begin no run after so many seconds, in place of --repeat (default: 20; ten runs are made in any case)");
+  options.real("--max-time", "S", request.options.max_seconds,
+               "begin no run after so many seconds (default: 20, with --repeat none; ten runs are made in any case)");
   options.choice("--mode", {"optimized", "as-written", "reference"}, request.mode,
                  "with the layout plan and fused steps (default), each node alone, or double precision");
   options.list("--threads", "N,…", request.threads, "threads to use (default: all CPUs of this process); of several, a line each", ',');
@@ -263,7 +261,6 @@ std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
   declare_input_options(options, request->inputs);
   declare_table(options, *request);
   options.rules().excludes({"--repeat"}, {"--until"});
-  options.rules().excludes({"--repeat"}, {"--max-time"});
   options.rules().excludes({"--reference-columns"}, {"--by", "--json"});
   return [request, &common, &options] { return run(*request, common, options); };
 }

@@ -67,8 +67,9 @@ Acceptance acceptance_of(const std::vector<std::string>& words) {
       fail(ErrorKind::usage, "--accept " + escape(word) + ": one of snr=DB, cosine=X, error=X, top1=X, top5=X, match=X");
     }
     const double bound = parse_real("--accept " + name, std::string_view(word).substr(name.size() + 1));
-    const bool is_share = name != "snr" && name != "error";
-    if (is_share && !(bound >= -1 && bound <= 1)) fail(ErrorKind::usage, "--accept " + escape(word) + ": a share or cosine is at most 1");
+    const bool is_decibel = name == "snr", is_share = !is_decibel && name != "error";
+    if (is_share && !(bound >= 0 && bound <= 1)) fail(ErrorKind::usage, "--accept " + escape(word) + ": from 0 to 1");
+    if (!is_decibel && bound < 0) fail(ErrorKind::usage, "--accept " + escape(word) + ": from 0 on");
     *found->second = bound;
   }
   return accept;
@@ -250,56 +251,58 @@ void declare_verify_rules(OptionRules& rules) {
   rules.needs({"--mode", "--reference"}, {"--data", "--suite"});
   rules.excludes({"--mode"}, {"--reference"});
   rules.excludes({"--suite"}, {"--data", "--original"});
-  rules.excludes({"--original"}, {"--data", "--mode", "--reference", "--html", "--save-data"});
-  rules.excludes({"--against"}, {"--mode", "--reference"});
+  rules.excludes({"--original"}, {"--data"});
+  rules.idle({"--mode", "--reference", "--html", "--save-data"}, {"--original"});
+  rules.idle({"--mode", "--reference"}, {"--against"});
   // For two models only.
-  rules.excludes({"--io", "--rename", "--match", "--allow-interface"}, {"--data"},
-                 "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B");
-  rules.excludes({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--allow-inconclusive",
-                  "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only", "--accept"},
-                 {"--data"}, "--data holds one model against stored outputs");
+  rules.idle({"--io", "--rename", "--match", "--allow-interface"}, {"--data"},
+             "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B");
+  rules.idle({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--allow-inconclusive",
+              "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only", "--accept"},
+             {"--data"}, "--data holds one model against stored outputs");
   // For one pair of models only.
-  rules.excludes({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
+  rules.idle({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
   // For one pair or many.
-  rules.excludes_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
-                         "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"},
-                        "--suite", "--against");
+  rules.idle_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
+                     "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"},
+                    "--suite", "--against");
   // For a run only; --list runs nothing.
-  rules.excludes({"--list"}, {"--resume",
-                              "--cache",
-                              "--jobs",
-                              "--timeout",
-                              "--allow-empty",
-                              "--expected",
-                              "--html",
-                              "--junit",
-                              "--markdown",
-                              "--github",
-                              "--mode",
-                              "--reference",
-                              "--seed",
-                              "--rtol",
-                              "--atol",
-                              "--samples",
-                              "--shape",
-                              "--dim",
-                              "--io",
-                              "--allow-inconclusive",
-                              "--run-identical",
-                              "--strict",
-                              "--proof",
-                              "--precision",
-                              "--outputs-only",
-                              "--accept",
-                              "--rename",
-                              "--match",
-                              "--allow-interface",
-                              "--allow-newer-opset"});
+  rules.idle({"--resume",
+              "--cache",
+              "--jobs",
+              "--timeout",
+              "--allow-empty",
+              "--expected",
+              "--html",
+              "--junit",
+              "--markdown",
+              "--github",
+              "--mode",
+              "--reference",
+              "--seed",
+              "--rtol",
+              "--atol",
+              "--samples",
+              "--shape",
+              "--dim",
+              "--io",
+              "--allow-inconclusive",
+              "--run-identical",
+              "--strict",
+              "--proof",
+              "--precision",
+              "--outputs-only",
+              "--accept",
+              "--rename",
+              "--match",
+              "--allow-interface",
+              "--allow-newer-opset"},
+             {"--list"});
   // For a run only; --proof runs nothing.
-  rules.excludes({"--proof"},
-                 {"--samples",   "--seed",         "--input",  "--shape",  "--dim",           "--resize",         "--mean", "--std",
-                  "--save-data", "--rtol",         "--atol",   "--io",     "--run-identical", "--layers",         "--mode", "--reference",
-                  "--precision", "--outputs-only", "--accept", "--rename", "--match",         "--allow-interface"});
+  rules.idle({"--samples",   "--seed",         "--input",  "--shape",  "--dim",           "--resize",         "--mean", "--std",
+              "--save-data", "--rtol",         "--atol",   "--io",     "--run-identical", "--layers",         "--mode", "--reference",
+              "--precision", "--outputs-only", "--accept", "--rename", "--match",         "--allow-interface"},
+             {"--proof"});
   rules.excludes({"--outputs-only"}, {"--strict"});
   rules.excludes({"--accept"}, {"--strict"});
   rules.excludes({"--rename"}, {"--match"});

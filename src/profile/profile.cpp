@@ -27,7 +27,12 @@ constexpr int kFewestRuns = 10;          ///< the fewest runs whose interval exc
 constexpr int kComparedRounds = 10;      ///< the same number for the rounds of a comparison
 constexpr int kLeastWarmUps = 3;
 constexpr double kSteady = 0.05, kWarmUpSeconds = 1;
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kSeconds = 20;  ///< the default of a measurement without a number of runs
+
+/// The time after which no run begins.
+double time_limit(const ProfileOptions& options) {
+  return options.max_seconds.value_or(options.repeat > 0 && !options.until ? std::numeric_limits<double>::infinity() : kSeconds);
+}
 
 /// Runs until three runs in a row are alike, or a second has passed, so that caches, branch predictors and the processor's clock settle.
 void warm_up(Subject& subject) {
@@ -58,10 +63,11 @@ class Budget {
 
   [[nodiscard]] bool is_enough(const Recorder& recorder) {
     const int64_t runs = recorder.runs();
-    if (options_->repeat > 0 && !options_->until) return runs >= options_->repeat;
+    const bool is_counted = options_->repeat > 0;
+    if (!options_->until && runs >= (is_counted ? options_->repeat : kRuns)) return true;
     if (runs < kFewestRuns) return false;
-    if (options_->until ? is_precise(recorder, *options_->until) : runs >= kRuns) return true;
-    stopped_ = watch_.seconds() > options_->max_seconds || (options_->until && options_->repeat > 0 && runs >= options_->repeat);
+    if (options_->until && is_precise(recorder, *options_->until)) return true;
+    stopped_ = watch_.seconds() > time_limit(*options_) || (options_->until && is_counted && runs >= options_->repeat);
     return stopped_;
   }
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
@@ -145,7 +151,7 @@ ProfileComparison profile(const std::filesystem::path& a, const std::filesystem:
     const bool a_first = begin % 2 == 0;
     warm_up(a_first ? subject_b : subject_a);
     warm_up(a_first ? subject_a : subject_b);
-    const double seconds = options.repeat > 0 ? kUnlimited : options.max_seconds / static_cast<double>(rounds);
+    const double seconds = time_limit(options) / static_cast<double>(rounds);
     ratios.push_back(measure_pairs(subject_a, subject_b, {begin, end - begin, seconds, out.clock}));
     out.pairs += static_cast<int64_t>(ratios.back().size());
   }

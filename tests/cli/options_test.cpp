@@ -170,10 +170,46 @@ TEST_F(OptionsTest, RulesApplyToTheCommandLine) {
 
 TEST_F(OptionsTest, RulesAcceptCompatibleOptions) {
   options_.rules().needs({"--seed", "--rtol"}, {"--samples", "--only"});
-  options_.rules().excludes({"--json"}, {"--output", "--layout"});
+  options_.rules().idle({"--output", "--layout"}, {"--json"});
   EXPECT_TRUE(parse({"--seed", "1", "--only", "a", "--json", "--config", config("layout = \"keep\"\n")}));
   EXPECT_TRUE(options_.is_given("--json"));
   EXPECT_FALSE(options_.is_given("--layout"));
+}
+
+TEST_F(OptionsTest, ContradictionsAreRefusedWhereverTheyComeFrom) {
+  options_.rules().excludes({"--json"}, {"--layout", "--only"});
+  EXPECT_THAT(complaint({"--json", "--config", config("\nlayout = \"keep\"\n")}), HasSubstr("--json and --layout ("));
+  EXPECT_THAT(complaint({"--layout", "keep", "--config", config("\njson = true\n")}),
+              AllOf(HasSubstr("--json ("), HasSubstr(".toml:2) and --layout exclude each other")));
+  EXPECT_THAT(complaint({"--config", config("only = [\"a\"]\n[convert]\njson = true\n")}),
+              AllOf(HasSubstr(".toml:3) and --only ("), HasSubstr(".toml:1) exclude each other")));
+}
+
+TEST_F(OptionsTest, AnOptionThatIsSwitchedOffContradictsNothing) {
+  options_.rules().excludes({"--json"}, {"--layout"});
+  EXPECT_TRUE(parse({"--layout", "keep", "--config", config("json = false\n")}));
+  EXPECT_TRUE(parse({"--layout", "keep", "--json=false", "--config", config("json = true\n")}));
+  EXPECT_FALSE(json_);
+}
+
+TEST_F(OptionsTest, AnotherOptionOfAFileCountsAsGiven) {
+  options_.rules().needs({"--seed"}, {"--samples"});
+  options_.rules().idle({"--rtol"}, {"--json"}, "documents have no tolerance");
+  EXPECT_TRUE(parse({"--seed", "1", "--config", config("samples = 3\n")}));
+  EXPECT_TRUE(parse({"--config", config("seed = 1\n")}));
+  EXPECT_THAT(complaint({"--rtol", "1", "--config", config("json = true\n")}),
+              AllOf(HasSubstr("--rtol and --json ("), HasSubstr("documents have no tolerance")));
+}
+
+TEST_F(OptionsTest, AFlagTakesNoValue) {
+  EXPECT_EQ(complaint({"a.onnx", "--json", "keep"}), "--json takes no value: 'keep'");
+  EXPECT_EQ(complaint({"a.onnx", "-j", "true"}), "--json takes no value: 'true'");
+  EXPECT_EQ(complaint({"--json=contiguous"}), "--json takes no value: 'contiguous'");
+  EXPECT_EQ(complaint({"--no-fold", "false"}), "--no-fold takes no value: 'false'");
+  EXPECT_TRUE(parse({"--json", "b.onnx", "--layout", "keep"}));
+  EXPECT_THAT(models_, ElementsAre("b.onnx"));
+  EXPECT_TRUE(parse({"--json", "--", "keep"}));
+  EXPECT_THAT(models_, ElementsAre("keep"));
 }
 
 TEST_F(OptionsTest, HelpComesBeforeEveryComplaint) {

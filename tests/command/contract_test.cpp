@@ -324,6 +324,44 @@ TEST_F(Contract, ConfigurationFile) {
                  "section.toml:1: unknown section 'profil'; did you mean 'profile'?");
 }
 
+TEST_F(Contract, RulesHoldForConfigurationFilesToo) {
+  const auto refused = [&](const std::string& file, std::vector<std::string> words, const std::string& message) {
+    write_file(folder_ / "rules.toml", file);
+    words.insert(words.end(), {"--config", "rules.toml"});
+    expect_refusal(run(words), 2, message);
+  };
+  const std::string strict = "--strict (rules.toml:2)";
+  refused("[verify]\nstrict = true\n", {"verify", "net.onnx", "net.onnx", "--outputs-only"}, "--outputs-only and " + strict + " exclude");
+  refused("[verify]\nstrict = true\n", {"verify", "net.onnx", "net.onnx", "--accept", "snr=20"}, "--accept and " + strict + " exclude");
+  refused("[verify]\nstrict = true\noutputs-only = true\n", {"verify", "net.onnx", "net.onnx"}, " exclude each other");
+  refused("[verify]\nmatch = \"position\"\n", {"verify", "net.onnx", "net.onnx", "--rename", "x=y"}, "--rename and --match (rules.toml:2)");
+  refused("[convert]\ncache = \"c\"\n", {"convert", "net.onnx", "--out-dir", "d", "--share-data"},
+          "--cache (rules.toml:2) and --share-data");
+  refused("[convert]\nin-place = true\n", {"convert", "net.onnx", "-o", "d.onnx"}, "--output and --in-place (rules.toml:2)");
+  refused("[convert]\nsimplify = true\n", {"convert", "net.onnx", "-o", "d.onnx", "--pass", "none"},
+          "--pass and --simplify (rules.toml:2)");
+  refused("quiet = true\n", {"inspect", "net.onnx", "-v"}, "--verbose and --quiet (rules.toml:1) exclude each other");
+  // Options of a file that have nothing to do in a call.
+  write_file(folder_ / "idle.toml", "[convert]\nio-precision = true\nwhen = \"always\"\n[verify]\nstrict = true\nsamples = 2\n");
+  EXPECT_EQ(run({"convert", "net.onnx", "-o", "idle.onnx", "--config", "idle.toml"}).code, 0);
+  EXPECT_EQ(run({"convert", "--list-passes", "--config", "idle.toml"}).code, 0);
+  EXPECT_EQ(run({"verify", "net.onnx", "net.onnx", "--proof", "--config", "idle.toml"}).code, 0);
+  write_file(folder_ / "half.toml", "[convert]\nprecision = \"fp16\"\n");
+  EXPECT_EQ(run({"convert", "net.onnx", "-o", "half.onnx", "--io-precision", "--config", "half.toml"}).code, 0);
+}
+
+TEST_F(Contract, FiguresOutsideTheirRangeAreRefused) {
+  const auto refused = [&](std::vector<std::string> words) { EXPECT_EQ(run(words).code, 2) << words[words.size() - 1]; };
+  for (const char* bound : {"top1=-1", "top1=1.5", "top5=-0.1", "match=-1", "match=2", "cosine=2", "cosine=-1", "error=-1", "snr=nan",
+                            "snr=inf", "error=nan", "cosine=1e999", "snr="}) {
+    refused({"verify", "net.onnx", "net.onnx", "--accept", bound});
+  }
+  EXPECT_EQ(run({"verify", "net.onnx", "net.onnx", "--accept", "snr=-200,cosine=1,top1=0,error=3"}).code, 0);
+  expect_refusal(run({"convert", "net.onnx", "--precision", "fp16", "--io-precision", "fp16", "-o", "h.onnx"}), 2,
+                 "--io-precision takes no value: 'fp16'");
+  EXPECT_EQ(run({"profile", "net.onnx", "--repeat", "12", "--max-time", "60", "--threads", "1"}).code, 0);
+}
+
 TEST_F(Contract, HintsAreBelowTheLineOnATerminalOtherwiseInIt) {
   EXPECT_EQ(run({"frobnicate"}).err, "relayout: unknown command 'frobnicate' (relayout --help lists the commands)\n");
   EXPECT_THAT(run({"frobnicate", "-v"}).err, HasSubstr("\nhint: "));
