@@ -12,9 +12,10 @@
 namespace relayout {
 
 struct TraceOptions {
-  std::vector<int64_t> steps;   ///< numbers N of the "ProfilerStep#N" spans to count; empty: all
-  bool names_of_nodes = false;  ///< name operations by node rather than by operator, where the file contains node names
-  bool short_names = false;     ///< shorten names as TraceDiff's use_short_name: no template or call arguments, last word only
+  std::vector<int64_t> steps{};  ///< numbers N of the "ProfilerStep#N" spans to count; empty: all
+  bool names_of_nodes = false;   ///< name operations by node rather than by operator, where the file contains node names
+  bool short_names = false;      ///< shorten names as TraceDiff's use_short_name: no template or call arguments, last word only
+  bool strict = false;           ///< Error{invalid} for a time that cannot be, instead of skipping its event
 };
 
 /// All events of one name.
@@ -32,8 +33,10 @@ struct Trace {
   std::string source;          ///< "relayout", "PyTorch", "ONNX Runtime", "OpenVINO", "TensorRT", "trace events"
   std::vector<int64_t> steps;  ///< numbers of the counted steps, in order of time
   std::vector<TraceOperation> operations;
-  int64_t outside = 0;  ///< number of events outside of all steps; they are not counted
-  std::string machine;  ///< processor, instruction set and threads, if the file contains them
+  int64_t outside = 0;        ///< number of events outside of all steps; they are not counted
+  int64_t skipped = 0;        ///< number of events without a possible time (missing, no number, negative, beyond a century)
+  std::string first_skipped;  ///< the first of them, its fault and its place: "'conv' took -2 µs (byte 1,234)"
+  std::string machine;        ///< processor, instruction set and threads, if the file contains them
 };
 
 /// Reads trace events (JSON object or array, .gz too: relayout's, PyTorch's, ONNX Runtime's), OpenVINO's detailed counters (CSV),

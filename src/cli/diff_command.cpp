@@ -73,6 +73,7 @@ Report compare_traces(DiffRequest& request, const Common& common, const ReportSt
   for (const std::string& step : request.steps) options.steps.push_back(parse_integer("--steps", step, 0));
   options.names_of_nodes = request.names == "node";
   options.short_names = request.short_names;
+  options.strict = request.strict;
   request.choice.least_us = request.least_us.value_or(0);
   request.choice.top = as_size(common.verbose ? 0 : request.top);
   const TraceGate gate = read_trace_gate(request.fail_on, request.exit_code, request.strict);
@@ -235,7 +236,8 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
                "exit 1 where something is added, removed, changed or explained (models), or an operation is added, removed, increased, "
                "decreased, slower:P% or faster:P%, beyond the interval (traces)",
                ',');
-  options.flag("--strict", request->strict, "exit 1 also where the interval of a time holds the limit");
+  options.flag("--strict", request->strict,
+               "exit 1 also where the interval of a time holds the limit; refuse traces with times that cannot be");
   options.text("--junit", "FILE", request->junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it");
   options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines");
   options.group("Table");
@@ -250,7 +252,6 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
   options.text("--html", "FILE", request->html, "a page: the changes of models, TraceDiff's charts of counts and durations");
   options.rules().excludes({"--exit-code"}, {"--fail-on"});
   options.rules().needs({"--allow-different-machine"}, {"--fail-on"});
-  options.rules().needs({"--strict"}, {"--fail-on"});
   options.rules().needs({"--junit"}, {"--fail-on", "--exit-code"});
   return [request, &common, &options] { return run(*request, common, options); };
 }

@@ -22,6 +22,7 @@ namespace {
 Json side_json(const Trace& trace) {
   Json out = Json::object();
   out.set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
+  out.set("skipped", trace.skipped).set("first_skipped", trace.skipped > 0 ? Json(trace.first_skipped) : Json());
   return std::move(out.set("machine", trace.machine.empty() ? Json() : Json(trace.machine)));
 }
 
@@ -83,6 +84,9 @@ std::string trace_diff_markdown(const TracePair& pair, const TraceChoice& choice
     out += "| " + markdown_code(escape(row.name)) + " | " + format_count(row.control_count) + " | " + format_count(row.test_count) + " | " +
            microseconds_text(row.control_us) + " | " + microseconds_text(row.test_us) + " | " +
            signed_microseconds_text(row.difference_us()) + " | " + change_text(row) + " |\n";
+  }
+  for (const Trace* trace : {pair.control, pair.test}) {
+    if (trace->skipped > 0) out += "\n" + markdown_code(escape(trace->path)) + ": " + escape(skipped_text(*trace)) + "\n";
   }
   return out;
 }

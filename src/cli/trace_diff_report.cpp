@@ -54,6 +54,7 @@ std::string side_text(const Trace& trace) {
   std::string out = trace.source;
   if (!trace.steps.empty()) out += " · " + counted(static_cast<int64_t>(trace.steps.size()), "step");
   if (trace.outside > 0) out += " · " + counted(trace.outside, "event") + " outside of every counted step left out";
+  if (trace.skipped > 0) out += " · " + skipped_text(trace);
   return out;
 }
 
@@ -89,6 +90,10 @@ std::string table_text(const TracePair& pair, const TraceChoice& choice, const R
 }
 
 }  // namespace
+
+std::string skipped_text(const Trace& trace) {
+  return counted(trace.skipped, "event") + " without a possible time skipped: " + trace.first_skipped + (trace.skipped > 1 ? ", …" : "");
+}
 
 std::string trace_diff_summary(const TracePair& pair) {
   const auto list = [&](const auto& kinds, auto OperationDifference::* of) {

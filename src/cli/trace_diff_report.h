@@ -22,6 +22,8 @@ namespace relayout::cli {
 [[nodiscard]] JunitSuite trace_diff_junit(const TracePair& pair, const TraceGate& gate);
 
 // Words shared by the forms of the report.
+/// "2 events without a possible time skipped: 'conv' took -2 µs (byte 1,234), …"
+[[nodiscard]] std::string skipped_text(const Trace& trace);
 /// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation has one class of counts, and with intervals one class of times.
 [[nodiscard]] std::string trace_diff_summary(const TracePair& pair);
 /// "removed", and nothing where both counts are equal.

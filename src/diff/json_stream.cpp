@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -63,7 +64,7 @@ JsonBytes::JsonBytes(TextSource& source, std::string name) : source_(source), na
 }
 
 void JsonBytes::refuse(const std::string& what) const {
-  fail(ErrorKind::invalid, escape(name_) + ": " + what + " (at byte " + format_count(consumed_ + static_cast<int64_t>(at_)) + ")");
+  fail(ErrorKind::invalid, escape(name_) + ": " + what + " (at byte " + format_count(position()) + ")");
 }
 
 int JsonBytes::peek_at_next_piece() {
@@ -230,14 +231,24 @@ void JsonStream::read_escape() {
 
 void JsonStream::read_number() {
   std::string digits;
+  if (any_number_ && bytes_.peek() == 'N') {
+    bytes_.expect("NaN");
+    number_ = std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
   while (is_number_part(bytes_.peek())) {
     digits += static_cast<char>(bytes_.take());
     if (digits.size() > kLongestNumber) bytes_.refuse("a number of more than 512 digits");
   }
+  if (any_number_ && bytes_.peek() == 'I' && (digits.empty() || digits == "-")) {
+    bytes_.expect("Infinity");
+    number_ = std::numeric_limits<double>::infinity() * (digits.empty() ? 1 : -1);
+    return;
+  }
   if (!is_number(digits)) bytes_.refuse("not JSON");
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number_);
   if (error == std::errc::result_out_of_range) number_ = std::strtod(digits.c_str(), nullptr);  // infinite, or 0
-  if (!std::isfinite(number_)) bytes_.refuse("a number beyond the range of double precision");
+  if (!std::isfinite(number_) && !any_number_) bytes_.refuse("a number beyond the range of double precision");
 }
 
 }  // namespace relayout

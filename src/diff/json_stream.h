@@ -26,6 +26,8 @@ class JsonBytes {
     if (c != kNothing) ++at_;
     return c;
   }
+  /// The number of consumed bytes.
+  [[nodiscard]] int64_t position() const noexcept { return consumed_ + static_cast<int64_t>(at_); }
   void skip_blanks();
   /// Consumes a word that must come next.
   void expect(std::string_view word);
@@ -48,13 +50,16 @@ class JsonStream {
  public:
   enum class Token : uint8_t { begin_object, end_object, begin_array, end_array, key, string, number, boolean, null, end };
 
-  JsonStream(TextSource& source, std::string name) : bytes_(source, std::move(name)) {}
+  /// `any_number`: also takes NaN, Infinity, -Infinity (as Python writes them) and numbers beyond double precision (infinite).
+  JsonStream(TextSource& source, std::string name, bool any_number = false) : bytes_(source, std::move(name)), any_number_(any_number) {}
 
   /// The next token. A key comes before its value; `end` follows the only value of the document.
   Token next();
   /// The decoded text of a key or string.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] double number() const noexcept { return number_; }
+  /// The number of bytes before the next token.
+  [[nodiscard]] int64_t position() const noexcept { return bytes_.position(); }
   /// The number of open levels.
   [[nodiscard]] std::size_t depth() const noexcept { return levels_.size(); }
   /// Skips the next value, of any kind.
@@ -76,7 +81,7 @@ class JsonStream {
   JsonBytes bytes_;
   std::vector<Level> levels_;
   bool expects_value_ = true;  ///< after a key, or at the beginning
-  bool is_done_ = false;
+  bool is_done_ = false, any_number_ = false;
   std::string text_;
   double number_ = 0;
 };

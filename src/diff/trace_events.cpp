@@ -41,6 +41,9 @@ struct Element {
   std::optional<double> milliseconds, count, time_us;
   std::optional<double> median_us, low_us, high_us;  ///< as measured: `time_us` is on a different scale
   bool has_arguments = false;
+  int64_t position = 0;  ///< in the file, in bytes
+
+  [[nodiscard]] TracePlace place() const { return {"byte", position}; }
 };
 
 /// The form of a file, and the marks of the tool that wrote it.
@@ -92,6 +95,7 @@ void take_number(Element& element, const std::string& key, double number) {
 /// Reads one object after its opening brace.
 Element read_element(JsonStream& json) {
   Element element;
+  element.position = json.position() - 1;
   for (Token token = json.next(); token != Token::end_object; token = json.next()) {
     const std::string key = json.text();
     token = json.next();
@@ -142,7 +146,7 @@ std::string read_machine(JsonStream& json) {
 /// Reads the file once.
 Document read_document(const std::shared_ptr<File>& file, const std::function<void(const Element&)>& visit) {
   TextSource source(file);
-  JsonStream json(source, file->name());
+  JsonStream json(source, file->name(), true);
   Document document;
   Token token = json.next();
   if (token == Token::begin_array) {
@@ -177,9 +181,9 @@ std::optional<int64_t> step_number(std::string_view name) {
   return whole_number(name.substr(kStepMark.size()));
 }
 
-/// Whether an element is a complete event, as TraceDiff counts them.
+/// Whether an element is a complete event, as TraceDiff counts them. Its times may be impossible.
 bool is_event(const Element& element) {
-  return element.phase == "X" && element.begin && element.duration && element.name && element.category && *element.category != "Trace";
+  return element.phase == "X" && element.name && element.category && *element.category != "Trace";
 }
 
 bool is_runtime_node(const Element& element) {
@@ -192,17 +196,14 @@ struct Survey {
   int64_t events = 0, runtime_nodes = 0, layers = 0, rows = 0;
 
   void note(const Element& element, const std::string& file) {
-    rows += element.time_us && !element.kind.empty() ? 1 : 0;
+    rows += element.kind.empty() ? 0 : 1;
     layers += element.milliseconds && element.name ? 1 : 0;
-    if (element.phase == "X" && element.category && element.name && !(element.begin && element.duration)) {
-      fail(ErrorKind::invalid, escape(file) + ": " + quote(*element.name) + " has no numbers as 'ts' and 'dur'");
-    }
     if (!is_event(element)) return;
     ++events;
     runtime_nodes += is_runtime_node(element) ? 1 : 0;
     auto number = step_number(*element.name);
     if (!number && element.category == "Session" && element.name == "model_run") number = static_cast<int64_t>(spans.size());
-    if (!number) return;
+    if (!number || !is_time(element.begin, element.duration)) return;
     if (spans.size() == kMostSteps) fail(ErrorKind::unsupported, escape(file) + ": more than 1,000,000 steps");
     spans.push_back({*number, *element.begin, *element.begin + *element.duration});
   }
@@ -223,7 +224,7 @@ void add_event(TraceSums& sums, const Element& element, bool by_node) {
 
 /// Adds a row of relayout's profile: its share of one run.
 void add_row(TraceSums& sums, const Element& element, bool by_node) {
-  if (!element.time_us || element.kind.empty()) return;
+  if (element.kind.empty() || !sums.takes(element.node, 0.0, element.time_us, element.place())) return;
   Estimate us{*element.time_us, std::nullopt};
   const bool has_interval = element.median_us && element.low_us && element.high_us && *element.median_us > 0 && *element.low_us >= 0 &&
                             *element.low_us <= *element.high_us;
@@ -235,7 +236,10 @@ void add_row(TraceSums& sums, const Element& element, bool by_node) {
 /// Adds a layer of TensorRT's profile: its average in one inference.
 void add_layer(TraceSums& sums, const Element& element) {
   constexpr double kMicrosecondsPerMillisecond = 1000;
-  if (element.milliseconds && element.name) sums.add(*element.name, 0, *element.milliseconds * kMicrosecondsPerMillisecond);
+  if (!element.name) return;
+  std::optional<double> us = element.milliseconds;
+  if (us) *us *= kMicrosecondsPerMillisecond;
+  if (sums.takes(*element.name, 0.0, us, element.place())) sums.add(*element.name, 0, *us);
 }
 
 }  // namespace
@@ -259,7 +263,7 @@ Trace read_json_trace(const std::shared_ptr<File>& file, const TraceOptions& opt
   (void)read_document(file, [&](const Element& element) {
     if (is_profile) return add_row(sums, element, by_node);
     if (source == "TensorRT") return add_layer(sums, element);
-    if (!is_event(element)) return;
+    if (!is_event(element) || !sums.takes(*element.name, element.begin, element.duration, element.place())) return;
     is_runtime ? add_runtime_event(sums, element, by_node) : add_event(sums, element, by_node);
   });
   file->check_unchanged();

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -81,6 +83,18 @@ std::size_t column(const std::vector<std::string>& head, std::string_view name, 
        escape(file) + ": neither a trace nor a profile: no JSON, and no column '" + std::string(name) + "' as OpenVINO writes it");
 }
 
+bool did_not_run(const std::string& status) {
+  return status.find("NOT_RUN") != std::string::npos || status.find("OPTIMIZED_OUT") != std::string::npos;
+}
+
+/// Microseconds of a text in milliseconds; nothing for a text that is no number.
+std::optional<double> microseconds_of(const std::string& text) {
+  double milliseconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(milliseconds)) return std::nullopt;
+  return milliseconds * kMicrosecondsPerMillisecond;
+}
+
 /// Reads detailed counters of OpenVINO's benchmark_app: a line per layer, with mean times of one inference. Skips layers that did not run.
 Trace read_counters(const std::shared_ptr<File>& file, const TraceOptions& options) {
   TextSource source(file);
@@ -95,15 +109,11 @@ Trace read_counters(const std::shared_ptr<File>& file, const TraceOptions& optio
   for (int64_t number = 2; lines.next(line); ++number) {
     const std::vector<std::string> fields = fields_of(line);
     if (fields.front().empty() || fields.front() == "Total" || fields.front() == head.front()) continue;
-    const std::size_t needed = std::max({layer, status, type, time});
-    double milliseconds = 0;
-    const std::string text = fields.size() > needed ? fields[time] : "";
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-      fail(ErrorKind::invalid, escape(file->name()) + ": line " + format_count(number) + " has no time");
-    }
-    if (fields[status].find("NOT_RUN") != std::string::npos || fields[status].find("OPTIMIZED_OUT") != std::string::npos) continue;
-    sums.add(fields[options.names_of_nodes ? layer : type], 0, milliseconds * kMicrosecondsPerMillisecond);
+    const bool is_whole = fields.size() > std::max({layer, status, type, time});
+    if (is_whole && did_not_run(fields[status])) continue;
+    const std::optional<double> us = is_whole ? microseconds_of(fields[time]) : std::nullopt;
+    if (!sums.takes(fields[is_whole ? layer : 0], 0.0, us, {"line", number})) continue;
+    sums.add(fields[options.names_of_nodes ? layer : type], 0, *us);
   }
   Trace out = sums.finish("OpenVINO");
   if (out.operations.empty()) fail(ErrorKind::invalid, escape(file->name()) + ": no layer in it ran");

@@ -1,16 +1,18 @@
 // Sums events of a trace by name and step: `--steps`, `--short-names` (names without template arguments and parameters), events outside of
-// all steps, impossible times, 1,000,000 names.
+// all steps, skipped times that cannot be, 1,000,000 names.
 #include "diff/trace_sums.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/diff.h"
@@ -23,6 +25,14 @@ namespace {
 constexpr std::size_t kMostNames = 1'000'000;
 constexpr std::size_t kMostStepTimes = std::size_t{1} << 24;  ///< 128 MiB of times by name and step
 constexpr double kCentury = 3.2e15;                           ///< microseconds
+
+/// What is wrong with impossible times.
+std::string fault_of(std::optional<double> begin, std::optional<double> us) {
+  if (!begin || !us) return " has no numbers as its times";
+  if (std::isnan(*begin) || std::isnan(*us)) return " has NaN as a time, which is not JSON";
+  if (!std::isfinite(*begin)) return " begins at no time";
+  return " took " + (std::isfinite(*us) ? shortest(*us) : std::string("infinitely many")) + " µs";
+}
 
 }  // namespace
 
@@ -68,9 +78,18 @@ const StepSpan* TraceSums::span_of(double begin) const {
   return counts ? &span : nullptr;
 }
 
-void TraceSums::check(const std::string& name, double us) const {
-  if (us >= 0 && us < kCentury) return;
-  fail(ErrorKind::invalid, escape(file_) + ": " + quote(name) + " took " + std::to_string(us) + " µs");
+bool is_time(std::optional<double> begin, std::optional<double> us) {
+  return begin && us && std::isfinite(*begin) && *us >= 0 && *us < kCentury;
+}
+
+bool TraceSums::takes(const std::string& name, std::optional<double> begin, std::optional<double> us, TracePlace place) {
+  if (is_time(begin, us)) return true;
+  ++skipped_;
+  if (!first_skipped_.empty()) return false;
+  const std::string at = " (" + std::string(place.unit) + " " + format_count(place.number) + ")";
+  first_skipped_ = quote(name) + fault_of(begin, us) + at;
+  if (options_->strict) fail(ErrorKind::invalid, escape(file_) + ": " + first_skipped_);
+  return false;
 }
 
 TraceOperation& TraceSums::operation_of(const std::string& name) {
@@ -84,7 +103,6 @@ TraceOperation& TraceSums::operation_of(const std::string& name) {
 }
 
 void TraceSums::add(const std::string& name, const Estimate& us) {
-  check(name, us.median);
   TraceOperation& operation = operation_of(name);
   const bool has_all = operation.count == 0 || operation.interval;
   const Interval before = operation.interval.value_or(Interval{});
@@ -95,7 +113,6 @@ void TraceSums::add(const std::string& name, const Estimate& us) {
 }
 
 void TraceSums::add(const std::string& name, double begin, double us, int64_t count) {
-  check(name, std::isfinite(begin) ? us : begin);
   const StepSpan* const span = has_steps_ ? span_of(begin) : nullptr;
   if (has_steps_ && span == nullptr) {
     ++outside_;
@@ -112,6 +129,11 @@ Trace TraceSums::finish(std::string source) {
   out.path = file_;
   out.source = std::move(source);
   out.outside = outside_;
+  out.skipped = skipped_;
+  out.first_skipped = first_skipped_;
+  if (skipped_ > 0 && operations_.empty() && outside_ == 0) {
+    fail(ErrorKind::invalid, escape(file_) + ": no event has a time: " + first_skipped_);
+  }
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < spans_.size(); ++i) {
     if (!options_->steps.empty() && std::ranges::find(options_->steps, spans_[i].number) == options_->steps.end()) continue;

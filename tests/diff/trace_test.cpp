@@ -141,6 +141,55 @@ TEST(ReadTrace, RefusesMalformedTraces) {
   EXPECT_THROW((void)read_text(damaged), Error);
 }
 
+/// An event without a possible time is skipped and counted, with its place; strict options refuse it.
+TEST(ReadTrace, SkipsImpossibleTimes) {
+  const std::string good = event("a", 1, 2);
+  const auto broken = [](const std::string& times) { return R"({"ph": "X", "cat": "cpu_op", "name": "b", )" + times + "}"; };
+  for (const char* const times :
+       {R"("ts": 1, "dur": -3)", R"("ts": 1, "dur": NaN)", R"("ts": NaN, "dur": 1)", R"("ts": 1, "dur": "3")", R"("ts": 1)", R"("dur": 1)",
+        R"("ts": 1, "dur": null)", R"("ts": 1, "dur": 1e999)", R"("ts": -Infinity, "dur": 1)", R"("ts": 1, "dur": Infinity)",
+        R"("ts": 1, "dur": 1e300)", R"("ts": 1, "dur": [3])"}) {
+    const std::string text = trace_object(good + "," + broken(times) + "," + good + "," + broken(times));
+    const Trace trace = read_text(text);
+    EXPECT_EQ(sums_of(trace), (Sums{{"a", {2, 4}}})) << times;
+    EXPECT_EQ(trace.skipped, 2) << times;
+    EXPECT_THAT(trace.first_skipped,
+                testing::AllOf(HasSubstr("'b' "), HasSubstr("(byte " + std::to_string(text.find(broken(times))) + ")")));
+    expect_refused(text, ErrorKind::invalid, trace.first_skipped, {.strict = true});
+  }
+  EXPECT_EQ(read_text(trace_object(good)).skipped, 0);
+  EXPECT_EQ(read_text(trace_object(event("a", -5, 0)), {.strict = true}).skipped, 0)
+      << "a beginning below zero and no duration are possible";
+}
+
+TEST(ReadTrace, SkipsImpossibleTimesOfEveryTool) {
+  const auto expect = [](const std::string& text, const Sums& sums, const std::string& first) {
+    const Trace trace = read_text(text);
+    EXPECT_EQ(sums_of(trace), sums) << text;
+    EXPECT_EQ(trace.skipped, 1) << text;
+    EXPECT_THAT(trace.first_skipped, HasSubstr(first));
+    expect_refused(text, ErrorKind::invalid, first, {.strict = true});
+  };
+  expect(R"([{"cat": "Node", "dur": -30, "ts": 5, "ph": "X", "name": "c_kernel_time", "args": {"op_name": "Conv"}},
+             {"cat": "Node", "dur": 3, "ts": 50, "ph": "X", "name": "r_kernel_time", "args": {"op_name": "Relu"}}])",
+         {{"Relu", {1, 3}}}, "'c_kernel_time' took -30 µs (byte 1)");
+  expect(R"([{"count": 1}, {"name": "conv1", "averageMs": 0.5}, {"name": "fc", "averageMs": "?"}])", {{"conv1", {1, 500}}},
+         "'fc' has no numbers as its times (byte ");
+  expect(R"({"schema": "relayout.profile/1", "rows": [{"node": "c", "op": "Conv", "kind": "node", "time_us": 1},
+             {"node": "d", "op": "Conv", "kind": "node", "time_us": -1}]})",
+         {{"Conv", {1, 1}}}, "'d' took -1 µs (byte ");
+  const std::string head = "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\nc;EXECUTED;Conv;x;0.5;0.5;\n";
+  for (const char* line : {"d;EXECUTED;Conv;x;-0.5;1;\n", "d;EXECUTED;Conv;x;nan;1;\n", "d;EXECUTED;Conv;x;;1;\n", "d;EXECUTED\n",
+                           "d;EXECUTED;Conv;x;1e999;1;\n"}) {
+    expect(head + line, {{"Conv", {1, 500}}}, "(line 3)");
+  }
+  EXPECT_EQ(read_text(head + "d;NOT_RUN;Conv;x;?;1;\n").skipped, 0) << "it took no time";
+  // A step without a possible time is no step.
+  const Trace steps = read_text(trace_object(span(1, 0, 10) + "," + span(2, 10, -10) + "," + event("a", 1, 2) + "," + event("a", 11, 2)));
+  EXPECT_EQ(steps.skipped, 1);
+  EXPECT_EQ(steps.outside, 1);
+}
+
 /// Thirty thousand damaged traces of every kind are read or refused, and a trace does not differ from itself.
 TEST(ReadTrace, RandomDamageIsReadOrRefused) {
   const std::vector<std::string> seeds = {
