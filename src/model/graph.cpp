@@ -514,14 +514,21 @@ void Graph::declare_types(const std::unordered_map<std::string, DataType>& types
 }
 
 void Graph::rename(Value& value, const std::string& name) {
-  const bool only_own = std::ranges::count(outputs_, &value) == value.output_count_;
-  if (value.is_output() && (is_function() || !only_own)) defect("renaming the output " + quote(value.name_) + " of a nested graph");
-  for (int i = 0; value.is_output() && i < message_->output_size(); ++i) {
-    onnx::ValueInfoProto& entry = *message_->mutable_output(i);
-    if (entry.name() != value.name_) continue;
-    entry.set_name(name);
-    index_->modified_entries.insert(&entry);
-    touch(nullptr);
+  const auto own = std::ranges::count(outputs_, &value);
+  if (own > 0 && is_function()) defect("renaming the output " + quote(value.name_) + " of a function");
+  const auto rename_outputs = [&](Graph& graph) {
+    for (std::size_t i = 0; i < graph.outputs_.size(); ++i) {
+      if (graph.outputs_[i] != &value) continue;
+      onnx::ValueInfoProto& entry = *graph.message_->mutable_output(static_cast<int>(i));
+      entry.set_name(name);
+      graph.index_->modified_entries.insert(&entry);
+      graph.touch(nullptr);
+    }
+  };
+  if (own == value.output_count_) {
+    if (own > 0) rename_outputs(*this);
+  } else {
+    for_each_graph(*this, rename_outputs);
   }
   // The entry of an output keeps describing the value; an entry of value_info does not.
   const onnx::ValueInfoProto* const declared =

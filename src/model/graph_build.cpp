@@ -1,5 +1,5 @@
 // Builds a graph from the file and sorts its nodes; refuses inputs "which nothing makes", names that are there twice, cycles, and nested
-// names that hide outer ones. Values, uses and order are indexed for each scope.
+// outputs that hide outer names. Values, uses and order are indexed for each scope.
 
 #include <onnx/onnx_pb.h>
 
@@ -536,11 +536,14 @@ void Graph::Builder::NodeOrder::report_cycle(const std::vector<Node*>& path, con
   refuse(place_of(graph_) + "nodes form a cycle: " + names + (length > 3 ? " → …" : "") + " (" + std::to_string(length) + " nodes)");
 }
 
-/// ONNX IR, "names within a graph": a nested definition must not have the name of an outer value that is visible to it.
+/// ONNX IR, "names within a graph": a nested definition must not have the name of an outer value that is visible to it. Like ONNX Runtime,
+/// this refuses only outputs of nodes; own_names.h says what becomes of inputs and initializers.
 void Graph::Builder::check_scopes(const Graph& graph) const {
   for_each_graph(graph, [&](const Graph& nested) {
     if (nested.outer_ == nullptr) return;
-    for (const Value& value : nested.index_->values) check_scope(nested, value);
+    for (const Value& value : nested.index_->values) {
+      if (value.producer_ != nullptr) check_scope(nested, value);
+    }
   });
 }
 

@@ -20,6 +20,7 @@
 #include "model/diagnose.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
+#include "model/own_names.h"
 #include "model/protobuf_limits.h"
 #include "model/text_format.h"
 #include "model/wire.h"
@@ -120,6 +121,7 @@ std::unique_ptr<Model> ModelBuilder::build(std::shared_ptr<const File> source, s
   for (onnx::FunctionProto& function : *impl.message->mutable_functions()) {
     impl.functions.push_back(std::make_unique<Graph>(*model, function));
   }
+  give_own_names(*model);
   check(*model, options);
   return model;
 }
