@@ -29,7 +29,9 @@ struct ConvolutionSummary {
 
 struct InspectResult {
   std::string path, producer;
-  int64_t ir_version = 0, opset = 0, file_bytes = 0, parameters = 0, parameter_bytes = 0;
+  int64_t ir_version = 0, opset = 0, file_bytes = 0;
+  /// Stored numbers: elements of initializers and Constant nodes of all graphs and functions, of sparse ones those that are not zero.
+  int64_t parameters = 0, parameter_bytes = 0;
   std::map<std::string, int64_t> domains;  ///< versions of other opset imports, by domain
   int64_t nodes = 0, functions = 0;
   /// Multiply-accumulates of convolutions, matrix products and recurrent operators, quantized ones included, where shapes can be inferred.
@@ -42,9 +44,10 @@ struct InspectResult {
   std::map<std::string, int64_t> op_counts;  ///< by operator, subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
-  Findings findings;                     ///< findings of convert's matchers: the changes that it would make or refuse
-  std::vector<std::string> unknown_ops;  ///< "domain:Op" of operators that would be left unchanged, sorted
-  std::optional<LayoutReport> layout;    ///< layout of the main graph, if requested
+  Findings findings;                              ///< findings of convert's matchers: the changes that it would make or refuse
+  std::map<std::string, int64_t> repeated_names;  ///< names that several nodes have, with their number
+  std::vector<std::string> unknown_ops;           ///< "domain:Op" of operators that would be left unchanged, sorted
+  std::optional<LayoutReport> layout;             ///< layout of the main graph, if requested
 };
 
 struct InspectOptions {

@@ -210,6 +210,9 @@ Json inspect_json(const InspectResult& result) {
   Json counts = Json::object();
   for (const auto& [name, count] : result.op_counts) counts.set(name, count);
   out.set("op_counts", std::move(counts)).set("unknown_ops", result.unknown_ops);
+  Json repeated = Json::object();
+  for (const auto& [name, count] : result.repeated_names) repeated.set(name, count);
+  out.set("repeated_names", std::move(repeated));
   Json convolutions = Json::array();
   for (const ConvolutionSummary& convolution : result.convolutions) {
     Json entry = Json::object();

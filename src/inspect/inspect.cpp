@@ -19,6 +19,8 @@
 #include "inspect/port_summary.h"
 #include "layout/cost.h"
 #include "layout/sizes.h"
+#include "model/check.h"
+#include "model/origin.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/declared_types.h"
@@ -52,13 +54,37 @@ class Summary {
 
  private:
   void add(const Initializer& initializer) {
-    if (initializer.data == nullptr) return;
-    result_->parameters += element_count(initializer.data->dims());
-    result_->parameter_bytes += initializer.data->byte_size();
+    if (initializer.data != nullptr) add(*initializer.data);
+    if (initializer.sparse != nullptr) add(tensor_data(initializer.value->graph().model(), initializer.sparse->values()));
+  }
+
+  void add(const TensorData& data) {
+    result_->parameters += element_count(data.dims());
+    result_->parameter_bytes += data.byte_size();
+  }
+
+  /// Adds what a Constant node stores, in the form of any of its attributes; strings are no parameters.
+  void add_constant(const Node& node) {
+    const auto add_numbers = [&](int64_t count, int64_t bytes) {
+      result_->parameters += count;
+      result_->parameter_bytes += count * bytes;
+    };
+    for (const onnx::AttributeProto& attribute : node.message().attribute()) {
+      const bool is_sparse = attribute.name() == "sparse_value" && attribute.has_sparse_tensor();
+      const onnx::TensorProto* const tensor = is_sparse                                          ? &attribute.sparse_tensor().values()
+                                              : attribute.name() == "value" && attribute.has_t() ? &attribute.t()
+                                                                                                 : nullptr;
+      if (tensor != nullptr && tensor->data_type() != onnx::TensorProto::STRING) add(tensor_data(node.graph().model(), *tensor));
+      if (attribute.name() == "value_float") add_numbers(1, sizeof(float));
+      if (attribute.name() == "value_int") add_numbers(1, sizeof(int64_t));
+      if (attribute.name() == "value_floats") add_numbers(attribute.floats_size(), sizeof(float));
+      if (attribute.name() == "value_ints") add_numbers(attribute.ints_size(), sizeof(int64_t));
+    }
   }
 
   void add(const Node& node) {
     ++result_->op_counts[node.domain().empty() ? node.op_type() : std::string(node.domain()) + ":" + node.op_type()];
+    if (node.is("Constant")) add_constant(node);
     if (const auto index = traits_of(node).convolution_weight()) convolutions_.add(node, *index);
   }
 
@@ -103,6 +129,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
   result.path = path;
   add_header(*model, result);
   result.unknown_ops = unknown_operators(*model);
+  result.repeated_names = repeated_names(*model);
   ConvolutionList convolutions;
   Summary(result, convolutions).add(*model);
   {

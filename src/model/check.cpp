@@ -4,6 +4,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,7 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
+#include "base/hash_set.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "model/domains.h"
 #include "model/functions.h"
@@ -131,6 +135,34 @@ void check_attribute_names(const Node& node) {
   }
 }
 
+/// Counts the nodes of the names that a graph or function has more than once.
+void count_repeated(const Graph& top, std::map<std::string, int64_t>& counts) {
+  HashSet known;
+  known.reserve(top.nodes().size());
+  std::map<std::string, int64_t> repeated;
+  for_each_node(top, [&](const Node& node) {
+    if (!node.name().empty() && !known.insert(mix(std::hash<std::string_view>{}(node.name())))) repeated.emplace(node.name(), 0);
+  });
+  if (repeated.empty()) return;
+  for_each_node(top, [&](const Node& node) {
+    const auto found = repeated.find(node.name());
+    if (found != repeated.end()) ++found->second;
+  });
+  for (const auto& [name, count] : repeated) {
+    if (count > 1) counts[name] = std::max(counts[name], count);  // else two names have one hash
+  }
+}
+
+void warn_of_repeated_names(const Model& model) {
+  const std::map<std::string, int64_t> names = repeated_names(model);
+  if (names.empty()) return;
+  const auto& [name, count] = *names.begin();
+  const auto others = static_cast<int64_t>(names.size()) - 1;
+  log_warning(escape(model.name()) + ": " + counted(count, "node") + " are called " + quote(name) +
+              (others > 0 ? ", and " + counted(others, "more name") + " stand for several nodes" : "") +
+              ": what is said or chosen by name is true of any of them");
+}
+
 /// Checks the nodes of a graph or function, nested graphs included.
 class NodeCheck {
  public:
@@ -170,6 +202,13 @@ class NodeCheck {
 
 }  // namespace
 
+std::map<std::string, int64_t> repeated_names(const Model& model) {
+  std::map<std::string, int64_t> out;
+  count_repeated(model.graph(), out);
+  for (const auto& function : model.functions()) count_repeated(*function, out);
+  return out;
+}
+
 void check(const Model& model, const LoadOptions& options) {
   check_ir_version(model);
   Imports imports = check_imports(model.message().opset_import(), "");
@@ -185,6 +224,7 @@ void check(const Model& model, const LoadOptions& options) {
     NodeCheck(own, place).run(*function);
   }
   check_recursion(model);
+  warn_of_repeated_names(model);
   if (model.graph().outputs().empty()) log_warning(escape(model.name()) + ": no outputs, so that nothing in the graph is needed");
 }
 

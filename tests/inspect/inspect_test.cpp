@@ -53,6 +53,62 @@ void put_transpose(onnx::ModelProto& model, std::initializer_list<int64_t> permu
   graph.mutable_node()->SwapElements(0, 1);
 }
 
+/// What a Constant node stores counts like an initializer, in every form and place.
+TEST(Inspect, ParametersOfConstantNodes) {
+  const auto inspected = [](const std::string& text) {
+    const test::TemporaryFolder folder;
+    test::write_file(folder / "m.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17, \"f\" : 1]>\n" + text);
+    return inspect(folder / "m.onnxtxt");
+  };
+  const InspectResult stored = inspected("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }");
+  const InspectResult node = inspected("g (float[2] x) => (float[2] y) { w = Constant <value = float[2] {1, 2}> ()  y = Add (x, w) }");
+  EXPECT_EQ(stored.parameters, 2);
+  EXPECT_EQ(node.parameters, 2);
+  EXPECT_EQ(node.parameter_bytes, stored.parameter_bytes);
+  const InspectResult floats = inspected(
+      "g (float[3] x) => (float[3] y, int64[2] z) { w = Constant <value_floats = [1.0, 2.0, 3.0]> ()  y = Add (x, w)\n"
+      "z = Constant <value_ints = [4, 5]> () }");
+  EXPECT_EQ(floats.parameters, 5);
+  EXPECT_EQ(floats.parameter_bytes, 3 * 4 + 2 * 8);
+  const InspectResult inner = inspected(R"(g (bool c, float[2] x) => (float[2] y) {
+    z = If (c) <then_branch = t () => (float[2] p) { p = Constant <value = float[2] {1, 2}> () },
+                else_branch = e () => (float[2] q) <float[2] q = {3, 4}> { r = Neg (q) }>
+    y = f.add (x, z) })"
+                                        "\n<domain: \"f\", opset_import: [\"\" : 17]>\n"
+                                        "add (a, b) => (c) { k = Constant <value_float = 1.0> ()  s = Add (a, k)  c = Add (s, b) }");
+  EXPECT_EQ(inner.parameters, 2 + 2 + 1);
+  EXPECT_EQ(inner.parameter_bytes, 5 * 4);
+}
+
+TEST(Inspect, ParametersOfSparseConstants) {
+  onnx::ModelProto model = conv_batch_norm();
+  const int64_t dense = inspect_model(model).parameters;
+  onnx::SparseTensorProto sparse;
+  *sparse.mutable_values() = float_tensor("s", {3}, 1);
+  onnx::TensorProto& indices = *sparse.mutable_indices();
+  indices.set_data_type(onnx::TensorProto::INT64);
+  indices.add_dims(3);
+  for (const int64_t index : {0, 5, 9}) indices.add_int64_data(index);
+  sparse.add_dims(10);
+  *model.mutable_graph()->add_sparse_initializer() = sparse;
+  EXPECT_EQ(inspect_model(model).parameters, dense + 3);
+  auto& node = add_node(*model.mutable_graph(), "Constant", {}, {"t"}, "constant");
+  onnx::AttributeProto& value = *node.add_attribute();
+  value.set_name("sparse_value");
+  value.set_type(onnx::AttributeProto::SPARSE_TENSOR);
+  *value.mutable_sparse_tensor() = sparse;
+  EXPECT_EQ(inspect_model(model).parameters, dense + 6);
+}
+
+TEST(Inspect, NamesOfSeveralNodes) {
+  onnx::ModelProto model = conv_batch_norm();
+  EXPECT_THAT(inspect_model(model).repeated_names, IsEmpty());
+  for (auto& node : *model.mutable_graph()->mutable_node()) node.set_name("twin");
+  EXPECT_THAT(inspect_model(model).repeated_names, ElementsAre(Pair("twin", 3)));
+  for (auto& node : *model.mutable_graph()->mutable_node()) node.clear_name();
+  EXPECT_THAT(inspect_model(model).repeated_names, IsEmpty()) << "a node without a name goes by its first output";
+}
+
 TEST(Inspect, DescribesTheModel) {
   const InspectResult result = inspect_model(conv_batch_norm());
   EXPECT_EQ(result.producer, "test");
