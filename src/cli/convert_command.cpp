@@ -134,6 +134,7 @@ int run(ConvertRequest& request, const Common& common) {
   request.options.rewrite.layout = layout_of(request.layout);
   request.options.rewrite.precision = precision_of(request.precision);
   request.options.rewrite.export_transposes = !request.emit.empty();
+  if (request.precision.empty()) request.options.rewrite.io_precision = false;  // of a configuration file, for other calls
   read_io(request.io, request.options);
   read_external_data(request.external_data, request.options);
   request.options.load.format = format_of(request.format);

@@ -9,6 +9,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "model/walk.h"
+#include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
@@ -55,6 +56,19 @@ std::string kind_of(const Value& value) {
   return value.producer() != nullptr ? "an output of node " + value.producer()->label() : value.is_input() ? "an input" : "an initializer";
 }
 
+/// ONNX Runtime hands what one graph of a node captures to all graphs of that node, where it replaces an initializer of its name.
+void refuse_ambiguity(const Value& value, const Value& hidden) {
+  const Graph* graph = &value.graph();
+  while (graph->outer() != &hidden.graph()) graph = graph->outer();
+  const auto refuse_capture = [&](const Value& captured) {
+    if (&captured != &hidden) return;
+    fail(ErrorKind::invalid, "graph in node " + value.graph().owner()->label() + ": " + quote(value.name()) + ", " + kind_of(value) +
+                                 ", hides a value of the same name outside, " + kind_of(hidden) + ", which another graph in node " +
+                                 graph->owner()->label() + " reads: ONNX wants names that differ, and ONNX Runtime takes the outer value");
+  };
+  for_each_capture(*graph->owner(), refuse_capture);
+}
+
 }  // namespace
 
 void give_own_names(Model& model) {
@@ -65,6 +79,7 @@ void give_own_names(Model& model) {
     for_each_graph(top, [&](Graph& nested) {
       if (nested.outer() == nullptr) return;
       for (Value* const value : hiding_values(nested)) {
+        refuse_ambiguity(*value, *hidden_by(*value));
         if (count++ == 0) {
           first = "graph in node " + nested.owner()->label() + ": " + quote(value->name()) + ", " + kind_of(*value) +
                   ", hides a value of the same name outside, " + kind_of(*hidden_by(*value));

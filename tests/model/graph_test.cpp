@@ -266,6 +266,9 @@ TEST(Graph, B36HiddenOuterNames) {
     y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) }, else_branch = e () => (float[2] q) { q = Neg (x) }> })"),
               HasSubstr("'a', made by node output 'a' (Neg), hides a value of the same name outside, made by node output 'a' (Relu)"));
   EXPECT_THAT(refusal(R"(g (bool c, float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+    y = If (c) <then_branch = t () => (float[2] p) <float[2] w = {3, 4}> { p = Neg (w) }, else_branch = e () => (float[2] q) { q = Neg (w) }> })"),
+              HasSubstr("ONNX Runtime takes the outer value"));
+  EXPECT_THAT(refusal(R"(g (bool c, float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
     y = If (c) <then_branch = t () => (float[2] p) { w = Neg (x)  p = Neg (w) }, else_branch = e () => (float[2] q) { q = Neg (x) }> })"),
               HasSubstr("hides"));
 }
@@ -274,27 +277,24 @@ TEST(Graph, B36HiddenOuterNames) {
 TEST(Graph, HidingInitializersAndInputsGetNamesOfTheirOwn) {
   const auto model = Model::from_text(
       R"(<ir_version: 8, opset_import: ["": 17]> g (bool c, float[2] x, int64 n) => (float[2] y, float[2] z) <float[2] w = {3, 5}> {
+    y0 = Mul (x, w)
     r = If (c) <then_branch = t () => (float[2] p) <float[2] w = {1, 2}, float[2] x = {7, 8}> {
-                  p = If (c) <then_branch = t2 () => (float[2] w) {}, else_branch = e2 () => (float[2] q2) <float[2] w = {9, 9}> { q2 = Neg (w) }> },
-                else_branch = e () => (float[2] q) { q = Mul (x, w) }>
+                  p = If (c) <then_branch = t2 () => (float[2] w) {}, else_branch = e2 () => (float[2] q2) { q2 = Neg (w) }> },
+                else_branch = e () => (float[2] q) { q = Neg (y0) }>
     z = Loop (n, , x) <body = b (int64 i, bool k, float[2] w) => (bool k2, float[2] s) { k2 = Identity (k)  s = Add (w, x) }>
     y = Add (r, w) })");
   model->graph().validate();
-  const Graph& then = *model->graph().nodes().front().subgraph("then_branch");
+  const Graph& then = *std::next(model->graph().nodes().begin())->subgraph("then_branch");
   std::vector<std::string> names;
   for (const Initializer& initializer : then.initializers()) names.push_back(initializer.value->name());
   EXPECT_THAT(names, testing::UnorderedElementsAre("w_2", "x_2"));
   const Node& inner = then.nodes().front();
   EXPECT_EQ(&inner.subgraph("then_branch")->outputs()[0]->graph(), &then) << "the output is the value of the branch around it";
-  EXPECT_EQ(inner.subgraph("else_branch")->nodes().front().input(0)->name(), "w_3");
-  const Graph& other = *model->graph().nodes().front().subgraph("else_branch");
-  EXPECT_EQ(&other.nodes().front().input(1)->graph(), &model->graph());
+  EXPECT_EQ(inner.subgraph("else_branch")->nodes().front().input(0)->name(), "w_2");
   for (const Node& node : model->graph().nodes()) {
-    if (node.is("Loop")) EXPECT_EQ(node.subgraph("body")->inputs()[2]->name(), "w_4");
+    if (!node.is("Loop")) continue;
+    EXPECT_EQ(node.subgraph("body")->inputs()[2]->name(), "w_3");
   }
-  model->graph().sync();
-  const auto again = Model::from_bytes(model->message().SerializeAsString());
-  EXPECT_FALSE(again->graph().modified()) << "nothing hides a name any more";
 }
 
 TEST(Graph, B36NamesOfSiblingsAndOfTheHoldersOutputsAreFree) {
