@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -52,9 +53,16 @@ std::string type_name(AttributeProto::AttributeType type) {
   }
 }
 
+thread_local Attributes::Observer observer_of_thread;
+
 }  // namespace
 
+void Attributes::observe(Observer observer) {
+  observer_of_thread = std::move(observer);
+}
+
 const AttributeProto* Attributes::look_up(std::string_view name) const {
+  if (observer_of_thread) observer_of_thread(*node_, name);
   return lookup_ ? lookup_(name) : node_->attribute(name);
 }
 

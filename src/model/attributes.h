@@ -35,6 +35,10 @@ class Attributes {
   [[nodiscard]] bool has_reference() const;
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
 
+  /// Told of every attribute that is looked up on this thread, present or not: shows which ones an operator reads. Empty: nobody is told.
+  using Observer = std::function<void(const Node& node, std::string_view name)>;
+  static void observe(Observer observer);
+
  private:
   [[nodiscard]] const onnx::AttributeProto* look_up(std::string_view name) const;
   [[nodiscard]] const onnx::AttributeProto* find(std::string_view name, int type) const;

@@ -93,9 +93,8 @@ DataType BodyCall::type(std::size_t input) const {
 BodyCall::NamedAttributes BodyCall::given(std::initializer_list<std::string_view> names) const {
   NamedAttributes out;
   for (const std::string_view name : names) {
-    const onnx::AttributeProto* const attribute = call_->attribute(name);
-    if (attribute == nullptr) continue;
-    switch (attribute->type()) {
+    if (!attributes_.has(name)) continue;
+    switch (call_->attribute(name)->type()) {
       case onnx::AttributeProto_AttributeType_INT:
         out.emplace_back(name, attributes_.integer(name, 0));
         break;

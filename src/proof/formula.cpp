@@ -19,6 +19,7 @@
 #include "base/positions.h"
 #include "model/domains.h"
 #include "ops/op.h"
+#include "ops/op_attributes.h"
 #include "ops/traits.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/float_types.h"
@@ -225,7 +226,7 @@ FormulaReader::Terms FormulaReader::composition(Ref ref) {
 FormulaReader::Terms FormulaReader::normalization(Ref ref) {
   const Node& node = *ref.value->producer();
   const bool is_centered = node.is("LayerNormalization");
-  if (!is_centered && !node.is("RMSNormalization")) return std::nullopt;
+  if ((!is_centered && !node.is("RMSNormalization")) || inner_type(node) != DataType::undefined) return std::nullopt;
   const AttributeReader attributes(node, ref.call);
   const Ref data = side_.operand(ref, 0);
   int64_t axis = attributes.integer("axis", -1);

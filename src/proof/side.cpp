@@ -18,6 +18,7 @@
 #include "ops/composed.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/op_attributes.h"
 #include "ops/partial_dims.h"
 #include "ops/value_type.h"
 #include "proof/float_types.h"
@@ -91,7 +92,8 @@ std::optional<Ref> Calls::entered(Ref output) {
 
 const Graph* Calls::body_of(const Node& node) {
   const Op* const op = find_op(node);
-  if (op == nullptr || op->body == nullptr) return nullptr;
+  // What its attribute lets a node compute in a coarser type is no composition of standard operators.
+  if (op == nullptr || op->body == nullptr || inner_type(node) != DataType::undefined) return nullptr;
   const auto [known, is_new] = bodies_.try_emplace(&node);
   if (!is_new) return known->second.graph.get();
   BodyOperands operands(constants_, node);

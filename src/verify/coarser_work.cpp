@@ -2,8 +2,12 @@
 // words that suggest `--precision` or `--accept`.
 #include "verify/coarser_work.h"
 
+#include <cstdint>
 #include <string>
 
+#include "base/numbers.h"
+#include "model/walk.h"
+#include "ops/op_attributes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
@@ -28,13 +32,59 @@ bool is_meant(int bits, const VerifyOptions& options) {
 }
 
 std::string option_of(DataType type) {
-  return type == DataType::float16 ? "--precision fp16" : type == DataType::bfloat16 ? "--precision bf16" : "";
+  switch (type) {
+    case DataType::float16:
+      return "--precision fp16";
+    case DataType::bfloat16:
+      return "--precision bf16";
+    case DataType::int8:
+      return "--precision int8";
+    default:
+      return "";
+  }
 }
 
-}  // namespace
+/// Nodes that an attribute lets compute inside in a type of at most some bits.
+struct InnerWork {
+  int64_t nodes = 0;
+  DataType type = DataType::undefined;
+  std::string first;
+};
 
-std::string find_coarser(Pair& pair, VerifyResult& result) {
-  if (pair.proved || !result.proof) return {};
+InnerWork inner_work(const Graph& graph, int bits) {
+  InnerWork out;
+  for_each_node(graph.model(), [&](const Node& node) {
+    const DataType type = inner_type(node);
+    if (type == DataType::undefined || traits(type).bits > bits) return;
+    if (out.nodes++ > 0) return;
+    out.type = type;
+    out.first = node.label();
+  });
+  return out;
+}
+
+/// Describes nodes of b that compute inside in a coarser type than a's, where options do not allow that. No run shows it: kernels do not
+/// imitate these types.
+std::string find_coarser_inside(const Pair& pair, VerifyResult& result) {
+  const VerifyOptions& options = *pair.options;
+  for (const int bits : {8, 16}) {
+    const InnerWork a = inner_work(pair.a.model->graph(), bits), b = inner_work(pair.b.model->graph(), bits);
+    if (b.nodes <= a.nodes) continue;
+    const std::string type(name_of(b.type));
+    const std::string what = "B lets " + counted(b.nodes, "node") + " compute in " + type + " inside (first: " + b.first + "), A " +
+                             (a.nodes > 0 ? format_count(a.nodes) : "none");
+    const bool meant = bits == 8 ? is_meant(bits, options) : is_meant(b.type, options);
+    if (!meant && (!options.accept.is_given() || options.precision != DataType::undefined)) {
+      return what + (options.precision == DataType::undefined ? ": " + option_of(b.type) + " accepts" : "");
+    }
+    result.remarks.push_back(what + "; here they compute in f32");
+    break;
+  }
+  return {};
+}
+
+/// The same of results and constants in coarser types, which runs show.
+std::string find_coarser_results(Pair& pair, VerifyResult& result) {
   const VerifyOptions& options = *pair.options;
   const NarrowWork a = narrow_work(pair.a.model->graph()), b = narrow_work(pair.b.model->graph());
   const QuantizedWork quantized = quantized_work(pair.b.model->graph());
@@ -59,6 +109,14 @@ std::string find_coarser(Pair& pair, VerifyResult& result) {
   return refused;
 }
 
+}  // namespace
+
+std::string find_coarser(Pair& pair, VerifyResult& result) {
+  if (pair.proved || !result.proof) return {};
+  const std::string refused = find_coarser_results(pair, result), inside = find_coarser_inside(pair, result);
+  return refused.empty() ? inside : refused;
+}
+
 void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result) {
   if (coarser.empty()) return;
   const bool within = !is_different(result);
@@ -67,7 +125,7 @@ void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& 
   result.outcome = Outcome::different;
   std::string why = coarser;
   if (pair.grain == DataType::undefined) {
-    why += ", coarser than --precision means";
+    if (pair.options->precision != DataType::undefined) why += ", coarser than --precision means";
   } else if (within) {
     why += "; within the floor of " + type + (option.empty() ? "" : ": " + option + " accepts");
   }

@@ -363,5 +363,75 @@ TEST(Precision, AWideFloorAcquitsNothingWhateverTheNodesSay) {
   }
 }
 
+/// Verdict on two texts of a graph; they may use com.microsoft.
+VerifyResult verified_graphs(const std::string& a, const std::string& b, const VerifyOptions& given = {}) {
+  const Folder folder;
+  VerifyOptions options = given;
+  options.threads = 1;
+  const auto write = [&](const std::string& name, const std::string& graph) {
+    return folder.write(name, "<ir_version: 9, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\ng " + graph + "\n");
+  };
+  return verify(write("a.onnxtxt", a), write("b.onnxtxt", b), options);
+}
+
+/// Two products with weights of 4 bits, the second with `second` among its attributes.
+std::string block_quantized(const std::string& second, const std::string& first = "") {
+  std::string bytes;
+  for (int i = 0; i < 16 * 8; ++i) bytes += (i == 0 ? "" : ", ") + std::to_string(i * 37 % 251);
+  std::string scales = "0.5";
+  for (int i = 1; i < 16; ++i) scales += ", 0." + std::to_string(i + 1);
+  const std::string product = "com.microsoft.MatMulNBits <K = 16, N = 16, bits = 4, block_size = 16";
+  return "(float[N, 16] x) => (float[N, 16] y) <uint8[16, 1, 8] w = {" + bytes + "}, float[16] s = {" + scales + "}> { h = " + product +
+         first + "> (x, w, s)\n t = Tanh (h)\n y = " + product + second + "> (t, w, s) }";
+}
+
+TEST(Precision, AnAttributeThatAllowsCoarserWorkIsADifference) {
+  const std::string plain = block_quantized("");
+  for (const auto& [level, type] : {std::pair{"2", "f16"}, {"3", "bf16"}, {"4", "i8"}}) {
+    const std::string coarse = block_quantized(std::string(", accuracy_level = ") + level);
+    const VerifyResult result = verified_graphs(plain, coarse);
+    EXPECT_EQ(result.outcome, Outcome::different) << summary(result);
+    EXPECT_THAT(result.reason, AllOf(HasSubstr("compute in " + std::string(type) + " inside"), HasSubstr("--precision")));
+    EXPECT_EQ(verified_graphs(coarse, plain).outcome, Outcome::inconclusive) << "nothing shows what rounding is gone";
+  }
+  const std::string one = block_quantized(", accuracy_level = 4"), other = block_quantized("", ", accuracy_level = 4"),
+                    both = block_quantized(", accuracy_level = 4", ", accuracy_level = 4");
+  EXPECT_EQ(verified_graphs(one, both).outcome, Outcome::different);
+  EXPECT_NE(verified_graphs(one, other).outcome, Outcome::same);
+  VerifyOptions meant;
+  meant.precision = DataType::int8;
+  EXPECT_EQ(verified_graphs(plain, both, meant).outcome, Outcome::same);
+}
+
+TEST(Precision, NormalizationsThatStashCoarserNumbersAreADifference) {
+  const auto normalized = [](const std::string& op, const std::string& attributes, const std::string& extra) {
+    return "(float[N, 4] x) => (float[N, 4] y) <float[4] g = {1.5, 0.5, 1, 2}" + extra + "> { y = " + op + " <" + attributes + "> (x, g" +
+           (extra.empty() ? "" : ", b") + ") }";
+  };
+  const std::string bias = ", float[4] b = {0, 1, 0, 2}";
+  for (const char* const type : {"10", "16"}) {
+    const std::string stash = std::string(", stash_type = ") + type;
+    for (const char* const op : {"LayerNormalization", "SimplifiedLayerNormalization"}) {
+      const std::string b = op == std::string("LayerNormalization") ? bias : "";
+      const VerifyResult result = verified_graphs(normalized(op, "epsilon = 0.001", b), normalized(op, "epsilon = 0.001" + stash, b));
+      EXPECT_EQ(result.outcome, Outcome::different) << op << summary(result);
+      EXPECT_EQ(verified_graphs(normalized(op, "epsilon = 0.001, stash_type = 1", b), normalized(op, "epsilon = 0.001", b)).outcome,
+                Outcome::same);
+    }
+  }
+}
+
+TEST(Precision, EqualLevelsOfAccuracyAreProved) {
+  const std::string plain = block_quantized(""), unset = block_quantized(", accuracy_level = 0"),
+                    full = block_quantized(", accuracy_level = 1"), coarse = block_quantized(", accuracy_level = 4");
+  // The same with a default written out.
+  const std::string again = block_quantized(", weight_prepacked = 0, accuracy_level = 4");
+  for (const auto& [a, b] : {std::pair{plain, unset}, {plain, full}, {unset, full}, {full, plain}, {coarse, again}}) {
+    const VerifyResult result = verified_graphs(a, b);
+    EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+    EXPECT_TRUE(result.proof && result.proof->proved) << b;
+  }
+}
+
 }  // namespace
 }  // namespace relayout

@@ -82,8 +82,8 @@ Inferred infer_constant(const OpCall& call, InputInfos inputs) {
   if (const onnx::TensorProto* value = attributes.tensor("value")) {
     return one(call, type_of(call, *value), Dims(value->dims().begin(), value->dims().end()));
   }
-  if (const onnx::AttributeProto* sparse = call.node.attribute("sparse_value")) {
-    const onnx::SparseTensorProto& value = sparse->sparse_tensor();
+  if (attributes.has("sparse_value")) {
+    const onnx::SparseTensorProto& value = call.node.attribute("sparse_value")->sparse_tensor();
     return one(call, type_of(call, value.values()), Dims(value.dims().begin(), value.dims().end()));
   }
   if (attributes.has("value_float")) return results(call, tensor_of(DataType::float32, {}));
@@ -101,8 +101,8 @@ void constant(const OpCall& call, InputData, OutputData outputs) {
   Tensor value;
   if (const onnx::TensorProto* tensor = attributes.tensor("value"))
     value = load_tensor(call.node.graph().model(), *tensor);
-  else if (const onnx::AttributeProto* sparse = call.node.attribute("sparse_value"))
-    value = densified(call, sparse->sparse_tensor());
+  else if (attributes.has("sparse_value"))
+    value = densified(call, call.node.attribute("sparse_value")->sparse_tensor());
   else if (const auto number = attributes.real("value_float"))
     value = tensor_from<float>(DataType::float32, {}, std::vector{*number});
   else if (attributes.has("value_floats"))

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "base/text.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/regex.h"
 #include "ops/kernels/unicode.h"
@@ -21,6 +22,7 @@
 #include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
+#include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -129,8 +131,17 @@ std::string mapped(std::string_view text, char32_t (*map)(char32_t)) {
   return encode_utf8(points);
 }
 
+/// Languages whose letters have another case mapping than Unicode's: dotted and dotless i.
+void refuse_other_mappings(const OpCall& call) {
+  const std::string locale = call.attributes.text("locale", "en_US");
+  for (const char* const language : {"az", "lt", "tr"}) {
+    if (locale.starts_with(language)) fail(ErrorKind::unsupported, call.node.label() + ": case mapping of locale " + quote(locale));
+  }
+}
+
 /// The normalized strings without stopwords, or one empty string.
 std::vector<std::string> normalized(const OpCall& call, const Tensor& tensor) {
+  refuse_other_mappings(call);
   const bool exact = call.attributes.integer("is_case_sensitive", 0) != 0;
   const std::string action = call.attributes.text("case_change_action", "NONE");
   if (action != "NONE" && action != "LOWER" && action != "UPPER") reject(call, "case_change_action is none of LOWER, UPPER, NONE");
