@@ -93,6 +93,10 @@ TraceGate read_trace_gate(const std::vector<std::string>& words, bool exit_code,
     }
   }
   gate.strict = strict;
+  // Without a gate it refuses traces with impossible times, and says nothing of intervals.
+  if (strict && !words.empty() && !gate.slower && !gate.faster) {
+    fail(ErrorKind::usage, "--strict has an effect on --fail-on slower and faster only");
+  }
   if (exit_code) gate.classes = {CountClass::added, CountClass::removed, CountClass::increased, CountClass::decreased};
   return gate;
 }
