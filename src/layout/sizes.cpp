@@ -3,6 +3,7 @@
 #include "layout/sizes.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -97,9 +98,16 @@ void check_sizes(const ShapeOptions& sizes, const SizeNames& names) {
   }
 }
 
+bool is_unknown_dim(std::string_view symbol) {
+  constexpr auto kWords = std::to_array<std::string_view>({"", "unk", "unknown", "none", "null"});
+  std::string word = ascii_lower(symbol);
+  std::erase_if(word, [](char c) { return (c >= '!' && c <= '@') || c == '_'; });  // punctuation and digits
+  return std::ranges::find(kWords, word) != kWords.end();
+}
+
 std::string free_dim_name(const Value& input, const ShapeInfo& declared, std::size_t axis) {
   const std::string& symbol = declared.symbols[axis];
-  return symbol.empty() ? "dim " + std::to_string(axis) + " of " + input.name() : symbol;
+  return is_unknown_dim(symbol) ? "dim " + std::to_string(axis) + " of " + input.name() : symbol;
 }
 
 std::map<std::string, int64_t> image_sizes(const Graph& graph) {

@@ -154,7 +154,7 @@ std::map<std::string, int64_t> bound_dims(const Graph& a, const Graph& b, const 
       const std::string key = port.key(axis);
       note(key, other->dims[axis]);
       if (given != options.shapes.end() && axis < given->second.size()) note(key, given->second[axis]);
-      if (const auto dim = options.dims.find(key); dim != options.dims.end()) note(key, dim->second);
+      if (const auto dim = options.dims.find(port.symbols[axis]); dim != options.dims.end()) note(key, dim->second);
     }
   }
   for (const std::string& key : contradicted) dims.erase(key);

@@ -86,7 +86,7 @@ std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) 
     if (options.shapes.contains(port.name) || options.inputs.contains(port.name)) continue;
     for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
       const std::string key = port.key(axis);
-      if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(key)) places[key].emplace_back(port.name, axis);
+      if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(port.symbols[axis])) places[key].emplace_back(port.name, axis);
     }
   }
   std::vector<int64_t> others = sizes_by_slices(pair);

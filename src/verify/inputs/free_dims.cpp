@@ -146,8 +146,9 @@ FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& 
   }
   for (const auto& [symbol, value] : options.dims) {
     if (value < 0) fail(ErrorKind::usage, "--dim " + escape(symbol) + "=" + std::to_string(value) + ": a size cannot be negative");
-    const Free& free = free_.at(symbol);
-    fix(symbol, value, free.input, free.axis);
+    for (const auto& [key, free] : free_) {
+      if (free.symbol == symbol) fix(key, value, free.input, free.axis);
+    }
   }
   for (const auto& [key, value] : bound) fix(key, value, free_.at(key).input, free_.at(key).axis);
   if (graph != nullptr) choose(*graph);
@@ -161,7 +162,7 @@ void FreeDims::check_names(const std::vector<Port>& ports, const InputOptions& o
   names.symbols.clear();
   for (const Port& port : ports) names.inputs.push_back(port.name);
   for (const auto& [key, free] : free_) {
-    if (free.has_symbol) names.symbols.push_back(key);
+    if (!free.symbol.empty()) names.symbols.push_back(free.symbol);
   }
   layout::check_sizes({options.dims, options.shapes}, names);
   for (const auto& [name, path] : options.inputs) layout::check_input_name("--input", name, names);
@@ -177,7 +178,7 @@ void FreeDims::add_input(const Port& whole, const InputUse& use) {
     if (free.input.empty()) {
       free.input = whole.name;
       free.axis = axis;
-      free.has_symbol = !symbol.empty();
+      free.symbol = symbol;
     }
     if (const auto demanded = use.dims.find(static_cast<int64_t>(axis)); demanded != use.dims.end()) {
       free.kind = Kind::fixed;
@@ -234,13 +235,13 @@ void FreeDims::fix_shape(const Port& whole, const Dims& dims) {
 }
 
 std::string FreeDims::option_for(const std::string& key, const Free& free) const {
-  if (free.has_symbol) return "--dim " + shell_word(key + "=SIZE");
+  if (free.symbol == key) return "--dim " + shell_word(key + "=SIZE");
   const Port& port = *std::ranges::find(shapes_.ports(), free.input, &Port::name);
   std::string dims;
   const Port& tensor = tensor_port(port);
   for (std::size_t axis = 0; axis < tensor.dims.size(); ++axis) {
     const std::string& symbol = tensor.symbols[axis];
-    const std::string unknown = symbol.empty() ? "SIZE" : symbol;
+    const std::string unknown = layout::is_unknown_dim(symbol) ? "SIZE" : symbol;
     dims += (axis == 0 ? "" : ",") + (tensor.dims[axis] >= 0 ? std::to_string(tensor.dims[axis]) : unknown);
   }
   return "--shape " + shell_word(free.input + "=" + dims);
@@ -254,7 +255,7 @@ void FreeDims::check_guessable() const {
   }
   for (const auto& [key, free] : free_) {
     if (free.kind != Kind::unknown) continue;
-    const std::string which = free.has_symbol ? quote(key) + " (axis " + std::to_string(free.axis) + ")" : std::to_string(free.axis);
+    const std::string which = free.symbol == key ? quote(key) + " (axis " + std::to_string(free.axis) + ")" : std::to_string(free.axis);
     fail(ErrorKind::usage, "dimension " + which + " of input " + quote(free.input) + " is free, and no guess is safe",
          "give its size: " + option_for(key, free));
   }

@@ -76,7 +76,7 @@ class FreeDims {
     std::size_t spatial = 0;   ///< spatial: number of spatial axes
     std::string input;         ///< the first input that has it
     std::size_t axis = 0;
-    bool has_symbol = false;
+    std::string symbol;  ///< its name in the file, which need not bind it
     /// Whether its size differs between samples or attempts.
     [[nodiscard]] bool varies() const noexcept { return is_guessed() || kind == Kind::batch || kind == Kind::sum; }
     [[nodiscard]] bool is_guessed() const noexcept { return kind == Kind::sequence || kind == Kind::spatial || kind == Kind::chosen; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "layout/sizes.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -55,7 +56,7 @@ Port port_of(const Value& value) {
 }  // namespace
 
 std::string Port::key(std::size_t axis) const {
-  return symbols[axis].empty() ? name + "[" + std::to_string(axis) + "]" : symbols[axis];
+  return layout::is_unknown_dim(symbols[axis]) ? name + "[" + std::to_string(axis) + "]" : symbols[axis];
 }
 
 Port port_of(const std::string& name, const onnx::TypeProto& type) {

@@ -23,7 +23,7 @@ struct Port {
   std::vector<std::string> symbols;  ///< one per dim, "" where fixed or nameless
   std::vector<Port> element;         ///< one, of a sequence or optional
 
-  /// The key of a dim's size: its symbol, or "input[axis]" for a dim without a symbol.
+  /// The key of a dim's size: its symbol, or "input[axis]" for a dim without a symbol or with one that stands for "unknown".
   [[nodiscard]] std::string key(std::size_t axis) const;
 };
 
