@@ -4,8 +4,8 @@
 
 namespace relayout {
 
-/// The kinds of numbers fed to nodes compared one by one (exact, by_depth, shaken, odd, near, middle, far, tied, NaN, infinities), and
-/// which of them are free or on an edge; the same for both models.
+/// The kinds of numbers fed to nodes compared one by one (exact, by_depth, shaken, odd, near, middle, far, tied, of one sign, NaN,
+/// infinities), and which of them are free or on an edge; the same for both models.
 enum class Feeding : uint8_t {
   exact,     ///< the original's values
   by_depth,  ///< as `exact`, and another run with b's own values, for errors by depth
@@ -21,6 +21,10 @@ enum class Feeding : uint8_t {
   /// numbers, so that many are equal. The others: some elements and whole rows are NaN, infinity or minus infinity, where inputs could lead
   /// to them. Masks are then all 0 (NaN, minus infinity) or all 1 (infinity).
   tied,
+  /// Inputs (unless given by the user) and results of linear operators are replaced by numbers of one sign, which are far from 0 and from a
+  /// padding near it.
+  negative,
+  positive,
   not_a_number,
   infinite,
   minus_infinite,
@@ -31,7 +35,12 @@ enum class Feeding : uint8_t {
   return feeding >= Feeding::near && feeding <= Feeding::far;
 }
 
-/// Whether equal numbers, NaN or infinities are placed among the original's values.
+/// Whether all numbers are replaced by those of one sign.
+[[nodiscard]] constexpr bool is_of_one_sign(Feeding feeding) noexcept {
+  return feeding == Feeding::negative || feeding == Feeding::positive;
+}
+
+/// Whether equal numbers, numbers of one sign, NaN or infinities are placed among the original's values.
 [[nodiscard]] constexpr bool is_edge(Feeding feeding) noexcept {
   return feeding >= Feeding::tied;
 }

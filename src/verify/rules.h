@@ -58,6 +58,9 @@ struct Powers {
   double lowest, highest;
 };
 inline constexpr Powers kNearPowers{-4, 4}, kMiddlePowers{-2, 11}, kFarPowers{-10, 26};
+/// Least magnitude of numbers of one sign that show what a pooling takes from its padding: beyond usual paddings, but not beyond those that
+/// stand for minus infinity. In 16 bits, sums of products of such numbers would overflow.
+inline constexpr double kFarFromPadding = 256, kFarFromPaddingNarrow = 16;
 /// One in this many numbers near one is 0, where Greater and GreaterOrEqual differ, and Sign and a comparison.
 inline constexpr uint64_t kZeros = 16;
 

@@ -1,5 +1,5 @@
 // Which operators treat equal numbers, NaN or infinities as special cases: searches such as ArgMax, tests such as IsNaN, limits,
-// comparisons, and a Where that chooses by them.
+// comparisons, and a Where that chooses by them; which take a padding for a number.
 #include "verify/nodes/edges.h"
 
 #include <algorithm>
@@ -43,6 +43,10 @@ bool may_treat_apart(const Node& node) {
 
 bool treats_apart(const Node& node) {
   return is_search(node) || has_trait(node, Trait::tests) || (node.is("Where") && tests_its_choice(node));
+}
+
+bool may_take_padding(const Node& node) {
+  return node.is("MaxPool") || node.is("Pad");
 }
 
 bool follows_test(const Node& node) {

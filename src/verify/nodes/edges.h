@@ -15,6 +15,9 @@ namespace relayout {
 /// values that it passes on.
 [[nodiscard]] bool treats_apart(const Node& node);
 
+/// Whether the padding at a border may be the largest number of a window: numbers of one sign show what is padded.
+[[nodiscard]] bool may_take_padding(const Node& node);
+
 /// Whether a node reads the result of a test for NaN or infinities, perhaps reduced: any of a value's elements, all, or their number.
 [[nodiscard]] bool follows_test(const Node& node);
 

@@ -1,4 +1,4 @@
-// The numbers that nodes are fed: A's, those moved by one ULP, shaken, random near, middle or far ones, equal ones, NaN and infinities.
+// The numbers that nodes are fed: A's, those moved by one ULP, shaken, random near, middle or far ones, equal ones, those of one sign, NaN and infinities.
 #include "verify/nodes/fed_values.h"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ void FedValues::feed_input(const std::string& name, const Datum& datum) const {
   const bool is_given = task_->options->inputs.contains(name);
   if (is_free(task_->feeding) && !is_given) fill(name, datum);
   if (task_->feeding == Feeding::odd && !is_given && task_->plain_integers.contains(name)) make_odd(name, datum);
-  if (!is_edge(task_->feeding)) return;
+  if (!is_edge(task_->feeding) || (is_given && is_of_one_sign(task_->feeding))) return;
   const Value *const in_a = task_->a->model->graph().find(name), *const in_b = task_->b->model->graph().find(name);
   if (task_->feeding != Feeding::tied) {
     sprinkle(name, datum);
@@ -154,7 +154,17 @@ void FedValues::tie(const std::string& name, const Datum& datum) const {
   });
 }
 
+void FedValues::fill_of_one_sign(const std::string& name, const Datum& datum) const {
+  const RandomStream random(task_->options->seed, "sign " + name, 0);
+  const double least = is_narrow(task_->grain) ? rules::kFarFromPaddingNarrow : rules::kFarFromPadding;
+  edit(datum, task_->plain_integers.contains(name) ? kNumericTypes : kRealTypes, [&](std::size_t i, double& value) {
+    const double size = least * (1 + 0.125 * static_cast<double>(random.below(i, 8)));
+    value = task_->feeding == Feeding::negative ? -size : size;
+  });
+}
+
 void FedValues::sprinkle(const std::string& name, const Datum& datum) const {
+  if (is_of_one_sign(task_->feeding)) return fill_of_one_sign(name, datum);
   if (datum.kind != Datum::Kind::tensor || !datum.tensor || datum.tensor.element_count() == 0) return;
   const RandomStream random(task_->options->seed, "edge " + name, 0);
   const double infinity = std::numeric_limits<double>::infinity();

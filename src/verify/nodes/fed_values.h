@@ -37,7 +37,9 @@ class FedValues {
   void make_odd(const std::string& name, const Datum& datum) const;
   /// Replaces elements by others of the same tensor, so that many are equal.
   void tie(const std::string& name, const Datum& datum) const;
-  /// Replaces some elements and rows by the feeding's number (NaN, an infinity).
+  /// Replaces the elements by numbers of the feeding's sign.
+  void fill_of_one_sign(const std::string& name, const Datum& datum) const;
+  /// Replaces some elements and rows by the feeding's number (NaN, an infinity), or all elements by numbers of its sign.
   void sprinkle(const std::string& name, const Datum& datum) const;
 
   const LayerTask* task_;

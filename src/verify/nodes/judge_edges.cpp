@@ -1,5 +1,5 @@
-// Inconclusive where only equal numbers, NaN or infinities show a difference, or the attributes select_last_index, detect_negative or
-// detect_positive differ.
+// Inconclusive where only equal numbers, numbers of one sign, NaN or infinities show a difference, or the attributes select_last_index,
+// detect_negative or detect_positive differ.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -33,6 +33,8 @@ struct Edge {
   const char* numbers;
 };
 constexpr auto kEdges = std::to_array<Edge>({{Feeding::tied, is_search, "equal numbers"},
+                                             {Feeding::negative, may_take_padding, "negative numbers only"},
+                                             {Feeding::positive, may_take_padding, "positive numbers only"},
                                              {Feeding::not_a_number, may_treat_apart, "NaN"},
                                              {Feeding::infinite, may_treat_apart, "an infinity"},
                                              {Feeding::minus_infinite, may_treat_apart, "minus infinity"}});
@@ -129,7 +131,8 @@ class OpenEdges {
   }
   /// A node of a change that treats the numbers of an edge apart on purpose; nullptr: none.
   [[nodiscard]] static const Node* find_apart(const Change& change, const Edge& edge) {
-    const Node* const found = find_changed(change, edge.feeding == Feeding::tied ? is_search : treats_apart);
+    const bool is_special = edge.feeding != Feeding::tied && !is_of_one_sign(edge.feeding);
+    const Node* const found = find_changed(change, is_special ? treats_apart : edge.concerns);
     return found != nullptr && edge.concerns(*found) ? found : nullptr;
   }
   [[nodiscard]] bool is_acquitted(std::size_t entry) const {
