@@ -1,8 +1,9 @@
-// Inconclusive where nodes of one model alone act only at other sizes, on equal numbers or other data: Slice, size limits, If, comparisons,
-// inputs with contents that one model reads.
+// Inconclusive where differences act only at other sizes, on equal numbers or other data: Slice, size limits, dims of one size, If,
+// comparisons, inputs with contents that one model reads.
 #include "verify/unsampled.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -71,14 +72,8 @@ std::vector<int64_t> sizes_by_slices(const Pair& pair) {
   return out;
 }
 
-/// The sizes of the samples, then those with a different size of one dim that callers of both models may choose.
-std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) {
-  std::vector<SizeChoice> out;
-  for (const Sample& sample : reference.samples()) {
-    const auto has_its = [&](const SizeChoice& sizes) { return sizes.options.shapes == sample.assignment.shapes; };
-    if (std::ranges::none_of(out, has_its)) out.push_back({{{}, sample.assignment.shapes}, ""});
-  }
-  if (out.empty()) return out;
+/// The places of dims that callers of both models may choose, input and axis, by Port::key().
+std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> open_dims(const Pair& pair) {
   const VerifyOptions& options = *pair.options;
   const auto bound = bound_dims(pair.a.model->graph(), pair.b.model->graph(), options);
   std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> places;
@@ -89,17 +84,32 @@ std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) 
       if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(port.symbols[axis])) places[key].emplace_back(port.name, axis);
     }
   }
+  return places;
+}
+
+/// Sizes of all inputs with one dim replaced.
+SizeChoice with_size(const ShapeOptions& sizes, const std::string& key, const std::vector<std::pair<std::string, std::size_t>>& places,
+                     int64_t size) {
+  SizeChoice out{sizes, escape(key) + " = " + std::to_string(size)};
+  for (const auto& [input, axis] : places) {
+    const auto found = out.options.shapes.find(input);
+    if (found != out.options.shapes.end() && axis < found->second.size()) found->second[axis] = size;
+  }
+  return out;
+}
+
+/// The sizes of the samples, then those with a different size of one dim that callers of both models may choose.
+std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) {
+  std::vector<SizeChoice> out;
+  for (const Sample& sample : reference.samples()) {
+    const auto has_its = [&](const SizeChoice& sizes) { return sizes.options.shapes == sample.assignment.shapes; };
+    if (std::ranges::none_of(out, has_its)) out.push_back({{{}, sample.assignment.shapes}, ""});
+  }
+  if (out.empty()) return out;
   std::vector<int64_t> others = sizes_by_slices(pair);
   others.insert(others.end(), std::begin(rules::kOtherSizes), std::end(rules::kOtherSizes));
-  for (const auto& [key, of_inputs] : places) {
-    for (const int64_t size : others) {
-      SizeChoice other{out.front().options, escape(key) + " = " + std::to_string(size)};
-      for (const auto& [input, axis] : of_inputs) {
-        const auto found = other.options.shapes.find(input);
-        if (found != other.options.shapes.end() && axis < found->second.size()) found->second[axis] = size;
-      }
-      out.push_back(std::move(other));
-    }
+  for (const auto& [key, places] : open_dims(pair)) {
+    for (const int64_t size : others) out.push_back(with_size(out.front().options, key, places, size));
   }
   return out;
 }
@@ -312,6 +322,94 @@ std::string unsampled_attribute(const Pair& pair, const VerifyResult& result) {
   return {};
 }
 
+/// Operators that read sizes, or results of which are sizes.
+constexpr auto kSizeOperators = std::to_array<std::string_view>(
+    {"Reshape", "Expand", "Tile", "Slice", "Resize", "Upsample", "Pad", "ConstantOfShape", "Range", "Split", "SplitToSequence",
+     "CenterCropPad", "Shape", "Size", "EyeLike", "Flatten"});
+
+/// Whether a node has to do with sizes, or one that reads an integer constant, perhaps joined with others.
+bool is_about_sizes(const Graph& graph, const std::string& name) {
+  const auto has_sizes = [](const Node& node) { return std::ranges::find(kSizeOperators, node.op_type()) != kSizeOperators.end(); };
+  const Node* const node = node_called(graph, name);
+  if (node != nullptr) return has_sizes(*node);
+  const Value* const value = graph.find(name);
+  if (value == nullptr || !kIntegerTypes.has(Constants().type_of(*value))) return false;
+  return std::ranges::any_of(value->uses(),
+                             [&](const Use& use) { return has_sizes(*use.node) || use.node->is("Concat") || use.node->is("Cast"); });
+}
+
+/// Compares what sizes do to two models where all samples have the same size of a dim.
+class OneSize {
+ public:
+  OneSize(const Pair& pair, const Reference& reference, const VerifyResult& result) : pair_(pair), reference_(reference), result_(result) {}
+
+  /// A difference that another size might show, as text; empty: none.
+  [[nodiscard]] std::string find() const {
+    const Unexplained* const entry = find_entry();
+    if (entry == nullptr || reference_.samples().empty()) return {};
+    for (const auto& [key, places] : open_dims(pair_)) {
+      const auto size_of = [&k = key](const Sample& sample) {
+        const auto found = sample.assignment.dims.find(k);
+        return found == sample.assignment.dims.end() ? int64_t{0} : found->second;
+      };
+      const int64_t size = size_of(reference_.samples().front());
+      const auto has_it = [&](const Sample& sample) { return size_of(sample) == size; };
+      if (size == 0 || !std::ranges::all_of(reference_.samples(), has_it) || !may_show(key, places, size)) continue;
+      return entry->text + ", and all samples have " + escape(key) + " = " + std::to_string(size) + " (--dim, --shape)";
+    }
+    return {};
+  }
+
+ private:
+  /// The first difference about sizes that nothing has explained.
+  [[nodiscard]] const Unexplained* find_entry() const {
+    const ProofResult& proof = *result_.proof;
+    for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
+      const Unexplained& entry = proof.unexplained[i];
+      const auto check = std::ranges::find(result_.checks, i, &UnexplainedCheck::entry);
+      if ((check != result_.checks.end() && check->acquitted) || is_kept(entry)) continue;
+      if (is_about_sizes(pair_.a.model->graph(), entry.name) || is_about_sizes(pair_.b.model->graph(), entry.name)) return &entry;
+    }
+    return nullptr;
+  }
+
+  /// Whether both models have a node of this name, with the same operands: only its place in the proof differs.
+  [[nodiscard]] bool is_kept(const Unexplained& entry) const {
+    using Kind = Unexplained::Kind;
+    if (entry.kind == Kind::attribute || entry.kind == Kind::operand) return false;
+    const Node *const a = node_called(pair_.a.model->graph(), entry.name), *const b = node_called(pair_.b.model->graph(), entry.name);
+    const auto is_alike = [](const Value* x, const Value* y) {
+      return x == nullptr || y == nullptr ? x == y : x->name() == y->name();
+    };
+    return a != nullptr && b != nullptr && a->op_type() == b->op_type() && std::ranges::equal(a->inputs(), b->inputs(), is_alike);
+  }
+
+  /// Whether the first other size that A accepts, according to its file, gives values of one name other dims, or dims that are not known.
+  [[nodiscard]] bool may_show(const std::string& key, const std::vector<std::pair<std::string, std::size_t>>& places, int64_t size) const {
+    const Graph &a = pair_.a.model->graph(), &b = pair_.b.model->graph();
+    const ShapeOptions sizes{{}, reference_.samples().front().assignment.shapes};
+    for (const int64_t other : {2 * size, 3 * size, size + 1, 4 * size, size + 2, size / 2, int64_t{1}}) {
+      if (other == size || other == 0) continue;
+      const SizeChoice choice = with_size(sizes, key, places, other);
+      layout::Shapes of_a(a, choice.options), of_b(b, choice.options);
+      if (!of_a.misfit().empty()) continue;
+      const auto differs = [&](const Value* value) {
+        const Value* const there = value == nullptr ? nullptr : b.find(value->name());
+        if (there == nullptr) return false;
+        const Dims *const dims = of_a.dims_of(value), *const dims_there = of_b.dims_of(there);
+        return dims == nullptr || dims_there == nullptr || *dims != *dims_there;
+      };
+      return !of_b.misfit().empty() ||
+             std::ranges::any_of(a.nodes(), [&](const Node& node) { return std::ranges::any_of(node.outputs(), differs); });
+    }
+    return false;
+  }
+
+  const Pair& pair_;
+  const Reference& reference_;
+  const VerifyResult& result_;
+};
+
 /// Whether an output depends on an input.
 bool is_read(const Graph& graph, const Value& input) {
   const auto needed = needed_nodes(graph);
@@ -336,6 +434,7 @@ std::string find_unsampled(const Pair& pair, const Reference& reference, Entered
   std::string found = unsampled_comparison(pair, result);
   if (found.empty()) found = unsampled_input(pair);
   if (found.empty()) found = unsampled_attribute(pair, result);
+  if (found.empty()) found = OneSize(pair, reference, result).find();
   return found.empty() ? Decisions(pair, reference, entered).find() : found;
 }
 
