@@ -13,6 +13,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
@@ -72,10 +73,15 @@ void note_flips(const Reference& reference, std::size_t sample, const std::vecto
                            quote(most->node) + " (" + escape(most->op_type) + ")");
 }
 
-/// Whether a constant of b holds sizes, counts or indices, which are never rounded.
+/// Whether a constant of b holds sizes, counts or indices, which are never rounded: integers of any type that no node reads as quantized
+/// numbers.
 bool is_never_rounded(const Unexplained& entry, const Graph& b) {
   const Value* const value = b.find(entry.name);
-  return value != nullptr && Constants().type_of(*value) == DataType::int64;
+  if (value == nullptr || !kIntegerTypes.has(Constants().type_of(*value))) return false;
+  return std::ranges::none_of(value->uses(), [](const Use& use) {
+    const std::string& op = use.node->op_type();
+    return op.starts_with('Q') || op == "DequantizeLinear" || op.ends_with("Integer");
+  });
 }
 
 /// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples.
