@@ -24,8 +24,8 @@ void check_input_name(std::string_view option, const std::string& name, const Si
 /// Error{usage} with the nearest name when sizes are given to an input or a symbol that does not exist.
 void check_sizes(const ShapeOptions& sizes, const SizeNames& names);
 
-/// Whether the name of a free dim stands for "unknown", as exporters write it ("", "?", "-1", "None", "unk__12"): dims of that name need not
-/// have the same size.
+/// Whether the name of a free dim stands for "unknown", as exporters write it ("", "?", "-1", "None", "unk__12"): dims of that name need
+/// not have the same size.
 [[nodiscard]] bool is_unknown_dim(std::string_view symbol);
 /// The name of a free dim: its symbol, or "dim 2 of x" where it has none that stands for one size.
 [[nodiscard]] std::string free_dim_name(const Value& input, const ShapeInfo& declared, std::size_t axis);

@@ -68,14 +68,28 @@ void ReferenceOutputs::add(const Outputs& outputs) {
 FreeDims::Assignment SizeSearch::find(const FreeDims& dims, int sample, const Trial& runs) {
   FreeDims::Assignment sizes;
   bool found = false;
-  const auto offer = [&](bool uneven) {
-    sizes = dims.assign({sample, samples_, attempt_, uneven});
+  using Odd = FreeDims::Odd;
+  const bool is_odd = sample % 2 == 1;
+  const auto offer = [&](bool uneven, Odd odd, bool keeps_batch = false) {
+    const FreeDims::Place place{sample, samples_, attempt_, uneven, odd, keeps_batch};
+    FreeDims::Assignment offered = dims.assign(place);
+    const bool may_run = !has_found_ || odd == Odd::alike || dims.fits(place);
+    if (!sizes.shapes.empty() && (offered.shapes == sizes.shapes || !may_run)) return;
+    sizes = std::move(offered);
     found = runs(sizes);
+    if (!found) return;
+    takes_uneven_ = uneven;
+    odd_ = odd;
   };
   do {
-    offer(takes_uneven_);
-    if (!found && takes_uneven_ && sample % 2 == 1) offer(takes_uneven_ = false);
+    offer(takes_uneven_, odd_);
+    if (!found && takes_uneven_ && is_odd) offer(takes_uneven_ = false, odd_);
+    if (!found && !has_found_ && is_odd) offer(false, Odd::alike);
   } while (!found && !has_found_ && ++attempt_ < dims.attempts());
+  for (const Odd odd : {Odd::doubled, Odd::alike}) {
+    if (!found && has_found_ && is_odd && odd > odd_) offer(false, odd);
+  }
+  if (!found && has_found_) offer(false, odd_, true);
   if (!found && !has_found_) attempt_ = 0;
   has_found_ = has_found_ || found;
   return sizes;

@@ -52,6 +52,7 @@ class ReferenceOutputs {
 };
 
 /// Finds sizes for the free dims of each sample by trial: the attempt that the first runnable sample takes is used for all later ones.
+/// Sizes of odd samples that the model refuses are replaced by others, at last by those of even samples.
 class SizeSearch {
  public:
   /// Whether the model runs with these sizes.
@@ -67,6 +68,7 @@ class SizeSearch {
   int attempt_ = 0;
   bool has_found_ = false;
   bool takes_uneven_ = true;  ///< spatial sizes that halve unevenly; false once they were refused
+  FreeDims::Odd odd_ = FreeDims::Odd::own;
 };
 
 /// The original, run as written over samples: everything is measured against it.

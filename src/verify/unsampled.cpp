@@ -81,7 +81,8 @@ std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> open_dim
     if (options.shapes.contains(port.name) || options.inputs.contains(port.name)) continue;
     for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
       const std::string key = port.key(axis);
-      if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(port.symbols[axis])) places[key].emplace_back(port.name, axis);
+      if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(port.symbols[axis]))
+        places[key].emplace_back(port.name, axis);
     }
   }
   return places;
@@ -323,9 +324,9 @@ std::string unsampled_attribute(const Pair& pair, const VerifyResult& result) {
 }
 
 /// Operators that read sizes, or results of which are sizes.
-constexpr auto kSizeOperators = std::to_array<std::string_view>(
-    {"Reshape", "Expand", "Tile", "Slice", "Resize", "Upsample", "Pad", "ConstantOfShape", "Range", "Split", "SplitToSequence",
-     "CenterCropPad", "Shape", "Size", "EyeLike", "Flatten"});
+constexpr auto kSizeOperators =
+    std::to_array<std::string_view>({"Reshape", "Expand", "Tile", "Slice", "Resize", "Upsample", "Pad", "ConstantOfShape", "Range", "Split",
+                                     "SplitToSequence", "CenterCropPad", "Shape", "Size", "EyeLike", "Flatten"});
 
 /// Whether a node has to do with sizes, or one that reads an integer constant, perhaps joined with others.
 bool is_about_sizes(const Graph& graph, const std::string& name) {
@@ -378,9 +379,7 @@ class OneSize {
     using Kind = Unexplained::Kind;
     if (entry.kind == Kind::attribute || entry.kind == Kind::operand) return false;
     const Node *const a = node_called(pair_.a.model->graph(), entry.name), *const b = node_called(pair_.b.model->graph(), entry.name);
-    const auto is_alike = [](const Value* x, const Value* y) {
-      return x == nullptr || y == nullptr ? x == y : x->name() == y->name();
-    };
+    const auto is_alike = [](const Value* x, const Value* y) { return x == nullptr || y == nullptr ? x == y : x->name() == y->name(); };
     return a != nullptr && b != nullptr && a->op_type() == b->op_type() && std::ranges::equal(a->inputs(), b->inputs(), is_alike);
   }
 

@@ -129,5 +129,48 @@ TEST(FreeDims, OfUnspecifiedMatricesTakeAnySizesThatFit) {
   EXPECT_EQ(odd.at("N"), odd.at("M"));
 }
 
+TEST(FreeDims, NamesForUnknownBindNothing) {
+  for (const std::string name : {"?", "", "-1", "None", "unk__12", "unknown", "??"}) {
+    InputOptions options;
+    options.shapes["x"] = {1, 3, 48, 192};
+    const FreeDims dims({port("x", {-1, 3, -1, -1}, {name, "", name, name}, DataType::float32)}, {{}}, options, {});
+    EXPECT_EQ(dims.assign({0, 4}).shapes.at("x"), (Dims{1, 3, 48, 192})) << name;
+  }
+  // A size given for such a name is that of all dims that have it.
+  InputOptions options;
+  options.dims["?"] = 5;
+  const FreeDims dims({port("x", {-1, 3, -1}, {"?", "", "?"}, DataType::float32)}, {{}}, options, {});
+  EXPECT_EQ(dims.assign({1, 4}).shapes.at("x"), (Dims{5, 3, 5}));
+}
+
+TEST(FreeDims, OtherNamesBindTheirDims) {
+  for (const std::string name : {"N", "s0", "dim_1", "length", "DynamicDimension.0", "unknown_length"}) {
+    InputOptions options;
+    options.shapes["x"] = {2, 4};
+    const FreeDims dims({port("x", {-1, 4}, {name, ""}, DataType::float32), port("y", {-1, 3}, {name, ""}, DataType::float32)}, {{}, {}},
+                        options, {});
+    EXPECT_EQ(dims.assign({1, 4}).shapes.at("y"), (Dims{2, 3})) << name;
+  }
+}
+
+/// The network that reshapes f32 [N, M] to rows of 8 numbers.
+test::Network rows_of_eight() {
+  test::Network n(1);
+  n.input("x", {"N", "M"}).output("y", {"R", "8"}).integers("s", {2}, {-1, 8}).node("Reshape", {"x", "s"}, {"y"});
+  return n;
+}
+
+TEST(FreeDims, FallbackSizesDifferBetweenSamples) {
+  const auto [even, odd] = chosen_for(rows_of_eight());
+  EXPECT_EQ(even.at("M") * even.at("N") % 8, 0);
+  EXPECT_EQ(odd.at("M") * odd.at("N") % 8, 0);
+  EXPECT_NE(even.at("M"), odd.at("M"));
+  // Sequences, for which attempts have sizes.
+  const FreeDims dims({port("x", {-1, -1}, {"N", "seq"})}, {{}}, {}, {});
+  for (int attempt = 0; attempt < dims.attempts(); ++attempt) {
+    EXPECT_NE(dims_of(dims, 0, attempt).at("seq"), dims_of(dims, 1, attempt).at("seq")) << attempt;
+  }
+}
+
 }  // namespace
 }  // namespace relayout

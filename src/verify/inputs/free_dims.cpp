@@ -9,9 +9,11 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,8 +34,8 @@
 namespace relayout {
 namespace {
 
-/// Sizes of up to three spatial axes, for even and odd samples. Those of the first attempt are unequal, so that exchanged axes show;
-/// further ones suit classifiers with a fixed Flatten.
+/// Sizes of up to three spatial axes, for even and odd samples, which differ so that shapes written for one size show. Those of the first
+/// attempt are unequal, so that exchanged axes show; further ones suit classifiers with a fixed Flatten.
 struct Sizes {
   layout::SpatialSizes even, odd;
   /// For odd samples, if requested: sizes that show rounding up, rounding down and the side of a padding. When they are halved repeatedly,
@@ -41,17 +43,22 @@ struct Sizes {
   layout::SpatialSizes uneven = odd;
 };
 constexpr auto kLines =
-    std::to_array<Sizes>({{{96}, {160}, {149}}, {{1024}, {1024}}, {{128}, {128}}, {{4096}, {4096}}, {{16000}, {16000}}, {{30}, {30}}});
-/// Sizes of the first attempt, then the published ones, which are equal for all samples.
+    std::to_array<Sizes>({{{96}, {160}, {149}}, {{1024}, {1536}}, {{128}, {192}}, {{4096}, {6144}}, {{16000}, {24000}}, {{30}, {45}}});
+/// Sizes of the first attempt, then the published ones, which odd samples exceed by `step`.
 template <std::size_t kCount>
-constexpr std::array<Sizes, kCount + 1> with_published(const Sizes& first, const std::array<layout::SpatialSizes, kCount>& published) {
+constexpr std::array<Sizes, kCount + 1> with_published(const Sizes& first, const std::array<layout::SpatialSizes, kCount>& published,
+                                                       const layout::SpatialSizes& step) {
   std::array<Sizes, kCount + 1> out{first};
-  for (std::size_t i = 0; i < kCount; ++i) out[i + 1] = {published[i], published[i]};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    layout::SpatialSizes odd = published[i];
+    for (std::size_t axis = 0; axis < odd.size(); ++axis) odd[axis] += step[axis];
+    out[i + 1] = {published[i], odd};
+  }
   return out;
 }
-constexpr auto kPlanes = with_published({{64, 96}, {96, 160}, {107, 149}}, layout::kPublishedImages);
-constexpr auto kVolumes = with_published({{16, 32, 48}, {32, 16, 48}, {21, 27, 45}}, layout::kPublishedVideos);
-constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {8}}, {{128}, {128}}, {{512}, {512}}, {{77}, {77}}, {{1}, {1}}});
+constexpr auto kPlanes = with_published({{64, 96}, {96, 160}, {107, 149}}, layout::kPublishedImages, {32, 32, 0});
+constexpr auto kVolumes = with_published({{16, 32, 48}, {32, 16, 48}, {21, 27, 45}}, layout::kPublishedVideos, {8, 32, 32});
+constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {24}}, {{128}, {64}}, {{512}, {256}}, {{77}, {55}}, {{1}, {2}}});
 
 constexpr int64_t kBatches[] = {2, 3};
 /// Sizes of dims for which there is no other clue. They differ from each other and from the usual sizes of other dims.
@@ -63,7 +70,15 @@ constexpr int kMaxSumDepth = 4;
 int64_t pick(std::span<const Sizes> table, std::size_t position, int attempt, const FreeDims::Place& place) {
   const Sizes& sizes = table[std::min(as_size(attempt), table.size() - 1)];
   const auto& odd = place.uneven ? sizes.uneven : sizes.odd;
-  return (place.sample % 2 == 0 ? sizes.even : odd)[std::min<std::size_t>(position, 2)];
+  const std::size_t axis = std::min<std::size_t>(position, 2);
+  return place.of(sizes.even[axis], odd[axis]);
+}
+
+/// The size of a spatial axis. Twice the sizes of even samples would take long, and suit few models more than others.
+int64_t pick_spatial(std::size_t axes, std::size_t position, int attempt, FreeDims::Place place) {
+  if (place.odd == FreeDims::Odd::doubled) place.odd = FreeDims::Odd::own;
+  if (axes == 1) return pick(kLines, 0, attempt, place);
+  return axes == 2 ? pick(kPlanes, position, attempt, place) : pick(kVolumes, position, attempt, place);
 }
 
 bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -74,39 +89,109 @@ bool is_any(std::string_view text, std::initializer_list<std::string_view> words
   return std::ranges::find(words, text) != words.end();
 }
 
+/// Which node of a graph does not fit sizes, inside the graphs that an If may enter too.
+class Fit {
+ public:
+  /// Indices of the nodes that lead to the first misfit, the outermost first; less is earlier.
+  using Path = std::vector<std::ptrdiff_t>;
+
+  Fit(const Graph& graph, const InputShapes& inputs, const SizesByKey& sizes) {
+    layout::Shapes shapes(graph, {{}, inputs.with(sizes)}, nullptr, inside());
+    fits_ = shapes.misfit().empty();
+    if (!fits_) misfit_ = misfit_of(graph, shapes);
+  }
+  [[nodiscard]] bool fits() const noexcept { return fits_; }
+  /// Whether all nodes fit, or the first misfit is later.
+  [[nodiscard]] bool is_beyond(const Fit& other) const { return !other.fits_ && (fits_ || misfit_.path > other.misfit_.path); }
+  /// Sizes that the node reads.
+  [[nodiscard]] const std::vector<int64_t>& sizes() const noexcept { return misfit_.sizes; }
+
+ private:
+  struct Misfit {
+    Path path;
+    std::vector<int64_t> sizes;
+  };
+
+  Misfit misfit_of(const Graph& graph, layout::Shapes& shapes) {
+    const Node* const node = shapes.misfit_node();
+    const auto found = nested_.find(node);
+    Misfit out = found != nested_.end() ? found->second : Misfit{};
+    const auto at = std::ranges::find_if(graph.nodes(), [&](const Node& each) { return &each == node; });
+    out.path.insert(out.path.begin(), std::distance(graph.nodes().begin(), at));
+    if (found != nested_.end()) return out;
+    for (const Value* const input : node->inputs()) {
+      const Dims* const dims = shapes.dims_of(input);
+      if (dims != nullptr) out.sizes.insert(out.sizes.end(), dims->begin(), dims->end());
+    }
+    return out;
+  }
+
+  /// Follows the branches of an If that its condition, as far as it is known, may enter.
+  layout::Shapes::Inside inside() {
+    return [this](const Node& node, layout::Shapes& shapes) -> std::optional<std::vector<std::optional<layout::Shapes::Known>>> {
+      if (!node.is("If") || node.input(0) == nullptr) return std::nullopt;
+      const auto condition = shapes.known(*node.input(0));
+      const auto truth = condition ? condition->truth() : std::nullopt;
+      std::vector<std::optional<layout::Shapes::Known>> results;
+      for (const bool is_then : {true, false}) {
+        const Graph* const nested = node.subgraph(is_then ? "then_branch" : "else_branch");
+        if (nested == nullptr || truth.value_or(is_then) != is_then) continue;
+        layout::Shapes within(*nested, {}, &shapes, inside());
+        if (!within.misfit().empty()) {
+          nested_[&node] = misfit_of(*nested, within);
+          fail(ErrorKind::invalid, within.misfit());
+        }
+        if (truth) {
+          for (const Value* const output : nested->outputs()) results.push_back(within.known(*output));
+        }
+      }
+      return results;
+    };
+  }
+
+  std::unordered_map<const Node*, Misfit> nested_;  ///< by the If around it
+  Misfit misfit_;
+  bool fits_ = false;
+};
+
+/// Sizes from 1 on that grow by an eighth: they meet every range of sizes wider than that.
+std::vector<int64_t> growing_sizes() {
+  constexpr int64_t kLargest = 1 << 16;
+  std::vector<int64_t> out;
+  for (int64_t size = 2; size <= kLargest; size += std::max<int64_t>(size / 8, 1)) out.push_back(size);
+  return out;
+}
+
 /// Adjusts the sizes of `open` dims, node by node, until all nodes fit. Whether that succeeds.
 bool fit(const Graph& graph, const InputShapes& inputs, const std::vector<std::string>& open, SizesByKey& sizes) {
-  const auto place_of = [&](const SizesByKey& trial) {
-    const layout::Shapes shapes(graph, {{}, inputs.with(trial)});
-    const auto at = std::ranges::find_if(graph.nodes(), [&](const Node& node) { return &node == shapes.misfit_node(); });
-    return std::distance(graph.nodes().begin(), at);
-  };
-  const auto end = std::distance(graph.nodes().begin(), graph.nodes().end());
-  // Replaces all open dims of one size by a size that the misfit node reads, or by one that reshapes often divide by, and accepts the first
-  // replacement with which a later node is the first misfit.
-  const auto advance = [&](std::ptrdiff_t place) {
-    layout::Shapes shapes(graph, {{}, inputs.with(sizes)});
-    std::vector<int64_t> candidates;
-    for (const Value* const input : shapes.misfit_node()->inputs()) {
-      const Dims* const dims = input == nullptr ? nullptr : shapes.dims_of(input);
-      if (dims != nullptr) candidates.insert(candidates.end(), dims->begin(), dims->end());
-    }
-    candidates.insert(candidates.end(), kDivisible.begin(), kDivisible.end());
+  constexpr int64_t kMostNodes = 500'000;  // over all trials
+  const int64_t nodes = std::max<int64_t>(std::distance(graph.nodes().begin(), graph.nodes().end()), 1);
+  int64_t trials = kMostNodes / nodes;
+  // Replaces all open dims of one size by another and accepts the first replacement with which a later node is the first misfit.
+  const auto replace = [&](Fit& now, const std::vector<int64_t>& candidates) {
     for (const std::string& key : open) {
       for (const int64_t size : candidates) {
         SizesByKey trial = sizes;
         for (const std::string& other : open) {
           if (sizes.at(other) == sizes.at(key)) trial.at(other) = size;
         }
-        if (size == sizes.at(key) || place_of(trial) <= place) continue;
+        if (size == sizes.at(key)) continue;
+        if (--trials < 0) return false;
+        Fit then(graph, inputs, trial);
+        if (!then.is_beyond(now)) continue;
         sizes = std::move(trial);
+        now = std::move(then);
         return true;
       }
     }
     return false;
   };
-  for (std::ptrdiff_t place = place_of(sizes); place != end; place = place_of(sizes)) {
-    if (!advance(place)) return false;
+  Fit now(graph, inputs, sizes);
+  while (!now.fits()) {
+    // Sizes that the misfit node reads, then those that reshapes often divide by, then any.
+    std::vector<int64_t> candidates = now.sizes();
+    candidates.insert(candidates.end(), kDivisible.begin(), kDivisible.end());
+    if (!replace(now, candidates) && !replace(now, growing_sizes())) return false;
   }
   return true;
 }
@@ -135,7 +220,7 @@ std::map<std::string, Dims> InputShapes::with(const SizesByKey& sizes) const {
 
 FreeDims::FreeDims(const std::vector<Port>& ports, const std::vector<InputUse>& uses, const InputOptions& options,
                    const std::map<std::string, Dims>& shapes_of_files, const std::map<std::string, int64_t>& bound, const Graph* graph)
-    : shapes_(ports) {
+    : shapes_(ports), graph_(graph) {
   for (std::size_t i = 0; i < ports.size(); ++i) add_input(ports[i], uses[i]);
   check_names(ports, options, graph);
   for (const Port& port : ports) {
@@ -274,10 +359,22 @@ void FreeDims::count_attempts() {
   attempts_ = size_attempts_ * (has_batch ? 2 : 1);
 }
 
+bool FreeDims::fits(const Place& place) const {
+  const auto has_rank = [&](const Port& port) { return shapes_.has_rank(port); };
+  if (graph_ == nullptr || !std::ranges::all_of(shapes_.ports(), has_rank)) return true;
+  return Fit(*graph_, shapes_, assign(place).dims).fits();
+}
+
 void FreeDims::choose(const Graph& graph) {
   const auto is_unknown = [](const auto& entry) { return entry.second.kind == Kind::unknown; };
   const auto has_rank = [&](const Port& port) { return shapes_.has_rank(port); };
-  if (std::ranges::none_of(free_, is_unknown) || !std::ranges::all_of(shapes_.ports(), has_rank)) return;
+  if (free_.empty() || !std::ranges::all_of(shapes_.ports(), has_rank)) return;
+  if (std::ranges::none_of(free_, is_unknown)) {
+    count_attempts();
+    for (int attempt = 0; attempt < attempts_; ++attempt) {
+      if (fits({0, 2, attempt})) return;
+    }
+  }
   // Guessed batches and sequences are kept first, and are chosen, too, only if that does not fit.
   for (const bool with_guesses : {false, true}) {
     const auto before = free_;
@@ -299,19 +396,38 @@ bool FreeDims::choose(const Graph& graph, bool with_guesses) {
   if (!fit(graph, shapes_, open, sizes)) return false;
   std::erase_if(open, [&](const std::string& key) { return free_.at(key).kind != Kind::unknown && sizes.at(key) == first.at(key); });
   for (const std::string& key : open) free_.at(key).kind = Kind::unknown;
-  const auto fits = [&](int sample) { return layout::Shapes(graph, {{}, assign({sample, 2}).shapes}).misfit().empty(); };
   for (const std::string& key : open) {
     Free& free = free_.at(key);
     const auto is_like = [&](const auto& entry) { return entry.second.varies() && sizes.at(entry.first) == sizes.at(key); };
     const auto like = std::ranges::find_if(free_, is_like);
     free.kind = like != free_.end() ? Kind::like : Kind::chosen;
     if (like != free_.end()) free.other = like->first;
-    free.value = sizes.at(key);
-    free.odd = free.value + 1;
+    free.value = free.odd = sizes.at(key);
   }
-  if (fits(0) && fits(1)) return true;
-  for (const std::string& key : open) free_.at(key).odd = free_.at(key).value;
-  return fits(0) && fits(1);
+  return fits({0, 2}) && vary(open);
+}
+
+bool FreeDims::vary(const std::vector<std::string>& chosen) {
+  constexpr int64_t kFactors[] = {1, 2, 3}, kAddends[] = {1, 0, 0};
+  // Sets the sizes of odd samples of all these dims of one size, 0: of all, where they fit.
+  const auto try_sizes = [&](int64_t wanted) {
+    for (std::size_t i = 0; i < std::size(kFactors); ++i) {
+      const auto before = free_;
+      for (const std::string& key : chosen) {
+        Free& free = free_.at(key);
+        if (wanted == 0 || free.value == wanted) free.odd = free.value * kFactors[i] + kAddends[i];
+      }
+      if (fits({1, 2})) return true;
+      free_ = before;
+    }
+    return false;
+  };
+  if (try_sizes(0)) return true;
+  std::set<int64_t> values;
+  for (const std::string& key : chosen) values.insert(free_.at(key).value);
+  bool is_any = false;
+  for (const int64_t value : values) is_any = try_sizes(value) || is_any;
+  return is_any || fits({1, 2});
 }
 
 int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place& place, int depth) const {
@@ -322,16 +438,17 @@ int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place
     case Kind::fixed:
       return free.value;
     case Kind::batch:
-      return single || (place.samples > 2 && place.sample == place.samples - 1) ? 1 : kBatches[place.sample % 2];
+      if (single) return place.of(1, 1);
+      if (place.samples > 2 && place.sample == place.samples - 1 && !place.keeps_batch) return 1;
+      return place.of(kBatches[0], kBatches[1]);
     case Kind::sequence:
       return pick(kSequences, 0, size, place);
     case Kind::spatial:
-      if (free.spatial == 1) return pick(kLines, 0, size, place);
-      return free.spatial == 2 ? pick(kPlanes, free.position, size, place) : pick(kVolumes, free.position, size, place);
+      return pick_spatial(free.spatial, free.position, size, place);
     case Kind::sum:
       return evaluate_sum(key, place, depth);
     case Kind::chosen:
-      return place.sample % 2 == 0 ? free.value : free.odd;
+      return place.of(free.value, free.odd);
     case Kind::like:
       return value_of(free.other, free_.at(free.other), place, depth + 1);
     case Kind::unknown:

@@ -53,13 +53,24 @@ class FreeDims {
   [[nodiscard]] int attempts() const noexcept { return attempts_; }
   /// The first attempt with batches of one; 0 if there is none.
   [[nodiscard]] int first_single() const noexcept { return attempts_ > size_attempts_ ? size_attempts_ : 0; }
+  /// The sizes of odd samples: their own, twice those of even samples, or the same, in the order in which models accept more of them.
+  enum class Odd { own, doubled, alike };
   /// The sample and attempt for which sizes are requested.
   struct Place {
     int sample = 0, samples = 1;
     int attempt = 0;
     bool uneven = false;  ///< odd samples of the first attempts have sizes that halve unevenly, which not every model accepts
+    Odd odd = Odd::own;
+    bool keeps_batch = false;  ///< the last of several samples has no batch of one
+    /// The size of this sample, of those for even and odd ones.
+    [[nodiscard]] int64_t of(int64_t for_even, int64_t for_odd) const noexcept {
+      if (sample % 2 == 0 || odd == Odd::alike) return for_even;
+      return odd == Odd::own ? for_odd : 2 * for_even;
+    }
   };
   [[nodiscard]] Assignment assign(const Place& place) const;
+  /// Whether the graph's operators fit together with these sizes, as far as they show without running; true where no graph is given.
+  [[nodiscard]] bool fits(const Place& place) const;
   /// Whether dims besides batches are guessed.
   [[nodiscard]] bool are_guessed() const;
   /// Error{usage}: the model accepts none of the guessed sizes. Names the options that set them; `why`: the reason against the last ones.
@@ -89,6 +100,8 @@ class FreeDims {
   /// Chooses sizes for dims of kind `unknown` with which the graph's operators fit together; changes nothing if it finds none.
   void choose(const Graph& graph);
   [[nodiscard]] bool choose(const Graph& graph, bool with_guesses);
+  /// Gives chosen dims other sizes in odd samples, as many of them as fit. False if odd samples fit in no way.
+  [[nodiscard]] bool vary(const std::vector<std::string>& chosen);
   void count_attempts();
   [[nodiscard]] int64_t value_of(const std::string& key, const Free& free, const Place& place, int depth) const;
   [[nodiscard]] int64_t evaluate_sum(const std::string& key, const Place& place, int depth) const;
@@ -97,6 +110,7 @@ class FreeDims {
   [[nodiscard]] std::string option_for(const std::string& key, const Free& free) const;
 
   InputShapes shapes_;
+  const Graph* graph_;
   std::map<std::string, Free> free_;  ///< by Port::key()
   int attempts_ = 1, size_attempts_ = 1;
 };

@@ -1,4 +1,5 @@
-// The numbers that nodes are fed: A's, those moved by one ULP, shaken, random near, middle or far ones, equal ones, those of one sign, NaN and infinities.
+// The numbers that nodes are fed: A's, those moved by one ULP, shaken, random near, middle or far ones, equal ones, those of one sign, NaN
+// and infinities.
 #include "verify/nodes/fed_values.h"
 
 #include <algorithm>
