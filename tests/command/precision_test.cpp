@@ -57,6 +57,29 @@ TEST_F(Precision, ModelsPartlyIn16BitsVerifyToo) {
   EXPECT_EQ(run({"verify", "half.onnx", "half.onnx", "--run-identical"}).code, 0);
 }
 
+TEST_F(Precision, ValuesThatFoldsChangeUnderTheirNamesAreJudgedWithTheirReaders) {
+  // The fold moves factor and shift into the convolution, past two Identities that keep the names of their values.
+  write_file(folder_ / "named.onnx",
+             TextModel("g (float[N,16,H,W] x) => (float[N,32,H,W] y) <float[32,16,1,1] k, float[1] s = {0.3}, float[1] t = {0.7}, "
+                       "float[1,32,1,1] b> { r = Relu (x)  m = Mul (s, r)  mi = Identity (m)  a = Add (mi, t)  ai = Identity (a)  c = Conv "
+                       "(ai, k)  d = Add (c, b)  di = Identity (d)  y = Relu (di) }")
+                 .name_nodes()
+                 .bytes());
+  ASSERT_EQ(run({"convert", "named.onnx", "-o", "half.onnx", "--precision", "fp16"}).code, 0);
+  const ProcessResult same = run({"verify", "named.onnx", "half.onnx", "--precision", "fp16"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  // What is wrong is the convolution.
+  onnx::ModelProto model = load_model(folder_ / "half.onnx");
+  for (onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.dims_size() != 4 || tensor.dims(0) != 32) continue;
+    std::string& bytes = *tensor.mutable_raw_data();
+    for (std::size_t i = 1; i < bytes.size(); i += 2) bytes[i] = static_cast<char>(bytes[i] ^ 1);  // a bit of half the numbers' size
+  }
+  save_model(model, folder_ / "wrong.onnx");
+  const ProcessResult different = run({"verify", "named.onnx", "wrong.onnx", "--precision", "fp16"});
+  EXPECT_EQ(different.code, 1) << different.out;
+}
+
 TEST_F(Precision, RowsThatAMaskHidesWhollyStayFinite) {
   write_file(
       folder_ / "masked.onnx",

@@ -130,26 +130,13 @@ void compare_fed(const LayerTask& task, FedRuns& runs, Layers& layers) {
 }
 
 /// Layers that differ, each with the different ones downstream of it, and the equal ones between them that only move elements.
-struct Chains {
-  std::map<std::size_t, std::vector<std::size_t>> followed;  ///< by the first layer: those downstream of it
+struct Followers {
+  std::map<std::size_t, std::vector<std::size_t>> of;  ///< by layer: those downstream of it
   std::set<std::size_t> between;
 };
 
-/// In the order of the nodes, removes chains that begin within the chain of a kept layer; layers after that may begin a chain again.
-void keep_first_ones(Chains& chains) {
-  std::set<std::size_t> later;
-  for (auto at = chains.followed.begin(); at != chains.followed.end();) {
-    if (later.contains(at->first)) {
-      at = chains.followed.erase(at);
-    } else {
-      later.insert(at->second.begin(), at->second.end());
-      ++at;
-    }
-  }
-}
-
-Chains find_chains(const Layers& layers) {
-  Chains chains;
+Followers find_followers(const Layers& layers) {
+  Followers followers;
   const std::vector<Layer>& all = layers.all();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].differs() && !(all[i].metrics.rms_error > 0)) continue;
@@ -162,12 +149,28 @@ Chains find_chains(const Layers& layers) {
         before = upstream.front();
       }
       if (!all[before].differs() || all[before].b->is_output()) continue;
-      chains.followed[before].push_back(i);
-      chains.between.insert(moved.begin(), moved.end());
+      followers.of[before].push_back(i);
+      followers.between.insert(moved.begin(), moved.end());
     }
   }
-  keep_first_ones(chains);
-  return chains;
+  return followers;
+}
+
+/// Layers that may be other values under old names, each reading the one before, and the layers that read the last.
+struct Chain {
+  std::vector<std::size_t> values, readers;
+};
+
+/// Chains of one layer each, in the order of the nodes; none begins within another, but layers after that may begin one again.
+std::vector<Chain> first_chains(const Followers& followers) {
+  std::vector<Chain> out;
+  std::set<std::size_t> later;
+  for (const auto& [first, readers] : followers.of) {
+    if (later.contains(first)) continue;
+    later.insert(readers.begin(), readers.end());
+    out.push_back({{first}, readers});
+  }
+  return out;
 }
 
 void acquit(Layer& layer) {
@@ -176,36 +179,52 @@ void acquit(Layer& layer) {
   layer.candidate.reset();
 }
 
+/// Whether a reader of a chain, compared as b computes it from its own values of the chain, shows that these are other values under old
+/// names: it is right and has a smaller error, or still differs with a much smaller one. `found`: as fed a's values.
+bool takes_others(const Layer& found, const Layer& own) {
+  const double before = found.metrics.rms_error, after = own.metrics.rms_error;
+  return own.compared && after < before && (!own.differs() || after < rules::kMuchBetter * before);
+}
+
 /// A name may denote a different value in b, such as a convolution whose bias is now a separate node. Its readers then get worse results
-/// from a's value than from b's own. So where one different layer follows another, b runs once with its own value of the first. If the
-/// second is then right and has a smaller error, both are acquitted. If it still differs with a much smaller error, only the first is.
+/// from a's value than from b's own. So where one different layer follows another, b runs again with its own value of the first. A reader
+/// that shows another value acquits it, and itself if it is right; else it is wrong on its own. A reader that shows nothing may be another
+/// value itself, as the next one after a factor that was moved: its readers are asked in another round.
 void confirm(FedRuns& runs, Layers& layers) {
-  const Chains chains = find_chains(layers);
-  if (chains.followed.empty()) return;
+  constexpr int kMostRounds = 4;
+  const Followers followers = find_followers(layers);
+  std::vector<Chain> chains = first_chains(followers);
   std::vector<Layer>& all = layers.all();
   std::vector<Layer> found = all;
-  runs.reset();
-  for (const auto& [first, downstream] : chains.followed) all[first].apart = true;
-  for (const std::size_t i : chains.between) all[i].apart = true;
-  runs.measure_floors(0, rules::kNoiseDraws);
-  runs.feed_candidate();
-  look_closer(runs, layers);
-  for (const auto& [first, downstream] : chains.followed) {
-    for (const std::size_t i : downstream) {
-      const double before = found[i].metrics.rms_error, after = all[i].metrics.rms_error;
-      if (!all[i].compared || !(after < before)) continue;
-      if (!all[i].differs()) {
-        acquit(found[first]);
-        acquit(found[i]);
-      } else if (after < rules::kMuchBetter * before) {
-        acquit(found[first]);  // the second is wrong on its own
-        found[i].metrics = all[i].metrics;
-        found[i].floor = all[i].floor;
-      } else {
-        continue;
-      }
-      found[first].renamed = true;
+  for (int round = 0; round < kMostRounds && !chains.empty(); ++round) {
+    all = found;
+    runs.reset();
+    for (const std::size_t i : followers.between) all[i].apart = true;
+    for (const Chain& chain : chains) {
+      for (const std::size_t i : chain.values) all[i].apart = true;
     }
+    runs.measure_floors(0, rules::kNoiseDraws);
+    runs.feed_candidate();
+    look_closer(runs, layers);
+    std::vector<Chain> longer;
+    for (const Chain& chain : chains) {
+      for (const std::size_t reader : chain.readers) {
+        const auto next = followers.of.find(reader);
+        if (takes_others(found[reader], all[reader])) {
+          for (const std::size_t i : chain.values) {
+            acquit(found[i]);
+            found[i].renamed = true;
+          }
+          found[reader].metrics = all[reader].metrics;
+          found[reader].floor = all[reader].floor;
+          if (!all[reader].differs()) acquit(found[reader]);
+        } else if (all[reader].differs() && next != followers.of.end()) {
+          longer.push_back({chain.values, next->second});
+          longer.back().values.push_back(reader);
+        }
+      }
+    }
+    chains = std::move(longer);
   }
   all = std::move(found);
 }
