@@ -117,6 +117,30 @@ TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
   EXPECT_THAT(text, testing::ContainsRegex("/c/Conv \\(Conv\\) .* not finite +1.0e-07"));
 }
 
+TEST(VerifyReport, UnexplainedDifferencesAreSortedByTheirErrorInFloors) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  VerifyResult result = different();
+  result.proof.emplace();
+  const auto add = [&](const char* name, double error, double floor) {
+    result.proof->unexplained.emplace_back().name = name;
+    UnexplainedCheck& check = result.checks.emplace_back();
+    check.entry = result.checks.size() - 1;
+    check.node = name;
+    check.error = error;
+    check.floor = floor;
+  };
+  add("few", 1e-3, 1e-4), add("none", 0, 0), add("more", 1e-2, 1e-4), add("infinite", infinity, infinity), add("wide", 1e-2, infinity),
+      add("exact", 1e-9, 0), add("most", 1, 1e-4);
+  const std::string text = verify_text(result, false, {.verbose = true});
+  std::size_t last = 0;
+  for (const char* const name : {"infinite", "exact", "most", "more", "few", "none", "wide"}) {
+    const std::size_t at = text.find(std::string("\n  ") + name + " ");
+    ASSERT_NE(at, std::string::npos) << name << "\n" << text;
+    EXPECT_GT(at, last) << name << "\n" << text;
+    last = at;
+  }
+}
+
 TEST(VerifyReport, SamplesBeyondTheRequestedOnesAreExplained) {
   VerifyResult result = different();
   EXPECT_EQ(verify_text(result, false, {}).find("smaller"), std::string::npos);

@@ -1384,6 +1384,34 @@ TEST(Verify, ProgressCountsTheRuns) {
   EXPECT_EQ(whats, "reference;noise floor;candidate, optimized;");
 }
 
+TEST(Verify, GraphsThatNoSampleEntersAreLookedForOnce) {
+  // Ifs one after the other that decide by data; b squares by Pow.
+  const auto chain = [](int count, bool by_pow) {
+    std::string text = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) <float big = {1000}, float two = {2}> {\n";
+    std::string last = "x";
+    for (int i = 0; i < count; ++i) {
+      const std::string n = std::to_string(i);
+      text += "m" + n + " = ReduceMax <keepdims = 0> (" + last + ")  c" + n + " = Less (m" + n + ", big)  v" + n + " = If (c" + n +
+              ") <then_branch = t" + n + " () => (float[2, 4] a" + n + ") { a" + n + " = Neg (" + last + ") }, else_branch = e" + n +
+              " () => (float[2, 4] b" + n + ") { b" + n + " = Abs (" + last + ") }>\n";
+      last = "v" + n;
+    }
+    return text + (by_pow ? "y = Pow (" + last + ", two)" : "y = Mul (" + last + ", " + last + ")") + " }";
+  };
+  const auto runs = [&](int count) {
+    const Folder folder;
+    int found = 0;
+    VerifyOptions options;
+    options.threads = 1;
+    options.progress = [&](std::string_view what, int64_t, int64_t) { found += what == "nested graphs" ? 1 : 0; };
+    (void)verify(folder.write("a.onnxtxt", chain(count, false)), folder.write("b.onnxtxt", chain(count, true)), options);
+    return found;
+  };
+  const int of_two = runs(2);
+  EXPECT_GT(of_two, 0);
+  EXPECT_EQ(runs(12), of_two);
+}
+
 TEST(Verify, SameSeedSameFigures) {
   Network a = classifier(1), b = a;
   fold_batch_norm(b, "n1.y");
