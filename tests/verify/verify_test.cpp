@@ -1387,7 +1387,8 @@ TEST(Verify, ProgressCountsTheRuns) {
 TEST(Verify, GraphsThatNoSampleEntersAreLookedForOnce) {
   // Ifs one after the other that decide by data; b squares by Pow.
   const auto chain = [](int count, bool by_pow) {
-    std::string text = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) <float big = {1000}, float two = {2}> {\n";
+    std::string text =
+        "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) <float big = {1000}, float two = {2}> {\n";
     std::string last = "x";
     for (int i = 0; i < count; ++i) {
       const std::string n = std::to_string(i);
