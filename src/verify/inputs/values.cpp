@@ -412,8 +412,9 @@ Tensor make_values(DataType type, const Dims& dims, const InputUse& use, int64_t
 }
 
 int samples_for_words(const InputUse& use, const Dims& dims) {
+  if (use.words.empty()) return 0;  // dims may be beyond all memory
   const int64_t count = element_count(dims), wanted = static_cast<int64_t>(use.words.size());
-  if (wanted == 0 || count == 0) return 0;
+  if (count == 0) return 0;
   if (count == 1) return static_cast<int>(wanted) + 1;
   const int64_t period = std::min<int64_t>(count, kWordPeriod), each = (count + period - 1) / period;
   int samples = 1;
