@@ -52,7 +52,7 @@ set(inner_rooms
   "^src/verify/inputs/" "^verify/(inputs/|(elements|rules)\\.h$)"
   "^src/verify/suite/" "^verify/(suite/|inputs/|[a-z_]+\\.h$)"
   "^src/verify/nodes/" "^verify/(nodes/|[a-z_]+\\.h$)"
-  "^src/verify/doubts/" "^verify/(doubts/|nodes/|[a-z_]+\\.h$)"
+  "^src/verify/doubts/" "^verify/(doubts/|inputs/|nodes/|[a-z_]+\\.h$)"
   "^src/verify/" "^verify/(inputs/|doubts/doubts\\.h$|nodes/compare_nodes\\.h$|[a-z_]+\\.h$)")
 
 foreach(level RANGE 8)
