@@ -58,13 +58,14 @@ def stored(file: pathlib.Path) -> list:
 
 def answers(file: pathlib.Path, feed: list, images_last: bool):
     """Outputs by name."""
+    import numpy
     import truth
 
     runner = truth.session(file)
     given = {}
     for place, value in zip(runner.get_inputs(), feed):
-        if images_last and value.ndim == 4 and not fits(place.shape, value.shape):
-            value = value.transpose(0, 2, 3, 1)
+        if images_last and value.ndim >= 4 and not fits(place.shape, value.shape):
+            value = numpy.moveaxis(value, 1, -1)
         given[place.name] = value
     return dict(zip([place.name for place in runner.get_outputs()], runner.run(None, given)))
 
@@ -80,8 +81,8 @@ def error(right: dict, other: dict, images_last: bool) -> float:
     worst = 0.0
     for name, a in right.items():
         b = other.get(name)
-        if images_last and b is not None and b.ndim == 4 and b.shape != a.shape:
-            b = b.transpose(0, 3, 1, 2)
+        if images_last and b is not None and b.ndim >= 4 and b.shape != a.shape:
+            b = numpy.moveaxis(b, -1, 1)
         if b is None or isinstance(a, list) or a.shape != b.shape or a.dtype != b.dtype:
             return float("inf")
         if a.dtype.kind not in "fiub":
