@@ -39,8 +39,10 @@ inline constexpr double kMuchBetter = 0.25;
 /// A factor common to all elements of a 16-bit value: the least number of roundings, and of elements, from which it counts.
 inline constexpr double kGainRoundings = 4;
 inline constexpr double kElementsForGain = 64;
-/// For values with fewer elements, three draws may agree by chance: they convict only far beyond their bound.
+/// For values with fewer elements, draws may agree by chance: they convict only beyond kChanceOfFew bounds. The largest of nine normal
+/// deviates, one for each draw, is above one standard deviation (5 % quantile): twice kFloorFactor × the floor covers 10 of them.
 inline constexpr int64_t kFewestElements = 8;
+inline constexpr double kChanceOfFew = 2;
 
 /// Next to scores of common size, e to this power is 0 in double precision: masks write numbers below it for minus infinity.
 inline constexpr double kMasked = -750;

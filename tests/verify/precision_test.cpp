@@ -168,6 +168,34 @@ TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
   expect_named(a, b, "k.w", "keys");
 }
 
+TEST(Precision, TheScaleOfAQuantizerIsNotAcquittedByChance) {
+  // Integers of few numbers do not show a factor that b's f32 multiplies: their quotients stay, and
+  // the result hides it. One number alone, the scale, does.
+  const auto alone = [](bool narrow, float factor) {
+    Network n(1);
+    n.input("x", {"1", "4"}).output("z", {"1", "4"});
+    n.floats("v", {4, 4}, {1, 2, 3, 4, 4, 3, 2, 1, 1, 3, 2, 4, 3, 1, 4, 2}).floats("factor", {}, {factor});
+    if (narrow) {
+      n.node("Cast", {"x"}, {"x.narrow"}, {kToHalf}), n.node("Cast", {"v"}, {"v.narrow"}, {kToHalf});
+      n.node("MatMul", {"x.narrow", "v.narrow"}, {"c"}), n.node("Cast", {"c"}, {"c.wide"}, {"to=1"});
+      n.node("Mul", {"c.wide", "factor"}, {"c.wrong"});
+    } else {
+      n.node("MatMul", {"x", "v"}, {"c"});
+    }
+    n.node("DynamicQuantizeLinear", {narrow ? "c.wrong" : "c"}, {"q", "q.scale", "q.zero"});
+    n.node("Cast", {"q"}, {"real"}, {"to=1"}), n.node("Cast", {"q.zero"}, {"middle"}, {"to=1"});
+    n.node("Sub", {"real", "middle"}, {"steps"}), n.node("Mul", {"steps", "q.scale"}, {"y"});
+    n.node("ReduceL2", {"y"}, {"length"}), n.node("Div", {"y", "length"}, {"z"});
+    return n;
+  };
+  const VerifyResult right = verified(alone(false, 1), alone(true, 1), meant_in(kToHalf));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  for (const float factor : {1.02F, 1.01F, 0.98F}) {
+    const VerifyResult scale = verified(alone(false, 1), alone(true, factor), meant_in(kToHalf));
+    EXPECT_EQ(scale.outcome, Outcome::different) << factor << summary(scale);
+  }
+}
+
 /// Eight stages of two branches in f16. 2 % of a weight of one branch is less than all the rounding downstream. `sliced`: the results of
 /// the branches pass through Slices that take every element.
 Network branches(float factor, bool sliced) {

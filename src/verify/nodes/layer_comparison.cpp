@@ -315,10 +315,10 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
   if (region.size() == 1 && region.front()->op_type() == layer.b->producer()->op_type()) result.replaces.clear();
 }
 
-/// Whether a difference is near the bound in so few elements that three draws may agree by chance.
+/// Whether a difference is near the bound in so few elements that all draws may agree by chance.
 bool differs_by_chance(const Layer& layer) {
   return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) && is_finite_alike(layer) &&
-         layer.metrics.max_error < rules::kNearBound * layer.metrics.bound.max;
+         layer.metrics.max_error < rules::kChanceOfFew * layer.metrics.bound.max;
 }
 
 /// If most elements saturate, only few show the rounding of the sums upstream, and the draws may miss it. The floor of those sums counts
