@@ -168,6 +168,103 @@ TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
   expect_named(a, b, "k.w", "keys");
 }
 
+/// Numbers in front of a quantizer that b computes in 16 bits, and what is wrong there.
+struct BeforeQuantizer {
+  bool dynamic = true;           ///< DynamicQuantizeLinear, else QuantizeLinear
+  const char* narrow = nullptr;  ///< the Cast to b's type; nullptr: all in f32
+  const char* wrong = "";        ///< an operator between the operand and its quantizer
+  float by = 0;                  ///< its other operand
+  bool in_narrow = false;        ///< it computes in 16 bits, upstream of the Cast
+};
+
+/// y = (x · v) · w, where the second product is one of integers.
+Network product_of_integers(uint64_t seed, const BeforeQuantizer& options = {}) {
+  Network n(seed);
+  n.input("x", {"22", "32"}).output("y", {"22", "24"});
+  n.normal("v", {32, 48}, 0.3).normal("w", {48, 24}, 20).floats("w.scale", {}, {0.01F}).floats("by", {}, {options.by});
+  const auto zero = [&](const char* name, int type, char value) {
+    onnx::TensorProto& tensor = *n.graph().add_initializer();
+    tensor.set_name(name), tensor.set_data_type(type), tensor.set_raw_data(std::string(1, value));
+  };
+  std::string weights;
+  for (const float value : n.values("w")) weights += static_cast<char>(value);
+  n.remove_initializer("w");
+  onnx::TensorProto& w = *n.graph().add_initializer();
+  w.set_name("w"), w.set_data_type(onnx::TensorProto::INT8), w.add_dims(48), w.add_dims(24), w.set_raw_data(weights);
+  zero("w.zero", onnx::TensorProto::INT8, 0), zero("x.middle", onnx::TensorProto::UINT8, '\x80');
+  std::string last = "c";
+  const auto harm = [&](const std::string& by) {
+    n.node(options.wrong, {last, by}, {last + ".wrong"});
+    last += ".wrong";
+  };
+  if (options.narrow == nullptr) {
+    n.node("MatMul", {"x", "v"}, {"c"});
+  } else {
+    n.node("Cast", {"x"}, {"x.narrow"}, {options.narrow}), n.node("Cast", {"v"}, {"v.narrow"}, {options.narrow});
+    n.node("Cast", {"by"}, {"by.narrow"}, {options.narrow});
+    n.node("MatMul", {"x.narrow", "v.narrow"}, {"c"});
+    if (*options.wrong != '\0' && options.in_narrow) harm("by.narrow");
+    n.node("Cast", {last}, {"c.wide"}, {"to=1"});
+    last = "c.wide";
+    if (*options.wrong != '\0' && !options.in_narrow) harm("by");
+  }
+  if (options.dynamic) {
+    n.node("DynamicQuantizeLinear", {last}, {"q", "q.scale", "q.zero"}).set_name("quantizer");
+  } else {
+    n.floats("q.scale", {}, {0.05F});
+    n.node("QuantizeLinear", {last, "q.scale", "x.middle"}, {"q"}).set_name("quantizer");
+  }
+  n.node("MatMulInteger", {"q", "w", options.dynamic ? "q.zero" : "x.middle", "w.zero"}, {"sums"}),
+      n.node("Cast", {"sums"}, {"real"}, {"to=1"});
+  n.node("Mul", {"q.scale", "w.scale"}, {"scale"}), n.node("Mul", {"real", "scale"}, {"y"});
+  return n;
+}
+
+VerifyOptions meant_in(const char* narrow) {
+  VerifyOptions options;
+  options.precision = narrow == kToHalf ? DataType::float16 : DataType::bfloat16;
+  return options;
+}
+
+TEST(Precision, AStepOffThatTheRoundingOfAQuantizersOperandExplainsIsTheSame) {
+  for (const bool dynamic : {true, false}) {
+    for (const char* const narrow : {kToHalf, kToBrain}) {
+      for (const uint64_t seed : {1, 2, 3, 4, 5}) {
+        const VerifyResult result = verified(product_of_integers(seed, {.dynamic = dynamic}),
+                                             product_of_integers(seed, {.dynamic = dynamic, .narrow = narrow}), meant_in(narrow));
+        EXPECT_NE(result.outcome, Outcome::different) << dynamic << narrow << seed << "\n" << summary(result);
+        if (narrow == kToHalf) {
+          EXPECT_EQ(result.outcome, Outcome::same) << dynamic << seed << "\n" << summary(result);
+        }
+        EXPECT_THAT(result.remarks, Contains(HasSubstr("to the neighbouring step by rounding"))) << "nothing is tested";
+      }
+    }
+  }
+}
+
+TEST(Precision, AStepOffByAFaultInFrontOfAQuantizerIsADifference) {
+  struct Fault {
+    const char* op;
+    float by;
+  };
+  for (const bool dynamic : {true, false}) {
+    const Network a = product_of_integers(1, {.dynamic = dynamic});
+    for (const bool in_narrow : {true, false}) {
+      for (const Fault& fault : {Fault{"Mul", 1.02F}, {"Mul", 1.002F}, {"Add", 0.005F}, {"Sub", 0.005F}, {"Div", 1.01F}}) {
+        const Network b = product_of_integers(1, {dynamic, kToHalf, fault.op, fault.by, in_narrow});
+        const VerifyResult result = verified(a, b, meant_in(kToHalf));
+        EXPECT_EQ(result.outcome, Outcome::different) << dynamic << in_narrow << fault.op << fault.by << "\n" << summary(result);
+      }
+    }
+    Network weight = product_of_integers(1, {.dynamic = dynamic, .narrow = kToHalf});
+    (*weight.tensor("w").mutable_raw_data())[5] += 1;
+    EXPECT_EQ(verified(a, weight, meant_in(kToHalf)).outcome, Outcome::different) << dynamic;
+    Network operand = product_of_integers(1, {.dynamic = dynamic, .narrow = kToHalf});
+    operand.edit("v", [](auto& v) { v[5] += 0.1F; });
+    EXPECT_EQ(verified(a, operand, meant_in(kToHalf)).outcome, Outcome::different) << dynamic;
+  }
+}
+
 TEST(Precision, TheScaleOfAQuantizerIsNotAcquittedByChance) {
   // Integers of few numbers do not show a factor that b's f32 multiplies: their quotients stay, and
   // the result hides it. One number alone, the scale, does.

@@ -233,7 +233,7 @@ void FedRuns::widen_by_candidate(int draw) {
   });
 }
 
-void FedRuns::run_fed(const Side& side, const Observer& observer, std::optional<int> draw) const {
+void FedRuns::run_fed(const Side& side, const Observer& observer, std::optional<int> draw, Operands operands) const {
   const bool is_a = &side == task_->a;
   const auto observe_and_feed = [&](const Value& value, const Datum& datum) {
     observer(value, datum);
@@ -243,7 +243,9 @@ void FedRuns::run_fed(const Side& side, const Observer& observer, std::optional<
       return;
     }
     const Datum reference = is_a ? kept_.reference(*layer) : like(kept_.reference_for(*layer, datum), datum);
-    if (structural_difference(reference, datum).empty()) values_.feed(*layer, datum, reference);
+    if (!structural_difference(reference, datum).empty()) return;
+    values_.feed(*layer, datum, reference);
+    if (is_a && operands == Operands::as_held) values_.hold(*layer, datum);
   };
   if (!draw) return execute(*task_, values_, side, observe_and_feed);
   const WeightNoise noise(side.model->graph());

@@ -42,9 +42,11 @@ class FedRuns {
   /// values move when its constants do.
   void run_unfed(bool by_depth);
   using Observer = std::function<void(const Value& value, const Datum& datum)>;
+  /// The values that a's nodes are fed: its own, or those rounded to the types in which b's nodes read them.
+  enum class Operands { as_made, as_held };
   /// Runs a side with each node fed a's values. `observer` gets every result before another value is fed in its place. `draw`: with moved
   /// constants; values that are not fed are moved too.
-  void run_fed(const Side& side, const Observer& observer, std::optional<int> draw) const;
+  void run_fed(const Side& side, const Observer& observer, std::optional<int> draw, Operands operands = Operands::as_made) const;
   /// Runs a side and passes the results that are paired and compared by distance to the visitor, each with a's value, both in their own
   /// types. Readers get `datum` as the visitor leaves it.
   using Visitor = std::function<void(const Layer& layer, const Datum& reference, const Datum& datum)>;

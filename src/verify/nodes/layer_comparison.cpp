@@ -40,7 +40,11 @@ bool feed_before_flips(Layers& layers) {
   bool found_any = false;
   for (const Layer& layer : layers.all()) {
     if (!layer.differs() || !has_trait(*layer.b->producer(), Trait::jumps)) continue;
-    for (const Value* const input : layer.b->producer()->inputs()) {
+    for (const Value* input : layer.b->producer()->inputs()) {
+      // A Cast of b's own stands between where b computes in 16 bits.
+      while (input != nullptr && layers.of_b(*input) == nullptr && input->producer() != nullptr && input->producer()->is("Cast")) {
+        input = input->producer()->input(0);
+      }
       Layer* const upstream = input == nullptr ? nullptr : layers.of_b(*input);
       if (upstream == nullptr || !upstream->before_jump) continue;
       upstream->before_jump = false;

@@ -1,9 +1,10 @@
-// Acquits quantized integers one step off if upstream rounding within the node may move the operand across the boundary, also of
-// QLinearSoftmax, and counts them as flips.
+// Acquits quantized integers one step off, as flips, where rounding moves the operand across the boundary (also of QLinearSoftmax), or
+// where A's quantizer repeats them from 16-bit operands.
 #include "verify/nodes/quantizer_steps.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "model/domains.h"
 #include "ops/constants.h"
+#include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -95,12 +97,95 @@ Rounded capture_rounded(const FedRuns& runs, const Side& side, const std::vector
   return rounded;
 }
 
+/// Whether two tensors of integers are nowhere more than two steps apart: one for the element, one for a zero point that moved.
+bool are_neighbours(const Datum& a, const Datum& b) {
+  if (!a.tensor || !b.tensor || !structural_difference(a, b).empty()) return false;
+  const std::vector<double> x = reals_of(a.tensor), y = reals_of(b.tensor);
+  return std::ranges::equal(x, y, [](double left, double right) { return std::fabs(left - right) <= 2; });
+}
+
+/// Results of quantizers that read the operands of both models alike, each with the value of its model.
+class HeldResults {
+ public:
+  /// Runs both models; a's nodes are fed operands as b holds them.
+  HeldResults(const LayerTask& task, const FedRuns& runs, const Layers& layers, const std::vector<const Node*>& quantizers)
+      : layers_(&layers) {
+    const auto keep = [&](const Value& value, const Datum& datum) {
+      const bool is_wanted = std::ranges::find(quantizers, value.producer()) != quantizers.end();
+      if (is_wanted) values_.insert_or_assign(&value, copy_of(datum));
+    };
+    runs.run_fed(*task.a, keep, std::nullopt, FedRuns::Operands::as_held);
+    const auto keep_paired = [&](const Value& value, const Datum& datum) {
+      const Layer* const layer = layers.of_b(value);
+      if (layer != nullptr && values_.contains(layer->a)) values_.insert_or_assign(&value, copy_of(datum));
+    };
+    runs.run_fed(*task.b, keep_paired, std::nullopt);
+  }
+
+  /// Whether b computes all results of a quantizer of a that are read. Scale and zero point belong to them: a wrong factor in front of a
+  /// quantizer that scales its operand itself shows in the scale alone.
+  [[nodiscard]] bool are_equal(const Node& quantizer) const {
+    return std::ranges::all_of(quantizer.outputs(), [&](const Value* output) {
+      if (output == nullptr || (output->uses().empty() && !output->is_output())) return true;
+      const Layer* const layer = layers_->of_a(*output);
+      const auto in_a = values_.find(output), in_b = layer == nullptr ? values_.end() : values_.find(layer->b);
+      if (in_a == values_.end() || in_b == values_.end() || !layer->compared || layer->other_structure || layer->flat) return false;
+      const Datum ordered = layer->channels_last ? channels_second(in_b->second) : in_b->second;
+      return bit_equal(in_a->second, like(ordered, in_a->second));
+    });
+  }
+
+ private:
+  const Layers* layers_;
+  std::unordered_map<const Value*, Datum> values_;
+};
+
+void acquit_step(Layer& layer, int64_t elements) {
+  layer.flips += elements;
+  layer.metrics.outcome = Outcome::same;
+  layer.metrics.reason.clear();
+  layer.candidate.reset();
+}
+
+/// Acquits integers that a's quantizer computes, too, from its operands in the 16 bits in which b holds them: nothing but that rounding
+/// differs.
+void explain_by_held_operands(const LayerTask& task, const FedRuns& runs, Layers& layers) {
+  if (task.grain == DataType::undefined) return;
+  const auto may_be_step = [](const Layer& layer) {
+    const Node& node = *layer.a->producer();
+    return layer.differs() && layer.candidate && !layer.other_structure && !is_measured(layer.type) &&
+           (node.is("QuantizeLinear") || node.is("DynamicQuantizeLinear"));
+  };
+  std::vector<const Node*> quantizers;
+  for (const Layer& layer : layers.all()) {
+    if (may_be_step(layer)) quantizers.push_back(layer.a->producer());
+  }
+  if (quantizers.empty()) return;
+  const HeldResults results(task, runs, layers, quantizers);
+  for (Layer& layer : layers.all()) {
+    if (!may_be_step(layer) || !results.are_equal(*layer.a->producer())) continue;
+    const Datum made = runs.kept().candidate(layer), right = runs.kept().reference_for(layer, made);
+    if (are_neighbours(right, like(made, right))) acquit_step(layer, layer.metrics.mismatches);
+  }
+}
+
+/// Whether the quantizer of a layer reads a value that is fed.
+bool reads_fed(const Layers& layers, const Layer& layer) {
+  const Node& node = *quantizer_of(layer);
+  if (node.input(0) == nullptr) return false;
+  const Layer* const operand = node.output(0) == layer.a ? layers.of_a(*node.input(0)) : layers.of_b(*node.input(0));
+  return operand != nullptr && operand->reference && !operand->apart;
+}
+
 }  // namespace
 
 void explain_steps(const LayerTask& task, const FedRuns& runs, Layers& layers) {
+  explain_by_held_operands(task, runs, layers);
   const LayerValues& kept = runs.kept();
-  const auto may_be_step = [](const Layer& layer) {
-    return layer.differs() && layer.candidate && !layer.other_structure && !is_measured(layer.type) && quantizer_of(layer) != nullptr;
+  const auto may_be_step = [&](const Layer& layer) {
+    if (!layer.differs() || !layer.candidate || layer.other_structure || is_measured(layer.type)) return false;
+    // Floors of 16 bits are as wide as a factor of 1.002. Where an operand is fed, its rounding is known, which has been tried.
+    return quantizer_of(layer) != nullptr && (task.grain == DataType::undefined || !reads_fed(layers, layer));
   };
   for (const Side* const side : {task.a, task.b}) {
     std::vector<const Node*> quantizers;
@@ -121,10 +206,7 @@ void explain_steps(const LayerTask& task, const FedRuns& runs, Layers& layers) {
       const Datum other = side == task.b ? held : layer.channels_last ? channels_second(made) : made;
       const TieVerdict verdict = explain_ties({node, 0}, operands, own.tensor, like(other, own).tensor);
       if (!verdict.explained) continue;
-      layer.flips += verdict.ties;
-      layer.metrics.outcome = Outcome::same;
-      layer.metrics.reason.clear();
-      layer.candidate.reset();
+      acquit_step(layer, verdict.ties);
     }
   }
 }
