@@ -135,10 +135,10 @@ std::optional<std::size_t> spatial_dims_of(const Node& node, std::size_t weight_
 
 /// Checks that every list of a window has an entry for each spatial dim: none for batch and channels, one list as long as the others.
 void check_window(const Node& node, const Attributes& attributes, std::size_t weight_index) {
-  constexpr auto kLists =
+  constexpr auto kListsOfWindows =
       std::to_array<std::string_view>({"kernel_shape", "strides", "dilations", "pads", "output_padding", "output_shape"});
   std::optional<std::size_t> spatial = spatial_dims_of(node, weight_index);
-  for (const std::string_view name : kLists) {
+  for (const std::string_view name : kListsOfWindows) {
     const Dims values = attributes.integers(name);
     if (values.empty()) continue;
     const std::size_t each = name == "pads" ? 2 : 1;

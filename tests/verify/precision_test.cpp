@@ -229,7 +229,7 @@ VerifyOptions meant_in(const char* narrow) {
 TEST(Precision, AStepOffThatTheRoundingOfAQuantizersOperandExplainsIsTheSame) {
   for (const bool dynamic : {true, false}) {
     for (const char* const narrow : {kToHalf, kToBrain}) {
-      for (const uint64_t seed : {1, 2, 3, 4, 5}) {
+      for (const uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
         const VerifyResult result = verified(product_of_integers(seed, {.dynamic = dynamic}),
                                              product_of_integers(seed, {.dynamic = dynamic, .narrow = narrow}), meant_in(narrow));
         EXPECT_NE(result.outcome, Outcome::different) << dynamic << narrow << seed << "\n" << summary(result);
