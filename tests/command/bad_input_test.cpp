@@ -211,7 +211,8 @@ TEST_F(OddInput, InputsThatCannotBeGeneratedNameTheOptionThatGivesThem) {
        true},
       {"unfit",
        "dimension 'features' (axis 1) of input 'x' is free, and no guess is safe (give its size: --dim features=SIZE)",
-       {"--dim", "features=77"}},
+       {"--dim", "features=77"},
+       true},
       {"nameless", "dimension 1 of input 'x' is free, and no guess is safe (give its size: --shape x=4,SIZE)", {"--shape", "x=4,5"}, true},
       {"flat", "no size for 'H', 'W' was found that the model takes: node ", {"--dim", "H=1", "--dim", "W=2"}},
       {"shape", "and no guess is safe (give it from a file: --input shape=FILE, .npy or .pb)", {}}};
