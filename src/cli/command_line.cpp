@@ -106,7 +106,7 @@ std::string program_help() {
   return out;
 }
 
-/// `more`: names that are meant to be known, too.
+/// `names`: other words that an unknown command may be meant for.
 const Command* find_command(const std::string& name, std::vector<std::string> names = {}) {
   for (const Command* command : kCommands) {
     if (command->name == name) return command;
