@@ -1,6 +1,6 @@
 # fish completion of relayout: subcommands, options and their values as its --help lists them.
 function __relayout_commands
-    relayout --help 2>/dev/null | sed -nE "/^($argv)/,/^\$/s/^  ([a-z]+)  +(.*)/\2\t\3/p"
+    COLUMNS=200 relayout --help 2>/dev/null | sed -nE "/^($argv)/,/^\$/s/^  ([a-z]+)  +(.*)/\1\t\2/p"
 end
 
 function __relayout_help

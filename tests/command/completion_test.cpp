@@ -83,6 +83,7 @@ TEST_F(Completion, Bash) {
   if (!has("bash")) GTEST_SKIP() << "SKIPPED: no bash here";
   EXPECT_THAT(bash("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile", "diff"}));
   EXPECT_THAT(bash("relayout conv"), ElementsAre("convert"));
+  EXPECT_THAT(bash("relayout help "), IsSupersetOf({"convert", "verdicts", "layout"}));
   EXPECT_THAT(bash("relayout convert --lay"), ElementsAre("--layout"));
   EXPECT_THAT(bash("relayout convert --layout "), UnorderedElementsAre("channels-last", "contiguous", "keep"));
   EXPECT_THAT(bash("relayout convert --layout co"), ElementsAre("contiguous"));
@@ -106,6 +107,7 @@ TEST_F(Completion, Bash) {
 TEST_F(Completion, Fish) {
   if (!has("fish")) GTEST_SKIP() << "SKIPPED: no fish here";
   EXPECT_THAT(fish("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile", "diff"}));
+  EXPECT_THAT(fish("relayout help "), IsSupersetOf({"convert", "verdicts", "layout"}));
   EXPECT_THAT(fish("relayout convert --lay"), ElementsAre("--layout"));
   EXPECT_THAT(fish("relayout convert --layout "), UnorderedElementsAre("channels-last", "contiguous", "keep"));
   EXPECT_THAT(fish("relayout convert --external-data "), UnorderedElementsAre("auto", "always", "never"));
@@ -119,6 +121,7 @@ TEST_F(Completion, Fish) {
 
 TEST_F(Completion, Zsh) {
   if (!has("zsh")) GTEST_SKIP() << "SKIPPED: no zsh here";
+  EXPECT_THAT(zsh("relayout help "), IsSupersetOf({"convert", "verdicts", "layout"}));
   EXPECT_THAT(zsh("relayout convert --layout "), IsSupersetOf({"channels-last", "contiguous", "keep"}));
   EXPECT_THAT(zsh("relayout convert --pass fold-b"), Contains("fold-batch-norm"));
   EXPECT_THAT(zsh("relayout convert --lay"), Contains("--layout"));
