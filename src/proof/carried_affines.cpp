@@ -22,6 +22,7 @@
 #include "proof/passable.h"
 #include "proof/product_spellings.h"
 #include "proof/recompute.h"
+#include "proof/rounded_guards.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
@@ -163,7 +164,7 @@ bool changes_nothing(Sides& sides, const Pair& pair, const Candidate& candidate)
   return upstream_a && upstream_b && upstream_a->steps + upstream_b->steps > 0 && is_nothing(*upstream_a) && is_nothing(*upstream_b);
 }
 
-Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candidate, bool thorough) {
+Recomputed try_candidate(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, bool thorough) {
   const auto upstream_a = compose_upstream(sides.a, sides.shapes_a, pair.upstream_a, candidate.of_a, pair.a);
   const auto upstream_b = compose_upstream(sides.b, sides.shapes_b, pair.upstream_b, candidate.of_b, pair.b);
   if (!upstream_a || !upstream_b) {
@@ -183,8 +184,10 @@ Recomputed try_candidate(Sides& sides, const Pair& pair, const Candidate& candid
       return out;
     }
   }
-  if (pair.is_product) return recompute(pair.a, around_a, pair.b, around_b, thorough);
-  return sides.folds.recompute(pair.a, around_a, pair.b, around_b, thorough);
+  Recomputed out = pair.is_product ? recompute(pair.a, around_a, pair.b, around_b, thorough)
+                                   : sides.folds.recompute(pair.a, around_a, pair.b, around_b, thorough);
+  if (out.holds()) out.rounded_away = rounded_guard(sides.a, claim.downstream_a, pair.a, sides.b, claim.downstream_b, pair.b);
+  return out;
 }
 
 /// Compares the two operators except for their operands. read_product() has checked the operators of products.
@@ -270,6 +273,10 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
     look.issues.back().what.beyond_half = difference.beyond_half;
   };
   const std::string& weight = pair.b.weight_value.value->name();
+  if (!found.rounded_away.empty()) {
+    const Value* const bias = pair.b.bias_value.value;
+    note(Unexplained::Kind::bias, bias != nullptr ? bias->name() : node.name(), node.label() + ": " + found.rounded_away, {});
+  }
   if (!found.obstacle.empty()) {
     const std::string gone = absorbed.empty() ? node.label() : labels_of(absorbed);
     note(Unexplained::Kind::weight, weight, gone + " cannot be part of " + quote(weight) + ": " + found.obstacle, {});
@@ -324,7 +331,7 @@ void note_changed_constants(Sides& sides, const Pair& pair, const std::vector<st
 
 void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
   compare_operators(sides, claim, pair, look);
-  const Recomputed found = try_candidate(sides, pair, candidate, true);
+  const Recomputed found = try_candidate(sides, claim, pair, candidate, true);
   Steps absorbed = claim.downstream_a;
   for (std::size_t i = 0; i < candidate.of_a; ++i) {
     if (pair.upstream_a.links[i].step) absorbed.push_back(*pair.upstream_a.links[i].step);
@@ -332,10 +339,10 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   const auto unfolded = counterparts(claim, pair, candidate);
   const bool has_bias_alike = static_cast<bool>(pair.a.bias_value) == static_cast<bool>(pair.b.bias_value);
   const std::size_t reported = look.issues.size();
-  if (!unfolded.empty() && has_bias_alike) note_changed_constants(sides, pair, unfolded, look);
+  if (found.rounded_away.empty() && !unfolded.empty() && has_bias_alike) note_changed_constants(sides, pair, unfolded, look);
   if (look.issues.size() > reported) {
     // Each different constant has been named.
-  } else if (!absorbed.empty() && keeps_constants(sides, pair)) {
+  } else if (found.rounded_away.empty() && !absorbed.empty() && keeps_constants(sides, pair)) {
     const std::string what = "is gone, and weight " + quote(pair.b.weight_value.value->name()) + " is as it was";
     for (const Step& step : absorbed) look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_removed, *step.node, true, what));
   } else {
@@ -379,7 +386,7 @@ bool accept_any(Sides& sides, const Claim& claim, const Pair& pair, const std::v
   std::vector<double> distances;  // of the near candidates
   for (const Candidate& candidate : tried) {
     if (is_same_operator && !changes_nothing(sides, pair, candidate)) continue;
-    const Recomputed found = try_candidate(sides, pair, candidate, false);
+    const Recomputed found = try_candidate(sides, claim, pair, candidate, false);
     if (!found.holds()) continue;
     if (found.near > 0) distances.push_back(found.near);
     (found.near > 0 ? near : exact).push_back(candidate);

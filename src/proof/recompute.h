@@ -27,10 +27,11 @@ struct Difference {
 
 /// Whether two linear operators with affines around them are one function.
 struct Recomputed {
-  std::string obstacle;  ///< the reason why no fold can account for it at all; empty if there is none
+  std::string obstacle;      ///< the reason why no fold can account for it at all; empty if there is none
+  std::string rounded_away;  ///< the guard that the fold loses, see rounded_guards.h; empty if there is none
   Difference weight, bias;
   double near = 0;  ///< the largest error, in ULP, that a fold in the elements' own type explains; 0: there is none
-  [[nodiscard]] bool holds() const { return obstacle.empty() && weight.values == 0 && bias.values == 0; }
+  [[nodiscard]] bool holds() const { return obstacle.empty() && rounded_away.empty() && weight.values == 0 && bias.values == 0; }
 };
 
 /// Compares the constants that `b` stores with those that follow from `a` in extended precision. With W the weight, f the factors and t the

@@ -13,6 +13,7 @@
 #include "model/functions.h"
 #include "ops/composed.h"
 #include "ops/constants.h"
+#include "ops/edges.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -107,6 +108,8 @@ class Side {
   /// Same as constant(), and also for initializers that are constant unless a caller or training replaces them: overridable and trained
   /// ones.
   [[nodiscard]] std::optional<Constant> contents(Ref ref);
+  /// The nearest edge of a domain downstream of a value.
+  [[nodiscard]] EdgeDownstream edge_downstream(const Value& value) { return relayout::edge_downstream(value, constants_); }
   /// Element type of a value; undefined if the model does not determine it.
   [[nodiscard]] DataType type_of(Ref ref);
   /// The initializer or Constant with the elements of `ref` in the file, also upstream of Identity and Transpose; else nullptr. The nodes

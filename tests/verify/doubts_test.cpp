@@ -166,6 +166,59 @@ INSTANTIATE_TEST_SUITE_P(
                     "s = Softmax(x)\n n = ReduceSum<keepdims = 1>(s, ax)\n t = Add(n, e)\n y = Div(s, t)",
                 integers("ax", "1") + "s = Softmax(x)\n n = ReduceSum<keepdims = 1>(s, ax)\n y = Div(s, n)"}));
 
+constexpr const char* kImages = "(float[1, 2, 2, 2] x) => (float[M, N, O, P] y) ";
+/// A Conv or another linear operator with a bias of 0.5, an added guard, and nodes that read u.
+std::string folded_away(const std::string& linear, const std::string& guard, const std::string& readers) {
+  return "<float[2, 2, 1, 1] w = {1, 0, 0, 1}, float[2, 2] m = {1, 0, 0, 1}, float[2] b = {0.5, 0.5}, float e = {0.000000001}, "
+         "float less = {-0.000000001}, float[1, 2, 1, 1] some = {0.000000001, 0.0}, float one = {1.0}, float h = {-0.5}, int64[1] ax = "
+         "{3}> "
+         "{ " +
+         linear + "\n " + guard + "\n " + readers;
+}
+Doubted lost_in_a_bias(const std::string& what, const std::string& linear, const std::string& guard, const std::string& readers) {
+  return {what, kImages, folded_away(linear, guard, readers), folded_away(with(linear, "t = ", "u = "), "", readers)};
+}
+const std::string kConv = "t = Conv(x, w, b)", kAddsGuard = "u = Add(t, e)", kLog = "y = Log(u)";
+
+INSTANTIATE_TEST_SUITE_P(
+    GuardsFoldedAway, NotTheSame,
+    ::testing::Values(
+        lost_in_a_bias("of a Log", kConv, kAddsGuard, kLog),
+        lost_in_a_bias("of a Log after ConvTranspose", "t = ConvTranspose(x, w, b)", "u = Add(e, t)", kLog),
+        lost_in_a_bias("of a divisor", kConv, kAddsGuard, "y = Div(one, u)"),
+        lost_in_a_bias("of a Reciprocal", kConv, "u = Sub(t, less)", "y = Reciprocal(u)"),
+        lost_in_a_bias("of a power", kConv, kAddsGuard, "y = Pow(u, h)"),
+        lost_in_a_bias("of a Log after a sum", kConv, kAddsGuard, "s = ReduceSum<keepdims = 1>(u, ax)\n y = Log(s)"),
+        lost_in_a_bias("of a Log after a move", kConv, kAddsGuard, "s = Transpose(u)\n y = Log(s)"),
+        lost_in_a_bias("of one channel", kConv, "u = Add(t, some)", kLog),
+        lost_in_a_bias("after MatMul and Add", "c = MatMul(x, m)\n t = Add(c, b)", kAddsGuard, kLog),
+        Doubted{"with the name of the sum", kImages, folded_away(kConv, kAddsGuard, kLog), folded_away("u = Conv(x, w, b)", "", kLog)},
+        Doubted{"under other names", kImages, folded_away(kConv, kAddsGuard, "s = ReduceSum<keepdims = 1>(u, ax)\n y = Log(s)"),
+                folded_away("k = Conv(x, w, b)", "", "l = ReduceSum<keepdims = 1>(k, ax)\n y = Log(l)")},
+        Doubted{"of a Log after a sum, without a fold", "(float[4, 8] x) => (float[4] y) ",
+                number("o", "1.0") + number("e", "1e-12") + integers("ax", "1") +
+                    "q = Sub(o, x)\n t = Add(q, e)\n s = ReduceSum<keepdims = 0>(t, ax)\n y = Log(s)",
+                number("oo", "1.0") + integers("ax", "1") + "qq = Sub(oo, x)\n s = ReduceSum<keepdims = 0>(qq, ax)\n y = Log(s)"},
+        Doubted{"in f16", "(float16[1, 2, 2, 2] x) => (float16[M, N, O, P] y) ",
+                "<float16[2, 2, 1, 1] w = {15360, 0, 0, 15360}, float16[2] b = {14336, 14336}, float16 e = {168}> { t = Conv(x, w, b)\n u "
+                "= Add(t, e)\n"
+                " y = Log(u)",
+                "<float16[2, 2, 1, 1] w = {15360, 0, 0, 15360}, float16[2] b = {14336, 14336}> { u = Conv(x, w, b)\n y = Log(u)"},
+        Doubted{"in f64", "(double[1, 2, 2, 2] x) => (double[M, N, O, P] y) ",
+                "<double[2, 2, 1, 1] w = {1, 0, 0, 1}, double[2] b = {0.5, 0.5}, double e = {0.00000000000000000001}> { t = Conv(x, w, b)\n"
+                " u = Add(t, e)\n y = Log(u)",
+                "<double[2, 2, 1, 1] w = {1, 0, 0, 1}, double[2] b = {0.5, 0.5}> { u = Conv(x, w, b)\n y = Log(u)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    FoldsWithoutGuards, TheSame,
+    ::testing::Values(
+        Doubted{"no edge after it", kImages, folded_away(kConv, kAddsGuard, "y = Relu(u)"),
+                folded_away("u = Conv(x, w, b)", "", "y = Relu(u)")},
+        Doubted{"in another order", kImages, folded_away(kConv, kAddsGuard, kLog), folded_away(kConv, "u = Add(e, t)", kLog)},
+        Doubted{"a bias of 0", kImages,
+                "<float[2, 2, 1, 1] w = {1, 0, 0, 1}, float e = {0.001}> { t = Conv(x, w)\n u = Add(t, e)\n v = Relu(u)\n y = Sqrt(v)",
+                "<float[2, 2, 1, 1] w = {1, 0, 0, 1}, float[2] b = {0.001, 0.001}> { u = Conv(x, w, b)\n v = Relu(u)\n y = Sqrt(v)"}));
+
 /// The logarithm of a Softmax that is written out.
 const std::string kLogSoftmaxByHand = integers("ax", "1") +
                                       "m = ReduceMax<keepdims = 1>(x, ax)\n d = Sub(x, m)\n u = Exp(d)\n"

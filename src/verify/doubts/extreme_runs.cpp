@@ -77,16 +77,53 @@ double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t i
   return kind == 0 ? ends.high : kind == 1 ? ends.low : 0;
 }
 
-/// Whether all elements of a constant are one small number above 0: a guard rather than a bias.
+/// Whether all elements of a constant are small numbers of one sign: guards rather than biases.
 bool is_like_guard(const Value& value, Constants& constants) {
   constexpr double kMost = 0.01;
   const auto known = constants.value(value);
   if (!known || !kRealTypes.has(known->type()) || known->element_count() == 0) return false;
-  bool is_small = true;
+  bool is_above = true, is_below = true;
   for_each_chunk(contiguous(*known), [&](int64_t, std::span<const double> numbers) {
-    is_small = is_small && std::ranges::all_of(numbers, [](double number) { return number > 0 && number <= kMost; });
+    is_above = is_above && std::ranges::all_of(numbers, [](double number) { return number > 0 && number <= kMost; });
+    is_below = is_below && std::ranges::all_of(numbers, [](double number) { return number < 0 && number >= -kMost; });
   });
-  return is_small;
+  return is_above || is_below;
+}
+
+/// Whether some elements of a constant are so small that only an operand at 0 lets them count.
+bool holds_guard(const Value& value, Constants& constants) {
+  constexpr double kMost = 1e-6;
+  const auto known = constants.value(value);
+  if (!known || !kRealTypes.has(known->type())) return false;
+  bool is_somewhere_small = false;
+  for_each_chunk(contiguous(*known), [&](int64_t, std::span<const double> numbers) {
+    const auto is_small = [](double number) { return number != 0 && std::abs(number) <= kMost; };
+    is_somewhere_small = is_somewhere_small || std::ranges::any_of(numbers, is_small);
+  });
+  return is_somewhere_small || is_like_guard(value, constants);
+}
+
+/// The only operand of a node that is no constant; nullptr if there are several.
+const Value* sole_varying(const Node& node, Constants& constants) {
+  const Value* varying = nullptr;
+  for (const Value* const input : node.inputs()) {
+    if (input == nullptr || constants.is_constant(*input)) continue;
+    if (varying != nullptr && varying != input) return nullptr;
+    varying = input;
+  }
+  return varying;
+}
+
+/// Whether a node adds a guard to its only operand that varies.
+bool adds_guard(const Node* producer, Constants& constants) {
+  if (producer == nullptr) return false;
+  const Node& node = *producer;
+  const Arithmetic arithmetic = arithmetic_of(node);
+  if (arithmetic != Arithmetic::add && arithmetic != Arithmetic::subtract) return false;
+  const bool is_guard = std::ranges::any_of(node.inputs(), [&](const Value* input) {
+    return input != nullptr && constants.is_constant(*input) && holds_guard(*input, constants);
+  });
+  return is_guard && sole_varying(node, constants) != nullptr;
 }
 
 /// Whether a value may be any number: a linear operator's result, or an input, shifted by constants that are no guards, with `scaled` also
@@ -144,7 +181,13 @@ class ExtremeRuns {
         layers_(pair.a.model->graph(), pair.b.model->graph()) {
     Constants constants;
     for (const Layer& layer : layers_.all()) {
+      const bool is_guarded_once = adds_guard(layer.a->producer(), constants) != adds_guard(layer.b->producer(), constants);
+      if (extreme != Extreme::usual && is_guarded_once) continue;
       if (!layer.leaks && may_be_any_number(*layer.a, extreme != Extreme::usual, constants)) replaced_.insert(&layer);
+    }
+    if (extreme == Extreme::usual) return;
+    for (const Layer& layer : layers_.all()) {
+      if (!replaced_.contains(&layer)) replace_upstream(*layer.a, *layer.b, constants);
     }
   }
 
@@ -161,6 +204,31 @@ class ExtremeRuns {
   }
 
  private:
+  /// Replaces what stands upstream of the same nodes in both models and of guards that one of them alone may add.
+  void replace_upstream(const Value& of_a, const Value& of_b, Constants& constants) {
+    constexpr int kMostNodes = 8;
+    const Value *a = &of_a, *b = &of_b;
+    bool has_guard = false;
+    for (int step = 0; step < kMostNodes && a->producer() != nullptr && b->producer() != nullptr; ++step) {
+      const Node &node_a = *a->producer(), &node_b = *b->producer();
+      const bool guards_a = adds_guard(&node_a, constants), guards_b = adds_guard(&node_b, constants);
+      has_guard = has_guard || guards_a || guards_b;
+      const bool is_any =
+          has_guard && !guards_a && !guards_b && may_be_any_number(*a, true, constants) && may_be_any_number(*b, true, constants);
+      if (is_any) {
+        bases_.insert(a);
+        bases_.insert(b);
+        return;
+      }
+      const bool is_same = node_a.op_type() == node_b.op_type() && node_a.domain() == node_b.domain();
+      if (!guards_a && !guards_b && !is_same) return;
+      if (guards_a || !guards_b) a = sole_varying(node_a, constants);
+      if (guards_b || !guards_a) b = sole_varying(node_b, constants);
+      // A value with a partner is looked at by itself.
+      if (a == nullptr || b == nullptr || (!guards_a && !guards_b && (layers_.of_a(*a) != nullptr || layers_.of_b(*b) != nullptr))) return;
+    }
+  }
+
   [[nodiscard]] Shown run(const Side& side) {
     const bool is_a = &side == &pair_.a;
     Shown out;
@@ -172,7 +240,7 @@ class ExtremeRuns {
         if (node.output(k) == nullptr) continue;
         const Value& value = *node.output(k);
         const Layer* const layer = is_a ? layers_.of_a(value) : layers_.of_b(value);
-        const bool is_replaced = layer != nullptr && replaced_.contains(layer);
+        const bool is_replaced = (layer != nullptr && replaced_.contains(layer)) || bases_.contains(&value);
         const int64_t count = count_not_finite(outputs[k]);
         if (count > 0 && !is_replaced) not_finite.insert(&value);
         if (count > 0 && from_finite && may_make_(node)) out.makers.push_back(&node);
@@ -217,6 +285,7 @@ class ExtremeRuns {
   std::set<std::string> masks_, integers_;
   Layers layers_;
   std::unordered_set<const Layer*> replaced_;
+  std::unordered_set<const Value*> bases_;  ///< of both models: replaced too
 };
 
 }  // namespace

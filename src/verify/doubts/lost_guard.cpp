@@ -116,7 +116,8 @@ class GuardReader {
 
   /// The operand that reaches 0 together with a node's result, apart from guards; nullptr: none.
   [[nodiscard]] const Value* upstream_of(const Node& node) {
-    constexpr auto kUnary = std::to_array<std::string_view>({"Sqrt", "Abs", "Neg", "Reciprocal", "Expand", "Tile"});
+    constexpr auto kUnary =
+        std::to_array<std::string_view>({"Sqrt", "Abs", "Neg", "Reciprocal", "Expand", "Tile", "ReduceSum", "ReduceMean"});
     const Traits traits = traits_of(node);
     const bool is_unary = std::ranges::any_of(kUnary, [&](std::string_view op) { return node.is(op); });
     if (is_unary || traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0)) return node.input(0);
@@ -143,7 +144,7 @@ class GuardReader {
     const Arithmetic arithmetic = arithmetic_of(node);
     if (arithmetic != Arithmetic::add && arithmetic != Arithmetic::maximum && !node.is("Where")) return std::nullopt;
     for (std::size_t i = node.is("Where") ? 1 : 0; i < node.inputs().size(); ++i) {
-      if (node.input(i) != nullptr && node.input(i) != &varying) return number_of(node.input(i));
+      if (node.input(i) != nullptr && node.input(i) != &varying) return number_of(node.input(i), arithmetic == Arithmetic::add);
     }
     return std::nullopt;
   }
@@ -154,14 +155,15 @@ class GuardReader {
     return node.domain().empty() ? std::nullopt : std::optional<double>(Attributes(node).real("epsilon"));
   }
 
-  /// The smallest element of a constant.
-  [[nodiscard]] std::optional<double> number_of(const Value* value) {
+  /// The smallest element of a constant, with `but_zeros` of those that are not 0, if there is one.
+  [[nodiscard]] std::optional<double> number_of(const Value* value, bool but_zeros = false) {
     const auto known = value == nullptr ? std::nullopt : constants_.value(*value);
     if (!known || !kNumericTypes.has(known->type()) || known->element_count() == 0) return std::nullopt;
     double least = std::numeric_limits<double>::infinity();
-    for_each_chunk(contiguous(*known),
-                   [&](int64_t, std::span<const double> numbers) { least = std::min(least, std::ranges::min(numbers)); });
-    return least;
+    for_each_chunk(contiguous(*known), [&](int64_t, std::span<const double> numbers) {
+      for (const double number : numbers) least = number == 0 && but_zeros ? least : std::min(least, number);
+    });
+    return std::isinf(least) ? 0 : least;
   }
 
   OpSignatures signatures_;
