@@ -30,7 +30,6 @@
 #include "model/walk.h"
 #include "ops/declared_types.h"
 #include "ops/unknown.h"
-#include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"

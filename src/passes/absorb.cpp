@@ -1,7 +1,4 @@
-// Arithmetic of a fold: new weight and bias, channel counts that do not match, padded convolutions downstream, Adds of large constants that
-// round, guards that a bias would round away, biases that overflow, shifts that are rounding errors only.
-
-#include "passes/absorb.h"
+// Computes the new weight and bias of an operator that takes an affine, or refuses where numbers would suffer.
 
 #include <algorithm>
 #include <cmath>
@@ -20,13 +17,8 @@
 #include "ops/axis.h"
 #include "passes/affine.h"
 #include "passes/fold.h"
-#include "passes/fold_obstacles.h"
-#include "passes/guards.h"
 #include "passes/linear_operator.h"
-#include "passes/match.h"
 #include "passes/pass.h"
-#include "passes/skips.h"
-#include "passes/weight_scan.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/types.h"

@@ -1,12 +1,13 @@
-// Which BatchNormalization, Mul, Add, Sub, Div or Neg is an affine per channel (y = scale · (x − center) + shift), or why not: operands not
-// constant or along another axis (training: training_mode.cpp).
-
+// Reads a node as an affine per channel, y = scale · (x − center) + shift, or tells why it is none.
 #include "passes/affine.h"
+
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,16 +22,15 @@
 #include "model/float_elements.h"
 #include "ops/axis.h"
 #include "ops/constants.h"
+#include "ops/edges.h"
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/traits.h"
-#include "passes/match.h"
 #include "passes/pass.h"
-#include "passes/skips.h"
-#include "passes/training_mode.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {
@@ -232,6 +232,99 @@ const Match<AffineNode>& read_affine(const Node& node, PassContext& context) {
   Match<AffineNode> found = read(node, context);
   if (std::holds_alternative<NotApplicable>(found)) return kNotApplicable;
   return *context.folds.affines.emplace(&node, std::make_shared<const Match<AffineNode>>(std::move(found))).first->second;
+}
+
+// Nodes that train.
+namespace {
+
+bool has_extra_outputs(const Node& node) {
+  return node.outputs().size() > 1 && std::ranges::any_of(node.outputs().subspan(1), [](const Value* output) { return output != nullptr; });
+}
+
+bool uses_extra_outputs(const Node& node) {
+  for (std::size_t i = 1; i < node.outputs().size(); ++i) {
+    const Value* const output = node.outputs()[i];
+    if (output != nullptr && (!output->uses().empty() || output->is_output())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Skip> why_trains(const Node& norm, const Attributes& attributes) {
+  const int64_t opset = norm.opset();
+  if (opset < 7) {
+    if (attributes.integer("is_test", 0) == 0) return Skip{Reason::training_mode, "is_test is 0"};
+    if (uses_extra_outputs(norm)) return Skip{Reason::training_mode, "its statistics are read"};
+  } else if (opset >= 14 && attributes.integer("training_mode", 0) != 0) {
+    return Skip{Reason::training_mode, "training_mode is 1"};
+  } else if (has_extra_outputs(norm)) {
+    return Skip{Reason::training_mode, "it has " + std::to_string(norm.outputs().size()) + " outputs"};
+  }
+  return std::nullopt;
+}
+
+bool trains_in_call(const Node& norm, const Node& call) {
+  const auto lookup = [&](std::string_view name) {
+    const onnx::AttributeProto* attribute = norm.attribute(name);
+    if (attribute != nullptr && !attribute->ref_attr_name().empty()) attribute = call.attribute(attribute->ref_attr_name());
+    // A call of another type, or one whose own caller gives the attribute, counts as one without it.
+    const bool is_given = attribute != nullptr && attribute->type() == onnx::AttributeProto::INT && attribute->ref_attr_name().empty();
+    return is_given ? attribute : nullptr;
+  };
+  return why_trains(norm, Attributes(norm, lookup)).has_value();
+}
+
+bool keeps_all(const Node& dropout, Constants& constants) {
+  const Attributes attributes(dropout);
+  if (attributes.has_reference()) return false;
+  const int64_t opset = dropout.opset();
+  if (opset < 7) return attributes.integer("is_test", 0) != 0;
+  if (opset < 12 || dropout.input(2) == nullptr) return true;
+  const auto training = constants.value(*dropout.input(2));
+  return training && training->type() == DataType::boolean && training->element_count() == 1 && !*training->data<bool>();
+}
+
+// Constants that guard the domain of a later operator.
+namespace {
+
+/// What an affine adds in a channel.
+double addend(const Affine& affine, std::size_t channel) {
+  return affine.apply(channel, 0);
+}
+
+/// Whether fewer than half of the bits of `part` are left in `sum`.
+bool is_lost(double part, double sum, DataType type) {
+  return part != 0 && std::fabs(part) < std::ldexp(spacing_at(type, std::fabs(sum)), (traits(type).fraction_bits + 1) / 2);
+}
+
+}  // namespace
+
+const AffineNode* lost_guard(const std::vector<AffineNode>& affines, const std::vector<double>& bias, std::size_t channels, DataType type,
+                             PassContext& context) {
+  // The largest shift of later affines, and the product of their factors, by channel.
+  std::vector<double> later(channels, 0.0), factor(channels, 1.0);
+  for (std::size_t k = affines.size(); k-- > 0;) {
+    const AffineNode& affine = affines[k];
+    bool is_somewhere_lost = false, is_everywhere_small = true;
+    double largest = 0;
+    for (const double sum : bias) largest = std::max(largest, std::fabs(sum));
+    for (std::size_t i = 0; i < bias.size(); ++i) {
+      const std::size_t c = i % channels;
+      const double part = addend(*affine.affine, c) * factor[c];
+      is_somewhere_lost = is_somewhere_lost || (is_lost(part, bias[i], type) && !is_lost(part, later[c], type));
+      is_everywhere_small = is_everywhere_small && (part == 0 || is_lost(part, largest, type));
+    }
+    if (is_somewhere_lost && !affine.node->is("BatchNormalization")) {
+      const EdgeWay way = edge_downstream(*affine.node->output(0), context.constants).way;
+      if (way == EdgeWay::elementwise || (way == EdgeWay::through_products && is_everywhere_small)) return &affine;
+    }
+    for (std::size_t c = 0; c < channels; ++c) {
+      later[c] = std::max(later[c], std::fabs(addend(*affine.affine, c) * factor[c]));
+      factor[c] *= affine.affine->scale_at(c);
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace relayout::passes

@@ -1,7 +1,4 @@
-// The operators that an affine may pass on its way to a fold (Reshape, Flatten, Transpose, Squeeze, Pad, AveragePool, cut by Concat), its
-// changes there, and the reason where it may not pass.
-
-#include "passes/carry.h"
+// Carries an affine past the operators between it and its fold, and tells which of them stop it.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,9 +21,7 @@
 #include "ops/partial_dims.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
-#include "passes/match.h"
 #include "passes/pass.h"
-#include "passes/training_mode.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

@@ -1,5 +1,4 @@
-// Convolution weights (by the op tables' traits) in channels-last order (--layout, --include-1d) and back: which change, why others keep
-// their order, the one Transpose that restores the dims for all.
+// Stores convolution weights in channels-last order, and back; one Transpose restores the dims for every reader.
 //
 //     <float[5, 7, 3, 2] W>                          <float[5, 3, 2, 7] W.channels_last>
 //     y = Conv (x, W)                                W = Transpose <perm = [0, 3, 1, 2]> (W.channels_last)
@@ -29,12 +28,9 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
+#include "passes/edits.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
-#include "passes/transposes.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"

@@ -1,7 +1,4 @@
-// Finds nodes that --precision keeps in 32 bits for what they feed: logarithms of spectra, differences of close numbers, summed squares,
-// guards.
-
-#include "passes/deciding_bits.h"
+// Finds the nodes whose lowest bits decide a later result, so that they keep 32 bits.
 
 #include <algorithm>
 #include <array>
@@ -24,8 +21,9 @@
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/traits.h"
+#include "passes/magnitudes.h"
 #include "passes/pass.h"
-#include "passes/rounding.h"
+#include "passes/precision_plan.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,5 +1,4 @@
-// Graph inputs and outputs in channels-last order (--io nhwc), and back: which ports count as images, the ranks required, the names with
-// `.nchw`, refusals of named ports.
+// Gives graph inputs and outputs that hold images the channels-last order, and takes it away again.
 //
 //     float[N, 3, H, W] x                            float[N, H, W, 3] x
 //     y = Conv (x, W)                                x.nchw = Transpose <perm = [0, 3, 1, 2]> (x)
@@ -22,13 +21,9 @@
 #include "base/text.h"
 #include "layout/permutation.h"
 #include "ops/op.h"
-#include "passes/cleanup.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
+#include "passes/edits.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
-#include "passes/transposes.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

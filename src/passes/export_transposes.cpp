@@ -1,5 +1,4 @@
-// The borders of the layout plan written as pairs of Transposes (--emit transposes), and back: which tensors and readers get a pair, and
-// the names (`.nhwc`, `/Back`) by which they are recognised.
+// Writes the borders of the layout plan as pairs of Transposes for other runtimes, and removes such pairs again.
 //
 //     y = Conv (x, W)                                x.nhwc = Transpose <perm = [0, 2, 3, 1]> (x)
 //                                                    x.nhwc.nchw = Transpose <perm = [0, 3, 1, 2]> (x.nhwc)
@@ -22,13 +21,9 @@
 #include "layout/layout_plan.h"
 #include "layout/permutation.h"
 #include "model/walk.h"
-#include "passes/cleanup.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
+#include "passes/edits.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
-#include "passes/transposes.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"

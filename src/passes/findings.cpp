@@ -1,5 +1,4 @@
-// Words of each reason for a refusal (not-constant, operator-output-shared, fragile, …) and of the verdicts, as reports and JSON print
-// them.
+// Words each reason for a refusal and each verdict, as reports and JSON print them.
 
 #include "relayout/findings.h"
 

@@ -1,6 +1,5 @@
-// Decides and applies the fold of an affine: upstream or downstream operator first, which obstacle is reported, folds not worth it, and the
-// Add for a MatMul's new bias. Upstream comes first, because a bias costs nothing there.
-
+// Decides which operator takes a scale and shift per channel, applies the fold, and reports what was in its way.
+// Upstream comes first, because a bias costs nothing there. See fold.h for the picture and the formula.
 #include "passes/fold.h"
 
 #include <onnx/onnx_pb.h>
@@ -22,16 +21,11 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "passes/absorb.h"
 #include "passes/affine.h"
-#include "passes/cleanup.h"
-#include "passes/constant_inputs.h"
-#include "passes/fold_obstacles.h"
+#include "passes/edits.h"
 #include "passes/linear_operator.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
 #include "passes/pass.h"
-#include "passes/skips.h"
+#include "passes/rewrite.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -249,6 +243,37 @@ void apply(AffineFold& fold, PassContext& context) {
   }
   for (Value* value : freed) release(*value, context);
   for (Absorption& part : fold.parts) apply_part(part, context);
+}
+
+// Pass fold-batch-norm.
+
+void fold_batch_norm(Graph& graph, PassContext& context) {
+  rewrite_each(graph, context, [](const Node& node) { return node.op_type() == "BatchNormalization"; }, match_affine, apply);
+  context.folds.affines.clear();
+}
+
+// Pass fold-affine.
+namespace {
+
+/// Whether the node reads a scale or zero point that a quantizing operator computed, which is not data.
+bool reads_scale(const Node& node) {
+  return std::ranges::any_of(node.inputs(), [](const Value* input) {
+    return input != nullptr && input->producer() != nullptr && has_trait(*input->producer(), Trait::quantizes) &&
+           input->producer()->output(0) != input;
+  });
+}
+
+/// A node that looks like an affine but is not one gets a verdict too if it is downstream of a linear operator.
+bool is_candidate(const Node& node) {
+  if (node.op_type() == "BatchNormalization" || reads_scale(node)) return false;
+  return is_affine_operator(node) || has_trait(node, Trait::normalizes) || node.is("Pow") || node.is("Sqrt");
+}
+
+}  // namespace
+
+void fold_affine(Graph& graph, PassContext& context) {
+  rewrite_each(graph, context, is_candidate, match_affine, apply);
+  context.folds.affines.clear();
 }
 
 }  // namespace relayout::passes

@@ -1,5 +1,4 @@
-// Pass fold-constants (--simplify): which nodes over constants become initializers, and which stay as the model may not grow (a node counts
-// 64 bytes; other limits: ops/constant_limits.cpp).
+// Replaces nodes over constants by what they compute, as long as the model does not grow.
 //
 //     c = Constant ()
 //     d = CastLike (c, x)      →       y = Clip (x, d)          d is an initializer now, c is gone
@@ -26,12 +25,8 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "passes/cleanup.h"
-#include "passes/constant_inputs.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
+#include "passes/edits.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

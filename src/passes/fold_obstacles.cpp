@@ -1,7 +1,4 @@
-// Search for the operators that an affine could be folded into, the obstacles on the way (other readers, graph outputs, quantized
-// operators, Concat branches), and the limits of the search.
-
-#include "passes/fold_obstacles.h"
+// Searches both directions for an operator that an affine could be folded into, and names the first obstacle on the way.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,12 +13,9 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
-#include "passes/carry.h"
+#include "passes/fold.h"
 #include "passes/linear_operator.h"
-#include "passes/match.h"
-#include "passes/node_selection.h"
 #include "passes/pass.h"
-#include "passes/skips.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 

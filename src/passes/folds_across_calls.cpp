@@ -1,6 +1,5 @@
-// Which calls of model-local functions separate a BatchNormalization from its linear operator or its constants, so that pass
-// inline-functions must expand them, and the limits of the search. Values are followed in the function and in its caller, up to a bounded
-// number of nodes. A call that is not recognized stays a call, which costs a fold and nothing else.
+// Finds the calls of functions that stand between a BatchNormalization and its fold, so that they are expanded.
+// A call that is not recognized stays a call, which costs a fold and nothing else.
 #include "passes/folds_across_calls.h"
 
 #include <algorithm>
@@ -16,10 +15,8 @@
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
-#include "passes/carry.h"
 #include "passes/linear_operator.h"
 #include "passes/pass.h"
-#include "passes/training_mode.h"
 #include "relayout/graph.h"
 
 namespace relayout::passes {

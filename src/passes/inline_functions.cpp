@@ -1,6 +1,4 @@
-// Pass inline-functions: how calls of model-local functions are expanded, the conditions (same operators in both opsets), and its limits
-// (64 rounds, 1,000,000 nodes). Expanded are the calls that separate a BatchNormalization from its linear operator, or one of them from its
-// parameters:
+// Expands the calls of model-local functions that hide a fold:
 //
 //     y = Conv (x, W)                  y = Conv (x, W)
 //     z = local.Norm <e> (y, …)   →    z = BatchNormalization <epsilon = e> (y, …)
@@ -25,13 +23,9 @@
 #include "model/node_name.h"
 #include "model/walk.h"
 #include "ops/op_version.h"
-#include "passes/cleanup.h"
+#include "passes/edits.h"
 #include "passes/folds_across_calls.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
-#include "passes/node_selection.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

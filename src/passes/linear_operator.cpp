@@ -1,5 +1,4 @@
-// Reads Conv, ConvTranspose, Gemm and MatMul for folds: output channels by group, bias (also an Add after a MatMul), whether padding drops
-// taps, and why an operator cannot be changed.
+// Reads a convolution or a matrix product for folds: its channels, its bias, and whether its weight may change.
 
 #include "passes/linear_operator.h"
 
@@ -25,10 +24,7 @@
 #include "ops/operands.h"
 #include "ops/traits.h"
 #include "passes/affine.h"
-#include "passes/match.h"
-#include "passes/node_selection.h"
 #include "passes/pass.h"
-#include "passes/skips.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

@@ -1,25 +1,31 @@
-// Which nodes --precision keeps in 32 bits since large constants (attention masks) reach them: beyond the range of the 16-bit type, in sums
-// beyond half of it ("whose sums may leave the range"). Masks are built from them ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand).
-// The values that pass them to a Softmax must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
-
+// Finds the nodes and constants that leave the range of a 16-bit type, which therefore keep 32 bits.
+// Masks are built from large constants ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand). The values that pass them to a Softmax
+// must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
 #include "passes/magnitudes.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "base/numbers.h"
+#include "base/positions.h"
 #include "base/text.h"
+#include "model/float_elements.h"
+#include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "passes/match.h"
-#include "passes/rounding.h"
+#include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {
@@ -79,6 +85,111 @@ std::optional<Skip> Magnitudes::harm(const Node& node, std::span<const Value* co
                                       " the range of " + std::string(name_of(target_))};
   }
   return std::nullopt;
+}
+
+// Constants that do not fit by their own elements.
+
+bool ConstantNumbers::depends_on_run(const Node& node) const {
+  return std::ranges::any_of(node.inputs(), [&](const Value* value) {
+    return value != nullptr && !value->is_stored_constant() && (!made_.contains(value) || chosen_.contains(value));
+  });
+}
+
+void ConstantNumbers::note_constant(const Node& node) {
+  const bool is_chosen = depends_on_run(node);
+  for (const Value* output : node.outputs()) {
+    if (output == nullptr) continue;
+    made_.insert(output);
+    if (is_chosen) chosen_.insert(output);
+  }
+}
+
+std::optional<Rounding> ConstantNumbers::rounding(const Value& value) {
+  const auto [entry, is_new] = roundings_.try_emplace(&value);
+  if (!is_new) return entry->second;
+  const auto found = constants_.find(value);
+  const auto* const constant = std::get_if<Constant>(&found);
+  if (constant != nullptr && constant->type != DataType::string) entry->second = rounding_of(constant->data, target_);
+  return entry->second;
+}
+
+std::optional<Skip> ConstantNumbers::harm(std::span<const Value* const> operands) {
+  for (const Value* const value : operands) {
+    const auto found = is_constant(*value) ? rounding(*value) : std::nullopt;
+    if (!found) continue;
+    if (found->infinite > 0) {
+      return Skip{Reason::overflow, quote(value->name()) + ": " + format_count(found->infinite) + " of " + format_count(found->count) +
+                                        " beyond the range of " + std::string(name_of(target_))};
+    }
+    if (found->vanishes()) return Skip{Reason::underflow, quote(value->name()) + " vanishes in " + std::string(name_of(target_))};
+  }
+  return std::nullopt;
+}
+
+// Elements of a weight that a type cannot hold.
+namespace {
+
+constexpr int64_t kPiece = int64_t{1} << 20;  ///< bytes read at once
+
+/// Magnitudes that matter for a type of at most 32 bits.
+struct Limits {
+  double overflow;   ///< from here on rounds to infinity
+  double normal;     ///< smallest number with all bits
+  double vanishing;  ///< up to here rounds to 0: half of the smallest number, ties to even
+};
+
+Limits limits_of(DataType type) {
+  const double normal = smallest_normal(type), half_unit = std::ldexp(0.5, -traits(type).fraction_bits);
+  return {(2 - half_unit) * 2 / normal, normal, normal * half_unit};
+}
+
+void note(Rounding& out, const Limits& limits, double value) {
+  const double magnitude = std::fabs(value);
+  if (magnitude == 0 || !std::isfinite(magnitude)) return;
+  out.largest = std::max(out.largest, magnitude);
+  if (magnitude >= limits.overflow) {
+    ++out.infinite;
+  } else if (magnitude >= limits.normal) {
+    ++out.normal;
+  } else {
+    ++(magnitude <= limits.vanishing ? out.zero : out.subnormal);
+  }
+}
+
+}  // namespace
+
+double overflow_of(DataType type) {
+  return limits_of(type).overflow;
+}
+
+Rounding rounding_of(const TensorData& data, DataType type) {
+  Rounding out;
+  out.count = element_count(data.dims());
+  if (out.count == 0) return out;
+  const Limits limits = limits_of(type);
+  const auto size = static_cast<int64_t>(memory_size(data.type()));
+  const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];
+  const int64_t row_size = data.byte_size() / rows;
+  std::vector<double> values;
+  const auto look = [&](int64_t /*offset*/, std::span<const std::byte> bytes) {
+    const int64_t count = static_cast<int64_t>(bytes.size()) / size;
+    values.resize(as_size(count));
+    load(data.type(), bytes.data(), 1, count, values.data());
+    for (const double value : values) note(out, limits, value);
+  };
+  if (row_size > kPiece) {
+    for (int64_t row = 0; row < rows; ++row) data.read_row_in_pieces(row, look);
+    return out;
+  }
+  const int64_t together = std::clamp<int64_t>(kPiece / row_size, 1, rows);
+  std::vector<std::byte> bytes(as_size(together * row_size));
+  for (int64_t row = 0; row < rows; row += together) {
+    const int64_t count = std::min(together, rows - row);
+    const std::span<std::byte> part = std::span(bytes).first(as_size(count * row_size));
+    data.read_rows(row, count, part);
+    look(0, part);
+  }
+  return out;
 }
 
 }  // namespace relayout::passes

@@ -1,12 +1,10 @@
-// The passes in running order with the reasons for that order, the lines of --list-passes, and the options (--fold, --simplify,
-// --precision, --layout, --io, --emit) that select each.
+// Lists the passes in running order with the reason for each one's place.
 #include <algorithm>
 #include <iterator>
 #include <span>
 #include <string_view>
 
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "relayout/layout.h"
 #include "relayout/pass_options.h"
 #include "relayout/types.h"

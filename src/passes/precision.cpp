@@ -1,5 +1,4 @@
-// Pass precision (--precision, --io-precision): inserts, shares and removes Casts, converts weights, names such as `x.f16`, and words the
-// rounding of weights (values that become 0 or subnormal).
+// Converts a model to a 16-bit type by the plan: inserts, shares and removes Casts, and converts weights.
 //
 //     <float[5, 7, 3, 2] W>                          <float16[5, 7, 3, 2] W>
 //     y = Conv (x, W)                                x.f16 = Cast <to = FLOAT16> (x)
@@ -31,10 +30,9 @@
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
+#include "passes/magnitudes.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/precision_plan.h"
-#include "passes/rounding.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

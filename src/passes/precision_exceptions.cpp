@@ -1,7 +1,4 @@
-// Table of operators and operands that --precision keeps in 32 bits, each with its reported reason (exponentials, sums, variances,
-// positions, scales), and the exception for stash_type.
-
-#include "passes/precision_exceptions.h"
+// Lists the operators and operands that must keep their bits when a model gets 16-bit types, each with its reason.
 
 #include <algorithm>
 #include <array>
@@ -10,6 +7,7 @@
 
 #include "base/positions.h"
 #include "model/attributes.h"
+#include "passes/precision_plan.h"
 #include "relayout/graph.h"
 
 namespace relayout::passes {

@@ -1,5 +1,4 @@
-// Decides which nodes and values --precision converts: types allowed by the opset, quantized operands, interfaces and nested graphs that
-// keep their type, Casts that would save nothing (no-gain). All is decided before anything is changed.
+// Decides, before anything is changed, which nodes and values get a 16-bit type.
 
 #include "passes/precision_plan.h"
 
@@ -24,14 +23,9 @@
 #include "ops/op_signature.h"
 #include "ops/op_version.h"
 #include "ops/traits.h"
-#include "passes/cleanup.h"
-#include "passes/constant_numbers.h"
+#include "passes/edits.h"
 #include "passes/magnitudes.h"
-#include "passes/match.h"
-#include "passes/node_selection.h"
 #include "passes/pass.h"
-#include "passes/precision_exceptions.h"
-#include "passes/rounding.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -11,17 +12,35 @@
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op_signature.h"
-#include "passes/constant_numbers.h"
-#include "passes/deciding_bits.h"
 #include "passes/magnitudes.h"
-#include "passes/match.h"
 #include "passes/pass.h"
-#include "passes/rounding.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {
+
+/// Nodes whose last bits decide about results by what they feed, not by their operator alone: 16 bits lose there what no later node brings
+/// back. They are the operands of logarithms, up to the transform and the samples behind a power spectrum; differences of close numbers,
+/// such as E[x²] − E[x]², with the products and means in them; squares that are summed; what a guard keeps off 0 where it vanishes in the
+/// type.
+class DecidingBits {
+ public:
+  DecidingBits(Graph& graph, PassContext& context, DataType target);
+
+  /// Why a node stays in 32 bits; empty where nothing of this kind does.
+  [[nodiscard]] std::string_view reason(const Node& node) const;
+
+ private:
+  std::unordered_map<const Node*, std::string_view> reasons_;
+};
+
+/// Why an operand of a node stays in 32 bits, with all operands of its type; empty when 16 bits do.
+[[nodiscard]] std::string_view fragile_reason(const Node& node, std::size_t input);
+
+/// Whether ONNX Runtime takes 16 bits for this node when it loads a model, and then fails to run it on the CPU. (It casts where it has no
+/// kernel for f16 at all. bf16 it runs for few operators.)
+[[nodiscard]] bool lacks_kernel(const Node& node);
 
 /// Source and target types of a conversion.
 struct TypeChange {
@@ -34,7 +53,7 @@ struct TypeChange {
 ///
 /// Of a node's signature the type variables change that have the source type (float32; float16 and bfloat16 when the target is float32), so
 /// that types that must be equal stay equal. When narrowing, a node keeps its type in four cases. It is fragile (see
-/// precision_exceptions.h, and deciding_bits.h for what it feeds). Its operator does not take the target. A constant would leave the
+/// fragile_reason above, and DecidingBits for what it feeds). Its operator does not take the target. A constant would leave the
 /// target's range or vanish, also one that arrives through other nodes, as those of masks do. It is between nodes that keep their type, so
 /// that a Cast would gain nothing. Constants follow their readers. So do rows of constants picked by ids, up to the first product.
 class PrecisionPlan {

@@ -1,5 +1,4 @@
-// Pass remove-identity: which nodes do nothing (Identity, Dropout in inference, Transpose, Concat or Sum of one operand, Cast to the same
-// type), and when one stays at a graph output.
+// Removes nodes that only hand on their operand.
 //
 //     y = Conv (x, W)                  z = Conv (x, W)
 //     z = Identity (y)         →
@@ -17,12 +16,9 @@
 #include "model/attributes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "passes/carry.h"
-#include "passes/cleanup.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
+#include "passes/affine.h"
+#include "passes/edits.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

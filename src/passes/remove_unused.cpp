@@ -1,5 +1,4 @@
-// Pass remove-unused: removes nodes whose results are unused and unused initializers, in reverse order, so that a chain goes in one sweep.
-// What may be removed is decided in cleanup.cpp.
+// Removes nodes and initializers whose results nothing needs, in reverse order, so that a chain goes in one sweep.
 //
 //     a = Shape (x)          (gone, and w with it)
 //     b = Gather (a, w)
@@ -11,12 +10,8 @@
 
 #include "base/interrupt.h"
 #include "model/walk.h"
-#include "passes/cleanup.h"
-#include "passes/match.h"
-#include "passes/node_access.h"
-#include "passes/node_selection.h"
+#include "passes/edits.h"
 #include "passes/pass.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "relayout/graph.h"
 

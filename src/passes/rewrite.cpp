@@ -1,5 +1,4 @@
-// The loop of all passes over their candidates: retries neighbours of a rewrite, applies --only, --exclude and --stop-after, orders the
-// findings, and adds pass and node to error messages.
+// Runs a pass over its candidates, tries a rewrite's neighbours again, and orders what was found.
 
 #include "passes/rewrite.h"
 
@@ -18,8 +17,6 @@
 #include "base/text.h"
 #include "model/node_name.h"
 #include "model/walk.h"
-#include "passes/match.h"
-#include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"

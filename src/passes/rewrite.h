@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "model/node_name.h"
-#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace relayout::passes {

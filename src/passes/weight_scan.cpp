@@ -1,7 +1,4 @@
-// Reads a weight once, in pieces: whether scaled elements overflow or vanish (reasons overflow and underflow, by channel), and the sums of
-// taps for shifts from upstream.
-
-#include "passes/weight_scan.h"
+// Reads a weight once, in pieces, and tells whether scaled elements overflow or vanish and what its taps sum up to.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +17,7 @@
 #include "model/float_elements.h"
 #include "model/tensor_data.h"
 #include "passes/linear_operator.h"
-#include "passes/match.h"
+#include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/tensor.h"

@@ -21,7 +21,7 @@
 #include "model/walk.h"
 #include "ops/op.h"
 #include "ops/traits.h"
-#include "passes/carry.h"
+#include "passes/affine.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 

@@ -1,11 +1,10 @@
-#include "passes/constant_inputs.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 
 #include "model/float_elements.h"
+#include "passes/edits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "support/text_model.h"

@@ -1,6 +1,4 @@
 // Tests which nodes stay in 32 bits for what they feed, and that usual networks keep none for it.
-#include "passes/deciding_bits.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "passes/precision_plan.h"
 #include "relayout/findings.h"
 #include "relayout/pass_options.h"
 #include "relayout/types.h"

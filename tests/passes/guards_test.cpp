@@ -1,6 +1,4 @@
 // Tests which constants that keep operands off the ends of domains stay, and which fold as ever.
-#include "passes/guards.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "passes/affine.h"
 #include "relayout/findings.h"
 #include "relayout/types.h"
 #include "support/pass_fixture.h"

@@ -1,5 +1,3 @@
-#include "passes/node_selection.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

@@ -4,7 +4,6 @@
 #include <span>
 
 #include "model/node_name.h"
-#include "passes/node_selection.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/half.h"
+#include "passes/magnitudes.h"
 #include "passes/pass.h"
-#include "passes/rounding.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

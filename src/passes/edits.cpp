@@ -1,26 +1,104 @@
-// Replaces weights, biases and other constant operands by values that a pass has computed: copies where there are other readers, names of
-// new initializers. Results with the same bytes are stored once: tied weights stay tied.
-#include "passes/constant_inputs.h"
+// Changes a graph for several passes: removes what is unused, gives nodes new constants, and places Transposes.
+#include "passes/edits.h"
 
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <iterator>
+#include <list>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/hash.h"
+#include "base/positions.h"
+#include "model/attributes.h"
 #include "model/bytes.h"
 #include "model/node_message.h"
 #include "model/tensor_data.h"
-#include "passes/cleanup.h"
-#include "passes/fold_state.h"
+#include "model/walk.h"
+#include "ops/op.h"
 #include "passes/pass.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout::passes {
+
+// What is unused.
+
+bool is_removable(const Node& node) {
+  const auto is_known = [](const Node& inner) { return find_op(inner) != nullptr; };
+  return is_known(node) && std::ranges::all_of(node.subgraphs(), [&](const auto& nested) { return all_of_nodes(*nested, is_known); });
+}
+
+bool is_dead(const Node& node) {
+  return is_removable(node) &&
+         std::ranges::all_of(node.outputs(), [](const Value* output) { return output == nullptr || is_unused(*output); });
+}
+
+bool is_output_elsewhere(const Value& value) {
+  const Graph& graph = value.graph();
+  const auto own = value.is_own_output() ? std::ranges::count(graph.outputs(), &value) : 0;
+  // The body of a Loop lists a value twice if it is both state and scan output: two contracts.
+  return value.output_count() > (graph.outer() == nullptr ? own : std::min<std::ptrdiff_t>(own, 1));
+}
+
+bool is_unused(const Value& value) {
+  return value.uses().empty() && !value.is_output();
+}
+
+bool is_removable(const Initializer& initializer, PassContext& context) {
+  const Value& value = *initializer.value;
+  if (value.is_overridable()) return false;
+  // The training graphs refer to the initializers by name.
+  if (value.graph().model().message().training_info_size() > 0) return false;
+  return !context.annotated.contains(value);
+}
+
+void erase_node(Node& node, std::vector<Value*>& freed) {
+  for (Value* input : node.inputs()) {
+    if (input != nullptr) freed.push_back(input);
+  }
+  for_each_capture(node, [&](Value& value) { freed.push_back(&value); });
+  node.graph().erase(node);
+}
+
+void release(Value& value, PassContext& context) {
+  std::vector<Value*> open = {&value};
+  while (!open.empty()) {
+    Value& next = *open.back();
+    open.pop_back();
+    if (!is_unused(next)) continue;
+    if (Initializer* const initializer = next.initializer()) {
+      if (!is_removable(*initializer, context)) continue;
+      next.graph().erase_initializer(*initializer);
+      context.constants.forget(next);
+    } else if (Node* const producer = next.producer()) {
+      const auto is_needed = [](const Value* output) { return output != nullptr && !is_unused(*output); };
+      if (!is_removable(*producer) || std::ranges::any_of(producer->outputs(), is_needed)) continue;
+      for (const Value* output : producer->outputs()) {
+        if (output != nullptr) context.constants.forget(*output);
+      }
+      erase_node(*producer, open);
+    }
+  }
+}
+
+// Initializers that callers may replace.
+
+void freeze(Graph& graph, PassContext& context) {
+  for (Initializer& initializer : graph.initializers()) {
+    if (!initializer.value->is_overridable()) continue;
+    graph.freeze(initializer);
+    context.findings.push_back({"freeze", "initializer", initializer.value->name()});
+  }
+}
+
+// Constant operands. Results with the same bytes are stored once: tied weights stay tied.
 namespace {
 
 /// FNV-1a over the properties in which equal copies agree.
@@ -122,6 +200,57 @@ void scale_constant_input(Node& node, std::size_t index, const TensorData& data,
     const auto scales = now.initializer()->data->scales();
     context.folds.weight_copies.emplace(hash, WeightCopy{data, scale, &now, {scales.begin(), scales.end()}});
   }
+}
+
+// Transposes.
+namespace {
+
+using Place = std::list<Node>::iterator;
+
+Node& insert(Graph& graph, Place place, const NewTranspose& transpose) {
+  onnx::NodeProto message = node_message("Transpose", {transpose.input.name()}, {transpose.output}, transpose.name);
+  set_integers(message, "perm", transpose.permutation);
+  return graph.insert_before(place, message);
+}
+
+/// The place right after the node of the graph that makes `source`; nothing without such a node.
+std::optional<Place> place_after(Graph& graph, const Value& source) {
+  if (source.producer() == nullptr || &source.graph() != &graph) return std::nullopt;
+  return std::next(graph.position_of(*source.producer()));
+}
+
+}  // namespace
+
+Node& insert_after_source(Graph& graph, const NewTranspose& transpose) {
+  return insert(graph, place_after(graph, transpose.input).value_or(graph.nodes().begin()), transpose);
+}
+
+Node& insert_last(Graph& graph, const NewTranspose& transpose) {
+  return insert(graph, graph.nodes().end(), transpose);
+}
+
+Node& OrderedTransposes::insert_after_source(Graph& graph, const NewTranspose& transpose) {
+  if (const auto place = place_after(graph, transpose.input)) return insert(graph, *place, transpose);
+  return insert(graph, fronts_.try_emplace(&graph, graph.nodes().begin()).first->second, transpose);
+}
+
+std::string transpose_name(const std::string& value) {
+  return value + "/Transpose";
+}
+
+std::size_t permutation_rank(const Node& transpose) {
+  const Attributes attributes(transpose);
+  return attributes.has_reference() ? 0 : attributes.integers("perm").size();
+}
+
+void attach_through(Graph& graph, Node& node) {
+  Value& inner = *node.input(0);
+  Value& outer = *node.output(0);
+  const std::vector<Use> uses(inner.uses().begin(), inner.uses().end());
+  for (const Use& use : uses) {
+    if (use.node != &node) use.node->graph().set_input(*use.node, as_size(use.index), &outer);
+  }
+  graph.attach(inner, node);
 }
 
 }  // namespace relayout::passes

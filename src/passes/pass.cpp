@@ -1,0 +1,120 @@
+// Runs the selected passes over a model and its functions, and checks the graph after each where a developer asks for it.
+#include "passes/pass.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "model/node_name.h"
+#include "model/walk.h"
+#include "passes/edits.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/pass_options.h"
+
+namespace relayout::passes {
+namespace {
+
+/// RELAYOUT_PASS_DEBUG, 0 when it is not set.
+int debug_level() {
+  return std::atoi(environment("RELAYOUT_PASS_DEBUG").c_str());
+}
+
+void validate(const Model& model) {
+  model.graph().validate();
+  for (const auto& function : model.functions()) function->validate();
+}
+
+/// Runs one pass, checked and timed as RELAYOUT_PASS_DEBUG says.
+void run_pass(Model& model, const Pass& pass, PassContext& context) {
+  const int debug = debug_level();
+#ifdef NDEBUG
+  const bool checks = debug > 0;
+#else
+  const bool checks = true;
+#endif
+  const std::string before = debug >= 2 ? to_text(model) : std::string();
+  const Stopwatch watch;
+  context.pass = pass.name;
+  pass.run(model.graph(), context);
+  for (const auto& function : model.functions()) pass.run(*function, context);
+  log_time(std::string(pass.name), watch.seconds());
+  if (debug >= 3) std::ofstream("relayout-" + std::string(pass.name) + ".onnxtxt") << to_text(model);
+  if (!checks) return;
+  try {
+    validate(model);
+  } catch (const Error& error) {
+    if (debug >= 2) log_warning("model before " + std::string(pass.name) + ":\n" + before);
+    fail(ErrorKind::defect, "after " + std::string(pass.name) + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context) {
+  if (context.options.freeze) freeze(model.graph(), context);
+  for (const Pass& pass : pass_table()) {
+    if (std::ranges::find(passes, &pass) != passes.end()) run_pass(model, pass, context);
+  }
+}
+
+// Nodes that the user's patterns leave to the passes.
+
+bool is_excluded(const Node& node, const PassOptions& options) {
+  if (options.only.empty() && options.exclude.empty()) return false;
+  const std::string& name = reported_name(node);
+  const auto matches = [&](const std::string& glob) { return glob_match(glob, name); };
+  const auto any = [&](const std::vector<std::string>& globs) {
+    for (const std::string& glob : globs) {
+      if (matches(glob)) return true;
+    }
+    return false;
+  };
+  return any(options.exclude) || (!options.only.empty() && !any(options.only));
+}
+
+void check_patterns(const Model& model, const PassOptions& options) {
+  for (const auto& [option, all] : {std::pair("--only ", &options.only), std::pair("--exclude ", &options.exclude)}) {
+    std::vector<std::string> unmatched = *all;
+    for_each_node(model, [&](const Node& node) {
+      if (unmatched.empty()) return;
+      const std::string& name = reported_name(node);
+      std::erase_if(unmatched, [&](const std::string& glob) { return glob_match(glob, name); });
+    });
+    if (!unmatched.empty()) {
+      fail(ErrorKind::usage, escape(model.name()) + ": " + option + quote(unmatched.front()) + ": no node has a name like that",
+           "names are those of nodes, or of their first output where they have none; * matches anything");
+    }
+  }
+}
+
+// Names in quantization annotations.
+
+bool AnnotatedNames::contains(const Value& value) {
+  const auto [found, is_new] = names_.try_emplace(&value.graph());
+  if (is_new) {
+    for (const auto& annotation : value.graph().message()->quantization_annotation()) {
+      for (const auto& entry : annotation.quant_parameter_tensor_names()) found->second.insert(entry.value());
+    }
+  }
+  return found->second.contains(value.name());
+}
+
+// The door from a matched node to one that may change.
+
+Node& writable(const Node& node) {
+  return const_cast<Node&>(node);  // graphs own their nodes, and a rewrite may change its graph
+}
+
+}  // namespace relayout::passes
