@@ -13,9 +13,11 @@ set(rooms_4 passes proof)
 set(rooms_5 exec)
 set(rooms_6 verify diff)
 set(rooms_7 convert inspect profile)
-set(rooms_8 cli)
-# Beyond the order: the executor runs models without rewrites and proofs, and the command line is thin.
+set(rooms_8 suite)
+set(rooms_9 cli)
+# Beyond the order: the executor runs models without rewrites and proofs, suites know processes and no numbers, and the command line is thin.
 set(never_exec passes proof)
+set(never_suite model ops layout passes proof exec profile diff convert inspect)
 set(never_cli model ops layout passes proof exec profile verify diff convert inspect)
 
 # The room that implements each public header.
@@ -25,11 +27,12 @@ set(headers_layout layout)
 set(headers_proof proof)
 set(headers_passes pass_options)
 set(headers_exec execute)
-set(headers_verify inputs verify suite)
+set(headers_verify inputs verify)
 set(headers_profile profile)
 set(headers_diff diff model_diff)
 set(headers_convert convert)
 set(headers_inspect inspect)
+set(headers_suite suite)
 
 # The only files that may include a library: its headers | pattern of the files.
 set(libraries
@@ -50,12 +53,12 @@ set(inner_rooms
   "^src/exec/lower/" "^exec/(lower/|kernels/|(arena|constant_store|full_name|ids|inference|layout_guide|plan|primitives|program)\\.h$)"
   "^src/exec/" "^exec/(lower/|kernels/|[a-z_]+\\.h$)"
   "^src/verify/inputs/" "^verify/(inputs/|(elements|rules)\\.h$)"
-  "^src/verify/suite/" "^verify/(suite/|inputs/|[a-z_]+\\.h$)"
+  "^src/verify/stored/" "^verify/(stored/|inputs/|[a-z_]+\\.h$)"
   "^src/verify/nodes/" "^verify/(nodes/|[a-z_]+\\.h$)"
   "^src/verify/doubts/" "^verify/(doubts/|inputs/|nodes/|[a-z_]+\\.h$)"
   "^src/verify/" "^verify/(inputs/|doubts/doubts\\.h$|nodes/compare_nodes\\.h$|[a-z_]+\\.h$)")
 
-foreach(level RANGE 8)
+foreach(level RANGE 9)
   foreach(room IN LISTS rooms_${level})
     set(level_${room} ${level})
     foreach(header IN LISTS headers_${room})
@@ -188,6 +191,9 @@ if(SELF_TEST)
     "src/cli/a.cpp|#include <CLI/CLI.hpp>|yes"
     "src/cli/a.cpp|#include \"passes/pass.h\"|no"
     "src/cli/a.cpp|#include \"relayout/convert.h\"|yes"
+    "src/cli/a.cpp|#include \"suite/b.h\"|yes"
+    "src/suite/a.cpp|#include \"cli/b.h\"|no"
+    "src/suite/a.cpp|#include \"exec/b.h\"|no"
     "src/verify/a.cpp|#include <nlohmann/json.hpp>|no"
     "include/relayout/graph.h|#include \"relayout/convert.h\"|no"
     "include/relayout/graph.h|#include \"base/text.h\"|no"

@@ -10,6 +10,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
+
+#include "base/text.h"
+#include "relayout/error.h"
 
 namespace relayout {
 namespace {
@@ -123,6 +127,16 @@ std::string counted(int64_t count, std::string_view noun) {
 
 std::string counted(int64_t count, std::string_view one, std::string_view many) {
   return format_count(count) + " " + std::string(count == 1 ? one : many);
+}
+
+int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto refuse = [&](const std::string& why) { fail(ErrorKind::usage, what + ": " + quote(text) + why); };
+  if (error == std::errc::result_out_of_range) refuse(" does not fit 64 bits");
+  if (error != std::errc{} || end != text.data() + text.size()) refuse(" is not a whole number");
+  if (value < minimum) refuse(" is less than " + std::to_string(minimum));
+  return value;
 }
 
 }  // namespace relayout

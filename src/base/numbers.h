@@ -40,5 +40,7 @@ namespace relayout {
 [[nodiscard]] std::string counted(int64_t count, std::string_view noun);
 /// "1 element is", "2,000 elements are".
 [[nodiscard]] std::string counted(int64_t count, std::string_view one, std::string_view many);
+/// Parses a decimal whole number without anything around it. `what`: beginning of the message of Error{usage}.
+[[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
 
 }  // namespace relayout

@@ -24,7 +24,6 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/command.h"
-#include "cli/conversion_cache.h"
 #include "cli/conversion_targets.h"
 #include "cli/convert_next_steps.h"
 #include "cli/failure.h"
@@ -37,6 +36,7 @@
 #include "relayout/error.h"
 #include "relayout/verify.h"
 #include "report/json.h"
+#include "suite/conversion_cache.h"
 
 namespace relayout::cli {
 namespace {

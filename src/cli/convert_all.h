@@ -3,9 +3,9 @@
 #include <span>
 
 #include "cli/command.h"
-#include "cli/conversion_cache.h"
 #include "cli/conversion_targets.h"
 #include "report/json.h"
+#include "suite/conversion_cache.h"
 
 namespace relayout::cli {
 

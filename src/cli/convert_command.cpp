@@ -16,7 +16,6 @@
 #include "base/standard_stream.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/conversion_cache.h"
 #include "cli/conversion_targets.h"
 #include "cli/conversion_words.h"
 #include "cli/convert_all.h"
@@ -34,6 +33,7 @@
 #include "relayout/model.h"
 #include "relayout/suite.h"
 #include "report/json.h"
+#include "suite/conversion_cache.h"
 
 namespace relayout::cli {
 namespace {

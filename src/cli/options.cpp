@@ -24,6 +24,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/file.h"
+#include "base/numbers.h"
 #include "base/shell_word.h"
 #include "base/standard_stream.h"
 #include "base/text.h"
@@ -84,15 +85,6 @@ double parse_real(const std::string& what, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
     usage(what + ": " + quote(text) + " is not a number");
-  return value;
-}
-
-int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) usage(what + ": " + quote(text) + " does not fit 64 bits");
-  if (error != std::errc{} || end != text.data() + text.size()) usage(what + ": " + quote(text) + " is not a whole number");
-  if (value < minimum) usage(what + ": " + quote(text) + " is less than " + std::to_string(minimum));
   return value;
 }
 

@@ -77,9 +77,7 @@ class OptionSet {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Parses a decimal whole number without anything around it. `what`: beginning of the error message.
-[[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
-/// Parses a finite number without anything around it.
+/// Parses a finite number without anything around it. `what`: beginning of the error message.
 [[nodiscard]] double parse_real(const std::string& what, std::string_view text);
 /// Parses "5%" or "5" as 0.05; rejects negative numbers.
 [[nodiscard]] double parse_percent(const std::string& what, std::string word);

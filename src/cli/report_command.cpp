@@ -18,6 +18,7 @@
 #include "cli/suite_report.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
+#include "suite/document.h"
 
 namespace relayout::cli {
 namespace {

@@ -21,12 +21,13 @@
 #include "cli/program_facts.h"
 #include "cli/progress.h"
 #include "cli/report_destinations.h"
-#include "cli/shard.h"
 #include "cli/suite_report.h"
 #include "cli/terminal.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "report/json.h"
+#include "suite/document.h"
+#include "suite/shard.h"
 
 namespace relayout::cli {
 namespace {

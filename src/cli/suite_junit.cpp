@@ -5,11 +5,11 @@
 #include <string>
 
 #include "base/numbers.h"
-#include "cli/shard.h"
 #include "cli/suite_report.h"
 #include "cli/verify_junit.h"
 #include "relayout/suite.h"
 #include "report/junit.h"
+#include "suite/shard.h"
 
 namespace relayout::cli {
 

@@ -14,17 +14,13 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/report_files.h"
-#include "cli/shard.h"
 #include "cli/terminal.h"
 #include "relayout/suite.h"
 #include "report/table.h"
+#include "suite/document.h"
+#include "suite/shard.h"
 
 namespace relayout::cli {
-
-std::string part_text(const SuiteResult& result) {
-  if (result.whole.cases == 0) return counted(result.planned, "case");
-  return format_count(result.planned) + " of " + counted(result.whole.cases, "case");
-}
 
 std::string suite_summary(const SuiteResult& result) {
   std::string out = format_count(result.count("passed")) + " of " + counted(static_cast<int64_t>(result.cases.size()), "case") + " passed";

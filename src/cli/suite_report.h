@@ -6,7 +6,6 @@
 #include "cli/report.h"
 #include "cli/report_files.h"
 #include "relayout/suite.h"
-#include "report/json.h"
 #include "report/junit.h"
 #include "report/table.h"
 
@@ -14,13 +13,10 @@ namespace relayout::cli {
 
 [[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
 [[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
-[[nodiscard]] Json suite_json(const SuiteResult& result);
 /// A page of all cases, for search and filters.
 [[nodiscard]] std::string suite_html(const SuiteResult& result);
 /// Writes the result in all requested forms and returns its exit code.
 int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common);
-/// "33 of 132 cases"; "2 cases" where the total is not known.
-[[nodiscard]] std::string part_text(const SuiteResult& result);
 /// "3 of 132 cases passed · 1 failed · 12 s"
 [[nodiscard]] std::string suite_summary(const SuiteResult& result);
 /// The verdict in a few words, styled as good or bad.
@@ -29,7 +25,5 @@ int write_suite(const SuiteResult& result, const ReportFiles& files, const Commo
 [[nodiscard]] std::string suite_part(const SuiteResult& result);
 /// The remark on a case: its message, or the reason why its status was expected.
 [[nodiscard]] std::string case_remark(const SuiteCase& one);
-/// Reads a document of suite_json() from a file. Error{invalid} names the file and its error.
-[[nodiscard]] SuiteResult read_suite(const std::string& path);
 
 }  // namespace relayout::cli

@@ -9,6 +9,7 @@
 #include "relayout/suite.h"
 #include "report/json.h"
 #include "report/junit.h"
+#include "suite/document.h"
 
 namespace relayout::cli {
 namespace {

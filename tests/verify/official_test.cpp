@@ -1,4 +1,4 @@
-#include "verify/suite/official.h"
+#include "verify/stored/official.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 
 #include "relayout/suite.h"
 
-namespace relayout::cli {
+namespace relayout {
 
 /// The value of an environment variable, empty when it is not set.
 using Environment = std::function<std::string(const std::string& name)>;
@@ -18,6 +18,9 @@ using Environment = std::function<std::string(const std::string& name)>;
 /// "2/4", with the environment variables that assign it.
 [[nodiscard]] std::string shard_text(const Shard& shard);
 
+/// "33 of 132 cases"; "2 cases" where the total is not known.
+[[nodiscard]] std::string part_text(const SuiteResult& result);
+
 inline constexpr const char* kEmptyShard = "this shard has no case";
 
-}  // namespace relayout::cli
+}  // namespace relayout

@@ -1,7 +1,6 @@
-// `--shard I/N` and `--shard auto`: the part of a suite that this process runs, by the variables of GitLab CI, CircleCI, Slurm, Bazel and
-// other schedulers; its words ("2/4, from CI_NODE_TOTAL=4 …"). Each scheduler has its environment variables, which count from 0 or from 1.
-// They are read only on request, because a suite that silently shrinks to a part of itself would still report success.
-#include "cli/shard.h"
+// Finds the part of a suite that this process runs, as given or from the variables of its scheduler. They are read only on request, because
+// a suite that silently shrinks to a part of itself would still report success.
+#include "suite/shard.h"
 
 #include <array>
 #include <cstddef>
@@ -10,12 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/numbers.h"
 #include "base/text.h"
-#include "cli/options.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 
-namespace relayout::cli {
+namespace relayout {
 namespace {
 
 struct Scheduler {
@@ -38,7 +37,7 @@ constexpr auto kSchedulers = std::to_array<Scheduler>({
     {"Bazel", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", 0},
 });
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_shard(const std::string& why) {
   fail(ErrorKind::usage, "--shard " + why);
 }
 
@@ -50,7 +49,7 @@ class Variables {
   [[nodiscard]] bool has(const char* name) const { return !environment_(name).empty(); }
   int64_t number(const char* name) {
     const std::string value = environment_(name);
-    if (value.empty()) refuse("auto: " + std::string(name) + " is not set" + (read_.empty() ? "" : ", but " + read_ + " is"));
+    if (value.empty()) refuse_shard("auto: " + std::string(name) + " is not set" + (read_.empty() ? "" : ", but " + read_ + " is"));
     read_ += (read_.empty() ? "" : ", ") + std::string(name) + "=" + escape(value);
     return parse_integer("--shard auto: " + std::string(name), value, 0);
   }
@@ -66,7 +65,7 @@ int64_t slurm_position(Variables& variables, int64_t id, int64_t count) {
   const int64_t first = variables.number("SLURM_ARRAY_TASK_MIN"), last = variables.number("SLURM_ARRAY_TASK_MAX");
   const int64_t step = variables.has("SLURM_ARRAY_TASK_STEP") ? variables.number("SLURM_ARRAY_TASK_STEP") : 1;
   if (step < 1 || id < first || (id - first) % step != 0 || (last - first) / step + 1 != count) {
-    refuse("auto: the numbers of this Slurm array do not follow each other (" + variables.read() + "); give I/N");
+    refuse_shard("auto: the numbers of this Slurm array do not follow each other (" + variables.read() + "); give I/N");
   }
   return (id - first) / step + 1;
 }
@@ -80,21 +79,21 @@ std::optional<Shard> shard_by(const Scheduler& scheduler, std::optional<int64_t>
   if (has_total) {
     shard.total = variables.number(scheduler.total);
     if (given_total && *given_total != shard.total) {
-      refuse("auto/" + std::to_string(*given_total) + ": " + variables.read() + by + " contradicts it");
+      refuse_shard("auto/" + std::to_string(*given_total) + ": " + variables.read() + by + " contradicts it");
     }
     // Jobs that are not parallel have a total of 1 and may have no index.
     if (!has_index && shard.total == 1) return Shard{1, 1, variables.read() + by};
   } else if (given_total) {
     shard.total = *given_total;
   } else if (scheduler.total == nullptr) {
-    refuse("auto: " + std::string(scheduler.index) + " is set" + by + ", but not of how many: give auto/N");
+    refuse_shard("auto: " + std::string(scheduler.index) + " is set" + by + ", but not of how many: give auto/N");
   }
   const int64_t index = variables.number(scheduler.index);
   if (scheduler.total != nullptr && !has_total) (void)variables.number(scheduler.total);
   shard.index = scheduler.name == std::string_view("Slurm") ? slurm_position(variables, index, shard.total) : index - scheduler.first + 1;
   shard.source = variables.read() + by;
   if (shard.index < 1 || shard.index > shard.total) {
-    refuse("auto: " + shard.source + ": there is no part " + std::to_string(shard.index) + " of " + std::to_string(shard.total));
+    refuse_shard("auto: " + shard.source + ": there is no part " + std::to_string(shard.index) + " of " + std::to_string(shard.total));
   }
   return shard;
 }
@@ -106,14 +105,14 @@ Shard shard_by_scheduler(std::optional<int64_t> given_total, const Environment& 
     const std::optional<Shard> shard = shard_by(scheduler, given_total, environment);
     if (!shard) continue;
     if (found && found->total > 1 && shard->total > 1) {
-      refuse("auto: two schedulers name a part: " + found->source + " and " + shard->source + "; give I/N");
+      refuse_shard("auto: two schedulers name a part: " + found->source + " and " + shard->source + "; give I/N");
     }
     if (!found || shard->total > 1) found = shard;
   }
   if (found) return *found;
   std::string names;
   for (const Scheduler& scheduler : kSchedulers) names += (names.empty() ? "" : ", ") + std::string(scheduler.name);
-  refuse("auto: no variable of a known scheduler is set (" + names + "); give I/N");
+  refuse_shard("auto: no variable of a known scheduler is set (" + names + "); give I/N");
 }
 
 }  // namespace
@@ -122,11 +121,11 @@ Shard shard_of(const std::string& word, const Environment& environment) {
   if (word.empty()) return {};
   const std::size_t slash = word.find('/');
   if (word == "auto") return shard_by_scheduler(std::nullopt, environment);
-  if (slash == std::string::npos) refuse(quote(word) + ": neither I/N nor auto");
+  if (slash == std::string::npos) refuse_shard(quote(word) + ": neither I/N nor auto");
   const int64_t total = parse_integer("--shard " + escape(word), word.substr(slash + 1), 1);
   if (word.substr(0, slash) == "auto") return shard_by_scheduler(total, environment);
   const int64_t index = parse_integer("--shard " + escape(word), word.substr(0, slash), 1);
-  if (index > total) refuse(quote(word) + ": there is no part " + std::to_string(index) + " of " + std::to_string(total));
+  if (index > total) refuse_shard(quote(word) + ": there is no part " + std::to_string(index) + " of " + std::to_string(total));
   return {index, total, ""};
 }
 
@@ -134,4 +133,9 @@ std::string shard_text(const Shard& shard) {
   return std::to_string(shard.index) + "/" + std::to_string(shard.total) + (shard.source.empty() ? "" : ", from " + shard.source);
 }
 
-}  // namespace relayout::cli
+std::string part_text(const SuiteResult& result) {
+  if (result.whole.cases == 0) return counted(result.planned, "case");
+  return format_count(result.planned) + " of " + counted(result.whole.cases, "case");
+}
+
+}  // namespace relayout

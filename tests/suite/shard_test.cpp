@@ -1,5 +1,5 @@
 // Tests the parts that schedulers name, by the variables of their own documentation.
-#include "cli/shard.h"
+#include "suite/shard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "relayout/error.h"
 #include "relayout/suite.h"
 
-namespace relayout::cli {
+namespace relayout {
 namespace {
 
 using testing::HasSubstr;
@@ -110,4 +110,4 @@ TEST(ShardOf, RefusesAmbiguousEnvironments) {
 }
 
 }  // namespace
-}  // namespace relayout::cli
+}  // namespace relayout

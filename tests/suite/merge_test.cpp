@@ -13,8 +13,8 @@
 #include "base/random.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
+#include "suite/cases.h"
 #include "support/temporary_folder.h"
-#include "verify/suite/cases.h"
 
 namespace relayout::test {
 namespace {

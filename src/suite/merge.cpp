@@ -1,5 +1,4 @@
-// Merges reports of shards into one: refuses mixed versions or options and duplicate cases, and names missing shards or cases
-// (`--cases-from`); `--allow-missing` makes a partial result.
+// Merges the reports of a suite's parts into one, and refuses parts that do not belong together or leave cases out.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +16,8 @@
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
-#include "verify/suite/cases.h"
-#include "verify/suite/expected.h"
+#include "suite/cases.h"
+#include "suite/expected.h"
 
 namespace relayout {
 namespace {

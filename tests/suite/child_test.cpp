@@ -1,4 +1,4 @@
-#include "verify/suite/child.h"
+#include "suite/child.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Counts elements of quantized tensors within a model (`--data`) that moved weights carry to another step, and names the node where they
 // begin.
-#include "verify/suite/flips.h"
+#include "verify/stored/flips.h"
 
 #include <cstddef>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "verify/suite/counterparts.h"
+#include "suite/counterparts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

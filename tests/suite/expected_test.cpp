@@ -1,4 +1,4 @@
-#include "verify/suite/expected.h"
+#include "suite/expected.h"
 
 #include <gtest/gtest.h>
 

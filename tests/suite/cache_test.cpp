@@ -1,4 +1,4 @@
-#include "verify/suite/cache.h"
+#include "suite/cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

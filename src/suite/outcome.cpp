@@ -1,10 +1,11 @@
-// Status of a suite's case (passed, failed, pass-loose, inconclusive, unsupported, crashed, timeout) and its message, from the exit code
-// and JSON of its process; which verdicts may be cached.
-#include "verify/suite/case_status.h"
+// Decides how a case ended, by its process and the document that it printed, and whether a suite is as expected.
+#include "suite/outcome.h"
 
 #include <string.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@
 #include "relayout/execute.h"
 #include "relayout/suite.h"
 #include "report/json.h"
-#include "verify/suite/child.h"
+#include "suite/child.h"
 
 namespace relayout {
 namespace {
@@ -126,6 +127,36 @@ SuiteCase case_of(const SuiteEntry& entry, const ChildResult& child, double time
 bool is_verdict(const SuiteCase& one, const ChildResult& child) {
   const bool has_answered = child.signal == 0 && !child.timed_out && (child.code == 0 || child.code == kNo || child.code == kUnsupported);
   return has_answered && !child.out.empty() && one.status != "crashed";
+}
+
+// Whole suites.
+bool SuiteCase::is_as_expected() const {
+  return expected ? status == *expected : status == "passed";
+}
+
+int64_t SuiteResult::count(std::string_view status) const {
+  return std::ranges::count(cases, status, &SuiteCase::status);
+}
+
+int64_t SuiteResult::unexpected() const {
+  return std::ranges::count_if(cases, [](const SuiteCase& one) { return !one.is_as_expected(); });
+}
+
+bool SuiteResult::is_empty_shard() const {
+  return planned == 0 && !allow_empty;
+}
+
+bool SuiteResult::is_partial() const {
+  return planned != whole.cases;
+}
+
+bool SuiteResult::passed() const {
+  return unexpected() == 0 && stale.empty() && !is_empty_shard() && !interruption;
+}
+
+int exit_code(const SuiteResult& result) noexcept {
+  if (result.interruption) return exit_code(*result.interruption);
+  return result.passed() ? 0 : 1;
 }
 
 }  // namespace relayout

@@ -1,6 +1,5 @@
-// `--against` and `--pair`: which model of one tree is judged against which of another, by {name}, {stem}, {stem%SUFFIX} and {dir}; models
-// without a partner or with two.
-#include "verify/suite/counterparts.h"
+// Pairs the models of two folders by a pattern of their names, and says which have no counterpart or several.
+#include "suite/counterparts.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -36,8 +36,8 @@
 #include "verify/quantized_work.h"
 #include "verify/session.h"
 #include "verify/spill.h"
-#include "verify/suite/flips.h"
-#include "verify/suite/official.h"
+#include "verify/stored/flips.h"
+#include "verify/stored/official.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,6 @@
 // Comparison of one output with its stored value (`--data`): the ONNX backend test runner's rule, and relayout's stricter rule with
 // tolerance, least bound and neighbouring integers.
-#include "verify/suite/official.h"
+#include "verify/stored/official.h"
 
 #include <algorithm>
 #include <cmath>

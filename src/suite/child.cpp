@@ -1,6 +1,5 @@
-// Runs one process of a suite: kills it after `--timeout` seconds, keeps at most 16 MiB of each of its output streams, and measures its
-// time.
-#include "verify/suite/child.h"
+// Runs one process of a suite, ends it after its time, and keeps the beginning of what it prints.
+#include "suite/child.h"
 
 #include <fcntl.h>
 #include <poll.h>

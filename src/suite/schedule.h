@@ -11,6 +11,9 @@
 
 namespace relayout {
 
+/// Expected microseconds of each case, at least 1; the median of the known for cases that `durations` does not know.
+[[nodiscard]] std::vector<int64_t> expected_times(const std::vector<std::string>& names, const CaseDurations& durations);
+
 /// Estimates the remaining time of a suite: the expected time of the open cases, at the pace so far.
 class TimeLeft {
  public:

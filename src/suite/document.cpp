@@ -1,5 +1,6 @@
-// Writes and reads the JSON of `verify --suite`: keys, and the refusal of other documents ("not a report of relayout verify --suite
-// --json").
+// Writes the result of a suite as a document, and reads it back to be shown, merged or resumed.
+#include "suite/document.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -14,13 +15,12 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "base/text_file.h"
-#include "cli/shard.h"
-#include "cli/suite_report.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "report/json.h"
+#include "suite/shard.h"
 
-namespace relayout::cli {
+namespace relayout {
 namespace {
 
 constexpr std::string_view kSchema = "relayout.verify-suite/1";
@@ -137,4 +137,4 @@ SuiteResult read_suite(const std::string& path) {
   return Reader(document, path).read();
 }
 
-}  // namespace relayout::cli
+}  // namespace relayout

@@ -1,5 +1,5 @@
-// `convert --cache`: key and entries, when the result of an earlier conversion still counts as in place, and which results are stored.
-#include "cli/conversion_cache.h"
+// Remembers conversions by the contents of model, options and program, and finds those whose results are unchanged where they were written.
+#include "suite/conversion_cache.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -17,7 +17,7 @@
 #include "report/entry_cache.h"
 #include "report/json.h"
 
-namespace relayout::cli {
+namespace relayout {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,4 +67,4 @@ void ConversionCache::store(const std::string& key, const ConvertResult& result,
   entries_.store(key, Json::object().set("files", std::move(files)).set("report", report));
 }
 
-}  // namespace relayout::cli
+}  // namespace relayout

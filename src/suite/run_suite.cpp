@@ -1,5 +1,4 @@
-// Runs the cases of `--suite` by `--jobs` workers, each in its own process; `--resume` and when it refuses, and interruption. A case that
-// crashes or hangs affects no other.
+// Runs the cases of a suite side by side, each in its own process, so that one that crashes or hangs affects no other.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -18,12 +17,12 @@
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "relayout/version.h"
-#include "verify/suite/cache.h"
-#include "verify/suite/case_status.h"
-#include "verify/suite/cases.h"
-#include "verify/suite/child.h"
-#include "verify/suite/expected.h"
-#include "verify/suite/time_left.h"
+#include "suite/cache.h"
+#include "suite/cases.h"
+#include "suite/child.h"
+#include "suite/expected.h"
+#include "suite/outcome.h"
+#include "suite/schedule.h"
 
 namespace relayout {
 namespace {

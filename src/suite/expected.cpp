@@ -1,6 +1,5 @@
-// `--expected`: format of the list of cases known not to pass (name, status, reason), its errors, and entries for cases that do not exist;
-// `--allow-inconclusive` of a suite.
-#include "verify/suite/expected.h"
+// Reads the list of cases that are known not to pass, and compares it with the outcome of a suite.
+#include "suite/expected.h"
 
 #include <algorithm>
 #include <climits>

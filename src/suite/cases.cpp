@@ -1,6 +1,5 @@
-// `--suite`: which folders and .onnx files of a tree are cases, their names and order, the model that each judges, light models, links,
-// `--case`, unknown and duplicate names.
-#include "verify/suite/cases.h"
+// Finds the cases in the folders of a suite: models beside their stored outputs, or originals with the models that are judged.
+#include "suite/cases.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -18,7 +17,7 @@
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
-#include "verify/suite/counterparts.h"
+#include "suite/counterparts.h"
 
 namespace relayout {
 namespace {

@@ -10,7 +10,7 @@
 #include "report/entry_cache.h"
 #include "report/json.h"
 
-namespace relayout::cli {
+namespace relayout {
 
 /// Conversions that need not be repeated, by the contents of the model, the options and the program. Results are not stored, only the names
 /// and digests that show that they are unchanged where they were written.
@@ -30,4 +30,4 @@ class ConversionCache {
   EntryCache entries_;
 };
 
-}  // namespace relayout::cli
+}  // namespace relayout

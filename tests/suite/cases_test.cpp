@@ -1,4 +1,4 @@
-#include "verify/suite/cases.h"
+#include "suite/cases.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

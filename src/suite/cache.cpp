@@ -1,6 +1,5 @@
-// `verify --cache`: the key of a case's stored verdict (digests of models, data files, options), and what an entry of the cache holds.
-// Unchanged cases need not run again.
-#include "verify/suite/cache.h"
+// Keeps the verdict of each case of a suite by the contents of its files, so that unchanged cases need not run again.
+#include "suite/cache.h"
 
 #include <filesystem>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "relayout/suite.h"
-#include "verify/suite/child.h"
+#include "suite/child.h"
 
 namespace relayout {
 

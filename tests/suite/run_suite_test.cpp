@@ -1,5 +1,3 @@
-#include "relayout/suite.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "relayout/error.h"
+#include "relayout/suite.h"
 #include "support/temporary_folder.h"
 
 namespace relayout::test {
