@@ -219,6 +219,69 @@ INSTANTIATE_TEST_SUITE_P(
                 "<float[2, 2, 1, 1] w = {1, 0, 0, 1}, float e = {0.001}> { t = Conv(x, w)\n u = Add(t, e)\n v = Relu(u)\n y = Sqrt(v)",
                 "<float[2, 2, 1, 1] w = {1, 0, 0, 1}, float[2] b = {0.001, 0.001}> { u = Conv(x, w, b)\n v = Relu(u)\n y = Sqrt(v)"}));
 
+/// A linear operator of a rank and type, and constants: guards and factors.
+std::string linear(int rank, int type, bool has_bias) {
+  const std::string ones = rank == 3 ? "1" : rank == 4 ? "1, 1" : "1, 1, 1";
+  const std::string dims = rank == 2 ? "[3, 2]" : "[2, 3, " + ones + "]";
+  const auto typed = [&](const std::string& name) { return name + " = Cast<to = " + std::to_string(type) + ">(" + name + "_f)\n "; };
+  const std::string operands = has_bias ? "(x, w, b)" : "(x, w)";
+  const std::string op = rank > 2 ? "Conv" + operands : has_bias ? "Gemm(x, w, b)" : "MatMul(x, w)";
+  return "<float" + dims +
+         " w_f = {1, -0.5, 0.25, 0.75, 0.5, -1}, float[2] b_f = {0.5, 0.25}, float e_f = {0.000000001}, float g_f = "
+         "{0.0001}, float h_f = {0.5}, float n_f = {-0.5}, float two_f = {2}, int64[1] ax = {1}, int64[2] rows = {0, -1}> { " +
+         typed("w") + typed("b") + typed("e") + typed("g") + typed("h") + typed("n") + typed("two") + "t = " + op + "\n ";
+}
+Doubted without_guard(const std::string& what, int rank, int type, bool has_bias, const std::string& a, const std::string& b) {
+  const std::string name = type == 10 ? "float16" : type == 11 ? "double" : "float";
+  const std::string sizes = rank == 2 ? "" : rank == 3 ? ", 4" : rank == 4 ? ", 4, 3" : ", 2, 4, 3";
+  return {what, "(" + name + "[N, 3" + sizes + "] x) => (" + name + " y) ", linear(rank, type, has_bias) + a,
+          linear(rank, type, has_bias) + b};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    GuardsAfterLinearOperators, NotTheSame,
+    ::testing::Values(
+        without_guard("for an Identity", 4, 1, true, "u = Add(t, e)\n y = Log(u)", "u = Identity(t)\n y = Log(u)"),
+        without_guard("for an Identity in f64", 3, 11, true, "u = Add(t, e)\n y = Reciprocal(u)", "u = Identity(t)\n y = Reciprocal(u)"),
+        without_guard("for an Identity after Gemm", 2, 1, true, "u = Add(t, e)\n y = Log(u)", "u = Identity(t)\n y = Log(u)"),
+        without_guard("in front of Relu", 5, 1, false, "r = Add(t, e)\n u = Relu(r)\n y = Log(u)", "u = Relu(t)\n y = Log(u)"),
+        without_guard("in front of Relu in f16", 4, 10, true, "r = Add(t, g)\n u = Relu(r)\n y = Log(u)", "u = Relu(t)\n y = Log(u)"),
+        without_guard("after a factor", 3, 1, true, "m = Mul(t, two)\n u = Add(m, e)\n y = Log(u)", "u = Mul(t, two)\n y = Log(u)"),
+        without_guard("between factors", 4, 1, true, "m = Mul(t, two)\n r = Add(m, e)\n u = Mul(r, h)\n y = Log(u)", "y = Log(t)"),
+        without_guard("around a Reshape", 4, 1, true, "u = Add(t, e)\n r = Reshape(u, rows)\n y = Log(r)",
+                      "r = Reshape(t, rows)\n u = Identity(r)\n y = Log(u)"),
+        without_guard("in front of a mean", 4, 1, true, "r = Relu(t)\n u = Add(r, e)\n p = GlobalAveragePool(u)\n y = Log(p)",
+                      "r = Relu(t)\n p = GlobalAveragePool(r)\n y = Log(p)"),
+        without_guard("of a root", 4, 1, true, "u = Add(t, e)\n y = Sqrt(u)", "u = Identity(t)\n y = Sqrt(u)"),
+        without_guard("of a root of what is folded", 4, 1, true, "u = Add(t, e)\n y = Sqrt(u)", "y = Sqrt(t)"),
+        without_guard("of a root in f16", 3, 10, false, "r = Abs(t)\n u = Add(r, g)\n y = Sqrt(u)", "r = Abs(t)\n y = Sqrt(r)"),
+        without_guard("of a root in f64", 5, 11, true, "r = Relu(t)\n u = Add(r, e)\n y = Sqrt(u)", "r = Relu(t)\n y = Sqrt(r)"),
+        without_guard("of a root as a power", 2, 1, false, "r = Abs(t)\n u = Add(r, e)\n y = Pow(u, h)", "r = Abs(t)\n y = Pow(r, h)"),
+        without_guard("of a root of a square", 2, 1, true, "s = Mul(t, t)\n u = Add(s, e)\n y = Sqrt(u)", "y = Abs(t)"),
+        without_guard("of a root of a sum", 3, 1, true, "s = Mul(t, t)\n r = ReduceSum(s, ax)\n u = Add(r, e)\n y = Sqrt(u)",
+                      "y = ReduceL2(t, ax)"),
+        Doubted{"in front of a product", "(float[N, 2] x) => (float[N, 2] y) ",
+                "<float[2, 2] w = {1, 0.5, 0.25, 0.75}, float e = {0.000000001}> { s = Mul(x, x)\n u = Add(s, e)\n t = MatMul(u, w)\n y = "
+                "Log(t)",
+                "<float[2, 2] w = {1, 0.5, 0.25, 0.75}> { s = Mul(x, x)\n t = MatMul(s, w)\n y = Log(t)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ConstantsAfterLinearOperators, TheSame,
+    ::testing::Values(without_guard("0", 4, 1, true, "z = Sub(e, e)\n u = Add(t, z)\n y = Log(u)", "y = Log(t)"),
+                      without_guard("no edge", 4, 1, true, "u = Add(t, e)\n y = Tanh(u)", "y = Tanh(t)"),
+                      without_guard("in both, moved", 4, 1, true, "u = Add(t, e)\n r = Reshape(u, rows)\n y = Log(r)",
+                                    "r = Reshape(t, rows)\n u = Add(r, e)\n y = Log(u)"),
+                      without_guard("in both, in front of a root", 3, 1, false, "r = Abs(t)\n u = Add(r, e)\n y = Sqrt(u)",
+                                    "r = Abs(t)\n u = Add(e, r)\n y = Pow(u, h)"),
+                      without_guard("as the bias", 4, 1, false, "u = Add(t, e)\n y = Log(u)",
+                                    "s = Shape(b)\n k = Expand(e, s)\n u = Conv(x, w, k)\n y = Log(u)"),
+                      without_guard("in a larger bias that holds it", 4, 1, true,
+                                    "k = Mul(h, h)\n d = Pow(k, two)\n c = Mul(d, d)\n u = Add(t, c)\n y = "
+                                    "Log(u)",
+                                    "k = Mul(h, h)\n d = Pow(k, two)\n c = Mul(d, d)\n v = Add(b, c)\n u = Conv(x, w, v)\n y = Log(u)"),
+                      without_guard("a usual bias", 2, 1, true, "u = Add(t, h)\n y = Log(u)",
+                                    "v = Add(b, h)\n u = Gemm(x, w, v)\n y = Log(u)")));
+
 /// The logarithm of a Softmax that is written out.
 const std::string kLogSoftmaxByHand = integers("ax", "1") +
                                       "m = ReduceMax<keepdims = 1>(x, ax)\n d = Sub(x, m)\n u = Exp(d)\n"

@@ -21,8 +21,10 @@
 #include "base/positions.h"
 #include "model/needed.h"
 #include "ops/constants.h"
+#include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/op_signature.h"
 #include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -31,8 +33,10 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/data_structure.h"
+#include "verify/doubts/guarded_ways.h"
 #include "verify/elements.h"
 #include "verify/inputs/inputs.h"
+#include "verify/measured_types.h"
 #include "verify/nodes/datum_pair.h"
 #include "verify/nodes/layers.h"
 #include "verify/pair.h"
@@ -71,85 +75,11 @@ double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t i
     case Extreme::usual:
       return (position % 2 == 0 ? 1 : -1) * kUsual[position / 2 % kUsual.size()] * (ends.is_narrow ? 0.3 : 1);
     case Extreme::apart:
+    case Extreme::drawn:
       break;
   }
   const int kind = kind_of(position);
   return kind == 0 ? ends.high : kind == 1 ? ends.low : 0;
-}
-
-/// Whether all elements of a constant are small numbers of one sign: guards rather than biases.
-bool is_like_guard(const Value& value, Constants& constants) {
-  constexpr double kMost = 0.01;
-  const auto known = constants.value(value);
-  if (!known || !kRealTypes.has(known->type()) || known->element_count() == 0) return false;
-  bool is_above = true, is_below = true;
-  for_each_chunk(contiguous(*known), [&](int64_t, std::span<const double> numbers) {
-    is_above = is_above && std::ranges::all_of(numbers, [](double number) { return number > 0 && number <= kMost; });
-    is_below = is_below && std::ranges::all_of(numbers, [](double number) { return number < 0 && number >= -kMost; });
-  });
-  return is_above || is_below;
-}
-
-/// Whether some elements of a constant are so small that only an operand at 0 lets them count.
-bool holds_guard(const Value& value, Constants& constants) {
-  constexpr double kMost = 1e-6;
-  const auto known = constants.value(value);
-  if (!known || !kRealTypes.has(known->type())) return false;
-  bool is_somewhere_small = false;
-  for_each_chunk(contiguous(*known), [&](int64_t, std::span<const double> numbers) {
-    const auto is_small = [](double number) { return number != 0 && std::abs(number) <= kMost; };
-    is_somewhere_small = is_somewhere_small || std::ranges::any_of(numbers, is_small);
-  });
-  return is_somewhere_small || is_like_guard(value, constants);
-}
-
-/// The only operand of a node that is no constant; nullptr if there are several.
-const Value* sole_varying(const Node& node, Constants& constants) {
-  const Value* varying = nullptr;
-  for (const Value* const input : node.inputs()) {
-    if (input == nullptr || constants.is_constant(*input)) continue;
-    if (varying != nullptr && varying != input) return nullptr;
-    varying = input;
-  }
-  return varying;
-}
-
-/// Whether a node adds a guard to its only operand that varies.
-bool adds_guard(const Node* producer, Constants& constants) {
-  if (producer == nullptr) return false;
-  const Node& node = *producer;
-  const Arithmetic arithmetic = arithmetic_of(node);
-  if (arithmetic != Arithmetic::add && arithmetic != Arithmetic::subtract) return false;
-  const bool is_guard = std::ranges::any_of(node.inputs(), [&](const Value* input) {
-    return input != nullptr && constants.is_constant(*input) && holds_guard(*input, constants);
-  });
-  return is_guard && sole_varying(node, constants) != nullptr;
-}
-
-/// Whether a value may be any number: a linear operator's result, or an input, shifted by constants that are no guards, with `scaled` also
-/// scaled.
-bool may_be_any_number(const Value& made, bool scaled, Constants& constants) {
-  constexpr int kMostNodes = 8;
-  const Value* value = &made;
-  for (int step = 0; step < kMostNodes; ++step) {
-    if (value->producer() == nullptr) return step > 0 && value->is_model_input();
-    const Node& node = *value->producer();
-    if (has_trait(node, Trait::multiplies)) return true;
-    if (!has_trait(node, Trait::affine) || (!scaled && arithmetic_of(node) != Arithmetic::add)) return false;
-    const Value* varying = nullptr;
-    for (const Value* const input : node.inputs()) {
-      if (input == nullptr) continue;
-      if (!constants.is_constant(*input)) {
-        if (varying != nullptr) return false;
-        varying = input;
-      } else if (is_like_guard(*input, constants)) {
-        return false;
-      }
-    }
-    if (varying == nullptr) return false;
-    value = varying;
-  }
-  return false;
 }
 
 int64_t count_not_finite(const Datum& datum) {
@@ -163,15 +93,39 @@ int64_t count_not_finite(const Datum& datum) {
   return count;
 }
 
+double peak_of(const Datum& datum) {
+  double peak = 0;
+  for (const Tensor& tensor : leaves(datum)) {
+    if (!tensor || !kRealTypes.has(tensor.type())) continue;
+    for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
+      for (const double number : numbers) peak = std::isfinite(number) ? std::max(peak, std::abs(number)) : peak;
+    });
+  }
+  return peak;
+}
+
+/// Whether a value changes without limit at 0, but does not leave the finite numbers there.
+bool is_root(const Value& value) {
+  return value.producer() != nullptr && (value.producer()->is("Sqrt") || value.producer()->is("Pow"));
+}
+
+/// A value that both models compute by a root, and its largest magnitude in either.
+struct Root {
+  const Value *a = nullptr, *b = nullptr;
+  double of_a = 0, of_b = 0;
+};
+
 /// What a run of one model showed.
 struct Shown {
   std::unordered_map<const Layer*, int64_t> not_finite;  ///< numbers of elements
+  std::unordered_map<const Layer*, double> peaks;        ///< of roots: the largest magnitude of a finite element
   std::vector<const Node*> makers;                       ///< accepted nodes that made them of finite operands
 };
 
 class ExtremeRuns {
  public:
-  ExtremeRuns(const Pair& pair, const Reference& reference, Extreme extreme, const std::function<bool(const Node&)>& may_make)
+  ExtremeRuns(const Pair& pair, const Reference& reference, Extreme extreme, const std::function<bool(const Node&)>& may_make,
+              const Guarded& guarded)
       : pair_(pair),
         reference_(reference),
         extreme_(extreme),
@@ -179,54 +133,56 @@ class ExtremeRuns {
         masks_(reference.inputs().ports().masks()),
         integers_(reference.inputs().ports().plain_integers()),
         layers_(pair.a.model->graph(), pair.b.model->graph()) {
+    if (extreme == Extreme::drawn) return;
     Constants constants;
+    if (guarded.a != nullptr) read_ways(*guarded.a, *guarded.b, constants);
     for (const Layer& layer : layers_.all()) {
-      const bool is_guarded_once = adds_guard(layer.a->producer(), constants) != adds_guard(layer.b->producer(), constants);
-      if (extreme != Extreme::usual && is_guarded_once) continue;
-      if (!layer.leaks && may_be_any_number(*layer.a, extreme != Extreme::usual, constants)) replaced_.insert(&layer);
-    }
-    if (extreme == Extreme::usual) return;
-    for (const Layer& layer : layers_.all()) {
-      if (!replaced_.contains(&layer)) replace_upstream(*layer.a, *layer.b, constants);
+      if (layer.leaks || natural_.contains(layer.a) || natural_.contains(layer.b)) continue;
+      if (may_be_any_number(*layer.a, extreme != Extreme::usual, constants)) replaced_.insert(&layer);
     }
   }
 
-  [[nodiscard]] std::optional<FiniteMismatch> compare() {
+  [[nodiscard]] std::optional<EdgeMismatch> compare() {
     const Shown a = run(pair_.a), b = run(pair_.b);
     for (const Layer& layer : layers_.all()) {
       const auto of_a = a.not_finite.find(&layer), of_b = b.not_finite.find(&layer);
       if (of_a == a.not_finite.end() || of_b == b.not_finite.end() || of_a->second == of_b->second) continue;
       const bool is_of_a = of_a->second > of_b->second;
       const Node* const maker = maker_of(is_of_a ? *layer.a : *layer.b, is_of_a ? a : b);
-      if (maker != nullptr) return FiniteMismatch{layer.b, maker, is_of_a};
+      if (maker != nullptr) return EdgeMismatch{layer.b, maker, is_of_a, 0, std::nullopt};
     }
     return std::nullopt;
   }
 
- private:
-  /// Replaces what stands upstream of the same nodes in both models and of guards that one of them alone may add.
-  void replace_upstream(const Value& of_a, const Value& of_b, Constants& constants) {
-    constexpr int kMostNodes = 8;
-    const Value *a = &of_a, *b = &of_b;
-    bool has_guard = false;
-    for (int step = 0; step < kMostNodes && a->producer() != nullptr && b->producer() != nullptr; ++step) {
-      const Node &node_a = *a->producer(), &node_b = *b->producer();
-      const bool guards_a = adds_guard(&node_a, constants), guards_b = adds_guard(&node_b, constants);
-      has_guard = has_guard || guards_a || guards_b;
-      const bool is_any =
-          has_guard && !guards_a && !guards_b && may_be_any_number(*a, true, constants) && may_be_any_number(*b, true, constants);
-      if (is_any) {
-        bases_.insert(a);
-        bases_.insert(b);
-        return;
-      }
-      const bool is_same = node_a.op_type() == node_b.op_type() && node_a.domain() == node_b.domain();
-      if (!guards_a && !guards_b && !is_same) return;
-      if (guards_a || !guards_b) a = sole_varying(node_a, constants);
-      if (guards_b || !guards_a) b = sole_varying(node_b, constants);
-      // A value with a partner is looked at by itself.
-      if (a == nullptr || b == nullptr || (!guards_a && !guards_b && (layers_.of_a(*a) != nullptr || layers_.of_b(*b) != nullptr))) return;
+  /// The roots that both models have and that are not replaced.
+  [[nodiscard]] std::vector<Root> roots() {
+    const Shown a = run(pair_.a), b = run(pair_.b);
+    std::vector<Root> out;
+    for (const Layer& layer : layers_.all()) {
+      const auto of_a = a.peaks.find(&layer), of_b = b.peaks.find(&layer);
+      if (of_a == a.peaks.end() || of_b == b.peaks.end() || replaced_.contains(&layer)) continue;
+      out.push_back({layer.a, layer.b, of_a->second, of_b->second});
     }
+    return out;
+  }
+
+ private:
+  /// Finds values that are to be computed, since one model alone has a guard on the way to them, and what is replaced upstream.
+  void read_ways(const GuardedWays& of_a, const GuardedWays& of_b, Constants& constants) {
+    for (const Layer& layer : layers_.all()) {
+      const GuardedWay *const a = of_a.of(layer.a->producer()), *const b = of_b.of(layer.b->producer());
+      if (a == nullptr || b == nullptr || a->guards == b->guards) continue;
+      const Bases bases = bases_of(*a, *b, constants);
+      if (bases.a == nullptr) continue;
+      const auto compute = [&](const GuardedWay& way, const Value* base) {
+        natural_.insert(way.values.begin(), std::ranges::find(way.values, base));
+        if (bases.are_held) natural_.insert(base);
+        if (extreme_ == Extreme::zeros && !bases.are_held) bases_.insert(base);
+      };
+      compute(*a, bases.a);
+      compute(*b, bases.b);
+    }
+    for (const Value* const base : bases_) natural_.erase(base);
   }
 
   [[nodiscard]] Shown run(const Side& side) {
@@ -245,6 +201,7 @@ class ExtremeRuns {
         if (count > 0 && !is_replaced) not_finite.insert(&value);
         if (count > 0 && from_finite && may_make_(node)) out.makers.push_back(&node);
         if (layer != nullptr) out.not_finite[layer] = count;
+        if (layer != nullptr && (is_root(*layer->a) || is_root(*layer->b))) out.peaks[layer] = peak_of(outputs[k]);
         if (is_replaced) replace(outputs[k], false);
       }
     };
@@ -253,7 +210,7 @@ class ExtremeRuns {
     Inputs copies = reference_.inputs_of(0);
     for (auto& [name, datum] : copies) {
       datum = copy_of(datum);
-      replace(datum, extreme_ == Extreme::zeros && (masks_.contains(name) || integers_.contains(name)));
+      if (extreme_ != Extreme::drawn) replace(datum, extreme_ == Extreme::zeros && (masks_.contains(name) || integers_.contains(name)));
     }
     (void)session->run(copies);
     return out;
@@ -285,7 +242,8 @@ class ExtremeRuns {
   std::set<std::string> masks_, integers_;
   Layers layers_;
   std::unordered_set<const Layer*> replaced_;
-  std::unordered_set<const Value*> bases_;  ///< of both models: replaced too
+  std::unordered_set<const Value*> bases_;    ///< of both models: replaced too
+  std::unordered_set<const Value*> natural_;  ///< of both models: not replaced
 };
 
 }  // namespace
@@ -297,9 +255,28 @@ bool has_edge(const Node& node) {
   return divides || std::ranges::any_of(kOthers, [&](std::string_view op) { return node.is(op); });
 }
 
-std::optional<FiniteMismatch> compare_finite(const Pair& pair, const Reference& reference, Extreme extreme,
-                                             const std::function<bool(const Node&)>& may_make) {
-  return ExtremeRuns(pair, reference, extreme, may_make).compare();
+std::optional<EdgeMismatch> compare_finite(const Pair& pair, const Reference& reference, Extreme extreme,
+                                           const std::function<bool(const Node&)>& may_make, const Guarded& guarded) {
+  return ExtremeRuns(pair, reference, extreme, may_make, guarded).compare();
+}
+
+std::optional<EdgeMismatch> compare_roots(const Pair& pair, const Reference& reference, const Guarded& guarded) {
+  constexpr double kAlike = 0.01;
+  const std::vector<Root> at_zero = ExtremeRuns(pair, reference, Extreme::zeros, has_edge, guarded).roots();
+  if (std::ranges::none_of(at_zero, [](const Root& root) { return root.of_a != root.of_b; })) return std::nullopt;
+  const std::vector<Root> usual = ExtremeRuns(pair, reference, Extreme::drawn, has_edge, guarded).roots();
+  OpSignatures signatures;
+  const ElementTypes types(pair.b.model->graph(), signatures);
+  for (const Root& root : at_zero) {
+    const auto drawn = std::ranges::find(usual, root.b, &Root::b);
+    if (drawn == usual.end() || std::abs(drawn->of_a - drawn->of_b) > kAlike * drawn->of_a) continue;
+    const DataType type = pair.narrow != DataType::undefined ? pair.narrow : types.of(*root.b);
+    if (std::abs(root.of_a - root.of_b) <= dtype_minimum(type) * drawn->of_a) continue;
+    const bool is_of_a = root.of_a < root.of_b;
+    return EdgeMismatch{root.b, (is_of_a ? root.a : root.b)->producer(), is_of_a, std::min(root.of_a, root.of_b),
+                        std::max(root.of_a, root.of_b)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace relayout

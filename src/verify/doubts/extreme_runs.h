@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "relayout/graph.h"
+#include "verify/doubts/guarded_ways.h"
 #include "verify/pair.h"
 #include "verify/reference.h"
 
@@ -17,13 +18,22 @@ enum class Extreme : uint8_t {
   apart,  ///< so far apart that the smaller ones vanish in a Softmax
   low,    ///< so low that Exp comes to 0
   usual,  ///< of either sign, of magnitudes from 1 to 1000, in float16 to 300
+  drawn,  ///< none: the numbers of the first sample
 };
 
-/// A value that has more numbers that are not finite in one model, and the node there that made them of finite ones.
-struct FiniteMismatch {
+/// A value that has more numbers that are not finite in one model, and the node there that made them of finite ones. Or a root that is of
+/// another size in either model.
+struct EdgeMismatch {
   const Value* value = nullptr;  ///< of b
   const Node* maker = nullptr;
-  bool is_of_a = false;  ///< the model of `maker`
+  bool is_of_a = false;              ///< the model of `maker`
+  double peak = 0;                   ///< the largest magnitude of a root
+  std::optional<double> other_peak;  ///< that in the other model; nothing where the numbers are not finite
+};
+
+/// The ways to the edges of both models: values on those whose guards differ are computed, and not replaced.
+struct Guarded {
+  const GuardedWays *a = nullptr, *b = nullptr;
 };
 
 /// Whether a node leaves the finite numbers where an operand is at the edge of its domain: a division by 0, a logarithm of 0.
@@ -31,7 +41,10 @@ struct FiniteMismatch {
 
 /// Runs both models as written on extreme numbers, and compares where values that both have are finite. Nothing where they are so alike, or
 /// none of the nodes that `may_make` accepts is the reason.
-[[nodiscard]] std::optional<FiniteMismatch> compare_finite(const Pair& pair, const Reference& reference, Extreme extreme,
-                                                           const std::function<bool(const Node&)>& may_make);
+[[nodiscard]] std::optional<EdgeMismatch> compare_finite(const Pair& pair, const Reference& reference, Extreme extreme,
+                                                         const std::function<bool(const Node&)>& may_make, const Guarded& guarded = {});
+
+/// Runs both models on zeros, and compares roots that agree on the first sample: beyond rounding, next to their size there.
+[[nodiscard]] std::optional<EdgeMismatch> compare_roots(const Pair& pair, const Reference& reference, const Guarded& guarded);
 
 }  // namespace relayout

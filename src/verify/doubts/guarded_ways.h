@@ -1,0 +1,63 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/constants.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+
+namespace relayout {
+
+/// What keeps an operand from the edge of a node's domain: numbers, as powers of the root of 2, since rounding to a narrow type changes
+/// them a little; without one, the operator that computes the operand.
+struct Guards {
+  std::vector<int> numbers;
+  std::string operator_type;
+  auto operator<=>(const Guards&) const = default;
+};
+
+/// The way upstream from the operand of a node with an edge: over guards, and over nodes that keep 0 or come to their edge with it.
+struct GuardedWay {
+  const Node* edge = nullptr;
+  Guards guards;
+  const Node* adds = nullptr;                              ///< the last guard; nullptr: none
+  double least = std::numeric_limits<double>::infinity();  ///< the smallest guard
+  std::vector<const Value*> values;                        ///< the operand, and what it is computed from
+  std::size_t unguarded = 0;                               ///< index of the first value upstream of all small guards
+
+  [[nodiscard]] const Node& adds_or_edge() const { return adds != nullptr ? *adds : *edge; }
+};
+
+/// The ways of all operands with an edge in a model.
+class GuardedWays {
+ public:
+  explicit GuardedWays(const Model& model);
+  [[nodiscard]] const GuardedWay* of(const Node* edge) const;
+  [[nodiscard]] double least_guard() const noexcept { return least_; }  ///< infinite: there is none
+  /// A node with guards that no node of the other model has; nullptr: none.
+  [[nodiscard]] const Node* first_alone(const GuardedWays& others) const;
+
+ private:
+  std::unordered_map<const Node*, GuardedWay> ways_;
+  std::multimap<Guards, const GuardedWay*> guarded_;  ///< each operand once
+  double least_ = std::numeric_limits<double>::infinity();
+};
+
+/// Where two ways that differ in their guards may both be at 0: a value of either model that may be any number, upstream of the guards.
+struct Bases {
+  const Value *a = nullptr, *b = nullptr;  ///< nullptr: there is none
+  bool are_held = false;                   ///< one model's bias there may hold the guard of the other
+};
+[[nodiscard]] Bases bases_of(const GuardedWay& a, const GuardedWay& b, Constants& constants);
+
+/// Whether a value may be any number: a linear operator's result, or an input, shifted by constants that are no guards, with `scaled` also
+/// scaled.
+[[nodiscard]] bool may_be_any_number(const Value& made, bool scaled, Constants& constants);
+
+}  // namespace relayout
