@@ -3,8 +3,10 @@
 
 #include "proof/prover.h"
 
+#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,11 +14,13 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/numbers.h"
 #include "model/walk.h"
 #include "ops/unknown.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/interface_check.h"
+#include "proof/overflows.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -55,7 +59,22 @@ std::vector<const Value*> output_values(const Model& model) {
 
 ProofResult Prover::run() {
   find();
+  if (account_.issues().empty()) note_overflows();
   return account_.result();
+}
+
+/// Notes numbers that overflow in one model alone, which a proof about real numbers leaves open; not where a fold may have undone that.
+void Prover::note_overflows() {
+  const Overflows overflows = overflows_alone(sides_.a.model(), sides_.b.model());
+  const auto note = [&](const Overflow& overflow, bool in_first) {
+    const std::string from = exact_number(std::round(std::exp2(overflow.from)));
+    account_.note(issue_of_node(sides_, Unexplained::Kind::node_changed, *overflow.node, in_first,
+                                "overflows from about " + from + " on, where the other model does not"));
+  };
+  for (const Overflow& overflow : overflows.of_b) note(overflow, false);
+  for (const Overflow& overflow : overflows.of_a) {
+    if (!overflow.is_multiplied) note(overflow, true);
+  }
 }
 
 void Prover::find() {

@@ -41,6 +41,7 @@ class Prover {
   [[nodiscard]] const Account& account() const noexcept { return account_; }
 
  private:
+  void note_overflows();
   void claim_interface();
   void claim_versions();
   void settle_all();

@@ -1,0 +1,163 @@
+// Finds intermediate numbers that constant factors and powers bring beyond their type from everyday numbers, in one model alone.
+#include "proof/overflows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "model/needed.h"
+#include "model/walk.h"
+#include "ops/constants.h"
+#include "ops/element_types.h"
+#include "ops/op.h"
+#include "ops/op_signature.h"
+#include "ops/traits.h"
+#include "proof/float_types.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// The largest finite number of a type, as a power of two.
+double end_of(DataType type) {
+  if (type == DataType::float16) return 16;
+  return type == DataType::float64 ? std::numeric_limits<double>::max_exponent : std::numeric_limits<float>::max_exponent;
+}
+
+/// An element of a value is 2^factor · |x|^power, where x is an element of `base`.
+struct Monomial {
+  const Value* base = nullptr;
+  double factor = 0, power = 1;
+  const Node* beyond = nullptr;  ///< the first node on the way whose result leaves its type where x is an everyday number
+  double from = 0;               ///< the least such |x|, as a power of two
+  bool is_multiplied = false;    ///< by the weights of a linear operator
+
+  [[nodiscard]] double at(double x) const { return factor + power * x; }
+};
+
+/// Finds the overflows of a model.
+class OverflowReader {
+ public:
+  explicit OverflowReader(const Model& model) : types_(model.graph(), signatures_) {
+    const auto needed = needed_nodes(model.graph());
+    for_each_node(model, [&](const Node& node) {
+      if (needed.contains(&node) && node.output(0) != nullptr) read(node);
+    });
+  }
+  [[nodiscard]] const std::vector<Overflow>& found() const noexcept { return found_; }
+
+ private:
+  void read(const Node& node) {
+    const Value& made = *node.output(0);
+    const DataType type = types_.of(made);
+    auto next = is_real(type) ? result_of(node) : std::nullopt;
+    if (!next) return;
+    // Numbers up to 1000 are usual; in float16, images of 255 · x leave the type earlier than that, and are usual too.
+    const bool is_narrow = type == DataType::float16;
+    const double usual = std::log2(!is_narrow ? 1000 : next->power > 1 ? 300 : 64);
+    const double from = next->power > 0 ? (end_of(type) - next->factor) / next->power : std::numeric_limits<double>::infinity();
+    if (next->beyond == nullptr && from <= usual) {
+      next->beyond = &node;
+      next->from = from;
+    } else if (next->beyond != nullptr && next->at(next->from) < end_of(type) - 2 && seen_.insert(next->beyond).second) {
+      found_.push_back({next->beyond, next->base, next->from, next->is_multiplied});
+    }
+    monomials_[&made] = *next;
+  }
+
+  [[nodiscard]] Monomial of(const Value& value) const {
+    const auto found = monomials_.find(&value);
+    return found != monomials_.end() ? found->second : Monomial{&value};
+  }
+
+  /// The result of a node that scales its only varying operand, raises it to a power or passes it on.
+  [[nodiscard]] std::optional<Monomial> result_of(const Node& node) {
+    const Traits traits = traits_of(node);
+    const Value* const first = node.input(0);
+    if (first == nullptr) return std::nullopt;
+    const bool passes_on =
+        traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0) || node.is("Abs") || node.is("Neg");
+    if (passes_on) return of(*first);
+    if (node.is("Sqrt")) return raised(of(*first), 0.5);
+    const Arithmetic arithmetic = traits.arithmetic();
+    if (arithmetic == Arithmetic::multiply && first == node.input(1)) return raised(of(*first), 2);
+    if (traits.has(Trait::multiplies)) return multiplied(node);
+    if (node.inputs().size() != 2 || node.input(1) == nullptr) return std::nullopt;
+    const bool is_first = constants_.is_constant(*first);
+    const auto number = largest_of(*node.input(is_first ? 0 : 1));
+    if (!number) return std::nullopt;
+    Monomial out = of(*node.input(is_first ? 1 : 0));
+    if (arithmetic == Arithmetic::add || arithmetic == Arithmetic::subtract) return out;
+    if (node.is("Pow") && !is_first) return raised(out, *number);
+    if (arithmetic != Arithmetic::multiply && (arithmetic != Arithmetic::divide || is_first)) return std::nullopt;
+    const double power = std::log2(std::fabs(*number));
+    out.factor += arithmetic == Arithmetic::multiply ? power : -power;
+    return out;
+  }
+
+  /// The result of a linear operator whose small weights undo a factor upstream.
+  [[nodiscard]] std::optional<Monomial> multiplied(const Node& node) {
+    Monomial out = of(*node.input(0));
+    const auto largest = node.input(1) == nullptr ? std::nullopt : largest_of(*node.input(1));
+    if (!largest || out.beyond == nullptr || out.power != 1) return std::nullopt;
+    out.factor += std::log2(std::fabs(*largest));
+    out.is_multiplied = true;
+    return out;
+  }
+
+  static std::optional<Monomial> raised(Monomial of, double exponent) {
+    if (exponent <= 0) return std::nullopt;
+    of.factor *= exponent;
+    of.power *= exponent;
+    return of;
+  }
+
+  /// The element of a constant with the largest magnitude; nothing where that is 0 or not finite.
+  [[nodiscard]] std::optional<double> largest_of(const Value& value) {
+    const auto known = constants_.value(value);
+    if (!known || !is_real(known->type()) || known->element_count() == 0) return std::nullopt;
+    const double largest = std::ranges::max(to_doubles(*known), {}, [](double number) { return std::fabs(number); });
+    return largest != 0 && std::isfinite(largest) ? std::optional(largest) : std::nullopt;
+  }
+
+  OpSignatures signatures_;
+  ElementTypes types_;
+  Constants constants_;
+  std::unordered_map<const Value*, Monomial> monomials_;
+  std::set<const Node*> seen_;
+  std::vector<Overflow> found_;
+};
+
+/// Whether a linear operator computes a value: it may absorb factors downstream, which then overflow no more.
+bool is_absorbed(const Overflow& overflow) {
+  return overflow.base->producer() != nullptr && has_trait(*overflow.base->producer(), Trait::multiplies);
+}
+
+/// The overflows without one from the same number on among the others.
+std::vector<Overflow> alone(const std::vector<Overflow>& overflows, const std::vector<Overflow>& others) {
+  const auto key = [](const Overflow& overflow) { return std::lround(2 * overflow.from); };
+  std::map<long, std::ptrdiff_t> left;
+  for (const Overflow& other : others) ++left[key(other)];
+  std::vector<Overflow> out;
+  for (const Overflow& overflow : overflows) {
+    if (left[key(overflow)]-- <= 0 && !is_absorbed(overflow)) out.push_back(overflow);
+  }
+  return out;
+}
+
+}  // namespace
+
+Overflows overflows_alone(const Model& a, const Model& b) {
+  const std::vector<Overflow> of_a = OverflowReader(a).found(), of_b = OverflowReader(b).found();
+  return {alone(of_a, of_b), alone(of_b, of_a)};
+}
+
+}  // namespace relayout::proof
