@@ -1,5 +1,5 @@
 // The file name "-", which stands for standard input (read by file.cpp) or standard output (models: model/save.cpp, reports:
-// cli/report_destinations.cpp), and the names of both in messages.
+// cli/common/report.cpp), and the names of both in messages.
 #pragma once
 
 #include <filesystem>

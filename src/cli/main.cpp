@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "cli/command_line.h"
+#include "cli/common/command.h"
 
 int main(int count, char** words) {
   relayout::install_interrupt_handlers();

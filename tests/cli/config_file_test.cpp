@@ -1,5 +1,5 @@
 // Tests configuration files against the grammar of TOML 1.0: valid files are read, others are refused with file and line.
-#include "cli/config_file.h"
+#include "cli/common/config_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

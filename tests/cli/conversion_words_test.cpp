@@ -1,9 +1,8 @@
 // Tests the words of convert's options against the library's types.
-#include "cli/conversion_words.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/convert/convert.h"
 #include "relayout/convert.h"
 #include "relayout/data_file.h"
 #include "relayout/error.h"

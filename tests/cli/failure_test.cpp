@@ -1,4 +1,4 @@
-#include "cli/failure.h"
+#include "cli/common/failure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/help.h"
+#include "cli/common/help.h"
 
 #include <gtest/gtest.h>
 

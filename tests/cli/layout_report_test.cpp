@@ -1,10 +1,9 @@
-#include "cli/layout_report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "cli/inspect/inspect.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"

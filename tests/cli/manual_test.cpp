@@ -1,5 +1,5 @@
 // Tests how topics of the manual are rendered for terminals and for man.
-#include "cli/manual.h"
+#include "cli/common/manual.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

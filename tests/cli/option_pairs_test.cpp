@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/options.h"
+#include "cli/common/command.h"
+#include "cli/common/options.h"
 #include "relayout/error.h"
 #include "support/temporary_folder.h"
 

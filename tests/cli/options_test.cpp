@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "cli/common/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/common/input_options.h"
 #include "relayout/error.h"
 
 namespace relayout::cli {

@@ -5,11 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/cause_sums.h"
-#include "cli/profile_lines.h"
-#include "cli/profile_report.h"
-#include "cli/profile_verdict.h"
-#include "cli/report.h"
+#include "cli/common/report.h"
+#include "cli/profile/profile.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"
 

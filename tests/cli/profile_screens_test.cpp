@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/profile_lines.h"
-#include "cli/profile_report.h"
-#include "cli/profile_sweep.h"
-#include "cli/report.h"
+#include "cli/common/report.h"
+#include "cli/profile/profile.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"
 #include "report/line_breaks.h"

@@ -1,5 +1,5 @@
 // Tests the reports with results made by hand.
-#include "cli/report.h"
+#include "cli/common/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/convert_next_steps.h"
+#include "cli/convert/convert.h"
+#include "cli/inspect/inspect.h"
 #include "relayout/convert.h"
 #include "relayout/findings.h"
 #include "relayout/inspect.h"

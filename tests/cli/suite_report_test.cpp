@@ -1,11 +1,10 @@
-#include "cli/suite_report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "cli/suite/suite.h"
 #include "relayout/suite.h"
 #include "report/json.h"
 #include "report/junit.h"

@@ -1,10 +1,9 @@
-#include "cli/verify_html.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "cli/verify/report.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 

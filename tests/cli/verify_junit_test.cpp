@@ -1,5 +1,3 @@
-#include "cli/verify_junit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/verify/report.h"
 #include "relayout/verify.h"
 #include "report/junit.h"
 

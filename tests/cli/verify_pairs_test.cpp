@@ -1,10 +1,9 @@
-#include "cli/verify_pairs.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "cli/verify/pairs.h"
 #include "relayout/error.h"
 
 namespace relayout::cli {

@@ -5,9 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/report.h"
-#include "cli/verify_html.h"
-#include "cli/verify_junit.h"
+#include "cli/common/report.h"
+#include "cli/verify/report.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"

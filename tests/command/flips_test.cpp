@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "base/random.h"
-#include "cli/command_line.h"
+#include "cli/common/command.h"
 #include "command/command_test.h"
 
 namespace relayout::test {

@@ -1,0 +1,245 @@
+// Runs a command line: finds the command and its options, prints its help or the manual, and reports what failed.
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "base/did_you_mean.h"
+#include "base/interrupt.h"
+#include "base/locale.h"
+#include "base/log.h"
+#include "base/shell_word.h"
+#include "cli/common/help.h"
+#include "cli/common/manual.h"
+#include "cli/common/options.h"
+#include "cli/common/process.h"
+#include "cli/common/report.h"
+#include "cli/common/terminal.h"
+#include "report/line_breaks.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect, &kProfile, &kDiff, &kReport};
+
+bool g_wants_document = false;  ///< --json was given on the command line or in a configuration file
+
+struct CommonValues {
+  Common common;
+  std::string color = "auto";
+};
+
+void add_common(OptionSet& options, CommonValues& values) {
+  options.group("Common options");
+  const std::vector<std::string> own = options.names();
+  if (std::ranges::find(own, "--threads") == own.end()) {
+    options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)");
+  }
+  options.flag("--json", values.common.json, "the report as one JSON document, errors included");
+  options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints");
+  options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress");
+  options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set");
+  options.rules().excludes({"--verbose"}, {"--quiet"});
+  std::vector<std::string> commands;
+  for (const Command* command : kCommands) commands.emplace_back(command->name);
+  options.finish(std::move(commands));
+}
+
+void apply_common(const CommonValues& values) {
+  const bool quiet = values.common.quiet;
+  g_wants_document = values.common.json;
+  set_log_level(values.common.verbose ? LogLevel::verbose : quiet ? LogLevel::quiet : LogLevel::normal);
+  set_color(values.color == "always" ? ColorChoice::always : values.color == "never" ? ColorChoice::never : ColorChoice::automatic);
+}
+
+bool is_command(std::string_view name) {
+  return std::ranges::any_of(kCommands, [&](const Command* command) { return command->name == name; });
+}
+
+std::string program_help() {
+  std::string out =
+      "relayout: fold ONNX models, store their weights channels-last, prove the result\n"
+      "\n"
+      "Usage:\n"
+      "  relayout COMMAND [OPTIONS] …\n"
+      "  relayout COMMAND --help\n"
+      "  relayout help [COMMAND|TOPIC]\n"
+      "  relayout --version [--json]\n"
+      "\n"
+      "Commands:\n";
+  for (const Command* command : kCommands) {
+    out += "  " + std::string(command->name) + std::string(10 - command->name.size(), ' ') + std::string(command->summary) + "\n";
+  }
+  out += "\nTopics (relayout help TOPIC):\n";
+  for (const Topic& topic : topics()) {
+    if (!is_command(topic.name))
+      out += "  " + std::string(topic.name) + std::string(11 - topic.name.size(), ' ') + std::string(topic.summary) + "\n";
+  }
+  out +=
+      "\n"
+      "Exit codes:\n"
+      "  0         done; the same\n"
+      "  1         the answer is no: verification failed, not all folded, slower\n"
+      "  2         usage\n"
+      "  3         the model or the data given is not valid\n"
+      "  4         valid, but not supported\n"
+      "  5         reading, writing or resources failed\n"
+      "  70        a defect in relayout itself\n"
+      "  130, 143  interrupted, terminated\n"
+      "  141       the reader of the output has closed it\n";
+  return out;
+}
+
+/// `names`: other words that an unknown command may be meant for.
+const Command* find_command(const std::string& name, std::vector<std::string> names = {}) {
+  for (const Command* command : kCommands) {
+    if (command->name == name) return command;
+    names.emplace_back(command->name);
+  }
+  std::error_code ignored;
+  std::string advice = did_you_mean(name, names, "; ");
+  if (std::filesystem::is_regular_file(name, ignored)) advice = "; to see its contents: relayout inspect " + file_word(name);
+  fail(ErrorKind::usage, "unknown command " + quote(name) + advice, "relayout --help lists the commands");
+}
+
+/// Searches the unparsed arguments, because the command line may be invalid.
+bool is_requested(std::span<const std::string> arguments, std::initializer_list<std::string_view> names) {
+  const auto end = std::ranges::find(arguments, "--");
+  return std::any_of(arguments.begin(), end, [&](const std::string& word) { return std::ranges::find(names, word) != names.end(); });
+}
+
+void print_help(const Command& command, const OptionSet& options, bool as_document) {
+  const std::string text = options.help(help_width());
+  if (!as_document) return write_output(in_locale(text));
+  Json out = Json::object();
+  out.set("schema", "relayout." + std::string(command.name) + "/1").set("help", text).set("exit_code", 0);
+  write_output(out.dump() + "\n");
+}
+
+int run_command(const Command& command, std::span<const std::string> arguments) {
+  OptionSet options(command.name, command.summary, command.synopsis, command.examples);
+  CommonValues values;
+  const std::function<int()> run = command.prepare(options, values.common);
+  add_common(options, values);
+  if (!options.parse(arguments)) {
+    print_help(command, options, is_requested(arguments, {"--json"}));
+    return 0;
+  }
+  apply_common(values);
+  return run();
+}
+
+/// The options of a command, as its --help has them.
+std::string help_of(const Command& command, std::size_t width) {
+  OptionSet options(command.name, command.summary, command.synopsis, command.examples);
+  CommonValues values;
+  const std::function<int()> run = command.prepare(options, values.common);
+  add_common(options, values);
+  return options.help(width);
+}
+
+/// Writes all pages of the manual into a folder, for `man`.
+void write_man_pages(const std::filesystem::path& folder) {
+  constexpr std::size_t kWidth = 73;  // man indents by 7 columns, and terminals have 80
+  const auto write = [&](const ManPage& page) {
+    std::ofstream file(folder / (page.name + "." + std::to_string(page.section)));
+    file << man_page(page);
+    if (!file.flush()) fail(ErrorKind::io, "cannot write man pages into " + escape(folder.string()));
+  };
+  write({"relayout", "convert ONNX models for channels-last inference and prove the result", 1, fit_lines(program_help(), kWidth)});
+  for (const Command* command : kCommands) {
+    const Topic* const topic = find_topic(command->name);
+    write({"relayout-" + std::string(command->name), std::string(command->summary), 1, help_of(*command, kWidth),
+           topic == nullptr ? std::string_view{} : topic->text});
+  }
+  for (const Topic& topic : topics()) {
+    if (!is_command(topic.name)) write({"relayout-" + std::string(topic.name), std::string(topic.summary), 7, "", topic.text});
+  }
+}
+
+/// `relayout help [COMMAND|TOPIC]`.
+int print_manual(std::span<const std::string> words) {
+  if (words.empty()) {
+    write_output(in_locale(fit_lines(program_help(), help_width())));
+    return 0;
+  }
+  if (words.size() == 2 && words[0] == "--man") {  // for builds
+    write_man_pages(words[1]);
+    return 0;
+  }
+  if (words.size() > 1) fail(ErrorKind::usage, "help takes one command or topic", "relayout --help lists them");
+  const Topic* const topic = find_topic(words[0]);
+  std::string text;
+  if (topic == nullptr || is_command(words[0])) {
+    std::vector<std::string> names;
+    for (const Topic& other : topics()) names.emplace_back(other.name);
+    text = help_of(*find_command(words[0], std::move(names)), help_width());
+  }
+  if (topic != nullptr) {
+    text += (text.empty() ? "" : "\n") + manual_text(topic->text, help_width(), output_has_colors());
+  }
+  page_output(in_locale(text));
+  return 0;
+}
+
+int print_version(std::span<const std::string> rest) {
+  const bool json = rest.size() == 1 && rest.front() == "--json";
+  if (!rest.empty() && !json) fail(ErrorKind::usage, "--version takes no other option but --json");
+  if (json) {
+    write_document(version_json(), 0);
+  } else {
+    write_output(version_line() + "\n");
+  }
+  return 0;
+}
+
+/// Refuses an option in the position of the command.
+[[noreturn]] void refuse_option(const std::string& option) {
+  const std::string advice = did_you_mean(option, {"--version", "--help"}, "; ");
+  if (!advice.empty()) fail(ErrorKind::usage, "unknown option " + quote(option) + advice);
+  fail(ErrorKind::usage, "options come after the command: relayout COMMAND " + escape(option) + " …");
+}
+
+int run(std::span<const std::string> arguments) {
+  if (arguments.empty()) fail(ErrorKind::usage, "which command? relayout --help lists them");
+  const std::string& first = arguments.front();
+  if (first == "--version") return print_version(arguments.subspan(1));
+  if (first == "help") return print_manual(arguments.subspan(1));
+  if (first == "-h" || first == "--help") return print_manual({});
+  if (first.starts_with('-')) refuse_option(first);
+  const Command& command = *find_command(first);
+  const bool requests_version = arguments.size() > 1 && arguments[1] == "--version";
+  return requests_version ? print_version(arguments.subspan(2)) : run_command(command, arguments.subspan(1));
+}
+
+/// Every exit writes a document for programs that parse standard output.
+void print_document(const std::string& command, const Failure& failure) noexcept {
+  try {
+    const bool is_known = std::ranges::any_of(kCommands, [&](const Command* known) { return known->name == command; });
+    Json out = Json::object();
+    out.set("schema", "relayout." + (is_known ? command : std::string("error")) + "/1").set("error", error_json(failure));
+    write_output(out.set("exit_code", failure.code).dump() + "\n");
+  } catch (...) {
+    return;  // standard error has the message already
+  }
+}
+
+}  // namespace
+
+int run_program(std::span<const std::string> arguments) noexcept {
+  try {
+    write_warnings_once();
+    measure_ascii(!locale_has_utf8());
+    return run(arguments);
+  } catch (...) {
+    if (is_pipe_closed()) end_by_closed_pipe();
+    const Failure failure = current_failure();
+    print_failure(failure, is_requested(arguments, {"-v", "--verbose"}));
+    if ((g_wants_document || is_requested(arguments, {"--json"})) && !has_written_output()) print_document(arguments.front(), failure);
+    return failure.code;
+  }
+}
+
+}  // namespace relayout::cli

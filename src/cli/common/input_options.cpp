@@ -1,0 +1,78 @@
+// Declares and reads the options for the inputs of a model, which all commands that run one share.
+#include "cli/common/input_options.h"
+
+#include <algorithm>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "cli/common/options.h"
+#include "relayout/inputs.h"
+
+namespace relayout::cli {
+namespace {
+
+/// --resize, --mean and --std.
+ImageOptions image_options(const InputWords& words) {
+  ImageOptions images;
+  if (!words.resize.empty()) {
+    const std::vector<int64_t> sizes = parse_dims("--resize", words.resize);
+    if (sizes.size() > 2 || std::ranges::any_of(sizes, [](int64_t size) { return size < 1; })) {
+      fail(ErrorKind::usage, "--resize " + escape(words.resize) + ": one size, or height and width");
+    }
+    images.resize = {sizes.front(), sizes.back()};
+  }
+  for (const std::string& word : words.mean) images.mean.push_back(parse_real("--mean", word));
+  for (const std::string& word : words.deviation) {
+    images.deviation.push_back(parse_real("--std", word));
+    if (!(images.deviation.back() > 0)) fail(ErrorKind::usage, "--std " + escape(word) + ": must be more than 0");
+  }
+  return images;
+}
+
+}  // namespace
+
+std::vector<int64_t> parse_dims(const std::string& what, std::string_view text) {
+  std::vector<int64_t> dims;
+  if (text.empty()) return dims;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    dims.push_back(parse_integer(what, text.substr(0, comma), 0));
+    if (comma == std::string_view::npos) return dims;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::map<std::string, int64_t> dims_of(const Assignments& words) {
+  std::map<std::string, int64_t> out;
+  for (const auto& [name, value] : words) out[name] = parse_integer("--dim " + escape(name), value, 1);
+  return out;
+}
+
+std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words) {
+  std::map<std::string, std::vector<int64_t>> out;
+  for (const auto& [name, value] : words) out[name] = parse_dims("--shape " + escape(name), value);
+  return out;
+}
+
+void declare_input_options(OptionSet& options, InputWords& words) {
+  options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)");
+  options.assignments(
+      "--input", "NAME=FILE", words.files,
+      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; in verify also a folder of them, "
+      "one for each sample in name order");
+  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input");
+  options.assignments("--dim", "N=2", words.dims, "size of a named dimension");
+  options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)");
+  options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
+  options.list("--std", "X,…", words.deviation, "with an image: divides the values after --mean", ',');
+  options.rules().needs({"--resize", "--mean", "--std"}, {"--input"});
+}
+
+void read_inputs(const InputWords& words, InputOptions& options) {
+  options.seed = static_cast<uint64_t>(words.seed);
+  options.shapes = shapes_of(words.shapes);
+  for (const auto& [name, file] : words.files) options.inputs[name] = file;
+  options.images = image_options(words);
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,293 @@
+// Renders the manual's topics, which are written in a part of Markdown, for terminals and for man.
+#include "cli/common/manual.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "relayout/version.h"
+#include "report/display_width.h"
+#include "report/table.h"
+
+namespace relayout::cli {
+namespace {
+
+/// A part of a topic. Code and tables have their lines, other parts one line of any length.
+struct Block {
+  enum class Kind { heading, paragraph, item, code, table };
+  Kind kind = Kind::paragraph;
+  std::vector<std::string> lines;
+};
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+/// The first line of `text`, which it loses.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  return line;
+}
+
+/// Adds a line that is neither code nor blank. `follows`: the line before it was not blank.
+void add_line(std::vector<Block>& blocks, std::string_view line, bool follows) {
+  using Kind = Block::Kind;
+  if (line.starts_with("## ")) {
+    blocks.push_back({Kind::heading, {std::string(line.substr(3))}});
+  } else if (line.starts_with("- ")) {
+    blocks.push_back({Kind::item, {std::string(line.substr(2))}});
+  } else if (line.starts_with('|')) {
+    if (!follows || blocks.back().kind != Kind::table) blocks.push_back({Kind::table, {}});
+    blocks.back().lines.emplace_back(line);
+  } else if (follows && (blocks.back().kind == Kind::paragraph || blocks.back().kind == Kind::item)) {
+    blocks.back().lines.back() += " " + std::string(trim(line));
+  } else {
+    blocks.push_back({Kind::paragraph, {std::string(trim(line))}});
+  }
+}
+
+std::vector<Block> blocks_of(std::string_view text) {
+  std::vector<Block> out;
+  bool is_code = false, follows = false;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    const bool is_fence = line.starts_with("```");
+    if (is_fence) {
+      is_code = !is_code;
+      if (is_code) out.push_back({Block::Kind::code, {}});
+    } else if (is_code) {
+      out.back().lines.emplace_back(line);
+    } else if (!line.empty()) {
+      add_line(out, line, follows);
+    }
+    follows = !line.empty() && !is_fence;
+  }
+  return out;
+}
+
+/// A piece of a line in one form.
+struct Piece {
+  std::string text;
+  bool is_strong = false;
+};
+
+/// Reads bold, code and links: "`a` **b** [c](d)".
+std::vector<Piece> pieces_of(std::string_view line) {
+  std::vector<Piece> out{{}};
+  bool is_bold = false, is_code = false;
+  const auto begin = [&] { out.push_back({{}, is_bold || is_code}); };
+  while (!line.empty()) {
+    const std::size_t text_end = line.starts_with('[') && !is_code ? line.find("](") : std::string_view::npos;
+    const std::size_t link_end = text_end == std::string_view::npos ? text_end : line.find(')', text_end);
+    if (line.front() == '`') {
+      is_code = !is_code;
+      begin();
+      line.remove_prefix(1);
+    } else if (!is_code && line.starts_with("**")) {
+      is_bold = !is_bold;
+      begin();
+      line.remove_prefix(2);
+    } else if (link_end != std::string_view::npos) {
+      out.back().text += line.substr(1, text_end - 1);
+      line.remove_prefix(link_end + 1);
+    } else {
+      // "\|" is a bar within a table.
+      if (line.starts_with("\\|")) line.remove_prefix(1);
+      out.back().text += line.front();
+      line.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+std::string plain(std::string_view line) {
+  std::string out;
+  for (const Piece& piece : pieces_of(line)) out += piece.text;
+  return out;
+}
+
+/// The words of a line, each with its width and its form on a terminal.
+struct Word {
+  std::string text;
+  std::size_t width = 0;
+};
+std::vector<Word> words_of(std::string_view line, bool color) {
+  std::vector<Word> out;
+  bool continues = false;  // the piece before did not end in a blank
+  for (const Piece& piece : pieces_of(line)) {
+    std::string_view rest = piece.text;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find(' ');
+      const std::string_view word = rest.substr(0, end);
+      if (!continues || out.empty()) out.emplace_back();
+      out.back().text += paint(word, piece.is_strong && !word.empty() ? Style::strong : Style::plain, color);
+      out.back().width += display_width(word);
+      continues = end == std::string_view::npos;
+      rest = continues ? std::string_view{} : rest.substr(end + 1);
+    }
+  }
+  std::erase_if(out, [](const Word& word) { return word.width == 0; });
+  return out;
+}
+
+/// A line broken at blanks, all lines but the first indented.
+std::string wrapped(std::string_view line, std::size_t indent, std::size_t width, bool color) {
+  std::string out;
+  std::size_t at = indent;
+  for (const Word& word : words_of(line, color)) {
+    if (at > indent && at + 1 + word.width > width) {
+      out += "\n" + std::string(indent, ' ');
+      at = indent;
+    } else if (at > indent) {
+      out += ' ';
+      ++at;
+    }
+    out += word.text;
+    at += word.width;
+  }
+  return out + "\n";
+}
+
+/// The cells of a table by row, without the rule below its head.
+std::vector<std::vector<std::string>> cells_of(const Block& table) {
+  std::vector<std::vector<std::string>> out;
+  for (const std::string& line : table.lines) {
+    if (line.find_first_not_of("|-: ") == std::string::npos && line.find('-') != std::string::npos) continue;
+    std::vector<std::string>& row = out.emplace_back();
+    std::size_t begin = 1;
+    for (std::size_t i = 1; i < line.size(); ++i) {
+      if (line[i] != '|' || line[i - 1] == '\\') continue;
+      row.emplace_back(trim(std::string_view(line).substr(begin, i - begin)));
+      begin = i + 1;
+    }
+  }
+  const auto is_blank = [](const std::vector<std::string>& row) { return std::ranges::all_of(row, &std::string::empty); };
+  std::erase_if(out, is_blank);
+  return out;
+}
+
+/// A table in columns where they fit, else each row's first cell with the others below it.
+std::string table_text(const Block& block, std::size_t width, bool color) {
+  const auto rows = cells_of(block);
+  TextTable table({.indent = 2, .color = color});
+  for (const auto& row : rows) {
+    std::vector<Cell> cells;
+    for (const std::string& cell : row) cells.emplace_back(plain(cell));
+    table.row(std::move(cells));
+  }
+  std::string columns = table.text();
+  std::size_t widest = 0;
+  for (std::string_view rest = columns; !rest.empty();) widest = std::max(widest, display_width(take_line(rest)));
+  if (widest <= width) return columns;
+  std::string out;
+  for (const auto& row : rows) {
+    out += "  " + wrapped(row.front(), 2, width, color);
+    for (std::size_t i = 1; i < row.size(); ++i) {
+      if (!row[i].empty()) out += "      " + wrapped(row[i], 6, width, color);
+    }
+  }
+  return out;
+}
+
+std::string block_text(const Block& block, std::size_t width, bool color) {
+  switch (block.kind) {
+    case Block::Kind::heading:
+      return paint(plain(block.lines.front()), Style::strong, color) + "\n";
+    case Block::Kind::paragraph:
+      return "  " + wrapped(block.lines.front(), 2, width, color);
+    case Block::Kind::item:
+      return "  - " + wrapped(block.lines.front(), 4, width, color);
+    case Block::Kind::table:
+      return table_text(block, width, color);
+    case Block::Kind::code:
+      break;
+  }
+  std::string out;
+  for (const std::string& line : block.lines) out += line.empty() ? "\n" : "    " + line + "\n";
+  return out;
+}
+
+/// Text in roff: backslashes and hyphens as themselves, and no line begins with a control character.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += "\\&";
+    out += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
+  }
+  return out;
+}
+
+std::string roff_line(std::string_view line) {
+  std::string out;
+  for (const Piece& piece : pieces_of(line)) out += piece.is_strong ? "\\fB" + roff(piece.text) + "\\fR" : roff(piece.text);
+  return out + "\n";
+}
+
+std::string roff_literal(std::string_view text) {
+  return ".nf\n" + roff(text) + ".fi\n";
+}
+
+std::string block_roff(const Block& block) {
+  switch (block.kind) {
+    case Block::Kind::heading:
+      return ".SH \"" + roff(plain(block.lines.front())) + "\"\n";
+    case Block::Kind::paragraph:
+      return ".PP\n" + roff_line(block.lines.front());
+    case Block::Kind::item:
+      return ".IP \\(bu 2\n" + roff_line(block.lines.front());
+    case Block::Kind::code: {
+      std::string code;
+      for (const std::string& line : block.lines) code += line + "\n";
+      return ".PP\n.RS 4\n" + roff_literal(code) + ".RE\n";
+    }
+    case Block::Kind::table:
+      break;
+  }
+  std::string out;
+  for (const auto& row : cells_of(block)) {
+    out += ".TP\n" + roff_line(row.front());
+    for (std::size_t i = 1; i < row.size(); ++i) out += (i > 1 ? ".br\n" : "") + roff_line(row[i].empty() ? "\\&" : row[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+const Topic* find_topic(std::string_view name) {
+  const auto found = std::ranges::find(topics(), name, &Topic::name);
+  return found == topics().end() ? nullptr : &*found;
+}
+
+std::string manual_text(std::string_view text, std::size_t width, bool color) {
+  std::string out;
+  Block::Kind before = Block::Kind::heading;
+  for (const Block& block : blocks_of(text)) {
+    const std::string made = block_text(block, width, color);
+    const bool is_next_item = block.kind == Block::Kind::item && before == Block::Kind::item;
+    const bool is_short = std::ranges::count(made, '\n') == 1;
+    if (!out.empty() && before != Block::Kind::heading && !(is_next_item && is_short)) out += "\n";
+    out += made;
+    before = block.kind;
+  }
+  return out;
+}
+
+std::string man_page(const ManPage& page) {
+  std::string title = page.name;
+  std::ranges::transform(title, title.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::string out = ".TH \"" + title + "\" " + std::to_string(page.section) + " \"\" \"relayout " + kVersion + "\" \"" +
+                    (page.section == 1 ? "User Commands" : "relayout Manual") + "\"\n.SH NAME\n" + roff(page.name) + " \\- " +
+                    roff(page.summary) + "\n";
+  if (!page.usage.empty()) out += ".SH SYNOPSIS\n" + roff_literal(page.usage);
+  if (!page.text.empty()) out += ".SH DESCRIPTION\n";
+  for (const Block& block : blocks_of(page.text)) out += block_roff(block);
+  return out;
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,476 @@
+// Reads the options of a command from its command line and from a file. Values are converted here and not by CLI11, so that messages are
+// relayout's and no locale matters.
+#include "cli/common/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <system_error>
+
+#include "base/did_you_mean.h"
+#include "base/file.h"
+#include "base/numbers.h"
+#include "base/shell_word.h"
+#include "base/standard_stream.h"
+#include "base/text.h"
+#include "base/text_file.h"
+#include "cli/common/config_file.h"
+#include "cli/common/help.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr int64_t kLargestConfig = 1 << 20;
+
+[[noreturn]] void usage(const std::string& message) {
+  fail(ErrorKind::usage, message);
+}
+
+/// "-o, --output" → {"-o", "--output"}
+std::vector<std::string> split_names(std::string_view names) {
+  std::vector<std::string> out;
+  while (!names.empty()) {
+    const std::size_t comma = names.find(',');
+    std::string_view name = names.substr(0, comma);
+    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    out.emplace_back(name);
+  }
+  return out;
+}
+
+/// Advice on how to write the name of a file that begins with a dash; `else_advice` if there is no such file.
+std::string file_advice(const std::string& word, const std::string& else_advice) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(word, ignored)) return else_advice;
+  return "; the file of this name is " + file_word(word);
+}
+
+/// Position of the '=' between a name and a path, both of which may contain '=': the first one that an existing file follows, else the
+/// last.
+std::size_t equals_before_file(const std::string& value) {
+  std::error_code ignored;
+  for (std::size_t at = value.find('='); at != std::string::npos; at = value.find('=', at + 1)) {
+    if (std::filesystem::exists(value.substr(at + 1), ignored)) return at;
+  }
+  return value.rfind('=');
+}
+
+/// Advice for a key outside of all sections: an option that is wrong for one command may be right for another.
+std::string belongs_below(const ConfigEntry& given) {
+  return given.section.empty() ? " (options of one command belong below its section, like [convert])" : "";
+}
+
+}  // namespace
+
+double parse_real(const std::string& what, std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
+    usage(what + ": " + quote(text) + " is not a number");
+  return value;
+}
+
+double parse_percent(const std::string& what, std::string word) {
+  if (word.ends_with('%')) word.pop_back();
+  const double value = parse_real(what, word);
+  if (value < 0) usage(what + ": " + quote(word) + " is less than 0");
+  return value / 100;
+}
+
+void check_patterns(const std::vector<std::string>& only, const std::vector<std::string>& exclude,
+                    const std::function<bool(const std::string& pattern)>& fits, std::string_view what) {
+  const auto check = [&](const char* option, const std::vector<std::string>& patterns) {
+    const auto misfit = std::ranges::find_if_not(patterns, fits);
+    if (misfit != patterns.end()) usage(option + (" " + quote(*misfit)) + ": no " + std::string(what) + " has a name like that");
+  };
+  check("--only", only);
+  check("--exclude", exclude);
+}
+
+struct OptionSet::Declared {
+  std::vector<std::string> names;  ///< with dashes; messages use the last
+  CLI::Option* option = nullptr;   ///< null for the positional
+  bool is_flag = false, repeatable = false;
+  bool is_given = false;                                                             ///< on the command line
+  std::string place;                                                                 ///< in a configuration file: "FILE:LINE"
+  std::vector<std::string> values;                                                   ///< as given; "true" or "false" of a flag
+  bool is_toggle = false;                                                            ///< a flag with two forms
+  std::vector<std::string_view> choices;                                             ///< the only values, where there are such
+  std::function<void(const std::vector<std::string>&)> assign = [](const auto&) {};  ///< called when given
+
+  [[nodiscard]] const std::string& label() const { return names.back(); }
+  [[nodiscard]] OptionSource source() const;
+};
+
+struct OptionSet::Impl {
+  CLI::App app;
+  std::string command;
+  HelpText help;
+  std::vector<std::unique_ptr<Declared>> declared;
+  std::vector<std::string> sections;  ///< of configuration files
+  Declared *positional = nullptr, *config = nullptr, *help_flag = nullptr;
+  std::size_t minimum = 0, maximum = 0;
+  OptionRules rules;
+
+  [[nodiscard]] const Declared& find(std::string_view name) const;
+  Declared& declare(std::string_view names, std::string_view placeholder, std::string_view text);
+  Declared& add_valued(Declared& entry);
+  Declared& add_flag(Declared& entry, const std::string& names);
+  [[nodiscard]] std::vector<std::string> option_names() const;
+  [[nodiscard]] bool is_value(const std::string& word) const;
+  void refuse_values_of_flags(std::span<const std::string> arguments) const;
+  void tokenize(std::span<const std::string> arguments);
+  void read_config(const std::string& path);
+  void set_from_config(const ConfigEntry& given);
+  [[noreturn]] void refuse_key(const ConfigEntry& given) const;
+  void check_and_assign(Declared& entry) const;
+  void check_and_assign();
+};
+
+OptionSet::OptionSet(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->command = command;
+  impl_->help = HelpText(command, summary, synopsis, examples);
+  impl_->app.set_help_flag();  // none: finish() declares it
+  impl_->app.allow_extras();   // tokenize() reports unknown options
+}
+
+OptionSet::~OptionSet() = default;
+
+OptionSet::Declared& OptionSet::Impl::declare(std::string_view names, std::string_view placeholder, std::string_view text) {
+  help.add(names, placeholder, text);
+  declared.push_back(std::make_unique<Declared>());
+  declared.back()->names = split_names(names);
+  return *declared.back();
+}
+
+OptionSet::Declared& OptionSet::Impl::add_valued(Declared& entry) {
+  // One value per occurrence; check_and_assign() checks the number of occurrences.
+  std::string joined;
+  for (const std::string& name : entry.names) joined += (joined.empty() ? "" : ",") + name;
+  entry.option = app.add_option(joined)->expected(1)->take_all()->allow_extra_args(false);
+  return entry;
+}
+
+OptionSet::Declared& OptionSet::Impl::add_flag(Declared& entry, const std::string& names) {
+  entry.is_flag = entry.repeatable = true;
+  entry.option = app.add_flag(names)->take_last();
+  return entry;
+}
+
+void OptionSet::group(std::string_view title) {
+  impl_->help.begin_group(title);
+}
+
+void OptionSet::positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
+                           std::string_view help) {
+  Declared& entry = impl_->declare(placeholder, "", help);
+  impl_->positional = &entry;
+  impl_->minimum = minimum;
+  impl_->maximum = maximum;
+  entry.assign = [&target](const auto& values) { target = values; };
+}
+
+void OptionSet::flag(std::string_view names, bool& target, std::string_view help) {
+  impl_->add_flag(impl_->declare(names, "", help), std::string(names)).assign = [&target](const auto& values) {
+    target = values.back() == "true";
+  };
+}
+
+void OptionSet::toggle(std::string_view name, bool& target, std::string_view help) {
+  const std::string positive = "--" + std::string(name), negative = "--no-" + std::string(name);
+  Declared& entry = impl_->add_flag(impl_->declare(positive + ", " + negative, "", help), positive + ",!" + negative);
+  entry.is_toggle = true;
+  entry.assign = [&target, positive, negative](const auto& values) {
+    if (std::ranges::find(values, values.back() == "true" ? "false" : "true") != values.end()) {
+      usage(positive + " and " + negative + " exclude each other");
+    }
+    target = values.back() == "true";
+  };
+}
+
+void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
+  entry.assign = [&target, &entry](const auto& values) {
+    // `target` stays empty if the option is not given, so an empty value would be mistaken for that.
+    if (values.front().empty()) usage(entry.label() + " needs a value, not an empty one");
+    target = values.front();
+  };
+}
+
+void OptionSet::choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help) {
+  std::string joined;
+  for (const std::string_view choice : choices) joined += (joined.empty() ? "" : "|") + std::string(choice);
+  Declared& entry = impl_->add_valued(impl_->declare(names, joined, help));
+  entry.choices = std::move(choices);
+  entry.assign = [&target, &entry](const auto& values) {
+    if (std::ranges::find(entry.choices, values.front()) == entry.choices.end()) {
+      std::string list;
+      for (const std::string_view choice : entry.choices) list += (list.empty() ? "" : ", ") + std::string(choice);
+      usage(entry.label() + ": " + quote(values.front()) + " is none of " + list);
+    }
+    target = values.front();
+  };
+}
+
+void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
+  entry.assign = [&target, &entry, minimum](const auto& values) { target = parse_integer(entry.label(), values.front(), minimum); };
+}
+
+void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
+  entry.assign = [&target, &entry, minimum](const auto& values) {
+    const int64_t value = parse_integer(entry.label(), values.front(), minimum);
+    if (value > std::numeric_limits<int>::max()) usage(entry.label() + ": " + quote(values.front()) + " is too large");
+    target = static_cast<int>(value);
+  };
+}
+
+void OptionSet::real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
+  entry.assign = [&target, &entry](const auto& values) {
+    const std::string& given = values.front();
+    double value = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (error != std::errc{} || end != given.data() + given.size() || !std::isfinite(value) || value < 0) {
+      usage(entry.label() + ": " + quote(given) + " is not a number from 0 on");
+    }
+    target = value;
+  };
+}
+
+void OptionSet::list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+                     char separator) {
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
+  entry.repeatable = true;
+  entry.assign = [&target, separator](const auto& values) {
+    target.clear();
+    for (const std::string& value : values) {
+      std::size_t begin = 0, end = 0;
+      while (separator != '\0' && (end = value.find(separator, begin)) != std::string::npos) {
+        target.push_back(value.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      target.push_back(value.substr(begin));
+    }
+  };
+}
+
+void OptionSet::assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help) {
+  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
+  entry.repeatable = true;
+  entry.assign = [&target, &entry, form = std::string(placeholder)](const auto& values) {
+    target.clear();
+    for (const std::string& value : values) {
+      const std::size_t equals = form.ends_with("=FILE") ? equals_before_file(value) : value.rfind('=');
+      if (equals == std::string::npos || equals == 0) usage(entry.label() + ": " + quote(value) + " is not of the form " + form);
+      target.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    }
+  };
+}
+
+void OptionSet::hide_last() {
+  impl_->help.hide_last();
+}
+
+void OptionSet::finish(std::vector<std::string> commands) {
+  impl_->sections = std::move(commands);
+  Declared& config = impl_->declare(
+      "--config", "FILE",
+      "read options from a TOML file: below [convert] those of one command (layout = \"keep\"), above all sections those of every command; "
+      "the command line overrides it");
+  impl_->config = &impl_->add_valued(config);
+  Declared& help = impl_->declare("-h, --help", "", "print this");
+  impl_->help_flag = &impl_->add_flag(help, "-h,--help");
+}
+
+std::vector<std::string> OptionSet::Impl::option_names() const {
+  std::vector<std::string> out;
+  for (const auto& entry : declared) {
+    if (entry->option != nullptr) out.insert(out.end(), entry->names.begin(), entry->names.end());
+  }
+  return out;
+}
+
+/// Whether a word is a value of some option rather than the name of a file.
+bool OptionSet::Impl::is_value(const std::string& word) const {
+  std::error_code ignored;
+  if (std::filesystem::exists(word, ignored)) return false;
+  return word == "true" || word == "false" ||
+         std::ranges::any_of(declared, [&](const auto& entry) { return std::ranges::find(entry->choices, word) != entry->choices.end(); });
+}
+
+/// A value after a flag would be taken for a file.
+void OptionSet::Impl::refuse_values_of_flags(std::span<const std::string> arguments) const {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const std::size_t equals = word.find('=');
+    for (const auto& entry : declared) {
+      if (!entry->is_flag || std::ranges::find(entry->names, word.substr(0, equals)) == entry->names.end()) continue;
+      const std::string value = equals != std::string::npos ? word.substr(equals + 1) : i + 1 < arguments.size() ? arguments[i + 1] : "";
+      const bool is_taken = equals != std::string::npos ? value != "true" && value != "false" : is_value(value);
+      if (is_taken) usage(entry->label() + " takes no value: " + quote(value));
+    }
+  }
+}
+
+void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
+  const auto mark = std::ranges::find(arguments, "--");
+  refuse_values_of_flags({arguments.begin(), mark});
+  try {
+    app.parse(std::vector<std::string>(std::make_reverse_iterator(mark), arguments.rend()));  // it expects them in reverse order
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string message = error.what();
+    usage(message.substr(0, message.find(':')) + " needs a value");
+  } catch (const CLI::ParseError& error) {
+    usage(escape(error.what()));
+  }
+  for (const auto& entry : declared) {
+    if (entry->option == nullptr) continue;
+    entry->values = entry->option->results();
+    entry->is_given = !entry->values.empty();
+  }
+  std::vector<std::string> others;
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with('-') && word != kStream) {
+      const std::string name = word.substr(0, word.find('='));
+      usage("unknown option " + quote(name) + " of " + command + file_advice(word, did_you_mean(name, option_names(), "; ")));
+    }
+    others.push_back(word);
+  }
+  if (mark != arguments.end()) others.insert(others.end(), mark + 1, arguments.end());
+  if (positional != nullptr) {
+    positional->values = std::move(others);
+  } else if (!others.empty()) {
+    usage(command + " takes no argument: " + quote(others.front()));
+  }
+}
+
+void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
+  std::vector<std::string> known;
+  for (const auto& entry : declared) {
+    if (entry->option == nullptr || entry.get() == config || entry.get() == help_flag) continue;
+    for (const std::string& name : entry->names) {
+      if (name.starts_with("--")) known.push_back(name.substr(2));
+    }
+  }
+  const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
+  const bool has_dashes = key != given.key && std::ranges::find(known, key) != known.end();
+  usage(given.place + ": unknown option " + quote(given.key) + " of " + command +
+        (has_dashes ? "; options are written here without dashes: " + quote(key) : did_you_mean(key, known, "; ")) + belongs_below(given));
+}
+
+void OptionSet::Impl::set_from_config(const ConfigEntry& given) {
+  for (const auto& entry : declared) {
+    const auto name = std::ranges::find(entry->names, "--" + given.key);
+    if (entry->option == nullptr || entry.get() == config || entry.get() == help_flag || name == entry->names.end()) continue;
+    // The command line takes precedence. The section of the command follows the options for all commands, and overrides them.
+    if (entry->is_given) return;
+    if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {
+      usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false") +
+            belongs_below(given));
+    }
+    if (!entry->repeatable && given.values.size() != 1) {
+      usage(given.place + ": " + quote(given.key) + " takes one value, not " + std::to_string(given.values.size()));
+    }
+    entry->values = given.values;
+    entry->place = given.place;
+    const bool negative = name != entry->names.begin() && name->starts_with("--no-");
+    if (entry->is_flag) entry->values[0] = (given.values[0] == "true") != negative ? "true" : "false";
+    return;
+  }
+  refuse_key(given);
+}
+
+void OptionSet::Impl::read_config(const std::string& path) {
+  const std::string text = read_text(*File::open(path), kLargestConfig, "a configuration file");
+  for (const ConfigEntry& entry : parse_config(text, path, sections)) {
+    if (entry.section.empty() || entry.section == command) set_from_config(entry);
+  }
+}
+
+void OptionSet::Impl::check_and_assign(Declared& entry) const {
+  if (!entry.place.empty()) {
+    try {
+      return entry.assign(entry.values);
+    } catch (const Error& error) {
+      fail(error.kind(), entry.place + ": " + error.what(), error.hint());
+    }
+  }
+  if (!entry.repeatable && entry.values.size() > 1) usage(entry.label() + " is given more than once");
+  const std::vector<std::string> names = option_names();
+  for (const std::string& value : entry.values) {
+    if (std::ranges::find(names, value) != names.end()) usage(entry.label() + " needs a value, not " + quote(value));
+  }
+  entry.assign(entry.values);
+}
+
+void OptionSet::Impl::check_and_assign() {
+  for (const auto& entry : declared) {
+    if (entry->option != nullptr && !entry->values.empty()) check_and_assign(*entry);
+  }
+  if (positional == nullptr) return;
+  const std::vector<std::string>& given = positional->values;
+  if (given.size() < minimum) usage(command + " needs " + positional->label() + "; see relayout " + command + " --help");
+  if (given.size() > maximum) usage(command + " takes no further argument: " + quote(given[maximum]));
+  if (std::ranges::count(given, kStream) > 1) usage("standard input is there twice (-): it can be read once");
+  positional->assign(given);
+}
+
+const OptionSet::Declared& OptionSet::Impl::find(std::string_view name) const {
+  for (const auto& entry : declared) {
+    if (std::ranges::find(entry->names, name) != entry->names.end()) return *entry;
+  }
+  fail(ErrorKind::defect, "no option " + quote(name) + " of " + command);
+}
+
+OptionRules& OptionSet::rules() {
+  return impl_->rules;
+}
+
+bool OptionSet::is_given(std::string_view name) const {
+  return impl_->find(name).is_given;
+}
+
+OptionSource OptionSet::Declared::source() const {
+  const bool is_off = is_flag && !is_toggle && !values.empty() && values.back() == "false";
+  return {.is_given = !values.empty() && !is_off, .is_written_here = is_given, .place = place};
+}
+
+std::vector<std::string> OptionSet::given_except(std::initializer_list<std::string_view> others) const {
+  std::vector<std::string> out;
+  for (const auto& entry : impl_->declared) {
+    if (entry->option == nullptr || entry->values.empty() || std::ranges::find(others, entry->label()) != others.end()) continue;
+    out.push_back(entry->label());
+    out.insert(out.end(), entry->values.begin(), entry->values.end());
+  }
+  return out;
+}
+
+std::vector<std::string> OptionSet::names() const {
+  return impl_->option_names();
+}
+
+bool OptionSet::parse(std::span<const std::string> arguments) {
+  for (const std::string& word : arguments) {
+    if (word == "--") break;
+    if (word == "-h" || word == "--help") return false;
+  }
+  impl_->tokenize(arguments);
+  if (!impl_->config->values.empty()) impl_->read_config(impl_->config->values.back());
+  impl_->rules.check([this](const std::string& name) { return impl_->find(name).source(); });
+  impl_->check_and_assign();
+  return true;
+}
+
+std::string OptionSet::help(std::size_t width) const {
+  return impl_->help.to_text(width);
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,93 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/common/command.h"
+#include "cli/common/option_rules.h"
+#include "relayout/error.h"
+// IWYU pragma: end_exports
+
+namespace relayout::cli {
+
+using Assignments = std::vector<std::pair<std::string, std::string>>;
+
+/// The options of one subcommand: declared once, read from the command line and from a configuration file, and printed as its help. Errors
+/// are Error{usage} with a message of one line. Numbers are read the same in every locale.
+class OptionSet {
+ public:
+  OptionSet(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples);
+  ~OptionSet();
+  OptionSet(const OptionSet&) = delete;
+  OptionSet& operator=(const OptionSet&) = delete;
+
+  /// Begins a group of the help with this title, for the options declared next.
+  void group(std::string_view title);
+  /// Arguments without a dash: at least `minimum`, at most `maximum`.
+  void positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
+                  std::string_view help);
+
+  // `names`: as the user types them, "-o, --output". `placeholder`: the word for the value in the help.
+  void flag(std::string_view names, bool& target, std::string_view help);
+  /// A flag with two forms, --NAME and --no-NAME.
+  void toggle(std::string_view name, bool& target, std::string_view help);
+  /// Any text that is not empty.
+  void text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help);
+  /// One of `choices`, which are also the placeholder.
+  void choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help);
+  void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help);
+  void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help);
+  /// A finite number that is not negative.
+  void real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help);
+  /// May be given several times. `separator` separates the items of one value; '\0': each value is one item.
+  void list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+            char separator = '\0');
+  /// NAME=VALUE; may be given several times.
+  void assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help);
+  /// Hides the option declared last from the help.
+  void hide_last();
+
+  /// Rules about combinations of the options.
+  [[nodiscard]] OptionRules& rules();
+  /// Whether the option is on the command line, by any of its names.
+  [[nodiscard]] bool is_given(std::string_view name) const;
+  /// Names and values of all options from the command line or the configuration file, except for `others`: those that affect results.
+  [[nodiscard]] std::vector<std::string> given_except(std::initializer_list<std::string_view> others) const;
+  /// All names with their dashes, including --help and --config.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+  /// Reads the arguments, then the TOML file of --config for options that they do not set. Keys before the first section are for all
+  /// commands, those of section [COMMAND] for this one. False if --help was requested; nothing is checked then.
+  [[nodiscard]] bool parse(std::span<const std::string> arguments);
+  /// The help text in lines of at most `width` columns.
+  [[nodiscard]] std::string help(std::size_t width) const;
+  /// Declares -h, --help and --config; `commands` are the names of the sections in configuration files. To be called last.
+  void finish(std::vector<std::string> commands);
+
+ private:
+  struct Declared;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Parses a finite number without anything around it. `what`: beginning of the error message.
+[[nodiscard]] double parse_real(const std::string& what, std::string_view text);
+/// Parses "5%" or "5" as 0.05; rejects negative numbers.
+[[nodiscard]] double parse_percent(const std::string& what, std::string word);
+
+/// Error{usage} for a pattern of --only or --exclude that fits none of `what`, such as "line of the table".
+void check_patterns(const std::vector<std::string>& only, const std::vector<std::string>& exclude,
+                    const std::function<bool(const std::string& pattern)>& fits, std::string_view what);
+
+}  // namespace relayout::cli

@@ -1,0 +1,98 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "cli/common/command.h"
+#include "cli/common/failure.h"
+#include "relayout/error.h"
+#include "report/json.h"
+#include "report/junit.h"
+#include "report/table.h"
+// IWYU pragma: end_exports
+
+namespace relayout::cli {
+
+/// The style of a printed report.
+struct ReportStyle {
+  bool verbose = false;
+  bool color = false;
+  bool layers = false;    ///< verify: the table of errors against depth
+  bool quiet = false;     ///< the verdict alone
+  bool refusals = false;  ///< convert: every refused node
+  std::size_t width = 0;  ///< columns; 0: any
+};
+
+/// Tables have fewer columns in terminals narrower than this.
+inline constexpr std::size_t kUsualWidth = 80;
+[[nodiscard]] inline bool has_columns(const ReportStyle& style, std::size_t width) {
+  return style.width == 0 || style.width >= width;
+}
+
+/// The files that a command writes in addition to its report. "-" is standard output; the report then goes to standard error.
+class Destinations {
+ public:
+  /// Ignores an empty path.
+  void add(std::string_view option, const std::string& path);
+  /// Tests all paths before the work. Error{usage} when two need standard output (with `json`, the report does), Error{io} when one cannot
+  /// be written.
+  void check(bool json) const;
+  [[nodiscard]] bool take_output() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> paths_;  ///< option, path
+};
+
+/// The style of the report, on standard error if `to_error`.
+[[nodiscard]] ReportStyle style_of(const Common& common, bool to_error);
+/// Writes to one destination.
+void write_destination(const std::string& path, std::string_view text);
+/// Writes the document of --json with the exit code of the program.
+void write_document(Json document, int code);
+
+class OptionSet;
+
+/// A verdict in all its forms.
+struct VerdictForms {
+  std::vector<JunitSuite> suites;
+  Json document;
+  std::string text;
+  std::function<std::string()> page = {};  ///< HTML, computed on request
+  int code = 0;                            ///< exit code of the verdict
+};
+
+/// The destinations of a verdict besides standard output.
+struct ReportFiles {
+  std::string html, junit, markdown;
+  bool github = false;
+
+  [[nodiscard]] Destinations destinations() const;
+  /// The style of the text, which goes to standard error when a file goes to standard output.
+  [[nodiscard]] ReportStyle style(const Common& common) const;
+  /// Writes the report in the forms that CI services read. A failure to write one form does not prevent the others. Returns the first
+  /// failure.
+  std::optional<Failure> write_files(const std::vector<JunitSuite>& suites, const std::function<std::string()>& page = {}) const;
+  /// Writes the files, and to standard output the document with --json, else the text. Returns the exit code. When a file cannot be
+  /// written, the verdict is still reported: the document has "unwritten", and the code is 5 or a more severe one.
+  int write(const Common& common, VerdictForms forms) const;
+
+ private:
+  void write_result(const Common& common, const Json& document, const std::string& text) const;
+};
+
+/// A test case, with the file that annotations refer to: the model that is judged (B of a pair).
+[[nodiscard]] JunitCase judged_case(std::string class_name, std::string name, const std::string& judged);
+
+/// Declares --html (with this help), --junit, --markdown and --github.
+void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help);
+
+}  // namespace relayout::cli

@@ -1,0 +1,275 @@
+// Declares the options of convert, refuses those that contradict each other or have no effect, and lists the passes.
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "base/locale.h"
+#include "base/shell_word.h"
+#include "base/standard_stream.h"
+#include "cli/common/help.h"
+#include "cli/common/input_options.h"
+#include "cli/common/process.h"
+#include "cli/common/terminal.h"
+#include "cli/convert/convert.h"
+
+namespace relayout::cli {
+namespace {
+
+std::string list_of_passes() {
+  std::string out;
+  for (const PassInfo& pass : available_passes()) {
+    out += explained(pass.name, std::string(pass.summary) + (pass.on_by_default ? "" : " (on request)"), output_width());
+  }
+  return out;
+}
+
+Json passes_json() {
+  Json passes = Json::array();
+  for (const PassInfo& pass : available_passes()) {
+    Json entry = Json::object();
+    passes.add(std::move(entry.set("name", pass.name).set("summary", pass.summary).set("default", pass.on_by_default)));
+  }
+  Json out = Json::object();
+  out.set("schema", "relayout.passes/1").set("passes", std::move(passes));
+  return out;
+}
+
+/// Refuses requests without a meaning.
+void check(const ConvertRequest& request, const Common& common) {
+  const auto refuse = [](const std::string& message) { fail(ErrorKind::usage, message); };
+  const bool has_tree = !request.cases.tree.empty();
+  if (has_tree && !request.inputs.empty()) refuse("--suite takes its models from the tree: name no others");
+  if (request.inputs.empty() && !has_tree) refuse("convert needs MODEL...; see relayout convert --help");
+  if (request.inputs.size() > 1 && !request.output.empty()) refuse("several models go into a folder: --out-dir DIR instead of --output");
+  if (request.inputs.size() > 1 && request.out_dir.empty() && !request.options.save.in_place && !request.options.dry_run) {
+    refuse("several models need --out-dir DIR (or --in-place)");
+  }
+  const bool reads_stream = std::ranges::find(request.inputs, kStream) != request.inputs.end();
+  if (reads_stream && request.output.empty()) refuse("a model from standard input needs --output");
+  if (!request.cache.empty() && (reads_stream || request.output == kStream))
+    refuse("--cache is for files, not for standard input or output");
+  if (common.json && request.output == kStream) refuse("--json and --output - both want standard output");
+  if (request.output == kStream && output_is_terminal() && format_of(request.output_format) == FileFormat::automatic) {
+    refuse("standard output is a terminal: a model would not be readable there; name a file, or lead it into a pipe");
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(request.output, ignored)) {
+    fail(ErrorKind::io, escape(request.output) + ": is a directory", "--out-dir " + shell_word(request.output) + " writes into it");
+  }
+  const bool writes_text = format_by_name(request.output) != FileFormat::binary;
+  if (writes_text && request.external_data != "auto") refuse("--external-data has no effect on a textual model");
+}
+
+/// Refuses options for passes of which none runs.
+void check_passes(const OptionSet& options, const ConvertRequest& request) {
+  struct Concern {
+    std::string_view option;
+    std::vector<std::string_view> passes;  ///< one of these has to run
+  };
+  std::vector<std::string_view> layout = {"conv-weights-layout"};
+  if (request.layout == "contiguous") layout.insert(layout.end(), {"export-io", "export-transposes"});
+  const std::vector<Concern> concerns = {{"--layout", layout},
+                                         {"--include-1d", {"conv-weights-layout"}},
+                                         {"--precision", {"precision"}},
+                                         {"--io", {"export-io"}},
+                                         {"--emit", {"export-transposes"}}};
+  const std::vector<std::string>&passes = request.options.passes, &skipped = request.options.skip;
+  const auto runs = [&](std::string_view pass) {
+    if (pass == "conv-weights-layout" && request.layout == "keep") return false;
+    return (passes.empty() || std::ranges::find(passes, pass) != passes.end()) && std::ranges::find(skipped, pass) == skipped.end();
+  };
+  for (const Concern& concern : concerns) {
+    const bool is_kept = concern.option == "--layout" && request.layout == "keep";  // has the same effect as no pass
+    if (is_kept || !options.is_given(concern.option) || std::ranges::any_of(concern.passes, runs)) continue;
+    fail(ErrorKind::usage, std::string(concern.option) + " has no effect: pass " + quote(concern.passes.front()) + " does not run");
+  }
+}
+
+Json document_of(Json models, int code) {
+  Json out = Json::object();
+  out.set("schema", "relayout.convert/1").set("models", std::move(models)).set("exit_code", code);
+  return out;
+}
+
+int run(ConvertRequest& request, const Common& common) {
+  if (request.options.verify) keep_freed_pages();
+  if (request.list_passes) {
+    if (common.json) {
+      write_document(passes_json(), 0);
+    } else {
+      write_output(in_locale(list_of_passes()));
+    }
+    return 0;
+  }
+  check(request, common);
+  request.options.threads = common.threads;
+  request.options.make_folders = !request.out_dir.empty();
+  request.options.verification.dims = dims_of(request.dims);
+  request.options.verification.shapes = shapes_of(request.shapes);
+  request.options.rewrite.sizes = {request.options.verification.dims, request.options.verification.shapes};
+  request.options.rewrite.choice = choice_of(request.when);
+  request.options.rewrite.layout = layout_of(request.layout);
+  request.options.rewrite.precision = precision_of(request.precision);
+  request.options.rewrite.export_transposes = !request.emit.empty();
+  if (request.precision.empty()) request.options.rewrite.io_precision = false;  // of a configuration file, for other calls
+  read_io(request.io, request.options);
+  read_external_data(request.external_data, request.options);
+  request.options.load.format = format_of(request.format);
+  request.options.save.format = format_of(request.output_format);
+  if (request.cases.list) {
+    print_names(chosen_part(find_models(request.cases.tree, request.out_dir), request.cases), request.cases, common.json);
+    return 0;
+  }
+  const std::vector<ConvertJob> jobs = jobs_of(request);
+  std::optional<ConversionCache> cache;
+  if (!request.cache.empty()) cache.emplace(request.cache, request.facts);
+  Json documents = Json::array();
+  const int worst = convert_all(request, common, jobs, cache ? &*cache : nullptr, documents);
+  if (common.json) write_output(document_of(std::move(documents), worst).dump() + "\n");
+  return worst;
+}
+
+void declare_passes(OptionSet& options, ConvertRequest& request) {
+  ConvertOptions& convert = request.options;
+  options.group("Passes");
+  options.toggle("fold", convert.rewrite.fold, "fold BatchNormalization into convolutions (default: --fold)");
+  options.flag("--simplify", convert.rewrite.simplify, "evaluate constant expressions, remove nodes that have no effect");
+  options.choice("--layout", {"channels-last", "contiguous", "keep"}, request.layout,
+                 "of convolution weights (default: channels-last); contiguous undoes it");
+  options.text("--io", "nhwc[:NAME,...]", request.io, "inputs and outputs that are images (or those named) are handed over channels-last");
+  options.choice("--emit", {"transposes"}, request.emit,
+                 "write the borders of the layout plan as pairs of Transposes: they document it, other runtimes cancel them");
+  options.choice("--when", {"auto", "always", "never"}, request.when,
+                 "plan convolutions channels-last where it pays (default), always, or never");
+  options.choice(
+      "--precision", {"bf16", "fp16", "fp32"}, request.precision,
+      "32-bit weights and activations in this type, fragile operators stay in 32 bits; fp32 converts back (fp16 and bf16 convert "
+      "into each other by way of fp32 only)");
+  options.flag("--io-precision", convert.rewrite.io_precision,
+               "with --precision: graph inputs and outputs too (they keep their types otherwise)");
+  options.flag("--include-1d", convert.rewrite.include_1d, "weights of 1-D convolutions too");
+  options.list("--pass", "NAME", convert.passes, "only these passes (repeatable, or separated by commas); none: copy", ',');
+  options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
+  options.list("--only", "GLOB", convert.rewrite.only, "only nodes whose name matches; may be given several times");
+  options.list("--exclude", "GLOB", convert.rewrite.exclude, "no node whose name matches; may be given several times");
+  options.flag("--freeze", convert.rewrite.freeze, "treat initializers that callers could override as constants");
+  options.flag("--require-all-folded", convert.require_all_folded,
+               "when a BatchNormalization stays that --exclude or --only did not leave out: write nothing, exit 1");
+  options.integer("--stop-after", "N", 0, convert.rewrite.stop_after, "stop after N rewrites");
+  options.hide_last();
+  options.flag("--verify", convert.verify, "verify the result against MODEL; when it is not the same: write nothing, exit 1");
+  options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: size of a named dimension");
+  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify and --emit: dims of an input");
+  options.flag("--list-passes", request.list_passes, "list the passes and end");
+}
+
+void declare_files(OptionSet& options, ConvertRequest& request) {
+  ConvertOptions& convert = request.options;
+  options.group("Files");
+  options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)");
+  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx; it is made where it is missing");
+  options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR");
+  declare_case_choice(options, request.cases);
+  options.text("--cache", "DIR", request.cache,
+               "cache of conversions: a model whose files, options, program and result are unchanged is not converted again");
+  options.flag("--in-place", convert.save.in_place, "replace MODEL by the result");
+  options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
+                 "of MODEL (default: by its extension, then by how it begins)");
+  options.choice("--output-format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.output_format,
+                 "of the result (default: by its extension)");
+  options.text("--external-data", "auto|always|never[:BYTES]", request.external_data,
+               "weights (of at least BYTES) into a file beside the result; auto: as MODEL has it, or above 2 GiB");
+  options.flag("--share-data", convert.save.share_data,
+               "leave unchanged external weights in MODEL's data files, which the result then needs too");
+  options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  options.flag("--sync", convert.save.sync, "flush the result to the disk before it gets its name");
+  options.flag("--stamp", convert.stamp, "note version and passes in the metadata of the result");
+}
+
+void declare_report(OptionSet& options, ConvertRequest& request) {
+  options.group("Report");
+  options.flag("--dry-run", request.options.dry_run, "report the changes, write nothing");
+}
+
+/// Rules against options that have no effect or contradict each other.
+void declare_convert_rules(OptionRules& rules) {
+  rules.excludes({"--output"}, {"--out-dir", "--in-place"});
+  rules.excludes({"--in-place"}, {"--out-dir"});
+  rules.excludes({"--cache"}, {"--in-place", "--share-data"}, "a later run must find models and results as they were");
+  rules.idle({"--cache"}, {"--dry-run", "--list", "--list-passes"}, "nothing is converted");
+  rules.needs({"--suite"}, {"--out-dir", "--list"});
+  rules.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
+  rules.needs({"--null"}, {"--list"});
+  rules.excludes({"--suite"}, {"--output", "--in-place"});
+  rules.idle({"--suite"}, {"--list-passes"});
+  rules.needs({"--io-precision"}, {"--precision"});
+  rules.needs({"--dim", "--shape"}, {"--verify", "--emit"});
+  rules.needs({"--when"}, {"--emit"});
+  rules.excludes({"--pass"}, {"--simplify", "--fold", "--skip"}, "named passes are all that runs");
+  rules.idle({"--out-dir"}, {"--list-passes"});
+  rules.idle({"--output",
+              "--in-place",
+              "--verify",
+              "--dry-run",
+              "--pass",
+              "--skip",
+              "--simplify",
+              "--fold",
+              "--layout",
+              "--io",
+              "--emit",
+              "--when",
+              "--precision",
+              "--io-precision",
+              "--include-1d",
+              "--only",
+              "--exclude",
+              "--freeze",
+              "--require-all-folded",
+              "--dim",
+              "--shape",
+              "--format",
+              "--output-format",
+              "--external-data",
+              "--share-data",
+              "--allow-newer-opset",
+              "--sync",
+              "--stamp"},
+             {"--list-passes", "--list"}, "lists convert nothing");
+}
+
+std::function<int()> prepare_convert(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<ConvertRequest>();
+  options.positional("MODEL...", request->inputs, 0, std::string::npos, "ONNX files; - is standard input");
+  declare_passes(options, *request);
+  declare_files(options, *request);
+  declare_report(options, *request);
+  declare_convert_rules(options.rules());
+  return [request, &options, &common] {
+    check_passes(options, *request);
+    request->facts = program_facts();
+    const auto given = options.given_except({"--output", "--out-dir", "--suite", "--case", "--cases-from", "--shard", "--durations",
+                                             "--cache", "--config", "--json", "--quiet", "--verbose", "--threads"});
+    request->facts.insert(request->facts.end(), given.begin(), given.end());
+    return run(*request, common);
+  };
+}
+
+}  // namespace
+
+const Command kConvert = {
+    "convert",
+    "fold BatchNormalization into convolutions and store their weights channels-last",
+    "MODEL [-o FILE] [OPTIONS]\nMODEL... --out-dir DIR [OPTIONS]\n--suite TREE --out-dir DIR [OPTIONS]",
+    "relayout convert resnet50.onnx                writes resnet50.cl.onnx\n"
+    "relayout convert net.onnx --layout keep       folds only\n"
+    "relayout convert *.onnx --out-dir converted   several, into a folder\n"
+    "relayout convert --suite originals --out-dir converted --shard 1/4\n"
+    "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
+    "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"
+    "relayout convert net.onnx --dry-run -v        every verdict, nothing written\n"
+    "relayout convert - -o - < net.onnx > out.onnx",
+    prepare_convert,
+};
+
+}  // namespace relayout::cli

@@ -1,0 +1,166 @@
+// Declares what the files of this command share: its request, its report, and the commands that follow it.
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/common/options.h"
+#include "cli/suite/suite.h"
+#include "relayout/convert.h"
+#include "relayout/findings.h"
+#include "relayout/layout.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+#include "suite/conversion_cache.h"
+// IWYU pragma: end_exports
+
+namespace relayout::cli {
+
+/// Options of the command line beyond those of the library.
+struct ConvertRequest {
+  std::vector<std::string> inputs;
+  std::string output, out_dir, cache;
+  CaseWords cases;  ///< --suite and the choice of its models
+  std::string format = "auto", output_format = "auto", when = "auto";
+  std::string layout = "channels-last", io, emit, precision, external_data = "auto";
+  bool list_passes = false;
+  Assignments dims, shapes;
+  std::vector<std::string> facts;  ///< values besides the models on which results depend
+  ConvertOptions options;
+};
+
+/// One model: the file to read and the file to write.
+struct ConvertJob {
+  std::string input, output;
+};
+
+/// One job per model. Error{usage} when two models would have one result, Error{io} when --out-dir is not a folder, Error{invalid} when a
+/// tree has no model.
+[[nodiscard]] std::vector<ConvertJob> jobs_of(const ConvertRequest& request);
+
+// The words of convert's options and their meanings in the library. The parser has checked those of --layout, --precision and the formats.
+
+[[nodiscard]] WeightsLayout layout_of(std::string_view word) noexcept;
+[[nodiscard]] std::string word_of(WeightsLayout layout);
+/// The choice for a word of --when.
+[[nodiscard]] LayoutChoice choice_of(const std::string& word);
+/// bf16, fp16, fp32; empty: undefined.
+[[nodiscard]] DataType precision_of(std::string_view word) noexcept;
+[[nodiscard]] std::string word_of(DataType precision);
+/// onnx, onnxtxt, textproto, json; auto: by the file name.
+[[nodiscard]] FileFormat format_of(std::string_view word) noexcept;
+/// "nhwc", or "nhwc:NAME,NAME…"; empty: inputs and outputs unchanged. Error{usage} for anything else.
+void read_io(std::string_view text, ConvertOptions& options);
+/// "auto", "always", "never", each with optional ":THRESHOLD" in bytes. Error{usage} for anything else.
+void read_external_data(std::string_view text, ConvertOptions& options);
+
+/// Converts all models, reports each in order and returns the worst exit code. `documents` receives the entry of each model that has one.
+/// `cache` may be nullptr.
+int convert_all(const ConvertRequest& request, const Common& common, std::span<const ConvertJob> jobs, ConversionCache* cache,
+                Json& documents);
+
+/// The words of a command, each quoted for a shell.
+using CommandWords = std::vector<std::string>;
+
+/// Next commands after a conversion; empty where there is none.
+struct NextSteps {
+  CommandWords verify;  ///< compares the result with its original
+  CommandWords undo;    ///< restores the weight layout that other tools expect
+};
+
+/// Options that `verify` needs to judge a conversion as intended.
+struct VerifyNeeds {
+  std::string precision = {};  ///< fp16 or bf16
+  bool images_last = false, other_types = false, newer_opset = false;
+};
+
+/// Parts of a conversion that its undo command must keep.
+struct UndoNeeds {
+  bool keeps_io = false;  ///< images stay channels-last
+  bool newer_opset = false;
+};
+
+/// The next steps. Commands are ready to run as printed: lines are broken by a backslash, and no word is shortened.
+[[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
+/// "relayout verify A B", with the options that these two files need.
+[[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);
+/// "relayout verify --suite TREE --against DIR"
+[[nodiscard]] CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs);
+/// "relayout verify --original FOLDER/{stem}.onnx MODEL…"
+[[nodiscard]] CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs);
+/// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
+[[nodiscard]] CommandWords undo_command(const std::string& converted, const UndoNeeds& needs);
+
+/// The next steps for the result of one model, as commands that are ready to run.
+[[nodiscard]] NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result);
+
+/// Collects the results of several models that are to be verified.
+class ResultsToVerify {
+ public:
+  void add(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result);
+  /// One command for all results; empty where no single command covers them.
+  [[nodiscard]] CommandWords command(const ConvertRequest& request) const;
+
+ private:
+  [[nodiscard]] std::vector<std::string> outputs() const;
+  /// Whether the results are those of all models of `tree`, at the paths where `verify --against` looks, and the only models there.
+  [[nodiscard]] bool are_all_below(const std::filesystem::path& tree, const std::filesystem::path& against) const;
+  /// Whether the pattern of verify_all_command() maps each result to its original.
+  [[nodiscard]] bool are_named_by(const std::string& folder) const;
+
+  std::vector<ConvertJob> done_;
+  VerifyNeeds needs_;
+};
+
+/// Facts about passes beyond their findings.
+struct PassReport {
+  std::vector<std::string> passes;       ///< passes that ran, in order
+  std::string layout = "channels-last";  ///< requested layout of weights
+  bool will = false;                     ///< the rewrites are only planned
+  std::string precision = {};            ///< requested precision
+};
+
+/// The rewrites of the passes, one line per pass with its refusals by reason below it.
+[[nodiscard]] std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style);
+/// "17 of 20 weights would move to channels-last, 3 both layouts at once"; empty where no convolution has a weight.
+[[nodiscard]] std::string weights_outlook(const Findings& findings);
+[[nodiscard]] Json findings_json(const Findings& findings);
+
+[[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
+[[nodiscard]] Json convert_json(const ConvertResult& result);
+
+/// "2 scales and shifts", the term for affines in reports.
+[[nodiscard]] std::string count_of_affines(int64_t count);
+
+/// The work of convert, in numbers.
+struct Outlook {
+  int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0, affine_folds = 0, affines = 0;
+};
+[[nodiscard]] Outlook outlook_of(const Findings& findings);
+
+/// "20 of 20 BatchNormalizations will fold · 2 of 3 scales and shifts"
+[[nodiscard]] std::string folds_outlook(const Findings& findings);
+/// Folds and weights in one line.
+[[nodiscard]] std::string outlook_text(const Findings& findings);
+
+// Words of a change that was made, or that is only planned (`will`).
+/// "moved" or "would move"
+[[nodiscard]] std::string moved_text(bool will);
+/// "is" or "are", or "would be"
+[[nodiscard]] std::string are_text(int64_t count, bool will);
+/// "Nothing was folded" or "Nothing would be folded"
+[[nodiscard]] std::string nothing_folded_text(bool will);
+/// The result's name: "net.cl.onnx", or "net.cl.onnx (not written)".
+[[nodiscard]] std::string result_text(const std::string& name, bool will);
+
+}  // namespace relayout::cli

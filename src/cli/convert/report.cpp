@@ -1,0 +1,396 @@
+// Reports a conversion: what each pass did and refused and why, and what that changed.
+#include "cli/verify/report.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/standard_stream.h"
+#include "cli/convert/convert.h"
+#include "relayout/data_file.h"
+#include "report/display_width.h"
+
+namespace relayout::cli {
+
+// Words of changes that are only planned.
+Outlook outlook_of(const Findings& findings) {
+  Outlook out;
+  for (const Finding& finding : findings) {
+    const bool done = finding.verdict == Verdict::done;
+    if (finding.pass == "fold-batch-norm" && finding.op_type == "BatchNormalization") {
+      ++out.batch_norms;
+      out.folds += done ? 1 : 0;
+    } else if (finding.pass == "fold-batch-norm" || finding.pass == "fold-affine") {
+      ++out.affines;
+      out.affine_folds += done ? 1 : 0;
+    } else if (finding.pass == "conv-weights-layout") {
+      ++out.weights;
+      out.moves += done ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+std::string folds_outlook(const Findings& findings) {
+  const Outlook counts = outlook_of(findings);
+  const bool has_batch_norms = counts.batch_norms > 0;
+  std::string out = "no BatchNormalization to fold";
+  if (has_batch_norms) out = format_count(counts.folds) + " of " + counted(counts.batch_norms, "BatchNormalization") + " will fold";
+  if (counts.affines > 0) {
+    out += " · " + format_count(counts.affine_folds) + " of " + count_of_affines(counts.affines) + (has_batch_norms ? "" : " will fold");
+  }
+  return out;
+}
+
+std::string outlook_text(const Findings& findings) {
+  const std::string weights = weights_outlook(findings);
+  return folds_outlook(findings) + (weights.empty() ? "" : " · " + weights);
+}
+
+std::string moved_text(bool will) {
+  return will ? "would move" : "moved";
+}
+
+std::string are_text(int64_t count, bool will) {
+  return will ? "would be" : count == 1 ? "is" : "are";
+}
+
+std::string nothing_folded_text(bool will) {
+  return will ? "Nothing would be folded" : "Nothing was folded";
+}
+
+std::string result_text(const std::string& name, bool will) {
+  return name + (will ? " (not written)" : "");
+}
+
+// Findings of the passes.
+namespace {
+
+constexpr std::size_t kNamesShown = 2;  ///< per group of refusals, without -v
+constexpr std::string_view kLayoutPass = "conv-weights-layout", kPrecisionPass = "precision", kExportPass = "export-io",
+                           kAffinePass = "fold-affine";
+
+/// The findings of one pass: rewrites by operator, refusals by reason.
+struct Group {
+  std::map<std::string, int64_t> done;
+  /// Refusals. For fragile nodes and types that an operator does not accept, the key includes the detail, which is the useful part.
+  std::map<std::pair<Reason, std::string>, std::vector<const Finding*>> skipped;
+  std::map<Reason, int64_t> settled;  ///< needs no change
+  std::string other_types;            ///< detail of the precision pass's finding about the whole model
+  int64_t done_count = 0, all = 0;
+};
+
+Group group_of(const Findings& findings, std::string_view pass) {
+  Group group;
+  for (const Finding& finding : findings) {
+    if (finding.pass != pass) continue;
+    if (finding.reason == Reason::no_source_type) {
+      group.other_types = finding.detail;
+      continue;
+    }
+    ++group.all;
+    if (finding.verdict == Verdict::done) {
+      ++group.done[finding.op_type];
+      ++group.done_count;
+    } else if (finding.verdict == Verdict::skipped) {
+      const bool by_detail = finding.reason == Reason::fragile || finding.reason == Reason::type_not_allowed;
+      group.skipped[{finding.reason, by_detail ? finding.detail : std::string()}].push_back(&finding);
+    } else {
+      ++group.settled[finding.reason];
+    }
+  }
+  return group;
+}
+
+/// A reason's text without its explanation: "both layouts at once".
+std::string_view short_text(Reason reason) {
+  return text(reason).substr(0, text(reason).find(':'));
+}
+
+/// "17 of 53 weights moved to channels-last, 36 both layouts at once"
+std::string layout_text(const Group& group, const PassReport& report) {
+  std::string out = format_count(group.done_count) + " of " + counted(group.all, "weight");
+  out += " " + moved_text(report.will) + " to " + (report.layout == "contiguous" ? "contiguous order" : "channels-last");
+  for (const auto& [reason, count] : group.settled) out += ", " + format_count(count) + " " + std::string(short_text(reason));
+  return out;
+}
+
+/// Whether an operator between a BatchNormalization and its linear operator was folded together with it.
+bool is_taken_along(std::string_view op_type) {
+  return !op_type.ends_with("Normalization");
+}
+
+/// "53 of 53 BatchNormalizations, 2 scales and shifts with them"
+std::string batch_norms_text(const Group& group) {
+  int64_t along = 0;
+  std::string_view noun;
+  for (const auto& [op_type, count] : group.done) {
+    if (is_taken_along(op_type)) {
+      along += count;
+    } else {
+      noun = op_type;
+    }
+  }
+  if (noun.empty() && !group.skipped.empty()) noun = group.skipped.begin()->second.front()->op_type;
+  std::string out = format_count(group.done_count - along) + " of " + counted(group.all - along, escape(noun));
+  if (along > 0) out += ", " + count_of_affines(along) + " with them";
+  return out;
+}
+
+int64_t done_of(const Group& group, const char* noun) {
+  const auto found = group.done.find(noun);
+  return found != group.done.end() ? found->second : 0;
+}
+
+/// Nodes that the precision pass examined. Its other findings are about weights and Casts.
+int64_t nodes_of(const Group& group) {
+  return group.all - done_of(group, "weight") - done_of(group, "Cast") - done_of(group, "Cast removed");
+}
+
+/// "41 of 43 nodes, 62 weights are in fp16, 2 Casts made, 1 Cast removed"
+std::string precision_text(const Group& group, const PassReport& report) {
+  const int64_t weights = done_of(group, "weight"), made = done_of(group, "Cast"), removed = done_of(group, "Cast removed");
+  const int64_t nodes = nodes_of(group);
+  std::string out =
+      format_count(group.done_count - (group.all - nodes)) + " of " + counted(nodes, "node") + ", " + counted(weights, "weight");
+  out += " " + are_text(weights, report.will) + " in " + report.precision;
+  if (made > 0) out += ", " + counted(made, "Cast") + " made";
+  if (removed > 0) out += ", " + counted(removed, "Cast") + " removed";
+  if (!group.other_types.empty()) out += "; " + group.other_types;
+  // A conversion back to fp32 has only the bits that the 16-bit types kept.
+  if (report.precision == "fp32" && weights > 0) out += "; bits that 16-bit types dropped stay 0";
+  return out;
+}
+
+/// "53 of 53 BatchNormalizations", "3 of 4 scales and shifts", "159 initializers, 3 Constants"
+std::string done_text(std::string_view pass, const Group& group, const PassReport& report) {
+  if (pass == "fold-batch-norm") return batch_norms_text(group);
+  if (pass == kPrecisionPass) return precision_text(group, report);
+  if (pass == kAffinePass) return format_count(group.done_count) + " of " + count_of_affines(group.all);
+  std::string out;
+  for (const auto& [noun, count] : group.done) out += (out.empty() ? "" : ", ") + counted(count, escape(noun));
+  return out.empty() ? "nothing" : out;
+}
+
+std::string what_text(std::string_view pass, const Group& group, const PassReport& report) {
+  if (group.all == 0 && pass == kPrecisionPass) return group.other_types.empty() ? "no node computes in f32" : group.other_types;
+  if (group.all == 0 && pass == kExportPass) return "no input or output is an image that a convolution reads or writes";
+  if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "nothing to fold";
+  return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group, report);
+}
+
+/// Whether a pass without findings gets a line: those that are the purpose of every run, and those that were requested.
+bool reports_nothing_done(std::string_view pass, const PassReport& report) {
+  if (pass == kExportPass) return report.layout != "contiguous";  // with contiguous it only undoes an earlier export
+  return pass == kLayoutPass || pass == kPrecisionPass || pass == "fold-batch-norm";
+}
+
+/// Adds the refusals of one reason: their number, code and text, then their names.
+void add_refusals(TextTable& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
+                  const ReportStyle& style) {
+  table.line("      " + counted(std::ssize(findings), "stays: ", "stay: ") + paint(to_string(reason), Style::strong, style.color) + "   " +
+             (detail.empty() ? std::string(text(reason)) : escape(detail)));
+  if (style.verbose || style.refusals) {
+    for (const Finding* finding : findings) {
+      const bool has_more_detail = !finding->detail.empty() && finding->detail != detail;
+      table.line("        " + escape(finding->node) + (has_more_detail ? ": " + finding->detail : ""));
+    }
+    return;
+  }
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamesShown, findings.size()); ++i) names += (i > 0 ? ", " : "") + escape(findings[i]->node);
+  if (findings.size() > kNamesShown) names += ", " + format_count(static_cast<int64_t>(findings.size() - kNamesShown)) + " more (-v)";
+  table.line("        " + names);
+}
+
+/// Adds weights that lost values or bits in the narrower type.
+void add_losses(TextTable& table, const Findings& findings, const PassReport& report, const ReportStyle& style) {
+  std::vector<const Finding*> lost;
+  for (const Finding& finding : findings) {
+    if (finding.pass == kPrecisionPass && finding.op_type == "weight" && !finding.detail.empty()) lost.push_back(&finding);
+  }
+  if (lost.empty()) return;
+  // Half the spacing of the type's subnormal numbers.
+  const std::string most = report.precision == "bf16" ? "4.6e-41" : "3.0e-08";
+  table.line("      " + counted(std::ssize(lost), "weight has", "weights have") + " numbers near 0 that " + report.precision +
+             " rounds by up to " + most + " each, to 0 or to fewer bits: this is usual, and verify --precision " + report.precision +
+             " measures what it costs");
+  const std::size_t shown = style.verbose ? lost.size() : std::min(kNamesShown, lost.size());
+  for (std::size_t i = 0; i < shown; ++i) table.line("        " + escape(lost[i]->node) + ": " + lost[i]->detail);
+  if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
+}
+
+/// Suggests a newer opset where the opset alone refuses at least half of the nodes that would gain from the precision.
+void add_way_to_newer_opset(TextTable& table, const Group& group, const PassReport& report) {
+  int64_t kept = 0;
+  for (const auto& [why, skipped] : group.skipped) kept += why.first == Reason::type_not_allowed ? std::ssize(skipped) : 0;
+  const auto idle = group.skipped.find({Reason::no_gain, ""});
+  const int64_t concerned = nodes_of(group) - (idle != group.skipped.end() ? std::ssize(idle->second) : 0);
+  if (kept == 0 || 2 * kept < concerned) return;
+  table.line("      Most operators take " + report.precision +
+             " from a later opset on: upgrade the model first, with onnx.version_converter.convert_version");
+}
+
+/// Adds the rewrites, by node name.
+void add_done(TextTable& table, const Findings& findings, std::string_view pass) {
+  for (const Finding& finding : findings) {
+    if (finding.pass != pass || finding.verdict != Verdict::done || finding.op_type == "weight") continue;
+    table.line("      done: " + escape(finding.node) + " (" + escape(finding.op_type) + ")" +
+               (finding.detail.empty() ? "" : ": " + finding.detail));
+  }
+}
+
+}  // namespace
+
+std::string count_of_affines(int64_t count) {
+  return counted(count, "scale or shift", "scales and shifts");
+}
+
+std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style) {
+  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  std::vector<std::string> passes;
+  for (const Finding& finding : findings) {
+    // A change before the first pass (--freeze) belongs to no pass.
+    if (std::ranges::find(report.passes, finding.pass) == report.passes.end() && std::ranges::find(passes, finding.pass) == passes.end()) {
+      passes.push_back(finding.pass);
+    }
+  }
+  passes.insert(passes.end(), report.passes.begin(), report.passes.end());
+  for (const std::string& pass : passes) {
+    const Group group = group_of(findings, pass);
+    if (group.all == 0 && !reports_nothing_done(pass, report)) continue;
+    // Few of the remaining scales and shifts are candidates for a fold: most are parts of activations and normalizations.
+    const bool is_summed_up = pass == kAffinePass && !style.verbose && !style.refusals && !group.skipped.empty();
+    const int64_t stay = group.all - group.done_count;
+    const std::string rest = ", " + counted(stay, "stays", "stay") + " (-v says why)";
+    table.row({pass, what_text(pass, group, report) + (is_summed_up ? rest : "")});
+    if (style.verbose) add_done(table, findings, pass);
+    if (!is_summed_up) {
+      for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
+    }
+    if (pass == kPrecisionPass) add_losses(table, findings, report, style);
+    if (pass == kPrecisionPass) add_way_to_newer_opset(table, group, report);
+  }
+  return table.text();
+}
+
+std::string weights_outlook(const Findings& findings) {
+  const Group group = group_of(findings, kLayoutPass);
+  return group.all == 0 ? "" : layout_text(group, {.passes = {}, .will = true});
+}
+
+Json findings_json(const Findings& findings) {
+  Json out = Json::array();
+  for (const Finding& finding : findings) {
+    Json entry = Json::object();
+    entry.set("pass", finding.pass).set("op_type", finding.op_type).set("node", finding.node);
+    entry.set("verdict", to_string(finding.verdict));
+    if (finding.reason != Reason::count_) entry.set("reason", to_string(finding.reason)).set("text", text(finding.reason));
+    if (!finding.detail.empty()) entry.set("detail", finding.detail);
+    out.add(std::move(entry));
+  }
+  return out;
+}
+
+// Whole conversions.
+namespace {
+
+constexpr std::size_t kFactsColumn = 48;  ///< first column of the first line's figures
+
+/// "102.5 → 102.2 MB"; the unit appears once when both have the same.
+std::string bytes_change(int64_t before, int64_t after) {
+  const std::string from = format_bytes(before), to = format_bytes(after);
+  const std::size_t unit = from.find(' ');
+  if (from.substr(unit) == to.substr(to.find(' '))) return from.substr(0, unit) + " → " + to;
+  return from + " → " + to;
+}
+
+std::string stream_name(const std::filesystem::path& path, std::string_view stream) {
+  return is_stream(path) ? std::string(stream) : escape(path.string());
+}
+
+std::string facts(const ConvertResult& result) {
+  std::string out = format_count(result.nodes_before) + " → " + counted(result.nodes_after, "node");
+  if (result.written) out += " · " + bytes_change(result.bytes_before, result.bytes_after);
+  return out + " · " + fixed(result.seconds, 2) + " s";
+}
+
+int64_t done_by(const ConvertResult& result, bool (*is_counted)(const Finding&)) {
+  return std::ranges::count_if(result.findings,
+                               [&](const Finding& finding) { return finding.verdict == Verdict::done && is_counted(finding); });
+}
+
+/// One line for a conversion that changes nothing, or that moves weights to channels-last and folds nothing or adds Transposes. Names the
+/// option that avoids it. Empty where other passes added nodes too, as those of --precision, --io and --emit do.
+std::string no_gain_text(const ConvertResult& result) {
+  const auto moves = [](const Finding& finding) { return finding.pass == "conv-weights-layout"; };
+  const auto folds = [](const Finding& finding) { return finding.pass != "conv-weights-layout" && finding.pass != "remove-unused"; };
+  const auto exports = [](const Finding& finding) { return finding.pass == "export-io" || finding.pass == "export-transposes"; };
+  const int64_t moved = done_by(result, moves), more = result.nodes_after - result.nodes_before;
+  const bool has_folds = done_by(result, folds) > 0;
+  if (done_by(result, [](const Finding&) { return true; }) == 0) return "Nothing changes in this model.\n";
+  if (result.layout != WeightsLayout::channels_last || moved == 0 || more > moved || (more <= 0 && has_folds)) return {};
+  if (done_by(result, exports) > 0) return {};
+  const bool will = !result.written;
+  std::string out = has_folds ? "" : nothing_folded_text(will);
+  if (more > 0) {
+    out += (has_folds ? "There " : "; there ") + are_text(more, will) + " " + counted(more, "more node") +
+           ": each weight that is moved needs a Transpose";
+  }
+  return out + (has_folds ? ". --layout keep folds only.\n" : ". --layout keep leaves the weights as they are.\n");
+}
+
+/// The data files of the result, and those that it no longer uses.
+void add_data_files(std::string& out, const ConvertResult& result, const ReportStyle& style) {
+  const auto name = [](const DataFile& file) { return escape(file.path.string()) + ", " + format_bytes(file.bytes); };
+  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  for (const DataFile& file : result.data) {
+    const bool is_shared = file.of_input && result.input != result.output;
+    table.row({"data", name(file) + (is_shared ? ": a file of " + escape(result.input.string()) + ", which the result needs too" : "")});
+  }
+  for (const DataFile& file : result.left_behind) table.row({"data", name(file) + ": no longer needed by this model"});
+  out += table.text();
+}
+
+}  // namespace
+
+std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
+  const std::string head =
+      stream_name(result.input, kStandardInput) + " → " + result_text(stream_name(result.output, kStandardOutput), !result.written);
+  const std::size_t width = display_width(head);
+  std::string out = paint(head, Style::strong, style.color);
+  out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
+  if (!style.quiet)
+    out += findings_text(result.findings, {result.passes, word_of(result.layout), !result.written, word_of(result.precision)}, style);
+  if (!style.quiet) out += no_gain_text(result);
+  if (!style.quiet) add_data_files(out, result, style);
+  if (result.verification) out += verify_text(*result.verification, false, style);
+  return out;
+}
+
+Json convert_json(const ConvertResult& result) {
+  Json out = Json::object();
+  out.set("input", result.input.string()).set("output", result.output.string()).set("written", result.written);
+  out.set("nodes", Json::object().set("before", result.nodes_before).set("after", result.nodes_after));
+  out.set("initializers", Json::object().set("before", result.initializers_before).set("after", result.initializers_after));
+  Json bytes = Json::object();
+  bytes.set("before", result.bytes_before);
+  if (result.written) bytes.set("after", result.bytes_after);
+  out.set("bytes", std::move(bytes));
+  const auto files = [](const std::vector<DataFile>& list) {
+    Json all = Json::array();
+    for (const DataFile& file : list) {
+      Json entry = Json::object();
+      all.add(std::move(entry.set("path", file.path.string()).set("bytes", file.bytes).set("of_input", file.of_input)));
+    }
+    return all;
+  };
+  out.set("data_files", files(result.data)).set("data_files_left_behind", files(result.left_behind));
+  out.set("seconds", result.seconds).set("passes", result.passes).set("layout", word_of(result.layout));
+  if (result.precision != DataType::undefined) out.set("precision", word_of(result.precision));
+  out.set("all_folded", result.all_folded);
+  out.set("findings", findings_json(result.findings));
+  if (result.verification) out.set("verification", verify_json(*result.verification, false));
+  return out;
+}
+
+}  // namespace relayout::cli

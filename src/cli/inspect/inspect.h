@@ -1,0 +1,31 @@
+// Declares the reports of this command, and those of layout plans.
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/common/report.h"
+#include "relayout/inspect.h"
+#include "relayout/layout.h"
+#include "relayout/types.h"
+// IWYU pragma: end_exports
+
+namespace relayout::cli {
+
+[[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
+[[nodiscard]] Json inspect_json(const InspectResult& result);
+/// A table of several models, a line each.
+[[nodiscard]] std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style);
+
+/// The plan in one screen; -v lists every operator.
+[[nodiscard]] std::string layout_text(const LayoutReport& report, const ReportStyle& style);
+[[nodiscard]] Json layout_json(const LayoutReport& report);
+/// A graph for Graphviz: operators with their regions coloured, reorders on the edges.
+[[nodiscard]] std::string layout_dot(const LayoutReport& report, const std::string& model);
+/// A page in one file, with the graph next to a line per operator.
+[[nodiscard]] std::string layout_html(const LayoutReport& report, const std::string& model);
+
+}  // namespace relayout::cli

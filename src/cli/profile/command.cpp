@@ -1,0 +1,260 @@
+// Declares the options of profile, and measures one model, two in turn, or one in several settings.
+#include <algorithm>
+
+#include "base/positions.h"
+#include "cli/common/options.h"
+#include "cli/common/process.h"
+#include "cli/common/progress.h"
+#include "cli/common/terminal.h"
+#include "cli/profile/profile.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr int64_t kShownRows = 20;  ///< rows of a text: one screen with its header and sums
+
+struct ProfileRequest {
+  std::vector<std::string> models, threads;
+  InputWords inputs;
+  std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown, html, peak;
+  int64_t top = -1;
+  std::string trace_names = "op";
+  bool reference_columns = false, strict = false;
+  TableChoice table;
+  ProfileOptions options;
+};
+
+Mode mode_of(const std::string& word) {
+  return word == "as-written" ? Mode::as_written : word == "reference" ? Mode::reference : Mode::optimized;
+}
+
+constexpr std::string_view kMeasuredPeak = "measure";
+
+/// Reads "measure" or "GFLOPS,GBS".
+MachinePeak peak_of(const std::string& words, int threads) {
+  if (words == kMeasuredPeak) return measure_peak(threads);
+  const std::size_t comma = words.find(',');
+  if (comma == std::string::npos) fail(ErrorKind::usage, "--peak " + escape(words) + ": neither GFLOPS,GBS nor measure");
+  MachinePeak out;
+  out.gflops = parse_real("--peak", words.substr(0, comma));
+  out.gigabytes = parse_real("--peak", words.substr(comma + 1));
+  if (!(out.gflops > 0 && out.gigabytes > 0)) fail(ErrorKind::usage, "--peak " + escape(words) + ": both must be more than 0");
+  return out;
+}
+
+/// Reads the words of the command line into the library's types.
+void read_words(ProfileRequest& request, bool is_text) {
+  ProfileOptions& options = request.options;
+  read_inputs(request.inputs, options);
+  options.mode = mode_of(request.mode);
+  if (!request.until.empty()) {
+    options.until = parse_percent("--until", request.until);
+    if (!(*options.until > 0)) fail(ErrorKind::usage, "--until " + escape(request.until) + ": must be more than 0");
+  }
+  if (!request.clock.empty()) options.clock = request.clock == "wall" ? TimeKind::wall : TimeKind::processor;
+  options.traced_runs = request.trace.empty() ? 0 : kTracedRuns;
+  if (request.peak != kMeasuredPeak && !request.peak.empty()) (void)peak_of(request.peak, 1);
+  read_grouping(request.by, request.table);
+  request.table.top = as_size(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
+}
+
+Destinations destinations_of(const ProfileRequest& request) {
+  Destinations out;
+  out.add("--csv", request.csv);
+  out.add("--markdown", request.markdown);
+  out.add("--trace", request.trace);
+  out.add("--stacks", request.stacks);
+  out.add("--html", request.html);
+  return out;
+}
+
+Profile run_setting(const ProfileRequest& request, const SweepSetting& setting) {
+  ProfileOptions options = request.options;
+  options.threads = setting.threads;
+  options.dims = setting.dims;
+  return profile(request.models.front(), options);
+}
+
+int run_sweep(const ProfileRequest& request, const Common& common, const std::vector<SweepSetting>& settings, Progress& progress) {
+  std::vector<Profile> profiles;
+  for (const SweepSetting& setting : settings) profiles.push_back(run_setting(request, setting));
+  progress.clear();
+  if (common.json) {
+    write_document(sweep_json(profiles), 0);
+  } else {
+    write_report(sweep_text(profiles, style_of(common, false)));
+  }
+  return 0;
+}
+
+void write_trace(const ProfileRequest& request, const Common& common, const Profile& result) {
+  if (request.trace.empty()) return;
+  const TraceText trace = trace_text(result, request.trace_names == "node");
+  write_destination(request.trace, request.trace.ends_with(".gz") ? gzip_text(trace.text) : trace.text);
+  if (trace.left_out == 0 || common.quiet) return;
+  write_error(escape(request.trace) + ": the first " + counted(trace.runs, "run") + "; " + counted(trace.left_out, "step") +
+              " of later runs left out, which the table counts\n");
+}
+
+void write_annotated(const ProfileRequest& request, const Common& common, const Profile& result) {
+  if (request.annotated.empty()) return;
+  const AnnotatedVersion version = annotate(request.models.front(), result, request.annotated, request.options.load);
+  if (version.had == version.has || common.quiet) return;
+  write_error(escape(request.annotated) + ": IR version " + std::to_string(version.has) + " instead of " + std::to_string(version.had) +
+              ", because nodes hold no metadata before\n");
+}
+
+int run_one(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
+  Profile result = run_setting(request, setting);
+  if (!request.peak.empty()) result.peak = peak_of(request.peak, result.context.threads);
+  progress.clear();
+  const bool to_error = destinations_of(request).take_output();
+  const ProfileTable table = make_table(result, request.table);
+  TableChoice all = request.table;
+  if (request.top < 0) all.top = 0;
+  if (!request.csv.empty()) write_destination(request.csv, profile_csv(make_table(result, all)));
+  if (!request.markdown.empty()) write_destination(request.markdown, profile_markdown(result, table));
+  if (!request.html.empty()) write_destination(request.html, profile_html(result, all));
+  write_trace(request, common, result);
+  if (!request.stacks.empty()) write_destination(request.stacks, collapsed_stacks(result));
+  write_annotated(request, common, result);
+  if (common.json) {
+    write_document(profile_json(result, make_table(result, all)), 0);
+  } else if (request.reference_columns) {
+    write_report(reference_columns(make_table(result, all)));
+  } else {
+    (to_error ? write_error : write_report)(profile_text(result, table, style_of(common, to_error)));
+  }
+  return 0;
+}
+
+int run_pair(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
+  ProfileOptions options = request.options;
+  options.threads = setting.threads;
+  options.dims = setting.dims;
+  std::optional<SlowdownGate> gate;
+  if (!request.slowdown.empty()) gate = SlowdownGate{parse_percent("--fail-on-slowdown", request.slowdown), request.strict};
+  const ProfileComparison result = profile(request.models[0], request.models[1], options);
+  progress.clear();
+  TableChoice all = request.table;
+  if (request.top < 0) all.top = 0;
+  if (!request.html.empty()) write_destination(request.html, comparison_html(result, all, gate));
+  if (common.json) {
+    write_document(comparison_json(result, request.table, gate), exit_code(result, gate));
+  } else {
+    const bool to_error = destinations_of(request).take_output();
+    (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, style_of(common, to_error)));
+  }
+  return exit_code(result, gate);
+}
+
+/// Refuses options without effect for this number of models and settings.
+void check_options(const OptionSet& options, bool is_pair, bool is_sweep) {
+  using Names = std::initializer_list<std::string_view>;
+  const auto refuse = [&](Names names, const char* why) {
+    for (const std::string_view name : names) {
+      if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + why);
+    }
+  };
+  const Names of_one = {"--csv", "--markdown", "--trace", "--stacks", "--annotate", "--peak", "--reference-columns"};
+  if (!is_pair) refuse({"--fail-on-slowdown", "--clock"}, " is of two models");
+  if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
+  if (is_pair) {
+    refuse({"--until"}, " is of one model; --repeat N makes N pairs");
+    refuse({"--only", "--exclude", "--sort"}, " is of one model");
+    refuse(of_one, " is of one model");
+  }
+  if (is_sweep) {
+    refuse(of_one, " is of one setting of --threads and --dim");
+    refuse({"--html", "--by", "--top", "--sort", "--only", "--exclude"}, " is of one setting of --threads and --dim");
+  }
+}
+
+int run(ProfileRequest& request, const Common& common, const OptionSet& options) {
+  keep_freed_pages();
+  read_words(request, !common.verbose);
+  destinations_of(request).check(common.json);
+  const std::vector<SweepSetting> settings = sweep_settings(request.threads, request.inputs.dims);
+  const bool is_pair = request.models.size() == 2, is_sweep = settings.size() > 1;
+  check_options(options, is_pair, is_sweep);
+  Progress progress;
+  request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
+  if (is_pair) return run_pair(request, common, settings.front(), progress);
+  return is_sweep ? run_sweep(request, common, settings, progress) : run_one(request, common, settings.front(), progress);
+}
+
+void declare_measuring(OptionSet& options, ProfileRequest& request) {
+  options.group("Measuring");
+  options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure, within --max-time (default: 50, of two models 100 pairs)");
+  options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side");
+  options.real("--max-time", "S", request.options.max_seconds,
+               "begin no run after so many seconds (default: 20, with --repeat none; ten runs are made in any case)");
+  options.choice("--mode", {"optimized", "as-written", "reference"}, request.mode,
+                 "with the layout plan and fused steps (default), each node alone, or double precision");
+  options.list("--threads", "N,…", request.threads, "threads to use (default: all CPUs of this process); of several, a line each", ',');
+}
+
+void declare_comparison(OptionSet& options, ProfileRequest& request) {
+  options.group("Two models");
+  options.text("--fail-on-slowdown", "P%", request.slowdown, "exit 1 when OTHER is slower by more than P %, its whole interval beyond");
+  options.flag("--strict", request.strict, "exit 1 also when the interval holds that limit");
+  options.choice("--clock", {"wall", "cpu"}, request.clock,
+                 "time that counts (default: cpu at one thread, which other processes do not disturb)");
+  options.rules().needs({"--strict"}, {"--fail-on-slowdown"});
+}
+
+void declare_table(OptionSet& options, ProfileRequest& request) {
+  options.group("Table");
+  options.text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by,
+               "one line for each (default: node); scopes are parts of nodes' paths");
+  options.integer("--top", "N", 0, request.top, "the first N lines, the rest as one (default: 20; 0: all, and in --csv and --json)");
+  options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first");
+  options.list("--only", "GLOB", request.table.only, "only lines whose name matches, the rest as one; may be given several times");
+  options.list("--exclude", "GLOB", request.table.exclude, "no line whose name matches; may be given several times");
+  options.text("--peak", "GFLOPS,GBS|measure", request.peak,
+               "peak rates of the machine in single precision, to print the share that each line reaches (measure: takes a second)");
+  options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others");
+  options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head");
+  options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it");
+  options.text("--html", "FILE", request.html,
+               "a page: pictures of time by operator and by scope, the table of all lines; of two, the differences");
+  options.group("Files for other tools");
+  options.text("--trace", "FILE", request.trace,
+               "the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis");
+  options.choice("--trace-names", {"op", "node"}, request.trace_names, "name events by operator (default), or by node");
+  options.text("--stacks", "FILE", request.stacks,
+               "collapsed stacks for flame graphs: frames are parts of nodes' paths, numbers nanoseconds");
+  options.text("--annotate", "FILE", request.annotated, "the model with time, share, layout and implementation in its nodes' metadata");
+  options.rules().needs({"--trace-names"}, {"--trace"});
+}
+
+std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
+  auto request = std::make_shared<ProfileRequest>();
+  options.positional("MODEL [OTHER]", request->models, 1, 2, "an ONNX file; two are run in turn and compared");
+  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  declare_measuring(options, *request);
+  declare_comparison(options, *request);
+  options.group("Inputs");
+  declare_input_options(options, request->inputs);
+  declare_table(options, *request);
+  options.rules().excludes({"--repeat"}, {"--until"});
+  options.rules().excludes({"--reference-columns"}, {"--by", "--json"});
+  return [request, &common, &options] { return run(*request, common, options); };
+}
+
+}  // namespace
+
+const Command kProfile = {
+    "profile",
+    "run a model again and again: where does its time go?",
+    "MODEL [OPTIONS]\nMODEL OTHER [OPTIONS]",
+    "relayout profile net.onnx                          the table per node\n"
+    "relayout profile net.onnx --by scope:2 --threads 1\n"
+    "relayout profile net.onnx --mode as-written --top 0 --sort order\n"
+    "relayout profile net.onnx --threads 1,2,4 --dim batch=1,8\n"
+    "relayout profile net.onnx --until 1% --csv net.csv --trace net.json.gz\n"
+    "relayout profile net.onnx net.cl.onnx --threads 1 --fail-on-slowdown 5%",
+    prepare_profile,
+};
+
+}  // namespace relayout::cli

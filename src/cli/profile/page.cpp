@@ -1,0 +1,187 @@
+// Draws profiles as pages: time by operator and by scope, the roofline, and a table of all rows.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "cli/profile/profile.h"
+#include "report/fields.h"
+#include "report/html_table.h"
+#include "report/roofline.h"
+#include "report/shares.h"
+#include "report/verdict_page.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr std::size_t kMostTableRows = 2000;  ///< rows of a table; the data below the page has all
+
+/// The groups of a grouping as parts, the largest first.
+Share parts_by(const Profile& profile, Grouping by, const std::string& name) {
+  Share whole{name, profile.total_us, duration_text(profile.total_us), {}};
+  for (const ProfileGroup& group : group_rows(profile, by)) {
+    whole.parts.push_back({group.name, group.us, duration_text(group.us) + " in " + counted(group.rows, "line"), {}});
+  }
+  std::ranges::stable_sort(whole.parts, std::greater{}, &Share::value);
+  return whole;
+}
+
+/// The tree of the nodes' paths, in execution order.
+class ScopeTree {
+ public:
+  void add(const ProfileRow& row) {
+    std::size_t at = 0;
+    std::size_t level = 0;
+    for (const std::string_view part : path_of(row)) {
+      if (level++ == kLevels) break;
+      const auto [entry, is_new] = numbers_.try_emplace(std::to_string(at) + "/" + std::string(part), nodes_.size());
+      const std::size_t number = entry->second;
+      if (is_new) {
+        nodes_.push_back({std::string(part), 0, {}});
+        nodes_[at].children.push_back(number);
+      }
+      nodes_[number].us += row.us;
+      at = number;
+    }
+  }
+  [[nodiscard]] Share share(std::size_t number = 0) const {
+    const Node& node = nodes_[number];
+    Share out{escape(node.name), node.us, duration_text(node.us), {}};
+    for (const std::size_t child : node.children) out.parts.push_back(share(child));
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kLevels = 12;
+  struct Node {
+    std::string name;
+    double us = 0;
+    std::vector<std::size_t> children;
+  };
+  std::vector<Node> nodes_{{"", 0, {}}};
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+Share scopes_of(const Profile& profile) {
+  ScopeTree tree;
+  for (const ProfileRow& row : profile.rows) tree.add(row);
+  Share whole = tree.share();
+  whole.name = escape(profile.model);
+  whole.value = profile.total_us;
+  whole.note = duration_text(profile.total_us);
+  return whole;
+}
+
+VerdictPage::Section facts(const Profile& profile) {
+  const Latency& latency = profile.latency;
+  std::vector<std::vector<Cell>> rows = {
+      {"median", duration_text(latency.us.median) + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "")},
+      {"p90, p95, p99", duration_text(latency.p90_us) + ", " + duration_text(latency.p95_us) + ", " + duration_text(latency.p99_us)},
+      {"runs", format_count(latency.runs)},
+      {"apart", "load " + duration_text(latency.load_us) + ", plan " + duration_text(latency.plan_us) + ", first run " +
+                    duration_text(latency.first_us)},
+      {"memory", memory_text(profile)},
+      {"copies", copies_text(profile)},
+      {"machine", context_text(profile.context)},
+      {"peak", peak_text(profile)}};
+  return {"", html_table({"", ""}, rows)};
+}
+
+/// The roofline chart: rows that compute, under the peak of the machine.
+std::string roofline(const Profile& profile) {
+  if (!profile.peak) return html_lines({{peak_text(profile), Style::faint}});
+  std::vector<SvgWork> work;
+  for (const ProfileRow& row : profile.rows) {
+    const std::optional<double> rate = gflops(row.macs, row.us);
+    if (!rate || row.bytes == 0) continue;
+    const auto part = part_of_peak(*profile.peak, row.macs, row.bytes, row.us);
+    work.push_back({full_name(row) + ": " + duration_text(row.us) + ", " + (part ? percent_text(*part) : "n/a") + " of the attainable rate",
+                    2 * static_cast<double>(row.macs) / static_cast<double>(row.bytes), *rate, row.share});
+  }
+  return svg_roofline(work, profile.peak->gflops, profile.peak->gigabytes);
+}
+
+VerdictPage::Section doubts(const Latency& latency) {
+  const std::string text = doubts_text(latency, {});
+  return {"", text.empty() ? "" : html_lines({{text.substr(0, text.size() - 1), Style::warning}})};
+}
+
+VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice) {
+  TableChoice all = choice;
+  all.top = std::min(choice.top == 0 ? kMostTableRows : choice.top, kMostTableRows);
+  const ProfileTable table = make_table(profile, all);
+  const double most = table.lines.empty() ? 0 : std::ranges::max(table.lines, {}, &TableLine::us).us;
+  std::vector<std::vector<Cell>> rows;
+  const auto add = [&](const TableLine& line) {
+    std::string how = line.implementation;
+    if (!line.absorbed.empty()) how += ", with " + counted(static_cast<int64_t>(line.absorbed.size()), "absorbed node");
+    rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(percent_text(line.share)),
+                    right(percent_text(line.cumulative)), right(rate_text(gflops(line.macs, line.us))),
+                    right(rate_text(gigabytes(line.bytes, line.us))), right(line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a"),
+                    line.op, line.layout, line.shape, std::move(how)});
+  };
+  for (const TableLine& line : table.lines) add(line);
+  if (table.others) add(*table.others);
+  add(table.executor);
+  return {"Lines add up to the latency",
+          html_table({std::string(to_string(table.by)), right("µs"), "", right("share"), right("cumulative"), right("GFLOP/s"),
+                      right("GB/s"), right("of peak"), "op", "layout", "shape", "implementation"},
+                     rows)};
+}
+
+VerdictPage::Section differences(const ProfileComparison& comparison, const TableChoice& choice) {
+  TableChoice all = choice;
+  all.top = kMostTableRows;
+  const std::vector<PairedLine> lines = pair_tables(comparison, all);
+  double most = 0;
+  for (const PairedLine& line : lines) most = std::max(most, std::abs(line.difference()));
+  std::vector<std::vector<Cell>> rows;
+  for (const PairedLine& line : lines) {
+    const auto time = [](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
+    const double difference = line.difference();
+    rows.push_back({escape(line.name), line.op, time(line.a_us), time(line.b_us), right(signed_microseconds_text(difference)),
+                    (difference < 0   ? "− "
+                     : difference > 0 ? "+ "
+                                      : "") +
+                        text_bar(std::abs(difference), most),
+                    line.cause ? std::string(to_string(*line.cause)) : ""});
+  }
+  return {"Differences, the largest first",
+          html_table({std::string(to_string(choice.by)), "op", right("A µs"), right("B µs"), right("difference"), "", "cause"}, rows)};
+}
+
+}  // namespace
+
+std::string profile_html(const Profile& profile, const TableChoice& choice) {
+  VerdictPage page;
+  page.verdict = duration_text(profile.latency.us.median);
+  page.style = is_busy(profile.latency) ? Style::warning : Style::plain;
+  page.title = page.verdict + ": " + profile.model;
+  page.subject = profile.model + "   " + std::string(to_string(profile.mode)) + " · " + profile.precision + " · " + inputs_text(profile);
+  page.footer = "relayout profile · relayout " + profile.context.relayout + ", oneDNN " + profile.context.onednn;
+  page.sections = {doubts(profile.latency),
+                   facts(profile),
+                   {"Time by operator", svg_stacks({parts_by(profile, Grouping::op, "all")})},
+                   {"Time by scope: parts of the nodes' paths", svg_icicle(scopes_of(profile))},
+                   {"Roofline: lines that compute", roofline(profile)},
+                   table_of(profile, choice)};
+  page.data = profile_json(profile, make_table(profile, choice));
+  return html_page(page);
+}
+
+std::string comparison_html(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
+  VerdictPage page;
+  page.verdict = comparison_answer(comparison, gate);
+  page.style = exit_code(comparison, gate) != 0 ? Style::bad : gate ? Style::good : Style::plain;
+  page.title = page.verdict + ": " + comparison.b.model;
+  page.subject = comparison.a.model + " → " + comparison.b.model;
+  page.footer = "relayout profile · " + context_text(comparison.a.context);
+  page.sections = {doubts(comparison.a.latency),
+                   {"", html_lines({comparison_basis(comparison), sentence_of(comparison), causes_text(comparison)})},
+                   {"Time by operator", svg_stacks({parts_by(comparison.a, Grouping::op, "A   " + comparison.a.model),
+                                                    parts_by(comparison.b, Grouping::op, "B   " + comparison.b.model)})},
+                   differences(comparison, choice)};
+  page.data = comparison_json(comparison, choice, gate);
+  return html_page(page);
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,150 @@
+// Declares the options of suites, selects their cases, and runs them in processes of this program.
+#include "cli/suite/suite.h"
+
+#include <algorithm>
+
+#include "base/cpus.h"
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/text_file.h"
+#include "cli/common/options.h"
+#include "cli/common/process.h"
+#include "cli/common/progress.h"
+#include "cli/common/terminal.h"
+
+namespace relayout::cli {
+namespace {
+
+/// Creates the file by which Bazel checks that a test with several shards runs only its part.
+void acknowledge_shards() {
+  const std::string file = environment("TEST_SHARD_STATUS_FILE");
+  if (!file.empty()) write_text_file(file, "");
+}
+
+SuiteTrees trees_of(const CaseWords& words) {
+  return {words.tree, words.against, words.pair};
+}
+
+/// The time that each case of an earlier report took.
+CaseDurations read_durations(const std::string& path) {
+  CaseDurations out;
+  if (path.empty()) return out;
+  for (const SuiteCase& one : read_suite(path).cases) out.emplace(one.name, one.seconds);
+  return out;
+}
+
+/// Names separated by NULs if the text contains one, else by newlines. Empty names are ignored.
+std::vector<std::string> names_in(const std::string& text) {
+  const char separator = text.find('\0') == std::string::npos ? '\n' : '\0';
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    if (end > at) out.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+void declare_case_choice(OptionSet& options, CaseWords& words) {
+  options.flag("--list", words.list, "print the names of the cases and end");
+  options.flag("-0, --null", words.null, "with --list: a NUL after each name instead of a newline");
+  options.list("--case", "CASE", words.names, "only this case; may be given several times");
+  options.text("--cases-from", "FILE", words.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input");
+  options.text("--shard", "I/N|auto", words.shard,
+               "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says");
+  options.text("--durations", "FILE", words.durations, "an earlier report (--json): longest cases first, and parts of equal length");
+}
+
+void declare_suite_options(OptionSet& options, SuiteRequest& request) {
+  CaseWords& cases = request.cases;
+  options.group("Suites");
+  options.text("--suite", "TREE", cases.tree,
+               "every case below TREE (folders with model.onnx and test_data_set_N), in processes of their own");
+  options.text("--against", "DIR", cases.against,
+               "TREE holds originals: judge their counterparts below DIR, NAME.cl.onnx or the same name");
+  options.text("--pair", "PATTERN", cases.pair,
+               "with --against: the counterpart of net.onnx, like {stem}.opt.onnx (also {stem%SUFFIX}, {name}, {dir})");
+  options.integer("--jobs", "N", 1, request.jobs, "cases at a time (default: all CPUs of this process)");
+  options.real("--timeout", "S", request.timeout, "seconds a case may take (default: 120)");
+  declare_case_choice(options, cases);
+  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted");
+  options.text("--cache", "DIR", request.cache, "keep verdicts there, and run no case again whose files, options and program are the same");
+  options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case");
+  options.text("--expected", "FILE", request.expected, "cases that are known not to pass, as lines NAME STATUS REASON");
+}
+
+std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  if (words.names.empty() && words.from.empty()) return std::nullopt;
+  std::vector<std::string> out = words.names;
+  if (!words.from.empty()) {
+    const auto file = File::open_or_standard_input(words.from);
+    const std::vector<std::string> names = names_in(read_text(*file, kMost, "a list of cases"));
+    out.insert(out.end(), names.begin(), names.end());
+  }
+  return out;
+}
+
+SuiteResult run_suite(const SuiteRequest& request, const std::vector<std::string>& options, Progress& progress) {
+  constexpr int64_t kMostJobs = 1024;
+  SuiteOptions how;
+  how.options = options;
+  how.command = {own_program(), "verify"};
+  how.command.insert(how.command.end(), options.begin(), options.end());
+  how.command.insert(how.command.end(), {"--json", "--quiet"});
+  how.jobs = request.jobs > 0 ? static_cast<int>(std::min(request.jobs, kMostJobs)) : available_cpus();
+  if (request.timeout) how.timeout = *request.timeout;
+  how.shard = shard_of(request.cases.shard, environment);
+  if (!how.shard.source.empty()) acknowledge_shards();
+  how.only = selected_cases(request.cases);
+  how.durations = read_durations(request.cases.durations);
+  how.allow_empty = request.allow_empty;
+  how.allow_inconclusive = request.allow_inconclusive;
+  how.expected = request.expected;
+  how.cache = request.cache;
+  how.cache_facts = program_facts();
+  std::optional<SuiteResult> earlier;
+  if (!request.resume.empty()) earlier = read_suite(request.resume);
+  if (earlier) how.resume = &*earlier;
+  how.progress = [&](const SuiteProgress& now) { progress.steps("verifying", now.done, now.total, now.seconds_left); };
+  return relayout::run_suite(trees_of(request.cases), how);
+}
+
+std::vector<std::string> chosen_part(const std::vector<std::string>& names, const CaseWords& words) {
+  std::vector<std::string> chosen = selected_cases(words).value_or(names), out;
+  std::ranges::sort(chosen);
+  const auto repeated = std::ranges::unique(chosen);
+  chosen.erase(repeated.begin(), repeated.end());
+  for (const std::string& name : chosen) {
+    if (!std::ranges::binary_search(names, name))
+      fail(ErrorKind::usage, escape(words.tree) + " has no " + quote(name), "--list prints the names");
+  }
+  for (const std::size_t i : deal(chosen, shard_of(words.shard, environment), read_durations(words.durations))) out.push_back(chosen[i]);
+  std::ranges::sort(out);
+  return out;
+}
+
+void list_cases(const CaseWords& words, bool json) {
+  print_names(case_names(trees_of(words), selected_cases(words), shard_of(words.shard, environment), read_durations(words.durations)),
+              words, json);
+}
+
+void print_names(const std::vector<std::string>& names, const CaseWords& words, bool json) {
+  if (json) {
+    Json out = Json::object();
+    out.set("schema", "relayout.suite-list/1").set("tree", words.tree).set("cases", names);
+    return write_document(std::move(out), 0);
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    if (!words.null && name.find('\n') != std::string::npos) {
+      fail(ErrorKind::invalid, quote(name) + ": a name of two lines; --list -0 parts the names otherwise");
+    }
+    text += name + (words.null ? '\0' : '\n');
+  }
+  write_output(text);
+}
+
+}  // namespace relayout::cli

@@ -1,0 +1,67 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/common/report.h"
+#include "relayout/suite.h"
+#include "suite/document.h"
+#include "suite/shard.h"
+// IWYU pragma: end_exports
+
+namespace relayout::cli {
+
+class OptionSet;
+class Progress;
+
+/// The trees of a suite and the choice of their cases, as words.
+struct CaseWords {
+  std::string tree, against, pair, shard, from, durations;
+  std::vector<std::string> names;
+  bool list = false, null = false;
+};
+
+/// `verify --suite TREE`.
+struct SuiteRequest {
+  CaseWords cases;
+  std::string expected, resume, cache;
+  int64_t jobs = 0;  ///< 0: one per CPU of this process
+  std::optional<double> timeout;
+  bool allow_empty = false, allow_inconclusive = false;
+};
+
+/// Declares --list, --null, --case, --cases-from, --shard and --durations.
+void declare_case_choice(OptionSet& options, CaseWords& words);
+void declare_suite_options(OptionSet& options, SuiteRequest& request);
+/// The names of --case and --cases-from; nothing when neither is given.
+[[nodiscard]] std::optional<std::vector<std::string>> selected_cases(const CaseWords& words);
+/// The part of `names` that the words select, sorted. Error{usage} for a selected name that is not among them.
+[[nodiscard]] std::vector<std::string> chosen_part(const std::vector<std::string>& names, const CaseWords& words);
+/// Runs the suite, with a process of this program for each case, given `options` (--mode, --rtol …).
+[[nodiscard]] SuiteResult run_suite(const SuiteRequest& request, const std::vector<std::string>& options, Progress& progress);
+/// --list: prints the names, a line each, or with --null each followed by a NUL.
+void print_names(const std::vector<std::string>& names, const CaseWords& words, bool json);
+void list_cases(const CaseWords& words, bool json);
+
+[[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
+[[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
+/// A page of all cases, for search and filters.
+[[nodiscard]] std::string suite_html(const SuiteResult& result);
+/// Writes the result in all requested forms and returns its exit code.
+int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common);
+/// "3 of 132 cases passed · 1 failed · 12 s"
+[[nodiscard]] std::string suite_summary(const SuiteResult& result);
+/// The verdict in a few words, styled as good or bad.
+[[nodiscard]] Cell suite_verdict(const SuiteResult& result);
+/// "shard 2/4: 33 of 132 cases"; empty for the whole suite.
+[[nodiscard]] std::string suite_part(const SuiteResult& result);
+/// The remark on a case: its message, or the reason why its status was expected.
+[[nodiscard]] std::string case_remark(const SuiteCase& one);
+
+}  // namespace relayout::cli

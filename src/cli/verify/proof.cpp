@@ -1,0 +1,173 @@
+// Reports what the files alone explain of their differences, and what they do not, the most telling first.
+#include "cli/verify/proof.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "cli/verify/words.h"
+
+namespace relayout::cli {
+namespace {
+
+/// Maximum number of lines without -v. Models with more structural differences than this count as different in structure.
+constexpr int64_t kMostLines = 3;
+
+using Kind = Unexplained::Kind;
+
+bool is_structural(const Unexplained& entry) {
+  return entry.kind == Kind::node_added || entry.kind == Kind::node_removed || entry.kind == Kind::node_changed ||
+         entry.kind == Kind::operand || entry.kind == Kind::graph;
+}
+
+/// Whether one constant may be the other with its type converted: real numbers to other real types or to a quantizer's integers, dims
+/// between 64 and 32 bits. Constants with any other change of type are unrelated.
+bool is_conversion(const Unexplained& entry) {
+  constexpr auto kSizes = std::to_array<std::string_view>({"i32", "i64"});
+  constexpr auto kNever = std::to_array<std::string_view>({"i64", "u64", "bool", "string"});
+  const auto is_in = [](const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); };
+  const auto is_real = [](std::string_view name) { return name.starts_with('f') || name.starts_with("bf"); };
+  if (is_real(entry.type_a)) return !is_in(kNever, entry.type_b);
+  return is_in(kSizes, entry.type_a) && is_in(kSizes, entry.type_b);
+}
+
+/// Whether the values of a constant could not be compared, because its counterpart has a different shape or an unrelated type.
+bool is_apart(const Unexplained& entry) {
+  const bool is_constant = entry.kind == Kind::tensor || entry.kind == Kind::weight || entry.kind == Kind::bias;
+  if (!is_constant || entry.values != 0) return false;
+  return entry.type_a.empty() ? entry.kind == Kind::tensor : !is_conversion(entry);
+}
+
+/// Order of the lines: different values, other differences, nodes, then constants that could not be compared.
+int rank_of(const Unexplained& entry) {
+  if (is_apart(entry)) return 3;
+  if (is_structural(entry)) return 2;
+  return entry.values > 0 ? 0 : 1;
+}
+
+std::string unexplained_line(const std::string& text, const ReportStyle& style) {
+  return paint("unexplained", Style::warning, style.color) + "   " + text + "\n";
+}
+
+/// "the structures differ: 5 nodes only in b.onnx, 7 only in a.onnx, 2 of another operator or version, 9 read other values"
+std::string structure_text(const std::vector<const Unexplained*>& entries, const VerifyResult& result) {
+  const std::array<std::pair<Kind, std::string>, 6> kWords = {{{Kind::node_added, " only in " + escape(result.b)},
+                                                               {Kind::node_removed, " only in " + escape(result.a)},
+                                                               {Kind::node_changed, " of another operator or version"},
+                                                               {Kind::operand, " read other values"},
+                                                               {Kind::attribute, " with other attributes"},
+                                                               {Kind::graph, " with other nested graphs"}}};
+  std::string out;
+  for (const auto& [kind, words] : kWords) {
+    // Each attribute has an entry, so a node may have several.
+    std::set<std::string_view> names;
+    int64_t count = 0;
+    for (const Unexplained* entry : entries) count += entry->kind == kind && names.insert(entry->name).second ? 1 : 0;
+    if (count > 0) out += (out.empty() ? counted(count, "node") : ", " + format_count(count)) + words;
+  }
+  return "the structures differ: " + out;
+}
+
+/// Whether most constants and nodes of a pair differ: two unrelated models, not two versions of one.
+bool has_little_in_common(const VerifyResult& result) {
+  if (!result.lossy.empty()) return false;
+  const ProofResult& proof = *result.proof;
+  std::set<std::string_view> nodes;
+  int64_t constants = 0;
+  for (const Unexplained& entry : proof.unexplained) {
+    if (is_structural(entry) || entry.kind == Kind::attribute) nodes.insert(entry.name);
+    constants += entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor ? 1 : 0;
+  }
+  return static_cast<int64_t>(nodes.size()) > kMostLines && static_cast<int64_t>(nodes.size()) > proof.nodes_equal &&
+         constants > proof.tensors_equal + proof.permutations + proof.folds;
+}
+
+/// The lines without -v. Models of different structure pair unrelated constants and nodes, whose differences it sums up.
+class ShortList {
+ public:
+  ShortList(const VerifyResult& result, const ReportStyle& style)
+      : result_(&result), style_(&style), entries_(telling_first(*result.proof)) {
+    for (const Unexplained* entry : entries_) {
+      structural_ += is_structural(*entry) ? 1 : 0;
+      ++retyped_[{entry->type_a, entry->type_b}];
+    }
+  }
+
+  [[nodiscard]] std::string text() {
+    const bool is_restructured = structural_ > kMostLines;
+    if (is_restructured) out_ += unexplained_line(structure_text(entries_, *result_), *style_);
+    for (const Unexplained* entry : entries_) {
+      if (is_restructured && (is_structural(*entry) || entry->kind == Kind::attribute)) continue;
+      if (is_restructured && is_apart(*entry)) {
+        ++apart_;
+      } else {
+        add(*entry);
+      }
+    }
+    if (apart_ > 0) {
+      const std::string constants = counted(apart_, "constant has", "constants have");
+      out_ += unexplained_line(constants + " no counterpart of the same type and shape (-v)", *style_);
+    }
+    if (hidden_ > 0) out_ += "              " + counted(hidden_, "more difference") + " (-v)\n";
+    return std::move(out_);
+  }
+
+ private:
+  void add(const Unexplained& entry) {
+    // Conversions of precision change the type of every tensor: one line per pair of types.
+    int64_t& alike = retyped_[{entry.type_a, entry.type_b}];
+    if (!entry.type_a.empty() && alike != 1) {
+      if (alike > 1)
+        out_ += unexplained_line(counted(alike, "tensor") + " are stored as " + entry.type_b + ", were " + entry.type_a + " (-v)", *style_);
+      alike = 0;
+    } else if (lines_ == kMostLines) {
+      ++hidden_;
+    } else {
+      ++lines_;
+      out_ += unexplained_line(entry.text, *style_);
+    }
+  }
+
+  const VerifyResult* result_;
+  const ReportStyle* style_;
+  std::vector<const Unexplained*> entries_;
+  std::map<std::pair<std::string, std::string>, int64_t> retyped_;
+  int64_t structural_ = 0, apart_ = 0, lines_ = 0, hidden_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::vector<const Unexplained*> telling_first(const ProofResult& proof) {
+  std::vector<const Unexplained*> out;
+  for (const Unexplained& entry : proof.unexplained) {
+    // Differences of the interfaces are reported separately.
+    if (entry.kind != Kind::interface) out.push_back(&entry);
+  }
+  std::ranges::stable_sort(out, {}, [](const Unexplained* entry) { return rank_of(*entry); });
+  return out;
+}
+
+std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
+  if (!result.proof) return {};
+  const ProofResult& proof = *result.proof;
+  std::string out;
+  if (proof.proved) out += paint("proof", Style::good, style.color) + "   " + proof_counts(proof) + ", nothing unexplained\n";
+  if (!style.verbose && has_little_in_common(result)) {
+    return unexplained_line("the models have little in common: " + counted(proof.nodes_equal, "node") + " and " +
+                                counted(proof.tensors_equal, "constant") + " are the same (-v: each difference)",
+                            style);
+  }
+  if (!style.verbose) return out + ShortList(result, style).text();
+  if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
+  out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +
+         counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +
+         counted(proof.nodes_dead, "node") + " that nothing needed gone\n";
+  for (const Unexplained* entry : telling_first(proof)) out += unexplained_line(entry->text, style);
+  return out;
+}
+
+}  // namespace relayout::cli

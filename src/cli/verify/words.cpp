@@ -1,0 +1,223 @@
+// Words what all forms of a verification share: reasons, counts, and the circumstances of the run.
+#include "cli/verify/words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/shell_word.h"
+#include "base/text.h"
+#include "relayout/types.h"
+
+namespace relayout::cli {
+namespace {
+
+constexpr const char* kNotFinite = "not finite";
+
+bool has_nan(const NonFinite& count) {
+  return count.nan_a + count.nan_b > 0;
+}
+
+/// Counts of elements over all samples that are NaN or infinite in one of the two models only.
+NonFinite count_non_finite(const OutputComparison& output) {
+  NonFinite out;
+  for (const SampleMetrics& metrics : output.samples) {
+    out.nan_a += metrics.non_finite.nan_a;
+    out.nan_b += metrics.non_finite.nan_b;
+    out.infinite += metrics.non_finite.infinite;
+  }
+  return out;
+}
+
+/// " from images/, masks/": the folders of samples that are not random.
+std::string folders_text(const VerifyResult& result) {
+  std::set<std::string> folders;
+  for (const SampleInputs& inputs : result.inputs) {
+    for (const auto& [name, file] : inputs.files) folders.insert(escape(file.parent_path().string()));
+  }
+  std::string out;
+  for (const std::string& folder : folders) out += (out.empty() ? " from " : ", ") + folder + (folder.ends_with('/') ? "" : "/");
+  return out;
+}
+
+/// "; 1 sample is of smaller inputs, as others are ill-conditioned": the reason for more samples than requested.
+std::string milder_text(const VerifyResult& result) {
+  const auto is_milder = [](const SampleInputs& inputs) { return inputs.deviation > 0 && inputs.rejected.empty(); };
+  const int64_t milder = std::ranges::count_if(result.inputs, is_milder);
+  if (milder == 0) return {};
+  return "; " + counted(milder, "sample is", "samples are") + " of smaller inputs, as others are ill-conditioned";
+}
+
+/// The sentence on a difference, without the option that accepts it.
+std::string plain_sentence(const InterfaceDifference& difference, const VerifyResult& result) {
+  const std::string place = difference.side + " " + quote(difference.name);
+  const std::string b = escape(result.b);
+  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
+  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
+  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
+  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
+  if (difference.field == "default") return place + " has a default in " + b;
+  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
+  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
+}
+
+}  // namespace
+
+Style style_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::same:
+    case Outcome::accepted:
+      return Style::good;
+    case Outcome::different:
+      return Style::bad;
+    case Outcome::inconclusive:
+      break;
+  }
+  return Style::warning;
+}
+
+std::string verdict_word(const VerifyResult& result) {
+  if (!result.defect.empty()) return "defect";
+  return result.is_blocked() ? "not supported" : std::string(to_string(result.outcome));
+}
+
+std::string ratio_text(double ratio) {
+  if (std::isnan(ratio)) return "nan";
+  if (ratio < 9.95) return fixed(ratio, 1);
+  if (!(ratio < 1e15)) return "∞";
+  double unit = 1;
+  while (ratio / unit >= 99.5) unit *= 10;
+  return format_count(static_cast<int64_t>(std::llround(ratio / unit) * std::llround(unit)));
+}
+
+bool is_finite(const OutputComparison& output) {
+  return count_non_finite(output).unequal() == 0;
+}
+
+std::string error_text(const OutputComparison& output) {
+  const NonFinite count = count_non_finite(output);
+  return has_nan(count) ? "NaN" : count.infinite > 0 ? "∞" : scientific(output.max_error);
+}
+
+std::string ratio_words(const OutputComparison& output) {
+  const NonFinite count = count_non_finite(output);
+  if (!has_nan(count)) return count.infinite > 0 ? "infinite in one only" : "ratio " + ratio_text(output.ratio);
+  const std::string side = count.nan_b == 0 ? "A" : count.nan_a == 0 ? "B" : "one";
+  return "NaN in " + side + " only";
+}
+
+std::string verdict_reason(const VerifyResult& result) {
+  if (!result.reason.empty() || result.outcome == Outcome::same || result.outcome == Outcome::accepted) return result.reason;
+  if (result.outcome == Outcome::different) {
+    for (const InterfaceDifference& difference : result.interface) {
+      if (!difference.remark) return sentence(difference, result);
+    }
+  }
+  const auto telling = std::ranges::find(result.outputs, result.outcome, &OutputComparison::outcome);
+  if (telling == result.outputs.end()) return {};
+  const int64_t others = std::ranges::count(result.outputs, result.outcome, &OutputComparison::outcome) - 1;
+  const std::string which = "output " + quote(telling->name) + (others > 0 ? " and " + format_count(others) + " more" : "");
+  const LayerResult* const wrong = first_wrong(result);
+  if (result.outcome != Outcome::different || wrong == nullptr) return which + ": " + telling->reason;
+  return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") onwards";
+}
+
+std::string full_reason(const VerifyResult& result) {
+  if (!result.reason.empty() || result.outcome != Outcome::different) return verdict_reason(result);
+  std::string out;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
+  const auto interface = std::ranges::find(result.interface, false, &InterfaceDifference::remark);
+  if (interface != result.interface.end()) {
+    add(sentence(*interface, result));
+  } else if (result.proof && !result.proof->unexplained.empty()) {
+    add(result.proof->unexplained.front().text);
+  }
+  if (const LayerResult* const wrong = first_wrong(result)) {
+    add("node " + quote(wrong->node) + " (" + escape(wrong->op_type) + "): " + wrong->reason);
+  }
+  const auto output = std::ranges::find(result.outputs, Outcome::different, &OutputComparison::outcome);
+  if (output != result.outputs.end()) add("output " + quote(output->name) + ": " + output->reason);
+  return out;
+}
+
+std::string error_text(const LayerResult& layer) {
+  if (!layer.finite) return kNotFinite;
+  return layer.error == 0 && layer.reason.empty() ? "equal" : scientific(layer.error);
+}
+
+std::string error_text(const UnexplainedCheck& check) {
+  if (!check.finite) return kNotFinite;
+  return check.felt ? scientific(check.error) : "equal";
+}
+
+const LayerResult* first_wrong(const VerifyResult& result) {
+  // Every node of a quantized model differs: its losses show which one is at fault.
+  if (!result.losses.empty()) return nullptr;
+  const auto found = std::ranges::find(result.layers, Outcome::different, &LayerResult::outcome);
+  return found == result.layers.end() ? nullptr : &*found;
+}
+
+std::string shape_of(const OutputComparison& output) {
+  const std::string shape = output.samples.empty() ? output.shape : to_string(output.dims);
+  return std::string(name_of(output.type)) + (shape.empty() ? "" : " " + shape);
+}
+
+std::string circumstances(const VerifyResult& result) {
+  if (result.samples == 0) return {};
+  std::string out = counted(result.samples, "sample") + folders_text(result) + ", seed " + std::to_string(result.seed) + ", floor from " +
+                    counted(result.draws, "run") + " with moved weights";
+  if (result.reference_run) out += " and the double-precision reference";
+  out += milder_text(result);
+  out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");
+  return out + " · " + seconds_text(result.seconds);
+}
+
+std::string proof_counts(const ProofResult& proof) {
+  std::vector<std::string> parts;
+  const int64_t exact = proof.folds - proof.near_folds;
+  if (exact > 0) parts.push_back(counted(exact, "fold") + " recomputed");
+  if (proof.near_folds > 0) {
+    parts.push_back(counted(proof.near_folds, "fold") + " within " + std::to_string(static_cast<int64_t>(std::ceil(proof.near_ulp))) +
+                    " ULP, not rounded as doubles would be");
+  }
+  if (proof.permutations > 0) {
+    parts.push_back(counted(proof.permutations, "weight is a byte permutation", "weights are byte permutations"));
+  }
+  if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
+  if (proof.tensors_equal > 0 || parts.empty()) parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+const char* divergence_title(const VerifyResult& result) {
+  return result.outcome == Outcome::different ? "first wrong node" : "first node beyond rounding";
+}
+
+std::string layer_label(const LayerResult& layer) {
+  return escape(layer.node) + " (" + escape(layer.op_type) + ")";
+}
+
+std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
+  const bool is_type = difference.field == "type";
+  const char* const how = difference.field == "renamed" ? "" : is_type ? ": cast" : ": run at that size";
+  std::string what = plain_sentence(difference, result) + (difference.adapted ? how : "");
+  const bool is_renamed = difference.field == "renamed" && !difference.adapted && !difference.remark;
+  if (is_renamed) return what + " (" + shell_word("--rename=" + difference.name + "=" + difference.b) + " pairs them)";
+  if (!difference.adapted || difference.remark) return what;
+  return what + " (" + (is_type ? "--precision or " : "") + "--allow-interface takes it)";
+}
+
+std::string exit_text(int code) {
+  return "exit " + std::to_string(code);
+}
+
+std::string bin_text(std::size_t bin) {
+  return bin < 2 ? std::to_string(bin) : "<2^" + std::to_string(bin);
+}
+
+}  // namespace relayout::cli
