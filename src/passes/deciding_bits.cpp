@@ -32,6 +32,7 @@ namespace relayout::passes {
 namespace {
 
 constexpr std::string_view kSpectrum = "the logarithm downstream tells small numbers apart, which 16 bits lose";
+constexpr std::string_view kRatio = "the ratio to a power downstream tells small numbers apart, which 16 bits lose";
 constexpr std::string_view kDifference = "a difference of close numbers is left with the errors of both";
 constexpr std::string_view kSquares = "squares that are summed leave the range";
 constexpr std::string_view kGuard = "what keeps it off 0 vanishes in 16 bits, or its reciprocal leaves the range";
@@ -58,10 +59,15 @@ class Finder {
     if (node.is("Sqrt")) find_difference_under(node);
     if (is_square(node) && arithmetic_of(node) == Arithmetic::multiply && is_summed(*node.output(0), 0)) keep({&node}, kSquares);
     find_difference(node);
+    find_ratio(node);
     if (const auto least = guard_of(node)) follow_guard(*node.output(0), *least, {&node}, 0);
   }
 
  private:
+  /// Of what a ratio compares: inputs count as levels, and a mean may follow a filter bank.
+  Finder(PassContext& context, Kept& kept, double largest, double vanishing)
+      : context_(context), kept_(kept), largest_(largest), vanishing_(vanishing), why_(kRatio), most_products_(2), takes_inputs_(true) {}
+
   [[nodiscard]] bool is_run_time(const Value* value) const { return value != nullptr && !context_.constants.is_constant(*value); }
 
   void keep(const Path& path, std::string_view why) {
@@ -83,8 +89,9 @@ class Finder {
   struct Passed {
     int products = 0;  ///< before a square was met: filter banks
     bool is_squared = false;
-    int transforms = 0;  ///< after it
-    [[nodiscard]] auto key() const { return std::tuple(products, is_squared, transforms); }
+    int transforms = 0;     ///< after it
+    bool is_mixed = false;  ///< by a product with negative weights before it
+    [[nodiscard]] auto key() const { return std::tuple(products, is_squared, transforms, is_mixed); }
   };
 
   /// A square, or a magnitude.
@@ -105,13 +112,16 @@ class Finder {
   /// Keeps what computes the operand of a logarithm: always up to a product (a filter bank with it), and further if that leads to a
   /// spectrum. Returns whether it does.
   bool climb(const Value* value, Passed passed, int steps) {
-    if (!is_run_time(value) || value->producer() == nullptr || steps > kFarthest) return passed.is_squared;
+    if (!is_run_time(value) || value->producer() == nullptr || steps > kFarthest) {
+      return passed.is_squared || (takes_inputs_ && !passed.is_mixed && value != nullptr && value->is_model_input());
+    }
     const Node& node = *value->producer();
     if (!node.domain().empty() || !node.subgraphs().empty()) return false;
     if (!climbed_.insert({&node, passed.key()}).second) return passed.is_squared;
     const bool multiplies = has_trait(node, Trait::multiplies);
     const bool is_transform = node.is("STFT") || node.is("DFT");
-    if (multiplies && !passed.is_squared && ++passed.products > 1) return false;
+    if (multiplies && !passed.is_squared && ++passed.products > most_products_) return false;
+    passed.is_mixed = passed.is_mixed || (takes_inputs_ && multiplies && !passed.is_squared && !is_mean(node));
     const bool is_certain = passed.products == 0 || passed.is_squared || (multiplies && is_mean(node));
     if ((multiplies || is_transform) && passed.is_squared && ++passed.transforms > 2) return false;
     const bool goes_on = multiplies || is_transform || passes_levels(node, 0);
@@ -123,8 +133,40 @@ class Finder {
       if (multiplies ? i < 2 : is_transform ? i == 0 : passes_levels(node, i))
         leads_there = climb(node.input(i), passed, steps + 1) || leads_there;
     }
-    if (is_certain || leads_there) keep({&node}, kSpectrum);
+    if (is_certain || leads_there) keep({&node}, why_);
     return leads_there;
+  }
+
+  // --- Ratios -------------------------------------------------------------------------------------------------------------------------
+
+  /// The power with a broken exponent, or with `below_zero` a negative one, that computes a value; nullptr: none. Roots belong to
+  /// normalizations.
+  const Node* broken_power(const Value* value, bool below_zero) {
+    Path path;
+    const Node* const node = is_run_time(value) ? unscaled(value, path) : nullptr;
+    if (node == nullptr || !node->is("Pow") || node->input(1) == nullptr) return nullptr;
+    const auto found = context_.constants.find(*node->input(1));
+    const auto* const constant = std::get_if<Constant>(&found);
+    if (constant == nullptr || !is_scalable(constant->type) || element_count(constant->dims) > kSmallWeight) return nullptr;
+    const auto is_broken = [&](double number) { return 2 * number != std::floor(2 * number) && (number < 0 || !below_zero); };
+    return std::ranges::any_of(reals_of(constant->load()), is_broken) ? node : nullptr;
+  }
+
+  /// x / (ε + m)^α, where x and m, its mean, are levels of a spectrum, or inputs: automatic gain control. Keeps what computes both.
+  void find_ratio(const Node& node) {
+    const Arithmetic arithmetic = arithmetic_of(node);
+    if ((arithmetic != Arithmetic::divide && arithmetic != Arithmetic::multiply) || node.inputs().size() != 2) return;
+    for (const std::size_t below : {std::size_t{1}, std::size_t{0}}) {
+      if (arithmetic == Arithmetic::divide && below == 0) return;
+      const Node* const power = broken_power(node.input(below), arithmetic == Arithmetic::multiply);
+      if (power == nullptr || !is_run_time(node.input(1 - below))) continue;
+      Kept levels;
+      const auto are_levels = [&](const Value* value) { return Finder(context_, levels, largest_, vanishing_).climb(value, {}, 0); };
+      const bool is_ratio = are_levels(node.input(1 - below)) && are_levels(power->input(0));
+      if (!is_ratio) continue;
+      keep({&node}, kRatio);
+      kept_.merge(levels);
+    }
   }
 
   // --- Differences --------------------------------------------------------------------------------------------------------------------
@@ -344,7 +386,10 @@ class Finder {
   PassContext& context_;
   Kept& kept_;
   double largest_, vanishing_;
-  std::set<std::pair<const Node*, std::tuple<int, bool, int>>> climbed_;
+  std::string_view why_ = kSpectrum;
+  int most_products_ = 1;
+  bool takes_inputs_ = false;
+  std::set<std::pair<const Node*, std::tuple<int, bool, int, bool>>> climbed_;
 };
 
 }  // namespace

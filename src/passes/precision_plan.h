@@ -21,7 +21,8 @@
 namespace relayout::passes {
 
 /// Nodes whose last bits decide about results by what they feed, not by their operator alone: 16 bits lose there what no later node brings
-/// back. They are the operands of logarithms, up to the transform and the samples behind a power spectrum; differences of close numbers,
+/// back. They are the operands of logarithms, up to the transform and the samples behind a power spectrum; such levels over a power of
+/// their means; differences of close numbers,
 /// such as E[x²] − E[x]², with the products and means in them; squares that are summed; what a guard keeps off 0 where it vanishes in the
 /// type.
 class DecidingBits {

@@ -31,7 +31,8 @@ void PrintTo(const Deciding& row, std::ostream* out) {
 TextModel deciding(const std::string& body) {
   return "g (float[2,8,16] x, int64[2,4] i) => (float[K,L,M] y) <float[16,16] W, float[16,16] V, float[8,8,3] K, float[8,8,3] J, "
          "float[14,5] bank, float[1,1,16] window, float one = {1.0}, float half = {0.5}, float two = {2.0}, float less = {-2.0}, "
-         "float root = {-0.5}, float tiny = {0.000000000001}, float usual = {0.00001}, float large = {0.001}> { " +
+         "float root = {-0.5}, float tiny = {0.000000000001}, float usual = {0.00001}, float large = {0.001}, float alpha = {0.98}, "
+         "float inverse = {-0.6}, float[1,8,1] alphas = {0.98, 0.9, 0.8, 0.7, 0.98, 0.9, 0.8, 0.7}, float[16,16] M> { " +
          body + " }";
 }
 
@@ -39,9 +40,9 @@ TextModel deciding(const std::string& body) {
 std::string kept_in(const PassResult& result) {
   std::vector<std::string> names;
   for (const Finding& finding : result.findings) {
-    const bool is_meant = std::ranges::any_of(
-        std::vector<std::string>{"the logarithm downstream", "a difference of close", "squares that are", "what keeps it off 0"},
-        [&](const std::string& words) { return finding.detail.starts_with(words); });
+    const bool is_meant = std::ranges::any_of(std::vector<std::string>{"the logarithm downstream", "a difference of close",
+                                                                       "the ratio to a power", "squares that are", "what keeps it off 0"},
+                                              [&](const std::string& words) { return finding.detail.starts_with(words); });
     if (is_meant) names.push_back(finding.node);
   }
   std::ranges::sort(names);
@@ -81,6 +82,23 @@ const std::vector<Deciding> kRows = {
     {"ProductsInFrontOfALogarithm", "c = MatMul (x, W)  d = MatMul (c, V)  y = Log (d)", ""},
     {"LogSoftmax", "c = MatMul (x, W)  y = LogSoftmax (c)", ""},
     {"SquaresWithoutALogarithm", "c = Conv (x, K)  q = Mul (c, c)  y = Conv (q, K)", ""},
+    // Ratios.
+    {"GainControl",
+     "re = Conv (x, K)  im = Conv (x, J)  a = Mul (re, re)  b = Mul (im, im)  p = Add (a, b)  f = MatMul (p, bank)  m = AveragePool "
+     "<kernel_shape = [3], pads = [1, 1]> (f)  u = Add (m, usual)  s = Pow (u, alphas)  y = Div (f, s)",
+     "a b f im m p re u y"},
+    {"GainControlByAProduct",
+     "c = Conv (x, K)  q = Mul (c, c)  m = MatMul (q, M)  u = Add (m, large)  s = Pow (u, inverse)  y = Mul (q, s)", "c m q u y"},
+    {"GainControlOfAnInput", "a = Abs (x)  m = MatMul (a, M)  u = Add (m, large)  s = Pow (u, alpha)  o = Div (a, s)  y = MatMul (o, W)",
+     "a m o u"},
+    {"NormalizationByNeighbours",
+     "n = Sub (K, one)  c = Conv (x, n)  r = Relu (c)  q = Mul (r, r)  m = AveragePool <kernel_shape = [3], pads = [1, 1]> (q)  u = Add "
+     "(m, one)  s = Pow "
+     "(u, alpha)  o = Div (r, s)  y = MatMul (o, W)",
+     ""},
+    {"NormalizationByARoot",
+     "c = MatMul (x, W)  q = Mul (c, c)  v = ReduceMean (q)  u = Add (v, usual)  s = Pow (u, root)  o = Mul (c, s)  y = MatMul (o, V)",
+     "q"},
     // Differences.
     {"Variance", "c = MatMul (x, W)  q = Mul (c, c)  a = ReduceMean (q)  m = ReduceMean (c)  b = Mul (m, m)  y = Sub (a, b)", "b q y"},
     {"VarianceByPow", "c = MatMul (x, W)  q = Pow (c, two)  a = ReduceMean (q)  m = ReduceMean (c)  b = Pow (m, two)  y = Sub (a, b)", "y"},
