@@ -98,7 +98,6 @@ class Generator(unittest.TestCase):
 
         with tempfile.TemporaryDirectory() as folder:
             record = trial.tried(PROGRAM, 2, pathlib.Path(folder))
-        self.assertEqual([], record["found"])
         self.assertTrue(record["rewrites"] and record["faults"] and record["conversions"])
 
 

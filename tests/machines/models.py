@@ -917,13 +917,87 @@ def microsoft(d):
     )()
 
 
-IDIOMS = (conv_captured, conv_branches, batch_norm_alone, conv_transposed_weight, conv_batch_norm, conv_affines, batch_norm_conv, conv_between,
-          conv_shared_weight, conv_twice_read, conv_guard, conv_weight_chain, conv_transpose, gemm, matmul, matmul_two, pool, pool, resize, resize,
-          space_depth, instance_norm, unary, activation_edge, binary, two_values, neutral, neutral, clip, square_root, logarithm, divisor, powers, where,
-          where, gelu, layer_norm, rms_norm, softmax, attention, reduce, einsum, cumulate, recurrent, reshape, reshape, shape_chain, shape_numbers,
-          size_compared, expand, positions, slices, slices, split_concat, transposes, pad, squeezes, gather, embedding, ids_compared, ids_compared,
-          ids_arithmetic, time_step, one_hot, masked, choice, choice, scatter, triangle, if_else, if_else, loop, scan, function, function_batch_norm,
-          sequence, quantize_dequantize, quantize_dynamic, quantized_conv, integer_conv, half, double, microsoft)
+def quantized_operators(d):
+    """Those of ONNX Runtime, between a quantizer and a dequantizer."""
+    x = d.image()
+    sx, zx, sy, zy = d.c(0.04), d.c(120, numpy.uint8), d.c(0.06), d.c(100, numpy.uint8)
+    q = d.op("QuantizeLinear", x, sx, zx)
+    other = d.op("QuantizeLinear", d.op("Tanh", x), sy, zy)
+    kind = d.dice.randrange(5)
+    if kind < 2:
+        y = d.op(["QLinearAdd", "QLinearMul"][kind], q, sx, zx, other, sy, zy, sy, zy, domain="com.microsoft")
+    elif kind == 2:
+        y = d.op("QLinearConcat", sy, zy, q, sx, zx, other, sy, zy, axis=1, domain="com.microsoft")
+    elif kind == 3:
+        y = d.op("QLinearGlobalAveragePool", q, sx, zx, sy, zy, channels_last=0, domain="com.microsoft")
+    else:
+        y = d.op(d.dice.choice(["QLinearSigmoid", "QLinearLeakyRelu"]), q, sx, zx, sy, zy, domain="com.microsoft")
+    d.op("DequantizeLinear", y, sy, zy)
+
+
+def channel_scales(d):
+    """Weights of 8 bits with a scale for each channel."""
+    x = d.rows(width=8)
+    w = d.op(
+        "DequantizeLinear",
+        d.c(d.random.integers(-127, 128, (8, 6)), numpy.int8),
+        d.c(d.random.random(6) * 0.02 + 0.005),
+        d.c(numpy.zeros(6), numpy.int8),
+        axis=1,
+    )
+    y = d.op("MatMul", x, w)
+    d.op("Add", y, d.normal(6)) if d.dice.random() < 0.5 else d.op("Relu", y)
+
+
+def fused(d):
+    """Operators as ONNX Runtime's optimizer fuses them."""
+    kind = d.dice.randrange(3)
+    if kind == 0:
+        x = d.image()
+        activation = d.dice.choice(["Relu", "Tanh", "Sigmoid", "LeakyRelu"])
+        d.op(
+            "FusedConv",
+            x,
+            d.normal(4, d.fixed(x, 1), 3, 3, scale=0.4),
+            d.normal(4),
+            activation=activation,
+            pads=[1, 1, 1, 1],
+            activation_params=[0.1] if activation == "LeakyRelu" else None,
+            domain="com.microsoft",
+        )
+    elif kind == 1:
+        x = d.find(test=lambda a: a[0].ndim == 2 and a[0].shape[1] == a[1].shape[1] <= 64) or d.input(numpy.float32, ("N", 8))
+        d.op(
+            "FusedGemm",
+            x,
+            d.normal(d.fixed(x, 1), 4, scale=0.4),
+            d.normal(4),
+            activation=d.dice.choice(["Relu", "Tanh"]),
+            alpha=d.dice.choice([None, 0.5]),
+            domain="com.microsoft",
+        )
+    else:
+        x = d.input(numpy.float32, (2, "S", 8))
+        q, k, v = (d.op("MatMul", x, d.normal(8, 8, scale=0.4)) for _ in range(3))
+        d.op("MultiHeadAttention", q, k, v, num_heads=d.dice.choice([2, 4]), domain="com.microsoft")
+
+
+def blocks(d):
+    """Weights of 4 bits in blocks."""
+    x = d.rows(width=32)
+    packed = d.c(d.random.integers(0, 256, (6, 2, 8)), numpy.uint8)
+    zeros = [d.c(d.random.integers(0, 256, (6, 1)), numpy.uint8)] if d.dice.random() < 0.5 else []
+    d.op("MatMulNBits", x, packed, d.c(d.random.random((6, 2)) * 0.05 + 0.01), *zeros, K=32, N=6, bits=4, block_size=16, domain="com.microsoft")
+
+
+IDIOMS = (unary, unary, activation_edge, reduce, gemm, quantized_operators, channel_scales, fused, blocks, conv_captured, conv_branches, batch_norm_alone,
+          conv_transposed_weight, conv_batch_norm, conv_affines, batch_norm_conv, conv_between, conv_shared_weight, conv_twice_read, conv_guard,
+          conv_weight_chain, conv_transpose, gemm, matmul, matmul_two, pool, pool, resize, resize, space_depth, instance_norm, unary, activation_edge, binary,
+          two_values, neutral, neutral, clip, square_root, logarithm, divisor, powers, where, where, gelu, layer_norm, rms_norm, softmax, attention, reduce,
+          einsum, cumulate, recurrent, reshape, reshape, shape_chain, shape_numbers, size_compared, expand, positions, slices, slices, split_concat,
+          transposes, pad, squeezes, gather, embedding, ids_compared, ids_compared, ids_arithmetic, time_step, one_hot, masked, choice, choice, scatter,
+          triangle, if_else, if_else, loop, scan, function, function_batch_norm, sequence, quantize_dequantize, quantize_dynamic, quantized_conv,
+          integer_conv, half, double, microsoft)
 
 
 def draft(seed: int) -> tuple[Draft, list[str]]:

@@ -342,10 +342,7 @@ def limits_by_clip(w):
 def sigmoid_spelled(w):
     node = w.node("Sigmoid", lambda node: w.is_float(node.input[0]))
     if node:
-        x = node.input[0]
-        if w.dice.random() < 0.5:
-            return w.instead(node, w.op("Add", w.op("Mul", w.op("Tanh", w.op("Mul", x, w.c(0.5))), w.c(0.5)), w.c(0.5)))
-        return w.instead(node, w.op("Reciprocal", w.op("Add", w.op("Exp", w.op("Neg", x)), w.c(1.0))))
+        return w.instead(node, w.op("Reciprocal", w.op("Add", w.op("Exp", w.op("Neg", node.input[0])), w.c(1.0))))
 
 
 def leaky_relu_by_maximum(w):
@@ -1006,9 +1003,9 @@ def renamed(w):
     if w.model.functions or any(attribute.g.node for node in w.nodes for attribute in node.attribute):
         return False
     others = {name: w.name("other") for node in w.nodes for name in node.output if name and name not in w.outputs}
-    others |= {name: w.name("weight") for name in [tensor.name for tensor in w.graph.initializer]}
+    others |= {tensor.name: w.name("weight") for tensor in w.graph.initializer if tensor.name in w.constants}
     for tensor in w.graph.initializer:
-        tensor.name = others[tensor.name]
+        tensor.name = others.get(tensor.name, tensor.name)
     for node in w.nodes:
         node.name = ""
         for names in (node.input, node.output):
@@ -1060,11 +1057,480 @@ def other_opset(w):
     return True
 
 
+# --- more of the same kinds ---------------------------------------------------------------------------------------------------------------
+
+
+def odd_function(w):
+    node = w.node("Tanh Erf Sin Atan Asinh Softsign", lambda node: w.is_float(node.input[0]))
+    if node:
+        return w.instead(node, w.op("Neg", w.same(node, w.op("Neg", node.input[0]))))
+
+
+def softmax_shifted(w):
+    node = w.node("Softmax LogSoftmax", lambda node: w.is_float(node.input[0]))
+    if node:
+        return w.instead(node, w.same(node, w.op("Add", node.input[0], w.c(w.dice.choice([1.0, -2.0])))))
+
+
+def celu_spelled(w):
+    node = w.node("Celu")
+    if node:
+        x, alpha = node.input[0], w.value(node, "alpha", 1.0)
+        low = w.op("Mul", w.op("Sub", w.op("Exp", w.op("Min", w.op("Div", x, w.c(alpha)), w.c(0.0))), w.c(1.0)), w.c(alpha))
+        return w.instead(node, w.op("Add", w.op("Max", x, w.c(0.0)), low))
+
+
+def selu_spelled(w):
+    node = w.node("Selu", lambda node: not node.attribute)
+    if node:
+        x, alpha, gamma = node.input[0], 1.6732632423543772, 1.0507009873554805
+        low = w.op("Mul", w.op("Sub", w.op("Exp", w.op("Min", x, w.c(0.0))), w.c(1.0)), w.c(alpha * gamma))
+        return w.instead(node, w.op("Where", w.op("LessOrEqual" if w.opset >= 12 else "Less", x, w.c(0.0)), low, w.op("Mul", x, w.c(gamma))))
+
+
+def where_by_arithmetic(w):
+    node = w.node(
+        "Where", lambda node: w.is_float(node.output[0]) and max(abs(array).max(initial=0) for name in node.input[1:] for array in w.arrays(name)) < 100
+    )
+    if node:
+        mask = w.op("Cast", node.input[0], to=FLOAT)
+        return w.instead(node, w.op("Add", w.op("Mul", mask, node.input[1]), w.op("Mul", w.op("Sub", w.c(1.0), mask), node.input[2])))
+
+
+def clipped_twice(w):
+    node = w.node("Clip Relu", lambda node: w.is_float(node.input[0]))
+    if node:
+        return w.instead(node, w.same(node, w.same(node, *node.input), *node.input[1:]))
+
+
+def reduced_from_the_other_end(w):
+    node = w.node("ReduceMax ReduceMin", lambda node: w.is_float(node.input[0]))
+    if node:
+        y = w.same(node, w.op("Neg", node.input[0]), *node.input[1:])
+        w.pending[-1].op_type = "ReduceMin" if node.op_type == "ReduceMax" else "ReduceMax"
+        return w.instead(node, w.op("Neg", y))
+
+
+def mean_by_global_pool(w):
+    node = w.node("ReduceMean", lambda node: w.rank(node.input[0]) == 4 and sorted(axes_of(w, node) or []) == [2, 3] and w.value(node, "keepdims", 1))
+    if node:
+        return w.instead(node, w.op("GlobalAveragePool", node.input[0]))
+
+
+def global_pool_by_window(w):
+    node = w.node("GlobalAveragePool GlobalMaxPool", lambda node: is_fixed(w, node.input[0]) and w.rank(node.input[0]) == 4)
+    if node:
+        return w.instead(node, w.op(node.op_type.removeprefix("Global"), node.input[0], kernel_shape=w.dims(node.input[0])[2:]))
+
+
+def pool_by_convolution(w):
+    """An average without pads, by a convolution of each channel."""
+    node = w.node(
+        "AveragePool",
+        lambda node: w.rank(node.input[0]) == 4
+        and w.dims(node.input[0])[1]
+        and not w.value(node, "pads")
+        and not w.value(node, "ceil_mode", 0)
+        and w.value(node, "auto_pad", b"NOTSET") == b"NOTSET"
+        and max(w.value(node, "dilations", [1])) == 1,
+    )
+    if node:
+        channels, kernel = w.dims(node.input[0])[1], w.value(node, "kernel_shape")
+        weight = w.c(numpy.full((channels, 1, *kernel), 1 / math.prod(kernel)))
+        return w.instead(node, w.op("Conv", node.input[0], weight, group=channels, strides=w.value(node, "strides")))
+
+
+def batch_norm_folded(w):
+    """Into the convolution upstream, by doubles."""
+
+    def fitting(node):
+        maker = w.maker(node.input[0])
+        return (
+            maker is not None
+            and maker.op_type == "Conv"
+            and weight_of(w, maker) is not None
+            and all(w.constant(name) is not None for name in node.input[1:])
+            and (len(maker.input) < 3 or weight_of(w, maker, 2) is not None)
+            and len(node.output) == 1
+            and not w.value(node, "training_mode", 0)
+        )
+
+    node = w.node("BatchNormalization", fitting)
+    if node:
+        maker = w.maker(node.input[0])
+        scale, shift, mean, variance = (w.constant(name).astype(numpy.float64) for name in node.input[1:])
+        factor = scale / numpy.sqrt(variance + w.value(node, "epsilon", 1e-5))
+        weight = weight_of(w, maker).astype(numpy.float64)
+        bias = weight_of(w, maker, 2) if len(maker.input) > 2 else 0.0
+        folded = w.c(weight * factor.reshape(-1, *[1] * (weight.ndim - 1)))
+        return w.instead(node, w.same(maker, maker.input[0], folded, w.c((bias - mean) * factor + shift)))
+
+
+def addend_into_bias(w):
+    def fitting(node):
+        maker, value = w.maker(node.input[0]), w.constant(node.input[1])
+        return (
+            maker is not None
+            and maker.op_type == "Conv"
+            and len(maker.input) == 2
+            and weight_of(w, maker) is not None
+            and value is not None
+            and w.is_float(node.input[1])
+            and value.shape in ((1, weight_of(w, maker).shape[0], 1, 1), (weight_of(w, maker).shape[0], 1, 1))
+            and w.rank(node.output[0]) == 4
+        )
+
+    node = w.node("Add", fitting)
+    if node:
+        maker = w.maker(node.input[0])
+        return w.instead(node, w.same(maker, *maker.input, w.c(w.constant(node.input[1]).reshape(-1))))
+
+
+def products_merged(w):
+    """x · V · W as x · (V · W)."""
+
+    def fitting(node):
+        maker = w.maker(node.input[0])
+        return maker is not None and maker.op_type == "MatMul" and all(one is not None and one.ndim == 2 for one in (weight_of(w, node), weight_of(w, maker)))
+
+    node = w.node("MatMul", fitting)
+    if node:
+        maker = w.maker(node.input[0])
+        return w.instead(node, w.op("MatMul", maker.input[0], w.c(weight_of(w, maker).astype(numpy.float64) @ weight_of(w, node).astype(numpy.float64))))
+
+
+def product_bracketed(w):
+    """(x · V) · W as x · (V · W), by nodes."""
+
+    def fitting(node):
+        maker = w.maker(node.input[0])
+        return maker is not None and maker.op_type == "MatMul" and weight_of(w, maker) is not None and w.rank(node.input[1]) == 2
+
+    node = w.node("MatMul", fitting)
+    if node:
+        maker = w.maker(node.input[0])
+        return w.instead(node, w.op("MatMul", maker.input[0], w.op("MatMul", maker.input[1], node.input[1])))
+
+
+def line_as_image(w):
+    """A convolution along one axis as one over two."""
+    node = w.node("Conv", lambda node: weight_of(w, node) is not None and weight_of(w, node).ndim == 3 and w.value(node, "auto_pad", b"NOTSET") == b"NOTSET")
+    if node:
+        pads = w.value(node, "pads", [0, 0])
+        attributes = {
+            "kernel_shape": [weight_of(w, node).shape[2], 1],
+            "pads": [pads[0], 0, pads[1], 0],
+            "strides": [*w.value(node, "strides", [1]), 1],
+            "dilations": [*w.value(node, "dilations", [1]), 1],
+            "group": w.value(node, "group", 1),
+        }
+        y = w.op("Conv", w.unsqueeze(node.input[0], 3), w.c(weight_of(w, node)[..., None]), *node.input[2:], **attributes)
+        return w.instead(node, w.squeeze(y, 3))
+
+
+def einsum_by_product(w):
+    node = w.node("Einsum", lambda node: w.value(node, "equation") in (b"bi,ij->bj", b"bsi,ij->bsj", b"ij,jk->ik", b"bij,jk->bik"))
+    if node:
+        return w.instead(node, w.op("MatMul", *node.input))
+
+
+def cumsum_by_product(w):
+    node = w.node(
+        "CumSum",
+        lambda node: w.scalar(node.input[1]) is not None
+        and w.scalar(node.input[1]) in (-1, w.rank(node.input[0]) - 1)
+        and w.rank(node.input[0]) >= 2
+        and is_fixed(w, node.input[0])
+        and w.is_float(node.input[0]),
+    )
+    if node:
+        size = w.dims(node.input[0])[-1]
+        matrix = numpy.triu(numpy.ones((size, size)), 1 if w.value(node, "exclusive", 0) else 0)
+        return w.instead(node, w.op("MatMul", node.input[0], w.c(matrix.T if w.value(node, "reverse", 0) else matrix)))
+
+
+def one_hot_by_equal(w):
+    node = w.node(
+        "OneHot",
+        lambda node: w.scalar(node.input[1]) is not None
+        and w.constant(node.input[2]) is not None
+        and list(w.constant(node.input[2])) == [0, 1]
+        and w.value(node, "axis", -1) == -1
+        and all((array >= 0).all() for array in w.arrays(node.input[0]))
+        and w.is_float(node.output[0]),
+    )
+    if node:
+        numbers = w.ints(*range(int(w.scalar(node.input[1]))))
+        return w.instead(node, w.op("Cast", w.op("Equal", w.unsqueeze(node.input[0], -1), numbers), to=FLOAT))
+
+
+def trilu_by_mask(w):
+    node = w.node("Trilu", lambda node: is_fixed(w, node.input[0]) and (len(node.input) < 2 or w.scalar(node.input[1]) is not None))
+    if node:
+        diagonal = int(w.scalar(node.input[1])) if len(node.input) > 1 else 0
+        ones = numpy.ones(w.dims(node.input[0])[-2:])
+        return w.instead(node, w.op("Mul", node.input[0], w.c(numpy.triu(ones, diagonal) if w.value(node, "upper", 1) else numpy.tril(ones, diagonal))))
+
+
+def slice_by_gather(w):
+    def fitting(node):
+        starts = w.constant(node.input[1])
+        return (
+            is_fixed(w, node.input[0])
+            and starts is not None
+            and starts.size == 1
+            and all(w.constant(name) is not None for name in node.input[1:])
+            and len(node.input) > 3
+        )
+
+    node = w.node("Slice", fitting)
+    if node:
+        start, end, axis = (int(w.scalar(name)) for name in node.input[1:4])
+        step = int(w.scalar(node.input[4])) if len(node.input) > 4 else 1
+        size = w.dims(node.input[0])[axis]
+        chosen = range(size)[slice(start, None if step < 0 and end < -size else end, step)]
+        if len(chosen):
+            return w.instead(node, w.op("Gather", node.input[0], w.ints(*chosen), axis=axis))
+
+
+def tile_by_concat(w):
+    node = w.node("Tile", lambda node: w.constant(node.input[1]) is not None and (w.constant(node.input[1]) > 1).sum() == 1)
+    if node:
+        axis = int(numpy.argmax(w.constant(node.input[1])))
+        return w.instead(node, w.op("Concat", *[node.input[0]] * int(w.constant(node.input[1])[axis]), axis=axis))
+
+
+def expand_by_product(w):
+    node = w.node("Expand", lambda node: w.is_float(node.input[0]))
+    if node:
+        ones = w.op("ConstantOfShape", node.input[1], value=helper.make_tensor("", FLOAT, [1], [1.0]))
+        return w.instead(node, w.op("Mul", node.input[0], ones))
+
+
+def concat_by_padding(w):
+    node = w.node(
+        "Concat",
+        lambda node: len(node.input) == 2 and w.is_float(node.input[0]) and all(is_fixed(w, name) for name in node.input) and w.rank(node.input[0]) <= 4,
+    )
+    if node:
+        axis, rank = w.axis(node), w.rank(node.output[0])
+        before, after = [0] * (2 * rank), [0] * (2 * rank)
+        before[axis], after[axis + rank] = w.dims(node.input[0])[axis], w.dims(node.input[1])[axis]
+        return w.instead(node, w.op("Add", w.op("Pad", node.input[0], w.ints(*after)), w.op("Pad", node.input[1], w.ints(*before))))
+
+
+def through_concat(w):
+    """An elementwise operator on each part."""
+
+    def fitting(node):
+        maker = w.maker(node.input[0])
+        return maker is not None and maker.op_type == "Concat" and w.is_float(node.output[0])
+
+    node = w.node("Relu Tanh Sigmoid Neg Abs Exp Clip Erf Sqrt", fitting)
+    if node:
+        maker = w.maker(node.input[0])
+        return w.instead(node, w.same(maker, *(w.same(node, part, *node.input[1:]) for part in maker.input)))
+
+
+def before_the_choice(w):
+    """An elementwise operator in front of what picks or moves elements."""
+
+    def fitting(node):
+        maker = w.maker(node.input[0])
+        return (
+            maker is not None and maker.op_type in ("Slice", "Gather", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten") and w.is_float(node.output[0])
+        )
+
+    node = w.node("Relu Tanh Sigmoid Neg Abs Exp Clip Erf", fitting)
+    if node:
+        maker = w.maker(node.input[0])
+        return w.instead(node, w.same(maker, w.same(node, maker.input[0], *node.input[1:]), *maker.input[1:]))
+
+
+def reshape_spelled_out(w):
+    """Its target as what it comes to."""
+    node = w.node("Reshape", lambda node: is_fixed(w, node.output[0]) and w.rank(node.output[0]) >= 1)
+    if node:
+        return w.between((None, node, 1), w.ints(*w.dims(node.output[0])))
+
+
+def shape_by_part(w):
+    """Shape of one dim alone."""
+
+    def fitting(node):
+        maker = w.maker(node.input[0])
+        return (
+            maker is not None
+            and maker.op_type == "Shape"
+            and not maker.attribute
+            and w.opset >= 15
+            and w.scalar(node.input[1]) is not None
+            and w.rank(node.input[1]) == 0
+        )
+
+    node = w.node("Gather", fitting)
+    if node:
+        at = int(w.scalar(node.input[1]))
+        y = w.op("Shape", w.maker(node.input[0]).input[0], start=at, **({"end": at + 1} if at != -1 else {}))
+        return w.instead(node, w.squeeze(y, 0))
+
+
+def resize_by_sizes(w):
+    node = w.node(
+        "Resize",
+        lambda node: len(node.input) == 3
+        and node.input[2] in w.constants
+        and is_fixed(w, node.output[0])
+        and all(float(a * s).is_integer() for a, s in zip(w.dims(node.input[0]), w.get(node.input[2]))),
+    )
+    if node:
+        return w.instead(node, w.same(node, node.input[0], None, None, w.ints(*w.dims(node.output[0]))))
+
+
+def doubled_by_expanding(w):
+    """Nearest neighbours twice as large."""
+    node = w.node(
+        "Resize",
+        lambda node: len(node.input) == 3
+        and node.input[2] in w.constants
+        and list(w.get(node.input[2])) == [1, 1, 2, 2]
+        and w.value(node, "mode", b"nearest") == b"nearest"
+        and w.value(node, "coordinate_transformation_mode") == b"asymmetric"
+        and w.value(node, "nearest_mode") == b"floor"
+        and is_fixed(w, node.output[0]),
+    )
+    if node:
+        n, c, h, v = w.dims(node.input[0])
+        y = w.op("Expand", w.op("Reshape", node.input[0], w.ints(n, c, h, 1, v, 1)), w.ints(n, c, h, 2, v, 2))
+        return w.instead(node, w.op("Reshape", y, w.ints(n, c, 2 * h, 2 * v)))
+
+
+def quantized_spelled(w):
+    node = w.node(
+        "QuantizeLinear",
+        lambda node: len(node.input) == 3
+        and w.scalar(node.input[1]) is not None
+        and w.scalar(node.input[2]) is not None
+        and w.rank(node.input[1]) == 0
+        and w.dtype(node.output[0]) in (numpy.uint8, numpy.int8),
+    )
+    if node:
+        kind = w.dtype(node.output[0])
+        limits = numpy.iinfo(kind)
+        y = w.op("Add", w.op("Round", w.op("Div", node.input[0], node.input[1])), w.op("Cast", node.input[2], to=FLOAT))
+        y = w.op("Clip", y, w.c(float(limits.min)), w.c(float(limits.max)))
+        return w.instead(node, w.op("Cast", y, to=helper.np_dtype_to_tensor_dtype(numpy.dtype(kind))))
+
+
+def dequantized_constant(w):
+    node = w.node("DequantizeLinear", lambda node: node.input[0] in w.constants and w.arrays(node.output[0]))
+    if node:
+        return w.instead(node, w.op("Identity", w.c(w.arrays(node.output[0])[0])))
+
+
+def integer_convolution_spelled(w):
+    node = w.node("ConvInteger", lambda node: len(node.input) == 4 and w.rank(node.input[3]) == 0)
+    if node:
+        a, b = (w.op("Sub", w.op("Cast", node.input[i], to=FLOAT), w.op("Cast", node.input[i + 2], to=FLOAT)) for i in (0, 1))
+        y = w.same(node, a, b)
+        w.pending[-1].op_type = "Conv"
+        return w.instead(node, w.op("Cast", y, to=TensorProto.INT32))
+
+
+def loop_unrolled(w):
+    """Of a constant number of rounds that nothing ends earlier."""
+
+    def fitting(node):
+        body = w.attribute(node, "body").g
+        ends = next((inside for inside in body.node if inside.output[0] == body.output[0].name), None)
+        simple = not any(attribute.g.node for inside in body.node for attribute in inside.attribute)
+        return (
+            w.scalar(node.input[0]) is not None
+            and ends is not None
+            and ends.op_type == "Identity"
+            and simple
+            and len(body.output) == 2
+            and len(node.output) == 1
+        )
+
+    node = w.node("Loop", fitting)
+    if node:
+        body, state = w.attribute(node, "body").g, node.input[2]
+        for i in range(int(w.scalar(node.input[0]))):
+            names = {body.input[0].name: w.c(i, numpy.int64), body.input[1].name: node.input[1], body.input[2].name: state}
+            for inside in body.node:
+                copy = onnx.NodeProto()
+                copy.CopyFrom(inside)
+                copy.name = w.name("round/")
+                for place, name in enumerate(copy.input):
+                    copy.input[place] = names.get(name, name)
+                for place, name in enumerate(copy.output):
+                    names[name] = copy.output[place] = w.name()
+                w.pending.append(copy)
+            state = names[body.output[1].name]
+        return w.instead(node, w.op("Identity", state))
+
+
+def branches_alike(w):
+    """An If whose branches are the same."""
+    edge = floats(w)
+    if edge:
+
+        def branch():
+            name = w.name()
+            return helper.make_graph([helper.make_node("Identity", [edge[0]], [name])], w.name("g"), [], [helper.make_tensor_value_info(name, FLOAT, None)])
+
+        c = w.op("Greater", w.op("ReduceMax", edge[0], keepdims=0), w.c(w.dice.choice([0.0, 1.0])))
+        return w.between(edge, w.op("If", c, then_branch=branch(), else_branch=branch()))
+
+
+def outlined_with_attribute(w):
+    """A function whose node takes an attribute from the call."""
+    node = w.node("LeakyRelu Elu", lambda node: w.attribute(node, "alpha") is not None and w.model.ir_version >= 8)
+    if node:
+        inner = helper.make_node(node.op_type, ["in"], ["out"])
+        reference = inner.attribute.add()
+        reference.name, reference.ref_attr_name, reference.type = "alpha", "slope", onnx.AttributeProto.FLOAT
+        name = w.name("Sloped")
+        w.model.functions.append(helper.make_function("local", name, ["in"], ["out"], [inner], [helper.make_opsetid("", w.opset)], ["slope"]))
+        if not any(one.domain == "local" for one in w.model.opset_import):
+            w.model.opset_import.append(helper.make_opsetid("local", 1))
+        return w.instead(node, w.op(name, node.input[0], domain="local", slope=w.value(node, "alpha")))
+
+
+def by_the_standard(w):
+    """All nodes of one operator as the standard's own function."""
+    kinds = sorted({node.op_type for node in w.nodes if node.domain == "" and has_function(node.op_type, w.opset)})
+    if not kinds or w.model.functions:
+        return False
+    import onnx.inliner
+
+    kind = w.dice.choice(kinds)
+    del w.graph.value_info[:]
+    for name in [*w.facts, *w.constants]:  # its choice depends on types
+        if w.arrays(name) and not any(one.name == name for one in [*w.graph.input, *w.graph.output]):
+            w.graph.value_info.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(w.dtype(name)), w.dims(name)))
+    try:
+        w.model.CopyFrom(onnx.inliner.inline_selected_functions(w.model, [("", kind)], inline_schema_functions=True))
+    except RuntimeError:
+        return False
+    del w.graph.value_info[:]
+    return kind not in {node.op_type for node in w.nodes}
+
+
+def has_function(kind: str, opset: int) -> bool:
+    try:
+        schema = onnx.defs.get_schema(kind, opset, "")
+    except Exception:
+        return False
+    return schema.has_function or schema.has_context_dependent_function
+
+
 # Those that fit nearly everywhere, and those that need a certain node.
 GENERAL = (transposed_twice, reshaped_twice, squeezed, negated_twice, scaled_back, identity, cast_wider, split_and_joined, padded_and_cut, sliced_whole,
-           reversed_twice, chosen_always, expanded, larger_of_itself, in_a_sequence, branch_taken, in_a_loop, tiled_once, depth_and_back, unit_product,
-           gathered_in_order, constant_copied, constant_by_node, constant_joined, constant_reshaped, constant_expanded, constant_cast, constant_halves,
-           scalar_as_row, node_twice, dead_node, order_shuffled, renamed, inlined, outlined, other_opset)
+           reversed_twice, chosen_always, expanded, larger_of_itself, in_a_sequence, branch_taken, in_a_loop, branches_alike, tiled_once, depth_and_back,
+           unit_product, gathered_in_order, constant_copied, constant_by_node, constant_joined, constant_reshaped, constant_expanded, constant_cast,
+           constant_halves, scalar_as_row, node_twice, dead_node, order_shuffled, renamed, inlined, outlined, other_opset)
 SPECIAL = (subtracted_by_adding, added_by_subtracting, commuted, divided_by_multiplying, multiplied_by_dividing, divided_by_reciprocal,
            reciprocal_by_dividing, constant_split, distributed, associated, square_as_power, power_as_product, root_as_power, sum_as_additions,
            addition_as_sum, minimum_by_maximum, relu_by_maximum, clip_by_limits, limits_by_clip, sigmoid_spelled, leaky_relu_by_maximum, prelu_spelled,
@@ -1075,7 +1541,11 @@ SPECIAL = (subtracted_by_adding, added_by_subtracting, commuted, divided_by_mult
            dense_groups, scale_into_weight, pointwise_by_product, weight_transposed, channels_permuted_through, flatten_by_reshape, reshape_computed,
            split_by_slices, concat_nested, gather_by_slice, transpose_in_two, transposed_through, squeeze_by_reshape, pad_by_concat, depth_by_reshape,
            comparison_turned, comparison_in_two, where_turned, boolean_cast_by_where, and_by_or, branches_exchanged, argmax_squeezed, argmax_by_topk,
-           dequantized_spelled, integer_product_spelled)
+           dequantized_spelled, integer_product_spelled, odd_function, softmax_shifted, celu_spelled, selu_spelled, where_by_arithmetic, clipped_twice,
+           reduced_from_the_other_end, mean_by_global_pool, global_pool_by_window, pool_by_convolution, batch_norm_folded, addend_into_bias, products_merged,
+           product_bracketed, line_as_image, einsum_by_product, cumsum_by_product, one_hot_by_equal, trilu_by_mask, slice_by_gather, tile_by_concat,
+           expand_by_product, concat_by_padding, through_concat, before_the_choice, reshape_spelled_out, shape_by_part, resize_by_sizes, doubled_by_expanding,
+           quantized_spelled, dequantized_constant, integer_convolution_spelled, loop_unrolled, outlined_with_attribute, by_the_standard)
 RULES = GENERAL + SPECIAL
 
 

@@ -8,12 +8,12 @@ import onnx
 from onnx import helper
 from work import every_node
 
-MOST_TRIALS = 60
+MOST_TRIALS = 100
 
 
-def pruned(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Without what no output needs; inputs stay in all models or in none, so they stay here."""
-    graph, needed = model.graph, {output.name for output in model.graph.output}
+def pruned(model: onnx.ModelProto, kept=()) -> onnx.ModelProto:
+    """Without what no output needs, nor any value that is kept; inputs stay in all models or in none, so they stay here."""
+    graph, needed = model.graph, {output.name for output in model.graph.output} | set(kept)
     for node in reversed(list(graph.node)):
         if needed.isdisjoint(node.output):
             graph.node.remove(node)
@@ -36,8 +36,13 @@ class Shrinker:
     """`facts`: what values hold for each feed, by name; `holds(models, feeds)` says whether smaller models still show the finding."""
 
     def __init__(self, models, feeds, facts, holds):
-        self.models, self.feeds, self.facts, self.holds, self.trials, self.prunes = models, feeds, facts, holds, 0, True
-        self.prunes = self.attempt()  # unless dead nodes are what it is about
+        self.models, self.feeds, self.facts, self.holds, self.trials, self.kept = models, feeds, facts, holds, 0, []
+        if not self.attempt():  # dead nodes are what it is about: one after the other goes
+            self.kept = [name for model in models for node in model.graph.node for name in node.output]
+            for name in list(self.kept):
+                self.kept.remove(name)
+                if not self.attempt():
+                    self.kept.append(name)
 
     def info(self, name, names: dict):
         """As an input or output: a dim that differs between feeds is free."""
@@ -67,8 +72,7 @@ class Shrinker:
                     return False
                 node.output[list(node.output).index(cut)] = cut + "_gone"
                 model.graph.input.append(self.info(cut, dict(names)))
-            if self.prunes:
-                pruned(model)
+            pruned(model, self.kept)
         if cut is not None:
             feeds = [{**feed, cut: self.facts[cut][i]} for i, feed in enumerate(feeds)]
         used = needed_inputs(models)

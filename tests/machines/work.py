@@ -30,6 +30,8 @@ class Work(Net):
         super().__init__(io.BytesIO(model.SerializeToString()))
         self.feeds, self.dice, self.facts, self.pending, self.count = feeds, dice, {}, [], 0
         self.opset = next(one.version for one in model.opset_import if one.domain == "")
+        for one in self.graph.input:  # what callers may replace is no constant
+            self.constants.pop(one.name, None)
         self.outputs = {output.name for output in self.graph.output}
         inside = [*every_node(self.nodes), *(node for function in model.functions for node in function.node)]
         self.taken = {name for node in inside for name in (node.name, *node.input, *node.output)} | {tensor.name for tensor in self.graph.initializer}
@@ -190,7 +192,7 @@ class Work(Net):
 
     def finished(self) -> onnx.ModelProto:
         """Without constants that nothing reads, since other constants stand for them."""
-        used = drafts.free_names(self.nodes) | self.outputs
+        used = drafts.free_names(self.nodes) | self.outputs | {one.name for one in self.graph.input}
         for tensor in [tensor for tensor in self.graph.initializer if tensor.name not in used]:
             self.graph.initializer.remove(tensor)
         return self.model
