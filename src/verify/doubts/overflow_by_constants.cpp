@@ -20,7 +20,9 @@ namespace relayout {
 
 std::optional<Doubt> find_overflow_by_constants(const Pair& pair, const Reference& reference, const VerifyResult&) {
   if (pair.grain != DataType::undefined) return std::nullopt;  // a coarser type has an earlier end, which is intended
-  const proof::Overflows overflows = proof::overflows_alone(*pair.a.model, *pair.b.model);
+  proof::Overflows overflows = proof::overflows_alone(*pair.a.model, *pair.b.model);
+  // A fold that brings a factor into weights is right.
+  if (pair.proved) std::erase_if(overflows.of_a, [](const proof::Overflow& overflow) { return overflow.is_multiplied; });
   if (overflows.of_a.empty() && overflows.of_b.empty()) return std::nullopt;
   const auto find = [&](const Node& node) -> const proof::Overflow* {
     for (const auto* const list : {&overflows.of_a, &overflows.of_b}) {
