@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy
 import onnx
 import oracles
+import tools
 from onnx import numpy_helper
 
 EQUAL, FELT = 2e-5, 2e-3  # of the range: least bounds of what is rounding, and of what is not (ten times that in f16)
@@ -181,6 +182,25 @@ class Case:
         row = {"verdict": answer.word, "proved": oracles.proved(answer), "reason": of_its_kind(answer.reason)}
         if answer.trouble or answer.word not in ("same", "inconclusive"):
             return row, Finding("same", (answer.trouble or f"{answer.word}: {answer.reason}")[:300], answer.command, [self.file, file])
+        return row, None
+
+    def tool(self, name: str) -> tuple[dict, Finding | None]:
+        """Of what another tool makes: the verdict is that of ONNX Runtime, where that is clear. A tool's own faults stand in the row."""
+        file = self.folder / f"by.{name.replace(' ', '.')}.onnx"
+        model, why = tools.transformed(name, self.file, file)
+        row = {"tool": name, "made": why or "same"}
+        if model is None:
+            return row, None
+        if [one.name for one in model.graph.input] != [one.name for one in self.model.graph.input]:
+            return row | {"made": "other inputs"}, None
+        distances = self.distances(model)
+        felt = self.felt(distances)
+        row["made"] = "does not run" if distances is None else f"different on {felt} inputs" if felt else "same" if self.is_equal(distances) else "near"
+        answer = self.program.verify(self.file, file)
+        row |= {"verdict": answer.word, "proved": oracles.proved(answer), "reason": of_its_kind(answer.reason)}
+        wrong = "same" if felt else "different" if row["made"] == "same" else None
+        if answer.trouble or answer.word == wrong:
+            return row, Finding("tool", (answer.trouble or f"{answer.word}, though {row['made']}: {answer.reason}")[:300], answer.command, [self.file, file])
         return row, None
 
     def wrong(self, other, fault: str, names: set[str], name="wrong") -> tuple[dict, Finding | None]:

@@ -42,6 +42,21 @@ def rows(records) -> list[list]:
             ]
         )
     out.append(["layout and back", len(records), len(records) - found["undone"], "", 0, found["undone"]])
+    for tool in sorted({one["tool"] for record in records for one in record["tools"]}):
+        ones = [one for record in records for one in record["tools"] if one["tool"] == tool and "verdict" in one]
+        of = sum(1 for record in records for one in record["found"] if one["oracle"] == "tool" and one["tool"] == tool)
+        right = sum((one["verdict"] == "same") == (one["made"] in ("same", "near")) and one["verdict"] != "inconclusive" for one in ones)
+        open_ones = sum(one["verdict"] == "inconclusive" for one in ones)
+        out.append(
+            [
+                f"{tool} ({sum(one['made'].startswith('different') for one in ones)} faults of its own)",
+                len(ones),
+                right,
+                share(sum(one["proved"] for one in ones), len(ones)) + " proved",
+                open_ones,
+                of,
+            ]
+        )
     pairs = [one for record in records for one in record["rewrites"] if "verdict" in one]
     verdicts = Counter(one["verdict"] for one in pairs)
     out.append(

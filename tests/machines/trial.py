@@ -15,6 +15,7 @@ import onnx
 import oracles
 import rewrites
 import shrink
+import tools
 from case import Case
 from work import Work
 
@@ -72,7 +73,7 @@ class Trial:
     def __init__(self, program, seed: int, folder: pathlib.Path):
         self.program, self.seed, self.folder, self.dice = program, seed, folder, random.Random(seed * 7919 + 1)
         draft, idioms = models.draft(seed)
-        self.record = {"seed": seed, "idioms": idioms, "conversions": [], "rewrites": [], "faults": [], "found": []}
+        self.record = {"seed": seed, "idioms": idioms, "conversions": [], "rewrites": [], "faults": [], "tools": [], "found": []}
         model = draft.model()
         self.case = Case(program, folder, model, *feeds_of(draft, model, seed), external=seed % 10 == 3)
         self.record["nodes"] = len(self.case.model.graph.node)
@@ -87,6 +88,10 @@ class Trial:
             row, found = self.case.conversion(words)
             self.record["conversions"].append(row)
             self.note(found, [self.case.model], lambda case, others: case.conversion(words)[1], how=" ".join(words))
+        name = self.dice.choice(tools.available())
+        row, found = self.case.tool(name)
+        self.record["tools"].append(row)
+        self.note(found, [self.case.model], lambda case, others: case.tool(name)[1], tool=name)
         words = self.dice.choice(UNDONE)
         self.note(self.case.undone(words), [self.case.model], lambda case, others: case.undone(words))
         for i in range(2):
