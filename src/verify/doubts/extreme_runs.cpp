@@ -133,7 +133,8 @@ class ExtremeRuns {
         masks_(reference.inputs().ports().masks()),
         integers_(reference.inputs().ports().plain_integers()),
         layers_(pair.a.model->graph(), pair.b.model->graph()) {
-    if (extreme == Extreme::drawn) return;
+    // A proof covers all shifts and factors of folds, which lie on either side of a value: the inputs alone are replaced.
+    if (extreme == Extreme::drawn || (pair.proved && extreme != Extreme::usual)) return;
     Constants constants;
     if (guarded.a != nullptr) read_ways(*guarded.a, *guarded.b, constants);
     for (const Layer& layer : layers_.all()) {

@@ -55,7 +55,7 @@ std::optional<Doubt> find_lost_guard(const Pair& pair, const Reference& referenc
     const auto found = compare_finite(pair, reference, extreme, has_edge, {&a, &b});
     if (found) return doubt_by(*found, extreme);
   }
-  const auto found = is_other ? compare_roots(pair, reference, {&a, &b}) : std::nullopt;
+  const auto found = is_other && !pair.proved ? compare_roots(pair, reference, {&a, &b}) : std::nullopt;
   return found ? std::optional(doubt_by(*found, Extreme::zeros)) : std::nullopt;
 }
 
