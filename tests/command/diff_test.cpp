@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "command/command_test.h"
-#include "diff/traces.h"
+#include "profile/traces.h"
 #include "report/json.h"
 #include "support/network.h"
 #include "support/process.h"

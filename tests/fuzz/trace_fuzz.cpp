@@ -6,9 +6,8 @@
 #include <string>
 
 #include "base/file.h"
-#include "diff/text_source.h"
-#include "diff/trace_events.h"
-#include "diff/trace_reader.h"
+#include "profile/read_trace.h"
+#include "profile/text_source.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
 

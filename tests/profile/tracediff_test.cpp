@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "diff/traces.h"
+#include "profile/traces.h"
 #include "relayout/diff.h"
 #include "report/json.h"
 #include "support/paths.h"
@@ -71,7 +71,7 @@ TEST(SlowTraceDiff, FortyRandomPairsAsHolisticTraceAnalysis) {
       std::filesystem::create_directory(folder / side);
       write_file(folder / side / "trace.json", random_trace(random));
     }
-    const ProcessResult result = run_process({chosen != nullptr ? chosen : "python3", source_folder() + "/tests/diff/tracediff.py",
+    const ProcessResult result = run_process({chosen != nullptr ? chosen : "python3", source_folder() + "/tests/profile/tracediff.py",
                                               (folder / "control").string(), (folder / "test").string()});
     if (result.code != 0) GTEST_SKIP() << "no Python with HolisticTraceAnalysis (RELAYOUT_PYTHON names one): " << result.out << result.err;
     SCOPED_TRACE("seed " + std::to_string(seed));

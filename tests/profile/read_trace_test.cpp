@@ -1,4 +1,6 @@
 // Tests traces of every tool in their own form, and malformed files.
+#include "profile/read_trace.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,9 +14,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "diff/trace_reader.h"
-#include "diff/trace_sums.h"
-#include "diff/traces.h"
+#include "profile/trace_sums.h"
+#include "profile/traces.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "diff/text_source.h"
+#include "profile/text_source.h"
 
 namespace relayout {
 

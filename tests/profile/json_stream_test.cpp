@@ -1,5 +1,5 @@
 // Tests the pull parser against the parser of documents, on valid and invalid JSON.
-#include "diff/json_stream.h"
+#include "profile/json_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "diff/text_source.h"
+#include "profile/text_source.h"
 #include "relayout/error.h"
 #include "report/json.h"
 

@@ -1,6 +1,6 @@
-// Pull parser for JSON of traces: limits (strings of 64 KiB, numbers of 512 digits, 1,000 levels), escapes and surrogates, and its errors
-// ("not JSON: a comma is missing (at byte 12)"). The file may be hostile or larger than memory; nothing recurses.
-#include "diff/json_stream.h"
+// Parses JSON of any length piece by piece, within limits, with errors that name the place. The file may be hostile or larger than memory;
+// nothing recurses.
+#include "profile/json_stream.h"
 
 #include <charconv>
 #include <cmath>
@@ -15,7 +15,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
-#include "diff/text_source.h"
+#include "profile/text_source.h"
 #include "relayout/error.h"
 
 namespace relayout {

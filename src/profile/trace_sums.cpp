@@ -1,6 +1,5 @@
-// Sums events of a trace by name and step: `--steps`, `--short-names` (names without template arguments and parameters), events outside of
-// all steps, skipped times that cannot be, 1,000,000 names.
-#include "diff/trace_sums.h"
+// Sums the events of a trace by name and step, and finds its steps.
+#include "profile/trace_sums.h"
 
 #include <algorithm>
 #include <cmath>

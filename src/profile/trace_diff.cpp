@@ -1,5 +1,4 @@
-// Compares two traces name by name: counts by TraceDiff's classes (added, removed, increased, decreased), times by their intervals; largest
-// difference in time first.
+// Compares two traces name by name: counts by TraceDiff's classes, times by their intervals.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
-// Reads a trace or other text, plain or gzip, in pieces; refuses more than 64 GiB of text (compression bombs) and compressed data that is
-// damaged or ends early. A trace may be larger than memory, and a small compressed file may expand to a huge one.
-#include "diff/text_source.h"
+// Reads a text, plain or compressed, in pieces, and refuses what expands beyond all measure. A trace may be larger than memory, and a
+// small compressed file may expand to a huge one.
+#include "profile/text_source.h"
 
 #include <zlib.h>
 
