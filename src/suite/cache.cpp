@@ -1,22 +1,21 @@
-// Keeps the verdict of each case of a suite by the contents of its files, so that unchanged cases need not run again.
-#include "suite/cache.h"
-
-#include <filesystem>
-#include <optional>
+// Keeps verdicts and conversions by the contents of their files, so that what is unchanged need not be done again.
+#include <cstddef>
 #include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/content_key.h"
+#include "base/file.h"
 #include "base/folder.h"
+#include "base/interrupt.h"
+#include "base/sha256.h"
 #include "relayout/data_file.h"
-#include "relayout/suite.h"
-#include "report/entry_cache.h"
-#include "report/json.h"
+#include "relayout/error.h"
+#include "suite/suite.h"
 #include "verify/inputs/data_file.h"
 
 namespace relayout {
+
+// Verdicts of cases.
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,6 +71,56 @@ std::optional<SuiteCase> CaseCache::find(const std::string& key, const std::stri
 
 Json CaseCache::entry_of(const SuiteCase& one) {
   return Json::object().set("status", one.status).set("seconds", one.seconds).set("message", one.message).set("hint", one.hint);
+}
+
+// Conversions.
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Name and digest of the result or of a data file in its folder.
+Json file_json(const fs::path& path) {
+  return Json::object().set("name", path.filename().string()).set("sha256", sha256_of(*File::open(path)));
+}
+
+bool is_unchanged(const Json& file, const fs::path& folder) {
+  const std::string name = file.text("name");
+  return !name.empty() && sha256_of(*File::open(folder / name)) == file.text("sha256");
+}
+
+}  // namespace
+
+std::optional<std::string> ConversionCache::key_of(const fs::path& input, const fs::path& output) const {
+  // The conversion itself reports a model that cannot be read.
+  return entries_.key([&](ContentKey& key) {
+    key.add(output.filename().string());
+    key.add(model_digest(input));
+  });
+}
+
+std::optional<Json> ConversionCache::find(const std::string& key, const fs::path& output) const {
+  const std::optional<Json> entry = entries_.find(key);
+  const Json files = entry ? entry->find("files").value_or(Json()) : Json();
+  if (files.size() == 0) return std::nullopt;
+  try {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (!is_unchanged(*files.at(i), output.parent_path())) return std::nullopt;
+    }
+  } catch (const Error& error) {
+    if (is_interruption(error.kind())) throw;
+    return std::nullopt;  // a file is missing or cannot be read
+  }
+  return entry->find("report");
+}
+
+void ConversionCache::store(const std::string& key, const ConvertResult& result, const Json& report) {
+  Json files = Json::array();
+  files.add(file_json(result.output));
+  for (const DataFile& data : result.data) {
+    if (data.path.parent_path() != result.output.parent_path()) return;  // a file that this conversion did not write
+    files.add(file_json(data.path));
+  }
+  entries_.store(key, Json::object().set("files", std::move(files)).set("report", report));
 }
 
 }  // namespace relayout

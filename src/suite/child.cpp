@@ -1,6 +1,4 @@
 // Runs one process of a suite, ends it after its time, and keeps the beginning of what it prints.
-#include "suite/child.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,15 +14,13 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
+#include "suite/suite.h"
 
 namespace relayout {
 namespace {

@@ -1,23 +1,16 @@
 // Merges the reports of a suite's parts into one, and refuses parts that do not belong together or leave cases out.
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/some_of.h"
 #include "base/text.h"
 #include "relayout/error.h"
-#include "relayout/suite.h"
-#include "suite/cases.h"
-#include "suite/expected.h"
+#include "suite/suite.h"
 
 namespace relayout {
 namespace {

@@ -4,25 +4,14 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <set>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "relayout/error.h"
-#include "relayout/suite.h"
 #include "relayout/version.h"
-#include "suite/cache.h"
-#include "suite/cases.h"
-#include "suite/child.h"
-#include "suite/expected.h"
-#include "suite/outcome.h"
-#include "suite/schedule.h"
+#include "suite/suite.h"
 
 namespace relayout {
 namespace {

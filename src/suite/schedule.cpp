@@ -1,18 +1,12 @@
 // Deals the cases of a suite to parts, the longest first, and estimates the time that remains. Only whole microseconds and the order of
 // names decide, so that machines agree without communication.
-#include "suite/schedule.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
-#include "relayout/suite.h"
+#include "suite/suite.h"
 
 namespace relayout {
 

@@ -1,5 +1,3 @@
-#include "suite/cache.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 
 #include "relayout/error.h"
 #include "relayout/suite.h"
+#include "suite/suite.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
 

@@ -1,5 +1,3 @@
-#include "suite/cases.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 
 #include "relayout/error.h"
 #include "relayout/suite.h"
+#include "suite/suite.h"
 #include "support/temporary_folder.h"
 
 namespace relayout::test {

@@ -1,9 +1,9 @@
-#include "suite/child.h"
-
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <string>
+
+#include "suite/suite.h"
 
 namespace relayout {
 namespace {

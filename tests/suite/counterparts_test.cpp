@@ -1,5 +1,3 @@
-#include "suite/counterparts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "relayout/error.h"
+#include "suite/suite.h"
 
 namespace relayout {
 

@@ -1,10 +1,9 @@
-#include "suite/expected.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "relayout/error.h"
+#include "suite/suite.h"
 
 namespace relayout {
 namespace {

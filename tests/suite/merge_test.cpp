@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
-#include "suite/cases.h"
+#include "suite/suite.h"
 #include "support/temporary_folder.h"
 
 namespace relayout::test {

@@ -21,7 +21,7 @@
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
-#include "suite/conversion_cache.h"
+#include "suite/suite.h"
 // IWYU pragma: end_exports
 
 namespace relayout::cli {
