@@ -266,9 +266,22 @@ INSTANTIATE_TEST_SUITE_P(
                 "Log(t)",
                 "<float[2, 2] w = {1, 0.5, 0.25, 0.75}> { s = Mul(x, x)\n t = MatMul(s, w)\n y = Log(t)"}));
 
+/// Of k in front of an edge, which a fold brings into the bias, one element is small.
+const std::string kSmallShifts =
+    "<float[2, 2] w = {-0.6, -0.3, 0.5, 0.8}, float[2] b = {-0.25, 0.0000001}, float[2] k = {0.5, 0.000003}, float[2] s = {0.25, "
+    "0.0000031}, "
+    "float c = {1.5}, float d = {1.5000002}> { ";
+
 INSTANTIATE_TEST_SUITE_P(
     ConstantsAfterLinearOperators, TheSame,
-    ::testing::Values(without_guard("0", 4, 1, true, "z = Sub(e, e)\n u = Add(t, z)\n y = Log(u)", "y = Log(t)"),
+    ::testing::Values(Doubted{"folded, some of them small", "(float[N, 2] x) => (float[N, 2] y) ",
+                              kSmallShifts + "t = Gemm(x, w, b)\n u = Add(t, k)\n y = "
+                                             "Reciprocal(u)",
+                              kSmallShifts + "u = Gemm(x, w, s)\n y = Reciprocal(u)"},
+                      Doubted{"folded beside another difference", "(float[N, 2] x) => (float[N, 2] y, float[N, 2] z) ",
+                              kSmallShifts + "t = Gemm(x, w, b)\n u = Add(t, k)\n y = Reciprocal(u)\n z = Mul(x, c)",
+                              kSmallShifts + "u = Gemm(x, w, s)\n y = Reciprocal(u)\n z = Mul(x, d)"},
+                      without_guard("0", 4, 1, true, "z = Sub(e, e)\n u = Add(t, z)\n y = Log(u)", "y = Log(t)"),
                       without_guard("no edge", 4, 1, true, "u = Add(t, e)\n y = Tanh(u)", "y = Tanh(t)"),
                       without_guard("in both, moved", 4, 1, true, "u = Add(t, e)\n r = Reshape(u, rows)\n y = Log(r)",
                                     "r = Reshape(t, rows)\n u = Add(r, e)\n y = Log(u)"),

@@ -130,6 +130,7 @@ class ExtremeRuns {
         reference_(reference),
         extreme_(extreme),
         may_make_(may_make),
+        guarded_(guarded),
         masks_(reference.inputs().ports().masks()),
         integers_(reference.inputs().ports().plain_integers()),
         layers_(pair.a.model->graph(), pair.b.model->graph()) {
@@ -147,7 +148,7 @@ class ExtremeRuns {
     const Shown a = run(pair_.a), b = run(pair_.b);
     for (const Layer& layer : layers_.all()) {
       const auto of_a = a.not_finite.find(&layer), of_b = b.not_finite.find(&layer);
-      if (of_a == a.not_finite.end() || of_b == b.not_finite.end() || of_a->second == of_b->second) continue;
+      if (of_a == a.not_finite.end() || of_b == b.not_finite.end() || of_a->second == of_b->second || !may_differ(layer)) continue;
       const bool is_of_a = of_a->second > of_b->second;
       const Node* const maker = maker_of(is_of_a ? *layer.a : *layer.b, is_of_a ? a : b);
       if (maker != nullptr) return EdgeMismatch{layer.b, maker, is_of_a, 0, std::nullopt};
@@ -161,13 +162,15 @@ class ExtremeRuns {
     std::vector<Root> out;
     for (const Layer& layer : layers_.all()) {
       const auto of_a = a.peaks.find(&layer), of_b = b.peaks.find(&layer);
-      if (of_a == a.peaks.end() || of_b == b.peaks.end() || replaced_.contains(&layer)) continue;
+      if (of_a == a.peaks.end() || of_b == b.peaks.end() || replaced_.contains(&layer) || !may_differ(layer)) continue;
       out.push_back({layer.a, layer.b, of_a->second, of_b->second});
     }
     return out;
   }
 
  private:
+  [[nodiscard]] bool may_differ(const Layer& layer) const { return !guarded_.may_differ || guarded_.may_differ(*layer.b->producer()); }
+
   /// Finds values that are to be computed, since one model alone has a guard on the way to them, and what is replaced upstream.
   void read_ways(const GuardedWays& of_a, const GuardedWays& of_b, Constants& constants) {
     for (const Layer& layer : layers_.all()) {
@@ -240,6 +243,7 @@ class ExtremeRuns {
   const Reference& reference_;
   Extreme extreme_;
   const std::function<bool(const Node&)>& may_make_;
+  const Guarded& guarded_;
   std::set<std::string> masks_, integers_;
   Layers layers_;
   std::unordered_set<const Layer*> replaced_;

@@ -34,6 +34,7 @@ struct EdgeMismatch {
 /// The ways to the edges of both models: values on those whose guards differ are computed, and not replaced.
 struct Guarded {
   const GuardedWays *a = nullptr, *b = nullptr;
+  std::function<bool(const Node&)> may_differ = {};  ///< of b: results of other nodes are not compared; empty: all are
 };
 
 /// Whether a node leaves the finite numbers where an operand is at the edge of its domain: a division by 0, a logarithm of 0.
