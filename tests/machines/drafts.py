@@ -144,7 +144,7 @@ class Draft:
             and channels in (None, a[0].shape[1])
         )
         sizes = (
-            self.dice.choice([(8, 8), ("H", "W"), (7, 9), ("H", 8), (1, 9)])
+            self.dice.choice([(8, 8), ("H", "W"), (7, 9), ("H", 8), (3, 9)])
             if spatial == 2
             else ((9,), ("S",))[self.dice.randrange(2)] if spatial == 1 else (4, 5, 6)
         )

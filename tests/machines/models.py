@@ -6,7 +6,7 @@ import numpy
 from drafts import BOOL, FLOAT, HALF, INT64, SIZES, Draft, Unfit
 from onnx import helper
 
-OPSETS = (11, 13, 14, 17, 17, 18, 19, 20, 21, 22)
+OPSETS = (11, 13, 14, 17, 17, 18, 19, 20, 21, 22, 23)
 UNARY = ("Relu", "Sigmoid", "Tanh", "Abs", "Neg", "Floor", "Ceil", "Round", "Sign", "Softplus", "Softsign", "Erf", "Elu", "Selu", "LeakyRelu", "HardSigmoid",
          "ThresholdedRelu", "HardSwish", "Mish", "Gelu", "Celu", "Sin", "Cos", "Atan", "Asinh", "Identity", "Exp", "Hardmax", "Swish")
 
@@ -990,14 +990,97 @@ def blocks(d):
     d.op("MatMulNBits", x, packed, d.c(d.random.random((6, 2)) * 0.05 + 0.01), *zeros, K=32, N=6, bits=4, block_size=16, domain="com.microsoft")
 
 
-IDIOMS = (unary, unary, activation_edge, reduce, gemm, quantized_operators, channel_scales, fused, blocks, conv_captured, conv_branches, batch_norm_alone,
-          conv_transposed_weight, conv_batch_norm, conv_affines, batch_norm_conv, conv_between, conv_shared_weight, conv_twice_read, conv_guard,
-          conv_weight_chain, conv_transpose, gemm, matmul, matmul_two, pool, pool, resize, resize, space_depth, instance_norm, unary, activation_edge, binary,
-          two_values, neutral, neutral, clip, square_root, logarithm, divisor, powers, where, where, gelu, layer_norm, rms_norm, softmax, attention, reduce,
-          einsum, cumulate, recurrent, reshape, reshape, shape_chain, shape_numbers, size_compared, expand, positions, slices, slices, split_concat,
-          transposes, pad, squeezes, gather, embedding, ids_compared, ids_compared, ids_arithmetic, time_step, one_hot, masked, choice, choice, scatter,
-          triangle, if_else, if_else, loop, scan, function, function_batch_norm, sequence, quantize_dequantize, quantize_dynamic, quantized_conv,
-          integer_conv, half, double, microsoft)
+def rare(d):
+    """One of the operators that few models have."""
+    x = d.rows(width=8)
+    i8 = lambda *values: d.c(numpy.array(values), numpy.int64)  # noqa: E731
+    square = lambda: d.op("MatMul", x, d.normal(8, 3, scale=0.4))  # noqa: E731
+    d.dice.choice(
+        [
+            lambda: d.op("Det", d.op("Expand", d.op("Reshape", d.op("Slice", d.op("Reshape", x, i8(-1)), i8(0), i8(9)), i8(3, 3)), i8(2, 3, 3))),
+            lambda: d.op("Compress", x, d.c([True, False, True, True, False, False, True, False], numpy.bool_), axis=d.rank(x) - 1),
+            lambda: d.op("ReverseSequence", d.op("Transpose", d.input(numpy.float32, (4, 2, 3)), perm=[0, 1, 2]), i8(4, 2), time_axis=0, batch_axis=1),
+            lambda: d.op("EyeLike", d.op("MatMul", d.input(numpy.float32, ("N", 8)), d.normal(8, 4)), dtype=FLOAT, k=d.dice.choice([0, 1])),
+            lambda: d.op("Cast", d.op(d.dice.choice(["IsNaN", "IsInf"]), x), to=FLOAT),
+            lambda: d.op("MeanVarianceNormalization", d.image()),
+            lambda: d.op("GlobalLpPool", d.image(), p=d.dice.choice([1, 2])),
+            lambda: d.op("GatherND", x, d.c([[0, 1], [1, 0]], numpy.int64)),
+            lambda: d.op(
+                "GridSample",
+                d.input(numpy.float32, (1, 2, 5, 6)),
+                d.op("Tanh", d.input(numpy.float32, (1, 4, 3, 2))),
+                mode=d.dice.choice(["bilinear" if d.opset < 20 else "linear", "nearest"]),
+                padding_mode=d.dice.choice(["zeros", "border", "reflection"]),
+                align_corners=d.dice.choice([0, 1]),
+            ),
+            lambda: d.op(
+                "RoiAlign",
+                d.input(numpy.float32, (1, 2, 8, 8)),
+                d.c([[0, 0, 5, 5], [1, 2, 7, 6]]),
+                i8(0, 0),
+                output_height=2,
+                output_width=2,
+                sampling_ratio=2,
+                coordinate_transformation_mode=d.dice.choice(["half_pixel", "output_half_pixel"]) if d.opset >= 16 else None,
+            ),
+            lambda: d.op("Unique", d.op("Round", x), outs=4, sorted=1),
+            lambda: d.op(
+                "NonMaxSuppression",
+                d.c([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3], [0, 2.1, 1, 3.3]]]),
+                d.op("Sigmoid", d.input(numpy.float32, (1, 1, 4))),
+                i8(3),
+                d.c([0.5]),
+                d.c([0.2]),
+            ),
+            lambda: d.op("BitShift", d.op("Cast", d.ids(), to=13), d.c(1, numpy.uint64), direction=d.dice.choice(["LEFT", "RIGHT"])),
+            lambda: d.op(d.dice.choice(["BitwiseAnd", "BitwiseOr", "BitwiseXor"]), d.ids(), d.c(5, numpy.int64)),
+            lambda: d.op("Mod", x, d.c(d.dice.choice([1.5, -2.0])), fmod=1),
+            lambda: d.op("CenterCropPad", x, i8(d.dice.choice([4, 12])), axes=[d.rank(x) - 1]),
+            lambda: d.op("LpNormalization", x, axis=-1, p=d.dice.choice([1, 2])),
+            lambda: (
+                d.op("DFT", d.unsqueeze(x, -1), onesided=d.dice.choice([0, 1]), axis=1)
+                if d.opset < 20
+                else d.op("DFT", d.unsqueeze(x, -1), None, d.c(1, numpy.int64), onesided=d.dice.choice([0, 1]))
+            ),
+            lambda: d.op("Mul", x, d.op(d.dice.choice(["HannWindow", "HammingWindow", "BlackmanWindow"]), d.c(8, numpy.int64), periodic=d.dice.choice([0, 1]))),
+            lambda: d.op(
+                "MaxUnpool",
+                *d.op("MaxPool", d.input(numpy.float32, (1, 2, 6, 6)), outs=2, kernel_shape=[2, 2], strides=[2, 2]),
+                kernel_shape=[2, 2],
+                strides=[2, 2]
+            ),
+            lambda: d.op("Softmax", square(), axis=0),
+            lambda: d.op("Hardmax", square(), axis=-1),
+            lambda: d.op("ReduceProd", square(), keepdims=0),
+            lambda: d.op("Size", x),
+            lambda: d.op("CastLike", d.ids(), x),
+            lambda: d.op("Shrink", x, lambd=0.5, bias=d.dice.choice([0.0, 0.2])),
+            lambda: d.op("RMSNormalization", x, d.positive(8)),
+            lambda: d.op("RotaryEmbedding", d.input(numpy.float32, (2, 3, 8)), d.normal(2, 3, 2), d.normal(2, 3, 2), num_heads=2),
+            lambda: d.op("LogSoftmax", d.op("Flatten", x), axis=1),
+            lambda: d.op("ScatterElements", x, d.op("ArgMax", x, axis=-1), d.op("Slice", x, i8(0), i8(1), i8(-1)), axis=-1),
+            lambda: d.op("OptionalGetElement", d.op("Optional", x)),
+            lambda: d.op("SequenceLength", d.op("SequenceConstruct", x, x)),
+            lambda: d.op("SequenceAt", d.op("SequenceInsert", d.op("SequenceConstruct", x), d.op("Neg", x), d.c(0, numpy.int64)), d.c(1, numpy.int64)),
+            lambda: d.op(
+                "Attention",
+                *(d.op("MatMul", d.input(numpy.float32, (2, "S", 8)), d.normal(8, 8)) for _ in range(3)),
+                q_num_heads=2,
+                kv_num_heads=2,
+                is_causal=d.dice.choice([0, 1])
+            ),
+        ]
+    )()
+
+
+IDIOMS = (rare, rare, rare, rare, unary, unary, activation_edge, reduce, gemm, quantized_operators, channel_scales, fused, blocks, conv_captured,
+          conv_branches, batch_norm_alone, conv_transposed_weight, conv_batch_norm, conv_affines, batch_norm_conv, conv_between, conv_shared_weight,
+          conv_twice_read, conv_guard, conv_weight_chain, conv_transpose, gemm, matmul, matmul_two, pool, pool, resize, resize, space_depth, instance_norm,
+          unary, activation_edge, binary, two_values, neutral, neutral, clip, square_root, logarithm, divisor, powers, where, where, gelu, layer_norm,
+          rms_norm, softmax, attention, reduce, einsum, cumulate, recurrent, reshape, reshape, shape_chain, shape_numbers, size_compared, expand, positions,
+          slices, slices, split_concat, transposes, pad, squeezes, gather, embedding, ids_compared, ids_compared, ids_arithmetic, time_step, one_hot, masked,
+          choice, choice, scatter, triangle, if_else, if_else, loop, scan, function, function_batch_norm, sequence, quantize_dequantize, quantize_dynamic,
+          quantized_conv, integer_conv, half, double, microsoft)
 
 
 def draft(seed: int) -> tuple[Draft, list[str]]:

@@ -104,6 +104,9 @@ def by_name(records) -> list[str]:
     out += ["", "passes"] + [f"  {name:60} {count}" for name, count in sorted(passes.items())]
     codes = set(re.findall(r'\{\w+, "([a-z0-9-]+)", "', (TOP / "src/passes/findings.cpp").read_text()))
     out += ["  never: " + ", ".join(sorted(codes - {name.split(": ")[1] for name in passes}))]
+    known = set(re.findall(r'^ *\{"(\w+)"', (TOP / "src/ops/op_table.cpp").read_text(), re.M))
+    used = {kind for record in records for kind in record.get("operators", [])}
+    out += ["", f"operators: {len(used & known)} of {len(known)}; never: " + ", ".join(sorted(known - used))]
     return out + ["", "inconclusive"] + [f"  {count:4} {reason}" for reason, count in reasons.most_common(30)]
 
 
