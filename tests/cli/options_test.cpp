@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,18 +27,20 @@ class OptionsTest : public testing::Test {
  protected:
   OptionsTest() {
     options_.positional("MODEL...", models_, 0, 3, "models");
-    options_.flag("-j, --json", json_, "document");
+    facts_["--json"] = &options_.flag("-j, --json", json_, "document");
     options_.toggle("fold", fold_, "fold");
-    options_.text("-o, --output", "FILE", output_, "file");
-    options_.choice("--layout", {"keep", "contiguous"}, layout_, "layout");
+    facts_["--output"] = &options_.text("-o, --output", "FILE", output_, "file");
+    facts_["--layout"] = &options_.choice("--layout", {"keep", "contiguous"}, layout_, "layout");
     options_.integer("--samples", "N", 1, samples_, "samples");
-    options_.integer("--seed", "S", 0, seed_, "seed");
-    options_.real("--rtol", "X", rtol_, "tolerance");
+    facts_["--seed"] = &options_.integer("--seed", "S", 0, seed_, "seed");
+    facts_["--rtol"] = &options_.real("--rtol", "X", rtol_, "tolerance");
     options_.list("--only", "GLOB", only_, "globs");
     options_.list("--pass", "NAME", passes_, "passes", ',');
     options_.assignments("--dim", "N=2", dims_, "dims");
     options_.finish({"convert", "verify"});
   }
+
+  OptionFacts& of(const std::string& name) { return *facts_.at(name); }
 
   bool parse(const std::vector<std::string>& arguments) { return options_.parse(arguments); }
 
@@ -59,6 +62,7 @@ class OptionsTest : public testing::Test {
     return path;
   }
 
+  std::map<std::string, OptionFacts*> facts_;
   OptionSet options_{"convert", "summary", "MODEL", "relayout convert m.onnx"};
   std::vector<std::string> models_, only_, passes_;
   std::vector<std::pair<std::string, std::string>> dims_;
@@ -161,24 +165,24 @@ TEST_F(OptionsTest, RefusesWrongCounts) {
 }
 
 TEST_F(OptionsTest, RulesApplyToTheCommandLine) {
-  options_.rules().needs({"--seed", "--rtol"}, {"--samples", "--only"});
-  options_.rules().excludes({"--json"}, {"--output", "--layout"});
+  for (const char* const name : {"--seed", "--rtol"}) of(name).needs({"--samples", "--only"});
+  of("--json").excludes({"--output", "--layout"});
   EXPECT_EQ(complaint({"--rtol", "1"}), "--rtol has no effect without --samples or --only");
   EXPECT_EQ(complaint({"-j", "--layout", "keep"}), "--json and --layout exclude each other");
-  options_.rules().excludes({"--seed"}, {"--only"}, "names have no seed");
+  of("--seed").excludes({"--only"}, "names have no seed");
   EXPECT_EQ(complaint({"--samples", "1", "--seed", "1", "--only", "a"}), "--seed and --only exclude each other: names have no seed");
 }
 
 TEST_F(OptionsTest, RulesAcceptCompatibleOptions) {
-  options_.rules().needs({"--seed", "--rtol"}, {"--samples", "--only"});
-  options_.rules().idle({"--output", "--layout"}, {"--json"});
+  for (const char* const name : {"--seed", "--rtol"}) of(name).needs({"--samples", "--only"});
+  for (const char* const name : {"--output", "--layout"}) of(name).idle_with({"--json"});
   EXPECT_TRUE(parse({"--seed", "1", "--only", "a", "--json", "--config", config("layout = \"keep\"\n")}));
   EXPECT_TRUE(options_.is_given("--json"));
   EXPECT_FALSE(options_.is_given("--layout"));
 }
 
 TEST_F(OptionsTest, ContradictionsAreRefusedWhereverTheyComeFrom) {
-  options_.rules().excludes({"--json"}, {"--layout", "--only"});
+  of("--json").excludes({"--layout", "--only"});
   EXPECT_THAT(complaint({"--json", "--config", config("\nlayout = \"keep\"\n")}), HasSubstr("--json and --layout ("));
   EXPECT_THAT(complaint({"--layout", "keep", "--config", config("\njson = true\n")}),
               AllOf(HasSubstr("--json ("), HasSubstr(".toml:2) and --layout exclude each other")));
@@ -187,19 +191,71 @@ TEST_F(OptionsTest, ContradictionsAreRefusedWhereverTheyComeFrom) {
 }
 
 TEST_F(OptionsTest, AnOptionThatIsSwitchedOffContradictsNothing) {
-  options_.rules().excludes({"--json"}, {"--layout"});
+  of("--json").excludes({"--layout"});
   EXPECT_TRUE(parse({"--layout", "keep", "--config", config("json = false\n")}));
   EXPECT_TRUE(parse({"--layout", "keep", "--json=false", "--config", config("json = true\n")}));
   EXPECT_FALSE(json_);
 }
 
 TEST_F(OptionsTest, AnotherOptionOfAFileCountsAsGiven) {
-  options_.rules().needs({"--seed"}, {"--samples"});
-  options_.rules().idle({"--rtol"}, {"--json"}, "documents have no tolerance");
+  of("--seed").needs({"--samples"});
+  of("--rtol").idle_with({"--json"}, "documents have no tolerance");
   EXPECT_TRUE(parse({"--seed", "1", "--config", config("samples = 3\n")}));
   EXPECT_TRUE(parse({"--config", config("seed = 1\n")}));
   EXPECT_THAT(complaint({"--rtol", "1", "--config", config("json = true\n")}),
               AllOf(HasSubstr("--rtol and --json ("), HasSubstr("documents have no tolerance")));
+}
+
+/// What the option --layout chooses, and what --json chooses of that.
+constexpr Forms kUsual = 1, kOther = 2, kCase = 4, kRuns = 8, kLists = 16;
+
+TEST_F(OptionsTest, AnOptionIsForItsForms) {
+  options_.forms(
+      {{kUsual}, {.bit = kOther, .chooser = "--layout", .why = "of no layout"}, {.bit = kCase, .chooser = "--json", .within = kOther}});
+  of("--seed").only(kUsual | kCase);
+  of("--rtol").only(kUsual);
+  of("--output").only(kOther);
+  of("--json").only(kOther | kCase);
+  EXPECT_TRUE(parse({"--seed", "1", "--rtol", "1"}));
+  EXPECT_EQ(complaint({"--seed", "1", "--layout", "keep"}), "--seed and --layout exclude each other without --json: of no layout");
+  EXPECT_TRUE(parse({"--seed", "1", "--layout", "keep", "--json"}));
+  EXPECT_EQ(complaint({"--rtol", "1", "--layout", "keep", "--json"}), "--rtol and --layout exclude each other: of no layout");
+  EXPECT_EQ(complaint({"--output", "f"}), "--output has no effect without --layout");
+  EXPECT_EQ(complaint({"--output", "f", "--layout", "keep", "--json"}), "--output and --json exclude each other");
+  EXPECT_EQ(complaint({"--json"}), "--json has no effect without --layout");
+}
+
+TEST_F(OptionsTest, AFormOfAFileLeavesOptionsOfTheCommandLineWithoutEffect) {
+  options_.forms({{kUsual}, {.bit = kOther, .chooser = "--layout"}});
+  of("--rtol").only(kUsual).because(kOther, "layouts are exact");
+  EXPECT_THAT(complaint({"--rtol", "1", "--config", config("layout = \"keep\"\n")}),
+              AllOf(HasSubstr("--rtol and --layout ("), HasSubstr(":1) exclude each other: layouts are exact")));
+  EXPECT_TRUE(parse({"--layout", "keep", "--config", config("rtol = 1\n")}));
+}
+
+TEST_F(OptionsTest, ArgumentsMayChooseTheForm) {
+  options_.forms({{.bit = kUsual, .why = "is of others"}, {.bit = kOther, .why = "is of the usual"}});
+  of("--seed").only(kUsual);
+  EXPECT_TRUE(parse({"--seed", "1", "--json"}));
+  EXPECT_NO_THROW(options_.check_form(kUsual));
+  try {
+    options_.check_form(kOther);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--seed is of the usual");
+  }
+}
+
+TEST_F(OptionsTest, ArgumentsOfAnotherCallAreTheOptionsThatDecideInItsForms) {
+  options_.forms({{kUsual}, {.bit = kOther, .chooser = "--layout"}});
+  options_.forms({{kRuns}, {.bit = kLists, .chooser = "--output"}});
+  of("--seed").only(kRuns);
+  of("--rtol").only(kUsual | kRuns);
+  of("--json").beside_results();
+  EXPECT_TRUE(parse(
+      {"--no-fold", "--seed", "3", "--rtol", "1e-3", "--only", "a", "--only", "b", "--json", "--config", config("dim = [\"N=2\"]\n")}));
+  EXPECT_THAT(options_.given_for(kOther | kRuns), ElementsAre("--no-fold", "--seed", "3", "--only", "a", "--only", "b", "--dim", "N=2"));
+  EXPECT_THAT(options_.given_for(kUsual | kLists), ElementsAre("--no-fold", "--only", "a", "--only", "b", "--dim", "N=2"));
 }
 
 TEST_F(OptionsTest, AFlagTakesNoValue) {

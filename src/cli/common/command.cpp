@@ -35,13 +35,14 @@ void add_common(OptionSet& options, CommonValues& values) {
   options.group("Common options");
   const std::vector<std::string> own = options.names();
   if (std::ranges::find(own, "--threads") == own.end()) {
-    options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)");
+    options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)")
+        .beside_results();
   }
-  options.flag("--json", values.common.json, "the report as one JSON document, errors included");
-  options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints");
-  options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress");
-  options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set");
-  options.rules().excludes({"--verbose"}, {"--quiet"});
+  options.flag("--json", values.common.json, "the report as one JSON document, errors included").beside_results();
+  options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints").beside_results().excludes({"--quiet"});
+  options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress").beside_results();
+  options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set")
+      .beside_results();
   std::vector<std::string> commands;
   for (const Command* command : kCommands) commands.emplace_back(command->name);
   options.finish(std::move(commands));

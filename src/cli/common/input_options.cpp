@@ -54,18 +54,23 @@ std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words) 
   return out;
 }
 
-void declare_input_options(OptionSet& options, InputWords& words) {
-  options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)");
-  options.assignments(
-      "--input", "NAME=FILE", words.files,
-      "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; in verify also a folder of them, "
-      "one for each sample in name order");
-  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input");
-  options.assignments("--dim", "N=2", words.dims, "size of a named dimension");
-  options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)");
-  options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',');
-  options.list("--std", "X,…", words.deviation, "with an image: divides the values after --mean", ',');
-  options.rules().needs({"--resize", "--mean", "--std"}, {"--input"});
+void declare_input_options(OptionSet& options, InputWords& words, const InputForms& forms) {
+  options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)").only(forms.seed);
+  options
+      .assignments(
+          "--input", "NAME=FILE", words.files,
+          "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; in verify also a folder of "
+          "them, one for each sample in name order")
+      .only(forms.files);
+  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input").only(forms.sizes);
+  options.assignments("--dim", "N=2", words.dims, "size of a named dimension").only(forms.sizes);
+  options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)")
+      .only(forms.files)
+      .needs({"--input"});
+  options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',')
+      .only(forms.files)
+      .needs({"--input"});
+  options.list("--std", "X,…", words.deviation, "with an image: divides the values after --mean", ',').only(forms.files).needs({"--input"});
 }
 
 void read_inputs(const InputWords& words, InputOptions& options) {

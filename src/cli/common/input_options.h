@@ -19,8 +19,14 @@ struct InputWords {
   std::vector<std::string> mean, deviation;
 };
 
-/// Declares --seed, --input, --shape, --dim, --resize, --mean, --std, and the rule that the last three need --input.
-void declare_input_options(OptionSet& options, InputWords& words);
+/// The forms of a command for which these options are; 0: all.
+struct InputForms {
+  Forms seed = 0, sizes = 0;
+  Forms files = 0;  ///< --input, and what is said of its images
+};
+
+/// Declares --seed, --input, --shape, --dim, --resize, --mean and --std.
+void declare_input_options(OptionSet& options, InputWords& words, const InputForms& forms = {});
 
 /// Reads all of them except --dim, which has a list of sizes in profile.
 void read_inputs(const InputWords& words, InputOptions& options);

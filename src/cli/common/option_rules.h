@@ -1,48 +1,82 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace relayout::cli {
 
-/// Where an option comes from.
-struct OptionSource {
-  bool is_given = false;         ///< on the command line or in a configuration file, and not switched off
-  bool is_written_here = false;  ///< on the command line
-  std::string place;             ///< "FILE:LINE" in a configuration file
+/// Forms of a command, a bit each: `verify A B` and `verify --suite TREE` are two.
+using Forms = uint32_t;
+
+/// A form of a command.
+struct OptionForm {
+  Forms bit = 0;
+  std::string_view chooser = {};  ///< the option that chooses it; empty: it applies unless another is chosen, or the arguments choose it
+  std::string_view why = {};      ///< end of the message about an option that is not for it
+  Forms within = 0;               ///< the form of which this is a case: its own chooser is then given too
 };
 
-/// Rules about combinations of options. Options that contradict each other are rejected, wherever they come from. An option that has no
-/// effect is rejected on the command line only: one in a configuration file may be for other calls.
-class OptionRules {
+/// Alternatives, one of which applies: what a command is about, or what it does.
+using FormChoice = std::vector<OptionForm>;
+
+/// What is declared of an option besides its name and value; option_rules.cpp derives from it which options are refused. Options that
+/// contradict each other are refused wherever they come from. An option that has no effect is refused on the command line only: one in a
+/// configuration file may be for other calls.
+class OptionFacts {
  public:
   using Names = std::initializer_list<std::string_view>;
-  /// Each of `names` has an effect only together with one of `others`.
-  void needs(Names names, Names others);
-  /// Each of `names` contradicts any of `others`. `reason`: end of the message, if the names do not explain themselves.
-  void excludes(Names names, Names others, std::string_view reason = {});
-  /// None of `names` has an effect together with any of `others`.
-  void idle(Names names, Names others, std::string_view reason = {});
-  /// The same, unless `unless` is given.
-  void idle_unless(Names names, std::string_view other, std::string_view unless);
+  struct Conflict {
+    std::vector<std::string> others;
+    std::string why;  ///< end of the message, if the names do not explain themselves
+  };
 
-  /// Error{usage} for the first rule that the given options break.
-  void check(const std::function<OptionSource(const std::string& name)>& source_of) const;
+  /// It has an effect in these forms alone; where they name none of a choice, in all of that choice.
+  OptionFacts& only(Forms forms);
+  /// Why it has none in these forms, in place of their own words.
+  OptionFacts& because(Forms forms, std::string_view why);
+  /// It has an effect together with one of these alone.
+  OptionFacts& needs(Names others);
+  /// It contradicts each of these.
+  OptionFacts& excludes(Names others, std::string_view why = {});
+  /// It has no effect together with any of these.
+  OptionFacts& idle_with(Names others, std::string_view why = {});
+  /// Results do not depend on it: it says where they go, or how and on what they are computed.
+  OptionFacts& beside_results();
+
+  /// Whether it has an effect in a form of this choice.
+  [[nodiscard]] bool is_for(Forms form, const FormChoice& choice) const;
+  [[nodiscard]] std::string_view why_not(const OptionForm& form) const;
+  [[nodiscard]] Forms forms() const noexcept { return forms_; }
+  [[nodiscard]] const std::vector<std::string>& needed() const noexcept { return needs_; }
+  [[nodiscard]] const std::vector<Conflict>& excluded() const noexcept { return excludes_; }
+  [[nodiscard]] const std::vector<Conflict>& idle() const noexcept { return idle_; }
+  [[nodiscard]] bool decides_results() const noexcept { return decides_results_; }
 
  private:
-  enum class Kind : uint8_t { needs, excludes, idle };
-  /// What options on the left have to do with those on the right.
-  struct Rule {
-    Kind kind = Kind::needs;
-    std::vector<std::string> names, others;
-    std::string reason = {};
-    std::string unless = {};  ///< an option that lifts the rule
-  };
-  std::vector<Rule> rules_;
+  Forms forms_ = 0;  ///< 0: all
+  std::vector<std::pair<Forms, std::string>> reasons_;
+  std::vector<std::string> needs_;
+  std::vector<Conflict> excludes_, idle_;
+  bool decides_results_ = true;
 };
+
+/// An option and where it comes from.
+struct OptionState {
+  std::string name;                    ///< in messages
+  std::vector<std::string> names;      ///< all
+  const OptionFacts* facts = nullptr;  ///< not owned
+  bool is_given = false;               ///< on the command line or in a configuration file, and not switched off
+  bool is_written_here = false;        ///< on the command line
+  std::string place;                   ///< "FILE:LINE" in a configuration file
+};
+
+/// Error{usage} for the first option that another one, or a form that another one chooses, contradicts or leaves without effect.
+void check_options(const std::vector<OptionState>& options, const std::vector<FormChoice>& choices);
+/// The same for a form that arguments choose.
+void check_form(const std::vector<OptionState>& options, const std::vector<FormChoice>& choices, Forms form);
 
 }  // namespace relayout::cli

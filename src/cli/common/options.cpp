@@ -102,9 +102,11 @@ struct OptionSet::Declared {
   bool is_toggle = false;                                                            ///< a flag with two forms
   std::vector<std::string_view> choices;                                             ///< the only values, where there are such
   std::function<void(const std::vector<std::string>&)> assign = [](const auto&) {};  ///< called when given
+  OptionFacts facts;
 
   [[nodiscard]] const std::string& label() const { return names.back(); }
-  [[nodiscard]] OptionSource source() const;
+  [[nodiscard]] bool is_off() const { return is_flag && !is_toggle && !values.empty() && values.back() == "false"; }
+  [[nodiscard]] OptionState state() const;
 };
 
 struct OptionSet::Impl {
@@ -115,9 +117,11 @@ struct OptionSet::Impl {
   std::vector<std::string> sections;  ///< of configuration files
   Declared *positional = nullptr, *config = nullptr, *help_flag = nullptr;
   std::size_t minimum = 0, maximum = 0;
-  OptionRules rules;
+  std::vector<FormChoice> choices;
+  Forms group_forms = 0;  ///< of the options declared next
 
   [[nodiscard]] const Declared& find(std::string_view name) const;
+  [[nodiscard]] std::vector<OptionState> states() const;
   Declared& declare(std::string_view names, std::string_view placeholder, std::string_view text);
   Declared& add_valued(Declared& entry);
   Declared& add_flag(Declared& entry, const std::string& names);
@@ -146,6 +150,7 @@ OptionSet::Declared& OptionSet::Impl::declare(std::string_view names, std::strin
   help.add(names, placeholder, text);
   declared.push_back(std::make_unique<Declared>());
   declared.back()->names = split_names(names);
+  declared.back()->facts.only(group_forms);
   return *declared.back();
 }
 
@@ -163,8 +168,9 @@ OptionSet::Declared& OptionSet::Impl::add_flag(Declared& entry, const std::strin
   return entry;
 }
 
-void OptionSet::group(std::string_view title) {
+void OptionSet::group(std::string_view title, Forms forms) {
   impl_->help.begin_group(title);
+  impl_->group_forms = forms;
 }
 
 void OptionSet::positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
@@ -176,13 +182,13 @@ void OptionSet::positional(std::string_view placeholder, std::vector<std::string
   entry.assign = [&target](const auto& values) { target = values; };
 }
 
-void OptionSet::flag(std::string_view names, bool& target, std::string_view help) {
-  impl_->add_flag(impl_->declare(names, "", help), std::string(names)).assign = [&target](const auto& values) {
-    target = values.back() == "true";
-  };
+OptionFacts& OptionSet::flag(std::string_view names, bool& target, std::string_view help) {
+  Declared& entry = impl_->add_flag(impl_->declare(names, "", help), std::string(names));
+  entry.assign = [&target](const auto& values) { target = values.back() == "true"; };
+  return entry.facts;
 }
 
-void OptionSet::toggle(std::string_view name, bool& target, std::string_view help) {
+OptionFacts& OptionSet::toggle(std::string_view name, bool& target, std::string_view help) {
   const std::string positive = "--" + std::string(name), negative = "--no-" + std::string(name);
   Declared& entry = impl_->add_flag(impl_->declare(positive + ", " + negative, "", help), positive + ",!" + negative);
   entry.is_toggle = true;
@@ -192,18 +198,20 @@ void OptionSet::toggle(std::string_view name, bool& target, std::string_view hel
     }
     target = values.back() == "true";
   };
+  return entry.facts;
 }
 
-void OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
+OptionFacts& OptionSet::text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry](const auto& values) {
     // `target` stays empty if the option is not given, so an empty value would be mistaken for that.
     if (values.front().empty()) usage(entry.label() + " needs a value, not an empty one");
     target = values.front();
   };
+  return entry.facts;
 }
 
-void OptionSet::choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help) {
+OptionFacts& OptionSet::choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help) {
   std::string joined;
   for (const std::string_view choice : choices) joined += (joined.empty() ? "" : "|") + std::string(choice);
   Declared& entry = impl_->add_valued(impl_->declare(names, joined, help));
@@ -216,23 +224,27 @@ void OptionSet::choice(std::string_view names, std::vector<std::string_view> cho
     }
     target = values.front();
   };
+  return entry.facts;
 }
 
-void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help) {
+OptionFacts& OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target,
+                                std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry, minimum](const auto& values) { target = parse_integer(entry.label(), values.front(), minimum); };
+  return entry.facts;
 }
 
-void OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help) {
+OptionFacts& OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry, minimum](const auto& values) {
     const int64_t value = parse_integer(entry.label(), values.front(), minimum);
     if (value > std::numeric_limits<int>::max()) usage(entry.label() + ": " + quote(values.front()) + " is too large");
     target = static_cast<int>(value);
   };
+  return entry.facts;
 }
 
-void OptionSet::real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help) {
+OptionFacts& OptionSet::real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry](const auto& values) {
     const std::string& given = values.front();
@@ -243,10 +255,11 @@ void OptionSet::real(std::string_view names, std::string_view placeholder, std::
     }
     target = value;
   };
+  return entry.facts;
 }
 
-void OptionSet::list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
-                     char separator) {
+OptionFacts& OptionSet::list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+                             char separator) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.repeatable = true;
   entry.assign = [&target, separator](const auto& values) {
@@ -260,9 +273,10 @@ void OptionSet::list(std::string_view names, std::string_view placeholder, std::
       target.push_back(value.substr(begin));
     }
   };
+  return entry.facts;
 }
 
-void OptionSet::assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help) {
+OptionFacts& OptionSet::assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.repeatable = true;
   entry.assign = [&target, &entry, form = std::string(placeholder)](const auto& values) {
@@ -273,6 +287,7 @@ void OptionSet::assignments(std::string_view names, std::string_view placeholder
       target.emplace_back(value.substr(0, equals), value.substr(equals + 1));
     }
   };
+  return entry.facts;
 }
 
 void OptionSet::hide_last() {
@@ -286,6 +301,7 @@ void OptionSet::finish(std::vector<std::string> commands) {
       "read options from a TOML file: below [convert] those of one command (layout = \"keep\"), above all sections those of every command; "
       "the command line overrides it");
   impl_->config = &impl_->add_valued(config);
+  config.facts.beside_results();
   Declared& help = impl_->declare("-h, --help", "", "print this");
   impl_->help_flag = &impl_->add_flag(help, "-h,--help");
 }
@@ -430,25 +446,61 @@ const OptionSet::Declared& OptionSet::Impl::find(std::string_view name) const {
   fail(ErrorKind::defect, "no option " + quote(name) + " of " + command);
 }
 
-OptionRules& OptionSet::rules() {
-  return impl_->rules;
+void OptionSet::forms(FormChoice choice) {
+  impl_->choices.push_back(std::move(choice));
 }
 
 bool OptionSet::is_given(std::string_view name) const {
   return impl_->find(name).is_given;
 }
 
-OptionSource OptionSet::Declared::source() const {
-  const bool is_off = is_flag && !is_toggle && !values.empty() && values.back() == "false";
-  return {.is_given = !values.empty() && !is_off, .is_written_here = is_given, .place = place};
+const OptionFacts& OptionSet::facts(std::string_view name) const {
+  return impl_->find(name).facts;
 }
 
-std::vector<std::string> OptionSet::given_except(std::initializer_list<std::string_view> others) const {
+const std::vector<FormChoice>& OptionSet::form_choices() const {
+  return impl_->choices;
+}
+
+OptionState OptionSet::Declared::state() const {
+  const auto name = std::ranges::find_if(names, [](const std::string& one) { return one.starts_with("--"); });
+  return {.name = name == names.end() ? label() : *name,
+          .names = names,
+          .facts = &facts,
+          .is_given = !values.empty() && !is_off(),
+          .is_written_here = is_given,
+          .place = place};
+}
+
+std::vector<OptionState> OptionSet::Impl::states() const {
+  std::vector<OptionState> out;
+  for (const auto& entry : declared) {
+    if (entry->option != nullptr) out.push_back(entry->state());
+  }
+  return out;
+}
+
+void OptionSet::check_form(Forms form) const {
+  cli::check_form(impl_->states(), impl_->choices, form);
+}
+
+std::vector<std::string> OptionSet::given_for(Forms forms) const {
+  const auto is_for_all = [&](const OptionFacts& facts) {
+    for (const FormChoice& choice : impl_->choices) {
+      for (const OptionForm& form : choice) {
+        if ((form.bit & forms) != 0 && !facts.is_for(form.bit, choice)) return false;
+      }
+    }
+    return true;
+  };
   std::vector<std::string> out;
   for (const auto& entry : impl_->declared) {
-    if (entry->option == nullptr || entry->values.empty() || std::ranges::find(others, entry->label()) != others.end()) continue;
-    out.push_back(entry->label());
-    out.insert(out.end(), entry->values.begin(), entry->values.end());
+    if (entry->option == nullptr || entry->is_off() || !entry->facts.decides_results() || !is_for_all(entry->facts)) continue;
+    if (entry->is_flag) {
+      if (!entry->values.empty()) out.push_back(entry->values.back() == "true" ? entry->state().name : entry->label());
+      continue;
+    }
+    for (const std::string& value : entry->values) out.insert(out.end(), {entry->label(), value});
   }
   return out;
 }
@@ -464,7 +516,7 @@ bool OptionSet::parse(std::span<const std::string> arguments) {
   }
   impl_->tokenize(arguments);
   if (!impl_->config->values.empty()) impl_->read_config(impl_->config->values.back());
-  impl_->rules.check([this](const std::string& name) { return impl_->find(name).source(); });
+  check_options(impl_->states(), impl_->choices);
   impl_->check_and_assign();
   return true;
 }

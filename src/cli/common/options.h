@@ -32,38 +32,44 @@ class OptionSet {
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  /// Begins a group of the help with this title, for the options declared next.
-  void group(std::string_view title);
+  /// Begins a group of the help with this title, for the options declared next. They are for these forms, unless they say otherwise.
+  void group(std::string_view title, Forms forms = 0);
   /// Arguments without a dash: at least `minimum`, at most `maximum`.
   void positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
                   std::string_view help);
 
-  // `names`: as the user types them, "-o, --output". `placeholder`: the word for the value in the help.
-  void flag(std::string_view names, bool& target, std::string_view help);
+  /// Alternatives of which one applies, the usual one first. Options then declare for which of them they are.
+  void forms(FormChoice choice);
+
+  // `names`: as the user types them, "-o, --output". `placeholder`: the word for the value in the help. What is returned takes what else
+  // there is to say of the option.
+  OptionFacts& flag(std::string_view names, bool& target, std::string_view help);
   /// A flag with two forms, --NAME and --no-NAME.
-  void toggle(std::string_view name, bool& target, std::string_view help);
+  OptionFacts& toggle(std::string_view name, bool& target, std::string_view help);
   /// Any text that is not empty.
-  void text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help);
+  OptionFacts& text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help);
   /// One of `choices`, which are also the placeholder.
-  void choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help);
-  void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help);
-  void integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help);
+  OptionFacts& choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help);
+  OptionFacts& integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help);
+  OptionFacts& integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help);
   /// A finite number that is not negative.
-  void real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help);
+  OptionFacts& real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help);
   /// May be given several times. `separator` separates the items of one value; '\0': each value is one item.
-  void list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
-            char separator = '\0');
+  OptionFacts& list(std::string_view names, std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+                    char separator = '\0');
   /// NAME=VALUE; may be given several times.
-  void assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help);
+  OptionFacts& assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help);
   /// Hides the option declared last from the help.
   void hide_last();
 
-  /// Rules about combinations of the options.
-  [[nodiscard]] OptionRules& rules();
+  /// Refuses options without effect in a form that the arguments choose.
+  void check_form(Forms form) const;
   /// Whether the option is on the command line, by any of its names.
   [[nodiscard]] bool is_given(std::string_view name) const;
-  /// Names and values of all options from the command line or the configuration file, except for `others`: those that affect results.
-  [[nodiscard]] std::vector<std::string> given_except(std::initializer_list<std::string_view> others) const;
+  /// The given options on which results depend and that have an effect in each of these forms, with their values, as arguments.
+  [[nodiscard]] std::vector<std::string> given_for(Forms forms) const;
+  [[nodiscard]] const std::vector<FormChoice>& form_choices() const;
+  [[nodiscard]] const OptionFacts& facts(std::string_view name) const;
   /// All names with their dashes, including --help and --config.
   [[nodiscard]] std::vector<std::string> names() const;
 

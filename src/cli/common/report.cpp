@@ -105,11 +105,17 @@ JunitCase judged_case(std::string class_name, std::string name, const std::strin
   return out;
 }
 
-void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help) {
-  options.text("--html", "FILE", files.html, html_help);
-  options.text("--junit", "FILE", files.junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it");
-  options.text("--markdown", "FILE", files.markdown, "a summary for people, as step summaries and merge requests show it");
-  options.flag("--github", files.github, "annotations of the files at fault on standard error, as GitHub's runner reads them");
+void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help, const ReportForms& forms) {
+  options.text("--html", "FILE", files.html, html_help).only(forms.page).beside_results();
+  options.text("--junit", "FILE", files.junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it")
+      .only(forms.others)
+      .beside_results();
+  options.text("--markdown", "FILE", files.markdown, "a summary for people, as step summaries and merge requests show it")
+      .only(forms.others)
+      .beside_results();
+  options.flag("--github", files.github, "annotations of the files at fault on standard error, as GitHub's runner reads them")
+      .only(forms.others)
+      .beside_results();
 }
 
 }  // namespace relayout::cli

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/common/command.h"
 #include "cli/common/failure.h"
+#include "cli/common/option_rules.h"
 #include "relayout/error.h"
 #include "report/json.h"
 #include "report/junit.h"
@@ -92,7 +93,12 @@ struct ReportFiles {
 /// A test case, with the file that annotations refer to: the model that is judged (B of a pair).
 [[nodiscard]] JunitCase judged_case(std::string class_name, std::string name, const std::string& judged);
 
+/// The forms of a command that have a page, and those that have the other files; 0: all.
+struct ReportForms {
+  Forms page = 0, others = 0;
+};
+
 /// Declares --html (with this help), --junit, --markdown and --github.
-void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help);
+void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help, const ReportForms& forms = {});
 
 }  // namespace relayout::cli

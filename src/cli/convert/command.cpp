@@ -15,6 +15,10 @@
 namespace relayout::cli {
 namespace {
 
+// Which models are meant, and what is done with them.
+constexpr Forms kNamed = 1, kTree = 2, kConverts = 4, kLists = 8, kListsPasses = 16;
+constexpr Forms kAnything = kConverts | kLists | kListsPasses;
+
 std::string list_of_passes() {
   std::string out;
   for (const PassInfo& pass : available_passes()) {
@@ -131,7 +135,7 @@ int run(ConvertRequest& request, const Common& common) {
 
 void declare_passes(OptionSet& options, ConvertRequest& request) {
   ConvertOptions& convert = request.options;
-  options.group("Passes");
+  options.group("Passes", kConverts);
   options.toggle("fold", convert.rewrite.fold, "fold BatchNormalization into convolutions (default: --fold)");
   options.flag("--simplify", convert.rewrite.simplify, "evaluate constant expressions, remove nodes that have no effect");
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, request.layout,
@@ -139,40 +143,66 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.text("--io", "nhwc[:NAME,...]", request.io, "inputs and outputs that are images (or those named) are handed over channels-last");
   options.choice("--emit", {"transposes"}, request.emit,
                  "write the borders of the layout plan as pairs of Transposes: they document it, other runtimes cancel them");
-  options.choice("--when", {"auto", "always", "never"}, request.when,
-                 "plan convolutions channels-last where it pays (default), always, or never");
+  options
+      .choice("--when", {"auto", "always", "never"}, request.when,
+              "plan convolutions channels-last where it pays (default), always, or never")
+      .needs({"--emit"});
   options.choice(
       "--precision", {"bf16", "fp16", "fp32"}, request.precision,
       "32-bit weights and activations in this type, fragile operators stay in 32 bits; fp32 converts back (fp16 and bf16 convert "
       "into each other by way of fp32 only)");
-  options.flag("--io-precision", convert.rewrite.io_precision,
-               "with --precision: graph inputs and outputs too (they keep their types otherwise)");
+  options
+      .flag("--io-precision", convert.rewrite.io_precision,
+            "with --precision: graph inputs and outputs too (they keep their types otherwise)")
+      .needs({"--precision"});
   options.flag("--include-1d", convert.rewrite.include_1d, "weights of 1-D convolutions too");
-  options.list("--pass", "NAME", convert.passes, "only these passes (repeatable, or separated by commas); none: copy", ',');
+  options.list("--pass", "NAME", convert.passes, "only these passes (repeatable, or separated by commas); none: copy", ',')
+      .excludes({"--simplify", "--fold", "--skip"}, "named passes are all that runs");
   options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
   options.list("--only", "GLOB", convert.rewrite.only, "only nodes whose name matches; may be given several times");
   options.list("--exclude", "GLOB", convert.rewrite.exclude, "no node whose name matches; may be given several times");
   options.flag("--freeze", convert.rewrite.freeze, "treat initializers that callers could override as constants");
   options.flag("--require-all-folded", convert.require_all_folded,
                "when a BatchNormalization stays that --exclude or --only did not leave out: write nothing, exit 1");
-  options.integer("--stop-after", "N", 0, convert.rewrite.stop_after, "stop after N rewrites");
+  options.integer("--stop-after", "N", 0, convert.rewrite.stop_after, "stop after N rewrites").only(kAnything);
   options.hide_last();
   options.flag("--verify", convert.verify, "verify the result against MODEL; when it is not the same: write nothing, exit 1");
-  options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: size of a named dimension");
-  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify and --emit: dims of an input");
-  options.flag("--list-passes", request.list_passes, "list the passes and end");
+  options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: size of a named dimension").needs({"--verify", "--emit"});
+  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify and --emit: dims of an input")
+      .needs({"--verify", "--emit"});
+  options.flag("--list-passes", request.list_passes, "list the passes and end").only(kAnything);
+}
+
+void declare_targets(OptionSet& options, ConvertRequest& request) {
+  options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)")
+      .excludes({"--out-dir", "--in-place"})
+      .beside_results();
+  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx; it is made where it is missing")
+      .only(kConverts | kLists)
+      .because(kListsPasses, "")
+      .beside_results();
+  options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR")
+      .only(kConverts | kLists)
+      .because(kListsPasses, "")
+      .needs({"--out-dir", "--list"})
+      .excludes({"--output", "--in-place"})
+      .beside_results();
+  declare_case_choice(options, request.cases, {.trees = kTree, .list = kLists});
+  constexpr std::string_view kNothing = "nothing is converted";
+  options
+      .text("--cache", "DIR", request.cache,
+            "cache of conversions: a model whose files, options, program and result are unchanged is not converted again")
+      .because(kLists | kListsPasses, kNothing)
+      .idle_with({"--dry-run"}, kNothing)
+      .excludes({"--in-place", "--share-data"}, "a later run must find models and results as they were")
+      .beside_results();
+  options.flag("--in-place", request.options.save.in_place, "replace MODEL by the result").excludes({"--out-dir"});
 }
 
 void declare_files(OptionSet& options, ConvertRequest& request) {
   ConvertOptions& convert = request.options;
-  options.group("Files");
-  options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)");
-  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx; it is made where it is missing");
-  options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR");
-  declare_case_choice(options, request.cases);
-  options.text("--cache", "DIR", request.cache,
-               "cache of conversions: a model whose files, options, program and result are unchanged is not converted again");
-  options.flag("--in-place", convert.save.in_place, "replace MODEL by the result");
+  options.group("Files", kConverts);
+  declare_targets(options, request);
   options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
                  "of MODEL (default: by its extension, then by how it begins)");
   options.choice("--output-format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.output_format,
@@ -187,69 +217,24 @@ void declare_files(OptionSet& options, ConvertRequest& request) {
 }
 
 void declare_report(OptionSet& options, ConvertRequest& request) {
-  options.group("Report");
+  options.group("Report", kConverts);
   options.flag("--dry-run", request.options.dry_run, "report the changes, write nothing");
-}
-
-/// Rules against options that have no effect or contradict each other.
-void declare_convert_rules(OptionRules& rules) {
-  rules.excludes({"--output"}, {"--out-dir", "--in-place"});
-  rules.excludes({"--in-place"}, {"--out-dir"});
-  rules.excludes({"--cache"}, {"--in-place", "--share-data"}, "a later run must find models and results as they were");
-  rules.idle({"--cache"}, {"--dry-run", "--list", "--list-passes"}, "nothing is converted");
-  rules.needs({"--suite"}, {"--out-dir", "--list"});
-  rules.needs({"--list", "--case", "--cases-from", "--shard", "--durations"}, {"--suite"});
-  rules.needs({"--null"}, {"--list"});
-  rules.excludes({"--suite"}, {"--output", "--in-place"});
-  rules.idle({"--suite"}, {"--list-passes"});
-  rules.needs({"--io-precision"}, {"--precision"});
-  rules.needs({"--dim", "--shape"}, {"--verify", "--emit"});
-  rules.needs({"--when"}, {"--emit"});
-  rules.excludes({"--pass"}, {"--simplify", "--fold", "--skip"}, "named passes are all that runs");
-  rules.idle({"--out-dir"}, {"--list-passes"});
-  rules.idle({"--output",
-              "--in-place",
-              "--verify",
-              "--dry-run",
-              "--pass",
-              "--skip",
-              "--simplify",
-              "--fold",
-              "--layout",
-              "--io",
-              "--emit",
-              "--when",
-              "--precision",
-              "--io-precision",
-              "--include-1d",
-              "--only",
-              "--exclude",
-              "--freeze",
-              "--require-all-folded",
-              "--dim",
-              "--shape",
-              "--format",
-              "--output-format",
-              "--external-data",
-              "--share-data",
-              "--allow-newer-opset",
-              "--sync",
-              "--stamp"},
-             {"--list-passes", "--list"}, "lists convert nothing");
 }
 
 std::function<int()> prepare_convert(OptionSet& options, const Common& common) {
   auto request = std::make_shared<ConvertRequest>();
   options.positional("MODEL...", request->inputs, 0, std::string::npos, "ONNX files; - is standard input");
+  constexpr std::string_view kWhy = "lists convert nothing";
+  options.forms({{kNamed}, {.bit = kTree, .chooser = "--suite"}});
+  options.forms(
+      {{kConverts}, {.bit = kListsPasses, .chooser = "--list-passes", .why = kWhy}, {.bit = kLists, .chooser = "--list", .why = kWhy}});
   declare_passes(options, *request);
   declare_files(options, *request);
   declare_report(options, *request);
-  declare_convert_rules(options.rules());
   return [request, &options, &common] {
     check_passes(options, *request);
     request->facts = program_facts();
-    const auto given = options.given_except({"--output", "--out-dir", "--suite", "--case", "--cases-from", "--shard", "--durations",
-                                             "--cache", "--config", "--json", "--quiet", "--verbose", "--threads"});
+    const auto given = options.given_for(0);
     request->facts.insert(request->facts.end(), given.begin(), given.end());
     return run(*request, common);
   };

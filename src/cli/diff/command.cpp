@@ -13,6 +13,9 @@
 namespace relayout::cli {
 namespace {
 
+// What is compared.
+constexpr Forms kModels = 1, kTraces = 2;
+
 struct DiffRequest {
   std::vector<std::string> files, steps, fail_on;
   std::optional<double> least_us;
@@ -139,15 +142,7 @@ bool are_models(const DiffRequest& request, const OptionSet& options) {
     fail(ErrorKind::usage, escape(*model) + " holds a model, " + escape(*run) + " does not: only files of one kind can be compared",
          "standard input is taken for a trace");
   }
-  constexpr std::array kOfRuns = {"--steps", "--names", "--short-names", "--allow-different-machine", "--min-us", "--strict"};
-  constexpr std::array kOfModels = {"--ignore", "--profiles", "--allow-newer-opset"};
-  const auto refuse = [&](const auto& names, const char* kind) {
-    for (const char* name : names) {
-      if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + " has no effect on " + kind);
-    }
-  };
-  if (model != nullptr) refuse(kOfRuns, "models");
-  if (model == nullptr) refuse(kOfModels, "traces and profiles");
+  options.check_form(model != nullptr ? kModels : kTraces);
   if (!request.profiles.empty() && request.profiles.size() != request.files.size()) {
     fail(ErrorKind::usage,
          "--profiles names " + counted(std::ssize(request.profiles), "file") + " for " + counted(std::ssize(request.files), "model"));
@@ -194,40 +189,49 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
   options.positional(
       "A B...", request->files, 2, kMostFiles,
       "models, or traces and profiles (.json, .json.gz, .csv); the first is the baseline, each other one is compared with it");
-  options.flag("--allow-newer-opset", request->load.allow_newer_opset, "take opsets newer than those that relayout knows");
-  options.list("--ignore", "WHAT,…", request->ignore,
-               "of models: changes to ignore, by kind (explained, changed, added, removed, renamed) or by subject "
-               "(node, initializer, input, output, opset, function, metadata)",
-               ',');
-  options.list("--profiles", "FILE,…", request->profiles,
-               "of models: the output of `profile --json` for each, in their order; changes then show their time", ',');
+  options.forms({{.bit = kModels, .why = "has no effect on models"}, {.bit = kTraces, .why = "has no effect on traces and profiles"}});
+  options.flag("--allow-newer-opset", request->load.allow_newer_opset, "take opsets newer than those that relayout knows").only(kModels);
+  options
+      .list("--ignore", "WHAT,…", request->ignore,
+            "of models: changes to ignore, by kind (explained, changed, added, removed, renamed) or by subject "
+            "(node, initializer, input, output, opset, function, metadata)",
+            ',')
+      .only(kModels);
+  options
+      .list("--profiles", "FILE,…", request->profiles,
+            "of models: the output of `profile --json` for each, in their order; changes then show their time", ',')
+      .only(kModels);
   options.group("Traces and profiles");
-  options.list("--steps", "N,…", request->steps, "only these steps (ProfilerStep#N; default: all)", ',');
-  options.choice("--names", {"op", "node"}, request->names, "operations are operators (default), or nodes where a file tells them");
-  options.flag("--short-names", request->short_names, "names without arguments of templates and calls, the last word alone");
+  options.list("--steps", "N,…", request->steps, "only these steps (ProfilerStep#N; default: all)", ',').only(kTraces);
+  options.choice("--names", {"op", "node"}, request->names, "operations are operators (default), or nodes where a file tells them")
+      .only(kTraces);
+  options.flag("--short-names", request->short_names, "names without arguments of templates and calls, the last word alone").only(kTraces);
   options.group("Gates");
-  options.flag("--exit-code", request->exit_code, "exit 1 when anything differs: in models more than names, in traces a count");
+  options.flag("--exit-code", request->exit_code, "exit 1 when anything differs: in models more than names, in traces a count")
+      .excludes({"--fail-on"});
   options.list("--fail-on", "WHAT,…", request->fail_on,
                "exit 1 where something is added, removed, changed or explained (models), or an operation is added, removed, increased, "
                "decreased, slower:P% or faster:P%, beyond the interval (traces)",
                ',');
-  options.flag("--strict", request->strict,
-               "exit 1 also where the interval of a time holds the limit; refuse traces with times that cannot be");
-  options.text("--junit", "FILE", request->junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it");
-  options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines");
+  options
+      .flag("--strict", request->strict,
+            "exit 1 also where the interval of a time holds the limit; refuse traces with times that cannot be")
+      .only(kTraces);
+  options.text("--junit", "FILE", request->junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it")
+      .needs({"--fail-on", "--exit-code"});
+  options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines")
+      .only(kTraces)
+      .needs({"--fail-on"});
   options.group("Table");
   options.integer("--top", "N", 0, request->top,
                   "the N largest differences, the rest as one, of models N of each kind (default: 20; 0 and -v: all)");
-  options.real("--min-us", "T", request->least_us, "only operations that took T µs or more on either side, the rest as one");
+  options.real("--min-us", "T", request->least_us, "only operations that took T µs or more on either side, the rest as one").only(kTraces);
   options.list("--only", "GLOB", request->choice.only, "only names that match; may be given several times");
   options.list("--exclude", "GLOB", request->choice.exclude, "no names that match; may be given several times");
   options.group("Files");
   options.text("--csv", "FILE", request->csv, "a line per change or operation, for spreadsheets");
   options.text("--markdown", "FILE", request->markdown, "the changes as step summaries and merge requests show them");
   options.text("--html", "FILE", request->html, "a page: the changes of models, TraceDiff's charts of counts and durations");
-  options.rules().excludes({"--exit-code"}, {"--fail-on"});
-  options.rules().needs({"--allow-different-machine"}, {"--fail-on"});
-  options.rules().needs({"--junit"}, {"--fail-on", "--exit-code"});
   return [request, &common, &options] { return run(*request, common, options); };
 }
 

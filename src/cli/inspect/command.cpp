@@ -84,13 +84,14 @@ std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
   options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
   options.group("Layout");
   options.flag("--layout", request->layout, "the memory layout of every tensor when the model runs, the reorders and their reasons");
-  options.choice("--when", {"auto", "always", "never"}, request->when,
-                 "convolutions run channels-last where it pays (default), always, or never");
+  options
+      .choice("--when", {"auto", "always", "never"}, request->when,
+              "convolutions run channels-last where it pays (default), always, or never")
+      .needs({"--layout", "--measure", "--compare", "--dot", "--html"});
   options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: the plan may differ from run to run");
   options.flag("--compare", request->compare, "compare with PyTorch's propagation");
   options.text("--dot", "FILE", request->dot, "the plan as a graph for Graphviz");
   options.text("--html", "FILE", request->html, "the plan as a page of one file");
-  options.rules().needs({"--when"}, {"--layout", "--measure", "--compare", "--dot", "--html"});
   return [request, &common] { return run(*request, common); };
 }
 

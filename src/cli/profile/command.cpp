@@ -13,6 +13,9 @@ namespace {
 
 constexpr int64_t kShownRows = 20;  ///< rows of a text: one screen with its header and sums
 
+// What is measured.
+constexpr Forms kOneModel = 1, kTwoModels = 2, kSweep = 4;
+
 struct ProfileRequest {
   std::vector<std::string> models, threads;
   InputWords inputs;
@@ -148,35 +151,14 @@ int run_pair(const ProfileRequest& request, const Common& common, const SweepSet
   return exit_code(result, gate);
 }
 
-/// Refuses options without effect for this number of models and settings.
-void check_options(const OptionSet& options, bool is_pair, bool is_sweep) {
-  using Names = std::initializer_list<std::string_view>;
-  const auto refuse = [&](Names names, const char* why) {
-    for (const std::string_view name : names) {
-      if (options.is_given(name)) fail(ErrorKind::usage, std::string(name) + why);
-    }
-  };
-  const Names of_one = {"--csv", "--markdown", "--trace", "--stacks", "--annotate", "--peak", "--reference-columns"};
-  if (!is_pair) refuse({"--fail-on-slowdown", "--clock"}, " is of two models");
-  if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
-  if (is_pair) {
-    refuse({"--until"}, " is of one model; --repeat N makes N pairs");
-    refuse({"--only", "--exclude", "--sort"}, " is of one model");
-    refuse(of_one, " is of one model");
-  }
-  if (is_sweep) {
-    refuse(of_one, " is of one setting of --threads and --dim");
-    refuse({"--html", "--by", "--top", "--sort", "--only", "--exclude"}, " is of one setting of --threads and --dim");
-  }
-}
-
 int run(ProfileRequest& request, const Common& common, const OptionSet& options) {
   keep_freed_pages();
   read_words(request, !common.verbose);
   destinations_of(request).check(common.json);
   const std::vector<SweepSetting> settings = sweep_settings(request.threads, request.inputs.dims);
   const bool is_pair = request.models.size() == 2, is_sweep = settings.size() > 1;
-  check_options(options, is_pair, is_sweep);
+  if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
+  options.check_form(is_pair ? kTwoModels : is_sweep ? kSweep : kOneModel);
   Progress progress;
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   if (is_pair) return run_pair(request, common, settings.front(), progress);
@@ -185,8 +167,11 @@ int run(ProfileRequest& request, const Common& common, const OptionSet& options)
 
 void declare_measuring(OptionSet& options, ProfileRequest& request) {
   options.group("Measuring");
-  options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure, within --max-time (default: 50, of two models 100 pairs)");
-  options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side");
+  options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure, within --max-time (default: 50, of two models 100 pairs)")
+      .excludes({"--until"});
+  options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side")
+      .only(kOneModel | kSweep)
+      .because(kTwoModels, "is of one model; --repeat N makes N pairs");
   options.real("--max-time", "S", request.options.max_seconds,
                "begin no run after so many seconds (default: 20, with --repeat none; ten runs are made in any case)");
   options.choice("--mode", {"optimized", "as-written", "reference"}, request.mode,
@@ -195,50 +180,69 @@ void declare_measuring(OptionSet& options, ProfileRequest& request) {
 }
 
 void declare_comparison(OptionSet& options, ProfileRequest& request) {
+  constexpr std::string_view kWhy = "is of two models";
   options.group("Two models");
-  options.text("--fail-on-slowdown", "P%", request.slowdown, "exit 1 when OTHER is slower by more than P %, its whole interval beyond");
-  options.flag("--strict", request.strict, "exit 1 also when the interval holds that limit");
-  options.choice("--clock", {"wall", "cpu"}, request.clock,
-                 "time that counts (default: cpu at one thread, which other processes do not disturb)");
-  options.rules().needs({"--strict"}, {"--fail-on-slowdown"});
+  options.text("--fail-on-slowdown", "P%", request.slowdown, "exit 1 when OTHER is slower by more than P %, its whole interval beyond")
+      .only(kTwoModels)
+      .because(kSweep, kWhy);
+  options.flag("--strict", request.strict, "exit 1 also when the interval holds that limit").needs({"--fail-on-slowdown"});
+  options
+      .choice("--clock", {"wall", "cpu"}, request.clock,
+              "time that counts (default: cpu at one thread, which other processes do not disturb)")
+      .only(kTwoModels)
+      .because(kSweep, kWhy);
 }
 
 void declare_table(OptionSet& options, ProfileRequest& request) {
   options.group("Table");
-  options.text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by,
-               "one line for each (default: node); scopes are parts of nodes' paths");
-  options.integer("--top", "N", 0, request.top, "the first N lines, the rest as one (default: 20; 0: all, and in --csv and --json)");
-  options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first");
-  options.list("--only", "GLOB", request.table.only, "only lines whose name matches, the rest as one; may be given several times");
-  options.list("--exclude", "GLOB", request.table.exclude, "no line whose name matches; may be given several times");
-  options.text("--peak", "GFLOPS,GBS|measure", request.peak,
-               "peak rates of the machine in single precision, to print the share that each line reaches (measure: takes a second)");
-  options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others");
-  options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head");
-  options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it");
-  options.text("--html", "FILE", request.html,
-               "a page: pictures of time by operator and by scope, the table of all lines; of two, the differences");
+  options
+      .text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by, "one line for each (default: node); scopes are parts of nodes' paths")
+      .only(kOneModel | kTwoModels);
+  options.integer("--top", "N", 0, request.top, "the first N lines, the rest as one (default: 20; 0: all, and in --csv and --json)")
+      .only(kOneModel | kTwoModels);
+  options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first")
+      .only(kOneModel);
+  options.list("--only", "GLOB", request.table.only, "only lines whose name matches, the rest as one; may be given several times")
+      .only(kOneModel);
+  options.list("--exclude", "GLOB", request.table.exclude, "no line whose name matches; may be given several times").only(kOneModel);
+  options
+      .text("--peak", "GFLOPS,GBS|measure", request.peak,
+            "peak rates of the machine in single precision, to print the share that each line reaches (measure: takes a second)")
+      .only(kOneModel);
+  options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others")
+      .only(kOneModel)
+      .excludes({"--by", "--json"});
+  options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head").only(kOneModel);
+  options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it").only(kOneModel);
+  options
+      .text("--html", "FILE", request.html,
+            "a page: pictures of time by operator and by scope, the table of all lines; of two, the differences")
+      .only(kOneModel | kTwoModels);
   options.group("Files for other tools");
-  options.text("--trace", "FILE", request.trace,
-               "the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis");
-  options.choice("--trace-names", {"op", "node"}, request.trace_names, "name events by operator (default), or by node");
-  options.text("--stacks", "FILE", request.stacks,
-               "collapsed stacks for flame graphs: frames are parts of nodes' paths, numbers nanoseconds");
-  options.text("--annotate", "FILE", request.annotated, "the model with time, share, layout and implementation in its nodes' metadata");
-  options.rules().needs({"--trace-names"}, {"--trace"});
+  options
+      .text("--trace", "FILE", request.trace,
+            "the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis")
+      .only(kOneModel);
+  options.choice("--trace-names", {"op", "node"}, request.trace_names, "name events by operator (default), or by node").needs({"--trace"});
+  options
+      .text("--stacks", "FILE", request.stacks, "collapsed stacks for flame graphs: frames are parts of nodes' paths, numbers nanoseconds")
+      .only(kOneModel);
+  options.text("--annotate", "FILE", request.annotated, "the model with time, share, layout and implementation in its nodes' metadata")
+      .only(kOneModel);
 }
 
 std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
   auto request = std::make_shared<ProfileRequest>();
   options.positional("MODEL [OTHER]", request->models, 1, 2, "an ONNX file; two are run in turn and compared");
+  options.forms({{.bit = kOneModel, .why = "is of two models"},
+                 {.bit = kTwoModels, .why = "is of one model"},
+                 {.bit = kSweep, .why = "is of one setting of --threads and --dim"}});
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
   declare_measuring(options, *request);
   declare_comparison(options, *request);
   options.group("Inputs");
   declare_input_options(options, request->inputs);
   declare_table(options, *request);
-  options.rules().excludes({"--repeat"}, {"--until"});
-  options.rules().excludes({"--reference-columns"}, {"--by", "--json"});
   return [request, &common, &options] { return run(*request, common, options); };
 }
 

@@ -10,6 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What the command does.
+constexpr Forms kMerge = 1, kShow = 2;
+
 struct ReportRequest {
   std::vector<std::string> words;
   CaseWords cases;
@@ -48,9 +51,7 @@ int run(const ReportRequest& request, const Common& common, const OptionSet& opt
   if (request.words.size() < 2) fail(ErrorKind::usage, "report " + action + " needs REPORT; see relayout report --help");
   request.files.destinations().check(common.json);
   if (action == "merge") return write_suite(merged(request), request.files, common);
-  for (const char* const option : {"--cases-from", "--allow-missing", "--expected"}) {
-    if (options.is_given(option)) fail(ErrorKind::usage, std::string(option) + " has no effect on report show");
-  }
+  options.check_form(kShow);
   if (request.words.size() > 2) fail(ErrorKind::usage, "report show takes one REPORT; report merge puts several together");
   return write_suite(read_suite(request.words[1]), request.files, common);
 }
@@ -60,11 +61,14 @@ std::function<int()> prepare_report(OptionSet& options, const Common& common) {
   options.positional(
       "REPORT...", request->words, 0, std::string::npos,
       "merge or show, then reports of relayout verify --suite --json; merge takes folders of them too, without hidden files");
+  options.forms({{kMerge}, {.bit = kShow, .why = "has no effect on report show"}});
   options.group("Merging");
-  options.text("--cases-from", "FILE", request->cases.from,
-               "the cases that there must be, as --list printed them; - is standard input (default: those of the suite)");
-  options.flag("--allow-missing", request->allow_missing, "merge the reports at hand; the result says that it is partial");
-  options.text("--expected", "FILE", request->expected, "cases that are known not to pass, as lines NAME STATUS REASON");
+  options
+      .text("--cases-from", "FILE", request->cases.from,
+            "the cases that there must be, as --list printed them; - is standard input (default: those of the suite)")
+      .only(kMerge);
+  options.flag("--allow-missing", request->allow_missing, "merge the reports at hand; the result says that it is partial").only(kMerge);
+  options.text("--expected", "FILE", request->expected, "cases that are known not to pass, as lines NAME STATUS REASON").only(kMerge);
   options.group("Report");
   declare_report_files(options, request->files, "a page with all cases, to be searched and filtered");
   return [request, &common, &options] { return run(*request, common, options); };

@@ -47,32 +47,46 @@ std::vector<std::string> names_in(const std::string& text) {
 
 }  // namespace
 
-void declare_case_choice(OptionSet& options, CaseWords& words) {
-  options.flag("--list", words.list, "print the names of the cases and end");
-  options.flag("-0, --null", words.null, "with --list: a NUL after each name instead of a newline");
-  options.list("--case", "CASE", words.names, "only this case; may be given several times");
-  options.text("--cases-from", "FILE", words.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input");
-  options.text("--shard", "I/N|auto", words.shard,
-               "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says");
-  options.text("--durations", "FILE", words.durations, "an earlier report (--json): longest cases first, and parts of equal length");
+void declare_case_choice(OptionSet& options, CaseWords& words, const SuiteForms& forms) {
+  options.flag("--list", words.list, "print the names of the cases and end").only(forms.trees);
+  options.flag("-0, --null", words.null, "with --list: a NUL after each name instead of a newline").only(forms.list);
+  options.list("--case", "CASE", words.names, "only this case; may be given several times").only(forms.trees).beside_results();
+  options.text("--cases-from", "FILE", words.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input")
+      .only(forms.trees)
+      .beside_results();
+  options
+      .text("--shard", "I/N|auto", words.shard,
+            "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says")
+      .only(forms.trees)
+      .beside_results();
+  options.text("--durations", "FILE", words.durations, "an earlier report (--json): longest cases first, and parts of equal length")
+      .only(forms.trees)
+      .beside_results();
 }
 
-void declare_suite_options(OptionSet& options, SuiteRequest& request) {
+void declare_suite_options(OptionSet& options, SuiteRequest& request, const SuiteForms& forms) {
   CaseWords& cases = request.cases;
   options.group("Suites");
-  options.text("--suite", "TREE", cases.tree,
-               "every case below TREE (folders with model.onnx and test_data_set_N), in processes of their own");
-  options.text("--against", "DIR", cases.against,
-               "TREE holds originals: judge their counterparts below DIR, NAME.cl.onnx or the same name");
-  options.text("--pair", "PATTERN", cases.pair,
-               "with --against: the counterpart of net.onnx, like {stem}.opt.onnx (also {stem%SUFFIX}, {name}, {dir})");
-  options.integer("--jobs", "N", 1, request.jobs, "cases at a time (default: all CPUs of this process)");
-  options.real("--timeout", "S", request.timeout, "seconds a case may take (default: 120)");
-  declare_case_choice(options, cases);
-  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted");
-  options.text("--cache", "DIR", request.cache, "keep verdicts there, and run no case again whose files, options and program are the same");
-  options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case");
-  options.text("--expected", "FILE", request.expected, "cases that are known not to pass, as lines NAME STATUS REASON");
+  options
+      .text("--suite", "TREE", cases.tree, "every case below TREE (folders with model.onnx and test_data_set_N), in processes of their own")
+      .excludes({"--data", "--original"})
+      .beside_results();
+  options.text("--against", "DIR", cases.against, "TREE holds originals: judge their counterparts below DIR, NAME.cl.onnx or the same name")
+      .only(forms.trees);
+  options
+      .text("--pair", "PATTERN", cases.pair,
+            "with --against: the counterpart of net.onnx, like {stem}.opt.onnx (also {stem%SUFFIX}, {name}, {dir})")
+      .only(forms.pairs);
+  options.integer("--jobs", "N", 1, request.jobs, "cases at a time (default: all CPUs of this process)").only(forms.trees | forms.judges);
+  options.real("--timeout", "S", request.timeout, "seconds a case may take (default: 120)").only(forms.trees | forms.judges);
+  declare_case_choice(options, cases, forms);
+  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted")
+      .only(forms.trees | forms.judges);
+  options.text("--cache", "DIR", request.cache, "keep verdicts there, and run no case again whose files, options and program are the same")
+      .only(forms.trees | forms.judges);
+  options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case").only(forms.trees | forms.judges);
+  options.text("--expected", "FILE", request.expected, "cases that are known not to pass, as lines NAME STATUS REASON")
+      .only(forms.trees | forms.judges);
 }
 
 std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {

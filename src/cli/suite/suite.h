@@ -36,9 +36,17 @@ struct SuiteRequest {
   bool allow_empty = false, allow_inconclusive = false;
 };
 
+/// The forms of a command that are about trees, and what it does with them.
+struct SuiteForms {
+  Forms trees = 0;   ///< all about trees
+  Forms pairs = 0;   ///< those with a second tree
+  Forms list = 0;    ///< the names are listed
+  Forms judges = 0;  ///< cases are judged
+};
+
 /// Declares --list, --null, --case, --cases-from, --shard and --durations.
-void declare_case_choice(OptionSet& options, CaseWords& words);
-void declare_suite_options(OptionSet& options, SuiteRequest& request);
+void declare_case_choice(OptionSet& options, CaseWords& words, const SuiteForms& forms);
+void declare_suite_options(OptionSet& options, SuiteRequest& request, const SuiteForms& forms);
 /// The names of --case and --cases-from; nothing when neither is given.
 [[nodiscard]] std::optional<std::vector<std::string>> selected_cases(const CaseWords& words);
 /// The part of `names` that the words select, sorted. Error{usage} for a selected name that is not among them.

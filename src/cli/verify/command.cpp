@@ -14,6 +14,12 @@
 namespace relayout::cli {
 namespace {
 
+// What is compared: two models, many with their originals, one with stored outputs, or those of a tree in either way.
+constexpr Forms kPair = 1, kMany = 2, kStored = 4, kSuite = 8, kSuiteOfPairs = 16;
+constexpr Forms kSuites = kSuite | kSuiteOfPairs, kOfPairs = kPair | kMany | kSuiteOfPairs;
+// What is done with them.
+constexpr Forms kRuns = 32, kLists = 64, kProves = 128;
+
 struct VerifyRequest {
   std::vector<std::string> models;
   std::string data;
@@ -68,9 +74,6 @@ void read_words(VerifyRequest& request) {
   for (const auto& [a, b] : request.renames) options.renames[a] = b;
   read_inputs(request.inputs, options);
   options.save_data = request.save_data;
-  if (request.reference && !request.mode.empty() && request.mode != "reference") {
-    fail(ErrorKind::usage, "--reference and --mode " + request.mode + " exclude each other");
-  }
   if (request.mode == "as-written") options.mode = Mode::as_written;
   if (request.mode == "optimized") options.mode = Mode::optimized;
   if (request.reference || request.mode == "reference") options.mode = Mode::reference;
@@ -82,38 +85,19 @@ ReportStyle report_style(const VerifyRequest& request, const Common& common) {
   return style;
 }
 
-/// Options for the processes of a suite's cases.
-std::vector<std::string> case_options(const VerifyRequest& request, const Common& common) {
-  const VerifyOptions& options = request.options;
-  std::vector<std::string> words{"--threads", std::to_string(std::max(common.threads, 1))};
-  const auto add = [&](const char* name, const std::string& value) { words.insert(words.end(), {name, value}); };
-  const auto add_flag = [&](const char* name, bool given) {
-    if (given) words.emplace_back(name);
-  };
-  if (!options.proof_only) add("--seed", std::to_string(request.inputs.seed));
-  if (options.mode) add("--mode", std::string(to_string(*options.mode)));
-  if (options.rtol) add("--rtol", shortest(*options.rtol));
-  if (options.atol) add("--atol", shortest(*options.atol));
-  if (options.samples > 0) add("--samples", std::to_string(options.samples));
-  if (!request.io.empty()) add("--io", request.io);
-  if (!request.precision.empty()) add("--precision", request.precision);
-  for (const auto& [name, value] : request.inputs.dims) add("--dim", std::string(name).append("=").append(value));
-  for (const auto& [name, value] : request.inputs.shapes) add("--shape", std::string(name).append("=").append(value));
-  for (const std::string& bound : request.accept) add("--accept", bound);
-  for (const auto& [a, b] : request.renames) add("--rename", std::string(a).append("=").append(b));
-  if (!request.match.empty()) add("--match", request.match);
-  add_flag("--allow-interface", options.allow_interface);
-  add_flag("--proof", options.proof_only);
-  add_flag("--strict", options.strict);
-  add_flag("--outputs-only", options.outputs_only);
-  add_flag("--run-identical", options.run_identical);
-  add_flag("--allow-inconclusive", options.allow_inconclusive);
-  add_flag("--allow-newer-opset", options.load.allow_newer_opset);
-  return words;
+/// Arguments for the processes of a suite's cases: the options that a case has in common with its suite.
+std::vector<std::string> case_arguments(const VerifyRequest& request, const Common& common, const OptionSet& options) {
+  const Forms compared = request.suite.cases.against.empty() ? kSuite | kStored : kSuiteOfPairs | kPair;
+  const std::vector<std::string> given = options.given_for(compared | (request.options.proof_only ? kProves : kRuns));
+  std::vector<std::string> out{"--threads", std::to_string(std::max(common.threads, 1))};
+  const bool takes_seed = !request.options.proof_only && std::ranges::find(given, "--seed") == given.end();
+  if (takes_seed) out.insert(out.end(), {"--seed", std::to_string(request.inputs.seed)});
+  out.insert(out.end(), given.begin(), given.end());
+  return out;
 }
 
 /// Runs every case of one tree, or of two.
-int verify_suite(VerifyRequest& request, const Common& common, Progress& progress) {
+int verify_suite(VerifyRequest& request, const Common& common, const OptionSet& options, Progress& progress) {
   if (!request.models.empty() || !request.data.empty())
     fail(ErrorKind::usage, "--suite takes its models and data from the tree: name no others");
   if (request.suite.cases.list) {
@@ -121,7 +105,7 @@ int verify_suite(VerifyRequest& request, const Common& common, Progress& progres
     return 0;
   }
   request.suite.allow_inconclusive = request.options.allow_inconclusive;
-  const SuiteResult result = run_suite(request.suite, case_options(request, common), progress);
+  const SuiteResult result = run_suite(request.suite, case_arguments(request, common, options), progress);
   progress.clear();
   return write_suite(result, request.files, common);
 }
@@ -195,7 +179,7 @@ void note_failure(const VerifyRequest& request) {
   static_cast<void>(request.files.write_files({junit_suite(name, failure)}));
 }
 
-int run(VerifyRequest& request, const Common& common) {
+int run(VerifyRequest& request, const Common& common, const OptionSet& options) {
   keep_freed_pages();
   read_words(request);
   request.options.threads = common.threads;
@@ -205,7 +189,7 @@ int run(VerifyRequest& request, const Common& common) {
   Progress progress;
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   try {
-    if (!request.suite.cases.tree.empty()) return verify_suite(request, common, progress);
+    if (!request.suite.cases.tree.empty()) return verify_suite(request, common, options, progress);
     if (!request.original.empty()) return verify_pairs(request, common, progress);
     return request.data.empty() ? verify_pair(request, common, progress) : verify_stored(request, common, progress);
   } catch (const Error& error) {
@@ -217,116 +201,94 @@ int run(VerifyRequest& request, const Common& common) {
   }
 }
 
-/// Rules against options that have no effect or contradict each other.
-void declare_verify_rules(OptionRules& rules) {
-  rules.needs({"--jobs", "--timeout", "--shard", "--allow-empty", "--expected", "--against", "--list", "--case", "--cases-from",
-               "--durations", "--resume", "--cache"},
-              {"--suite"});
-  rules.needs({"--pair"}, {"--against"});
-  rules.needs({"--null"}, {"--list"});
-  rules.needs({"--mode", "--reference"}, {"--data", "--suite"});
-  rules.excludes({"--mode"}, {"--reference"});
-  rules.excludes({"--suite"}, {"--data", "--original"});
-  rules.excludes({"--original"}, {"--data"});
-  rules.idle({"--mode", "--reference", "--html", "--save-data"}, {"--original"});
-  rules.idle({"--mode", "--reference"}, {"--against"});
-  // For two models only.
-  rules.idle({"--io", "--rename", "--match", "--allow-interface"}, {"--data"},
-             "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B");
-  rules.idle({"--samples", "--input", "--shape", "--dim", "--resize", "--mean", "--std", "--save-data", "--allow-inconclusive",
-              "--run-identical", "--layers", "--html", "--strict", "--proof", "--precision", "--outputs-only", "--accept"},
-             {"--data"}, "--data holds one model against stored outputs");
-  // For one pair of models only.
-  rules.idle({"--input", "--resize", "--mean", "--std", "--save-data", "--layers"}, {"--suite"});
-  // For one pair or many.
-  rules.idle_unless({"--samples", "--shape", "--dim", "--io", "--allow-inconclusive", "--run-identical", "--strict", "--proof",
-                     "--precision", "--outputs-only", "--accept", "--rename", "--match", "--allow-interface"},
-                    "--suite", "--against");
-  // For a run only; --list runs nothing.
-  rules.idle({"--resume",
-              "--cache",
-              "--jobs",
-              "--timeout",
-              "--allow-empty",
-              "--expected",
-              "--html",
-              "--junit",
-              "--markdown",
-              "--github",
-              "--mode",
-              "--reference",
-              "--seed",
-              "--rtol",
-              "--atol",
-              "--samples",
-              "--shape",
-              "--dim",
-              "--io",
-              "--allow-inconclusive",
-              "--run-identical",
-              "--strict",
-              "--proof",
-              "--precision",
-              "--outputs-only",
-              "--accept",
-              "--rename",
-              "--match",
-              "--allow-interface",
-              "--allow-newer-opset"},
-             {"--list"});
-  // For a run only; --proof runs nothing.
-  rules.idle({"--samples",   "--seed",         "--input",  "--shape",  "--dim",           "--resize",         "--mean", "--std",
-              "--save-data", "--rtol",         "--atol",   "--io",     "--run-identical", "--layers",         "--mode", "--reference",
-              "--precision", "--outputs-only", "--accept", "--rename", "--match",         "--allow-interface"},
-             {"--proof"});
-  rules.excludes({"--outputs-only"}, {"--strict"});
-  rules.excludes({"--accept"}, {"--strict"});
-  rules.excludes({"--rename"}, {"--match"});
+void declare_inputs(OptionSet& options, VerifyRequest& request) {
+  options.group("Inputs");
+  options
+      .integer(
+          "--samples", "N", 1, request.options.samples,
+          "how many sets of inputs to run (default: 4; 2 where the files prove all but constants that nearly agree, 1 where they prove "
+          "all)")
+      .only(kOfPairs | kRuns);
+  declare_input_options(options, request.inputs, {.seed = kRuns, .sizes = kOfPairs | kRuns, .files = kPair | kMany | kRuns});
+  options.text("--save-data", "DIR", request.save_data, "write inputs and outputs of A there as test_data_set_N, for --data")
+      .only(kPair | kRuns);
+}
+
+/// How B may differ from A by intention.
+void declare_intentions(OptionSet& options, VerifyRequest& request) {
+  constexpr std::string_view kOwn =
+      "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B";
+  options.choice("--precision", {"fp16", "bf16", "int8", "int4"}, request.precision,
+                 "B computes in this type, or quantizes to it, on purpose: judge 16 bits by their rounding, fewer by --accept");
+  options
+      .list(
+          "--accept", "METRIC=X,…", request.accept,
+          "take a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X (share of rows whose best entry in A "
+          "is B's best, or among B's five best), match=X (share of equal integers)",
+          ',')
+      .excludes({"--strict"});
+  options.flag("--outputs-only", request.options.outputs_only, "judge the outputs alone, not each unexplained difference at its node")
+      .excludes({"--strict"});
+  options.choice("--io", {"nhwc"}, request.io, "A or B takes and gives images channels-last, as convert --io nhwc wrote it")
+      .because(kStored, kOwn);
+  options.assignments("--rename", "NAME=OTHER", request.renames, "input or output NAME of A is called OTHER in B")
+      .because(kStored, kOwn)
+      .excludes({"--match"});
+  options.choice("--match", {"position"}, request.match, "pair inputs and outputs in their order, whatever their names")
+      .because(kStored, kOwn);
+  options
+      .flag("--allow-interface", request.options.allow_interface,
+            "inputs and outputs of B may have another floating-point type (they are cast) or fewer sizes")
+      .because(kStored, kOwn);
+}
+
+void declare_verdict(OptionSet& options, VerifyRequest& request) {
+  options.group("Verdict", kOfPairs | kRuns);
+  options.real("--rtol", "X", request.options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)")
+      .only(kRuns);
+  options.real("--atol", "X", request.options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)")
+      .only(kRuns);
+  declare_intentions(options, request);
+  options.flag("--allow-inconclusive", request.options.allow_inconclusive, "exit 0 when nothing could be tested")
+      .only(kOfPairs | kRuns | kProves);
+  options.choice("--mode", {"as-written", "optimized", "reference"}, request.mode, "with --data: run in this mode only")
+      .only(kStored | kSuite | kRuns)
+      .excludes({"--reference"});
+  options.flag("--reference", request.reference, "--mode reference: double precision").only(kStored | kSuite | kRuns);
+  options.flag("--proof", request.options.proof_only, "run nothing: only the proof from the two files").only(kOfPairs | kRuns | kProves);
+  options.flag("--strict", request.options.strict, "a difference that no fold explains is a difference, whatever the outputs say")
+      .only(kOfPairs | kRuns | kProves);
+  options.flag("--run-identical", request.options.run_identical, "run files of the same bytes too");
+  options.flag("--allow-newer-opset", request.options.load.allow_newer_opset, "take opsets newer than those that relayout knows")
+      .only(kRuns | kProves);
 }
 
 std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
   auto request = std::make_shared<VerifyRequest>();
+  options.forms({{kPair},
+                 {.bit = kMany, .chooser = "--original"},
+                 {.bit = kStored, .chooser = "--data", .why = "--data holds one model against stored outputs"},
+                 {.bit = kSuite, .chooser = "--suite"},
+                 {.bit = kSuiteOfPairs, .chooser = "--against", .within = kSuite}});
+  options.forms({{kRuns}, {.bit = kLists, .chooser = "--list"}, {.bit = kProves, .chooser = "--proof"}});
   options.positional("A B", request->models, 0, std::string::npos,
                      "the model that is right and the one to be judged; with --data only one, with --original all to be judged");
-  options.text("--original", "PATTERN", request->original,
-               "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})");
+  options
+      .text("--original", "PATTERN", request->original,
+            "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})")
+      .excludes({"--data"});
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
-  options.group("Inputs");
-  options.integer(
-      "--samples", "N", 1, request->options.samples,
-      "how many sets of inputs to run (default: 4; 2 where the files prove all but constants that nearly agree, 1 where they prove all)");
-  declare_input_options(options, request->inputs);
-  options.text("--save-data", "DIR", request->save_data, "write inputs and outputs of A there as test_data_set_N, for --data");
-  options.group("Verdict");
-  options.real("--rtol", "X", request->options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)");
-  options.real("--atol", "X", request->options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)");
-  options.choice("--precision", {"fp16", "bf16", "int8", "int4"}, request->precision,
-                 "B computes in this type, or quantizes to it, on purpose: judge 16 bits by their rounding, fewer by --accept");
-  options.list(
-      "--accept", "METRIC=X,…", request->accept,
-      "take a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X (share of rows whose best entry in A is "
-      "B's best, or among B's five best), match=X (share of equal integers)",
-      ',');
-  options.flag("--outputs-only", request->options.outputs_only, "judge the outputs alone, not each unexplained difference at its node");
-  options.choice("--io", {"nhwc"}, request->io, "A or B takes and gives images channels-last, as convert --io nhwc wrote it");
-  options.assignments("--rename", "NAME=OTHER", request->renames, "input or output NAME of A is called OTHER in B");
-  options.choice("--match", {"position"}, request->match, "pair inputs and outputs in their order, whatever their names");
-  options.flag("--allow-interface", request->options.allow_interface,
-               "inputs and outputs of B may have another floating-point type (they are cast) or fewer sizes");
-  options.flag("--allow-inconclusive", request->options.allow_inconclusive, "exit 0 when nothing could be tested");
-  options.choice("--mode", {"as-written", "optimized", "reference"}, request->mode, "with --data: run in this mode only");
-  options.flag("--reference", request->reference, "--mode reference: double precision");
-  options.flag("--proof", request->options.proof_only, "run nothing: only the proof from the two files");
-  options.flag("--strict", request->options.strict, "a difference that no fold explains is a difference, whatever the outputs say");
-  options.flag("--run-identical", request->options.run_identical, "run files of the same bytes too");
-  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  declare_inputs(options, *request);
+  declare_verdict(options, *request);
   options.group("Report");
-  options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values");
+  options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values")
+      .only(kPair | kMany | kRuns)
+      .beside_results();
   declare_report_files(options, request->files,
-                       "a page with all figures, the error histogram and errors by depth; of a suite with all cases");
-  declare_suite_options(options, request->suite);
-  declare_verify_rules(options.rules());
-  return [request, &common] { return run(*request, common); };
+                       "a page with all figures, the error histogram and errors by depth; of a suite with all cases",
+                       {.page = kPair | kSuites | kRuns | kProves, .others = kRuns | kProves});
+  declare_suite_options(options, request->suite, {.trees = kSuites, .pairs = kSuiteOfPairs, .list = kLists, .judges = kRuns | kProves});
+  return [request, &common, &options] { return run(*request, common, options); };
 }
 
 }  // namespace
