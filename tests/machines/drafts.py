@@ -291,7 +291,7 @@ class Draft:
         value = numpy_helper.to_array(tensor)
         if how == 0:
             tensor.CopyFrom(helper.make_tensor(tensor.name, FLOAT, value.shape, value.reshape(-1)))
-        elif how == 1 and value.ndim == 2 and not self.functions:
+        elif how == 1 and not self.functions:
             value = numpy.where(self.random.random(value.shape) < 0.5, value, 0).astype(numpy.float32)
             places = numpy.flatnonzero(value)
             if places.size:

@@ -166,6 +166,65 @@ def branches_exchanged(w, dice):
         return w.region(node) | {name for _, graph in graphs_in(w, "If") for inside in graph.node for name in (inside.name, *inside.output)}
 
 
+def inner_limit(w, dice):
+    """A limit more in a graph or function inside, in front of a node there."""
+    graphs = [(node, graph.node) for kind in ("If", "Loop", "Scan") for node, graph in graphs_in(w, kind)]
+    graphs += [(node, function.node) for function in w.model.functions for node in w.nodes if node.op_type == function.name]
+    found = [
+        (node, nodes, i) for node, nodes in graphs for i, inside in enumerate(nodes) if inside.op_type in ("Mul", "Add", "Tanh", "Neg", "Identity", "Sigmoid")
+    ]
+    found = [
+        (node, nodes, i)
+        for node, nodes, i in found
+        if nodes[i].input[0] in w.facts and w.is_float(nodes[i].input[0]) or nodes[i].op_type in ("Tanh", "Mul", "Sigmoid")
+    ]
+    if found:
+        node, nodes, i = dice.choice(found)
+        kind, name = dice.choice(["Relu", "Abs", "Softsign"]), w.name()
+        limit = helper.make_node(kind, [nodes[i].input[0]], [name], name=w.name("limit/"))
+        names = w.region(node) | {limit.name, name, nodes[i].name, *nodes[i].output}
+        nodes[i].input[0] = name
+        every = list(nodes)
+        del nodes[:]
+        nodes.extend([*every[:i], limit, *every[i:]])
+        return names
+
+
+def epsilon_outside(w, dice):
+    """√v + ε for √(v + ε)."""
+    found = [
+        (node, maker)
+        for node in w.nodes
+        if node.op_type == "Sqrt"
+        and (maker := w.maker(node.input[0])) is not None
+        and maker.op_type == "Add"
+        and maker.input[1] in w.constants
+        and is_small(w.get(maker.input[1]))
+    ]
+    if found:
+        node, maker = dice.choice(found)
+        w.instead(node, w.op("Add", w.op("Sqrt", maker.input[0]), maker.input[1]))
+        return w.region(node) | {maker.name, *maker.output, *node.output} | {one.name for one in w.readers(node.output[0])}
+
+
+def rounded_up(w, dice):
+    """⌊x + ½⌋ for the even neighbour."""
+    found = [node for node in w.nodes if node.op_type == "Round"]
+    if found:
+        node = dice.choice(found)
+        w.instead(node, w.op("Floor", w.op("Add", node.input[0], w.c(0.5))))
+        return [w.maker(node.output[0])]
+
+
+def squeezed_all(w, dice):
+    """Squeeze of every dim of 1, whichever are 1."""
+    found = [node for node in w.nodes if node.op_type == "Squeeze" and (len(node.input) > 1 or node.attribute)]
+    if found:
+        node = dice.choice(found)
+        del node.input[1:], node.attribute[:]
+        return [node]
+
+
 def function_changed(w, dice):
     others = {"Mul": "Add", "Add": "Sub", "Tanh": "Sigmoid", "Sigmoid": "Tanh", "Relu": "Neg", "Neg": "Relu", "Identity": "Neg"}
     found = [(function, inside) for function in w.model.functions for inside in function.node if inside.op_type in others]

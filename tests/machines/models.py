@@ -167,6 +167,12 @@ def conv_transposed_weight(d):
 
 def conv_guard(d):
     """An addend that keeps a logarithm or divisor off 0 stands where a bias would take it up."""
+    if d.dice.random() < 0.4:
+        x = d.image()
+        weight = d.c(d.random.random((2, d.fixed(x, 1), 1, 1)))
+        y = d.op("Conv", d.op("Sigmoid", x), weight, *([d.positive(2)] if d.dice.random() < 0.5 else []))
+        d.op(d.dice.choice(["Log", "Sqrt", "Reciprocal"]), d.op("Add", y, d.c(d.dice.choice([1e-9, 1e-5]))))
+        return
     y = d.op("Relu", conv(d, d.image())) if d.dice.random() < 0.5 else conv(d, d.image())
     y = d.op("Abs", y) if d.dice.random() < 0.5 else d.op("Mul", y, y)
     y = d.op("Add", y, d.c(d.dice.choice([1e-9, 1e-5, 1e-3])))

@@ -96,8 +96,12 @@ def by_name(records) -> list[str]:
                     reasons[one["reason"][:100]] += 1
         for one in record["faults"]:
             kinds[one["kind"]][one["verdict"]] += 1
+    felt = defaultdict(Counter)
+    for record in records:
+        for one in record["faults"]:
+            felt[one["felt"]][one["verdict"]] += 1
     out = []
-    for title, table in (("rule (pairs that have it)", rules), ("fault", kinds)):
+    for title, table in (("faults that show on such inputs first", felt), ("rule (pairs that have it)", rules), ("fault", kinds)):
         out += ["", title]
         out += [f"  {name:34} " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())) for name, counts in sorted(table.items())]
     passes = Counter(reason for record in records for one in record["conversions"] for reason in one.get("reasons", []))

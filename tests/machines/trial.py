@@ -34,10 +34,12 @@ UNDONE = ([], ["--include-1d"], ["--io", "nhwc"], ["--emit", "transposes"])
 OTHER_SIZES = [dict(zip("NSTHW", sizes)) for sizes in ((5, 7, 3, 9, 11), (4, 9, 6, 16, 12), (6, 12, 10, 24, 20), (16, 8, 4, 4, 24))]
 BESIDE = {
     "large": lambda v: v * 20,
-    "zeros": lambda v: v * 0,
-    "equal": lambda v: v * 0 + v.reshape(-1)[0] if v.size else v,
+    "huge": lambda v: v * 200,
     "small": lambda v: v * 1e-4,
+    "zeros": lambda v: v * 0,
+    "halves": lambda v: numpy.round(v * 2) / 2,
     "negative": lambda v: -abs(v),
+    "equal": lambda v: v * 0 + v.reshape(-1)[0] if v.size else v,
 }
 
 
@@ -58,6 +60,8 @@ def feeds_of(draft, model, seed: int) -> tuple[list[dict], list[str]]:
     for kind, change in BESIDE.items():
         feeds.append({name: change(value).astype(value.dtype) if value.dtype.kind == "f" else value for name, value in feeds[0].items()})
         kinds.append(kind)
+    feeds.append({one.name: one.draw(random_numbers, dict.fromkeys("NSTHW", 1)) for one in draft.inputs})
+    kinds.append("single")
     integers = [onnx.numpy_helper.to_array(tensor) for tensor in draft.constants.values() if tensor.data_type == onnx.TensorProto.INT64]
     for number in sorted({int(number) for array in integers for number in array.reshape(-1)[:8]} | {4998, 16000}):
         feed = dict(feeds[0])
