@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/numbers.h"
 #include "base/standard_stream.h"
 #include "base/text.h"
 #include "base/whole_number.h"
