@@ -100,7 +100,7 @@ class Case:
         if (
             any(not isinstance(one, numpy.ndarray) for one in right)
             or self.floors[chosen] > 1e-4
-            or self.kinds[chosen] in ("large", "small")
+            or self.kinds[chosen] in ("large", "huge", "small")
             or has_half(self.model)
         ):
             return None
@@ -111,7 +111,7 @@ class Case:
         for i, place in enumerate(self.model.graph.output):
             (folder / f"output_{i}.pb").write_bytes(numpy_helper.from_array(right[i], place.name).SerializeToString())
         answer = self.program.call("verify", self.file, "--data", folder.parent, "--json", "--threads", "1")
-        if answer.code:
+        if answer.code and oracles.distance(right, oracles.answers(self.model, [self.feeds[chosen]])[0]) == 0:  # ONNX Runtime says so again
             cases = answer.report.get("cases") or []
             what = answer.trouble or f"{answer.word}: {answer.reason or '; '.join(str(case.get('message', '')) for case in cases)}"
             return Finding("data", what[:300], answer.command, [self.file, folder.parent])
