@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "model/needed.h"
 #include "model/node_name.h"
+#include "ops/op.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
@@ -30,7 +31,7 @@ namespace {
 
 /// Whether the node has no effect except through its outputs.
 bool is_pure(const Side& side, const Node& node) {
-  return node.domain().empty() || side.function_of(node) != nullptr;
+  return find_op(node) != nullptr || node.domain().empty() || side.function_of(node) != nullptr;
 }
 
 }  // namespace
