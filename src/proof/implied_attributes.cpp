@@ -110,8 +110,10 @@ bool are_usual_activations(const Node& node, const onnx::AttributeProto& attribu
                                                 : Names{"Sigmoid", "Tanh", "Tanh"};
   const onnx::AttributeProto* const direction = node.attribute("direction");
   const int count = static_cast<int>(usual.size()) * (direction != nullptr && direction->s() == "bidirectional" ? 2 : 1);
-  if (attribute.strings_size() != count) return false;
-  for (int i = 0; i < count; ++i) {
+  // The default that ONNX writes down for a RNN has a name too many for one direction.
+  const bool is_as_written = node.op_type() == "RNN" && attribute.strings_size() == 2;
+  if (attribute.strings_size() != count && !is_as_written) return false;
+  for (int i = 0; i < attribute.strings_size(); ++i) {
     if (attribute.strings(i) != usual[static_cast<std::size_t>(i) % usual.size()]) return false;
   }
   return true;

@@ -262,6 +262,7 @@ TEST(ProofOfNodes, DefaultsOfOnnxRuntime) {
       {ms + "FusedConv", "i, c", "activation = \"Relu\"", "kernel_shape = [3, 3], dilations = [1, 1]", "dilations = [2, 2]"},
       {"LSTM", "x, u, r", "", "hidden_size = 4, activations = [\"Sigmoid\", \"Tanh\", \"Tanh\"], direction = \"forward\"",
        "activations = [\"Tanh\", \"Tanh\", \"Tanh\"]"},
+      {"RNN", "x, u, r", "hidden_size = 16", "activations = [\"Tanh\", \"Tanh\"]", "activations = [\"Relu\", \"Tanh\"]"},
   };
   for (const Case& one : cases) {
     EXPECT_TRUE(prove_pair(one.op, one.operands, one.given, "", one.written)) << one.op << ": " << one.written;

@@ -132,6 +132,8 @@ std::vector<std::vector<Activation>> activations_of(const OpCall& call, int64_t 
   if (names.empty()) {
     for (int64_t i = 0; i < directions; ++i) names.insert(names.end(), defaults.begin(), defaults.end());
   }
+  // The default that ONNX writes down for a RNN has a name too many for one direction.
+  if (kind_of(call).activations.size() == 1 && directions == 1 && names == std::vector<std::string>{"Tanh", "Tanh"}) names.pop_back();
   if (names.size() != wanted_names) reject(call, std::to_string(names.size()) + " activations, expected " + std::to_string(wanted_names));
   const auto clip = call.attributes.real("clip");
   ActivationParameters parameters(call);
