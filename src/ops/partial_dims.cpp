@@ -13,6 +13,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -261,6 +262,28 @@ PartialDims matmul(const Question& node) {
   return out;
 }
 
+/// Of an equation of letters that writes its result out: a size that is not 1 decides.
+PartialDims einsum(const Question& node) {
+  std::string equation = node.call.attributes.text("equation", "");
+  std::erase(equation, ' ');
+  const std::size_t arrow = equation.find("->");
+  if (arrow == std::string::npos || equation.find('.') != std::string::npos) return std::nullopt;
+  Dims out(equation.size() - arrow - 2, -1);
+  std::size_t term = 0, axis = 0;
+  for (std::size_t i = 0; i < arrow; ++i, ++axis) {
+    if (equation[i] == ',') {
+      ++term;
+      axis = static_cast<std::size_t>(-1);
+      continue;
+    }
+    const int64_t size = size_at(node.dims(term), axis);
+    for (std::size_t at = arrow + 2; at < equation.size(); ++at) {
+      if (equation[at] == equation[i] && size > 1) out[at - arrow - 2] = size;
+    }
+  }
+  return out;
+}
+
 PartialDims flatten(const Question& node) {
   const PartialDims dims = node.dims(0);
   if (!dims) return Dims{-1, -1};
@@ -433,6 +456,7 @@ constexpr auto kEntries = std::to_array<DimsRule>({
     {"ConstantOfShape", constant_of_shape},
     {"Conv", by_axis},
     {"ConvTranspose", by_axis},
+    {"Einsum", einsum},
     {"Expand", expand},
     {"Flatten", flatten},
     {"Gather", gather},
