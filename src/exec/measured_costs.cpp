@@ -22,7 +22,6 @@
 #include "layout/axis_order.h"
 #include "layout/cost.h"
 #include "layout/layout_graph.h"
-#include "layout/permutation.h"
 #include "layout/ports.h"
 #include "model/node_message.h"
 #include "relayout/datum.h"

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "layout/permutation.h"
+#include "layout/axis_order.h"
 #include "model/attributes.h"
 #include "model/node_name.h"
 #include "model/tensor_data.h"

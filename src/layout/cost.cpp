@@ -1,5 +1,4 @@
-// Predicted times of operators and copies in either layout, by the rates of layout/rates.h: a convolution's kind and multiply-adds, cache
-// or memory; which operators `--measure` times.
+// Predicts how long operators and copies take in either layout, for the layout plan.
 
 #include "layout/cost.h"
 
@@ -13,7 +12,6 @@
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
-#include "layout/permutation.h"
 #include "layout/ports.h"
 #include "layout/rates.h"
 #include "model/attributes.h"

@@ -1,6 +1,4 @@
-// Finds views with gaps (of Split, Slice, Transpose, Reshape) that a reader needs dense: the packs of a plan.
-
-#include "layout/dense_copies.h"
+// Finds views with gaps that a reader needs dense, and adds their copies to a plan.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,10 +8,8 @@
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "layout/axis_order.h"
-#include "layout/connections.h"
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
-#include "layout/permutation.h"
 #include "layout/ports.h"
 #include "ops/loops/strided.h"
 #include "ops/op.h"

@@ -1,7 +1,7 @@
-// General solver, which knows nothing of layouts: a minimum cut of any flow network by highest-label push-relabel (Goldberg and Tarjan,
-// 1988; Cherkassky and Goldberg, 1997), first phase only. layout_cut.cpp sets the capacities. A minimum cut does not need the excess
-// returned to the source. Heights come from breadth-first searches from the sink; the gap rule retires nodes that cannot reach it.
-// Augmenting-path methods take thousands of phases on long chains of small gains.
+// Finds a minimum cut of any flow network and knows nothing of layouts.
+// It runs the first phase of highest-label push-relabel (Goldberg and Tarjan, 1988; Cherkassky and Goldberg, 1997): a minimum cut does not
+// need the excess returned to the source. Heights come from breadth-first searches from the sink; the gap rule retires nodes that cannot
+// reach it. Augmenting-path methods take thousands of phases on long chains of small gains.
 #include "layout/flow_network.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// Infers types, dims and small contents of a graph's values before anything runs, in graphs of Loop, Scan and If too (free dims of inputs
-// are 1 without `--dim`), and builds the graph for a layout plan. Calls operators as the executor does (ops/call.h), so that both know the
-// same constants.
+// Infers types, dims and small contents of a graph's values before anything runs, for layout plans.
+// Calls operators as the executor does (ops/call.h), so that both know the same constants.
 
 #include "layout/graph_shapes.h"
 

@@ -1,7 +1,7 @@
-// The minimum cut of a layout plan, and its costs: decides which operators run channels-last and where tensors are reordered, at the least
-// sum of lost gains and copies (one per value and order). Operators on the source's side run in mode 1. A value produced by p and read by
-// c1, c2 … in the order in which p produces it costs one copy if p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞), and one
-// in the reverse case (node w: ci→w ∞, w→p r). All terms are submodular, so that the cut is exact.
+// Decides which operators run channels-last, at the least sum of lost gains and copies.
+// Operators on the source's side run in mode 1. A value produced by p and read by c1, c2 … in the order in which p produces it costs one
+// copy if p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞), and one in the reverse case (node w: ci→w ∞, w→p r). All terms
+// are submodular, so that the cut is exact.
 #include "layout/layout_cut.h"
 
 #include <algorithm>

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "layout/layout_graph.h"
+#include "layout/ports.h"
 
 namespace relayout::layout {
 
@@ -44,5 +46,24 @@ using Modes = IdVector<OperatorId, bool>;
 [[nodiscard]] std::vector<int> copies(const LayoutCut::Value& value, const Modes& modes);
 /// The sum of lost gains and copies.
 [[nodiscard]] int64_t cost(const LayoutCut& problem, const Modes& modes);
+
+/// The orders that nodes could adopt: convolutions want channels-last, and from there orders spread upstream and downstream until an
+/// operator stops them. A node whose ports would all be contiguous has no choice.
+struct Orders {
+  IdVector<LayoutNodeId, OperatorId> op_of;  ///< the operator that a node is, or is a part of; none: no choice
+  IdVector<LayoutNodeId, Ports> ports;       ///< of nodes with a choice
+  IdVector<LayoutNodeId, Barrier> barriers;  ///< of nodes that an order reached and that could not adopt it
+  IdVector<LayoutNodeId, bool> is_shuffle;   ///< parts of a channel shuffle
+  IdVector<LayoutNodeId, bool> is_fused;     ///< parts of the convolution that they are one operator with: they cost nothing
+};
+[[nodiscard]] Orders find_orders(const LayoutGraph& graph, const Connections& connections);
+
+/// The convolutions that take post-ops, the last first: of several that end in one Add, the last takes it, as in the executor.
+[[nodiscard]] std::vector<LayoutNodeId> fusing_convolutions(const LayoutGraph& graph);
+/// The node that reads `value`, the result of a convolution (`is_first`) or of a post-op of it, if it runs as a part of that convolution:
+/// the only reader, a BatchNormalization right after the convolution, a function of one variable, or a sum with a tensor of the same size.
+/// The executor has further conditions (exec/lower/post_op_choice.h) and may run some of them separately: they cost little then, and have
+/// the convolution's order.
+[[nodiscard]] LayoutNodeId post_op_of(const LayoutGraph& graph, const Connections& connections, LayoutValueId value, bool is_first);
 
 }  // namespace relayout::layout

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/indexed.h"
@@ -57,5 +59,28 @@ struct LayoutGraph {
 /// SplitToSequence is left without operands and results. Returns for each node the node that replaces it: itself, or for a removed
 /// SplitToSequence its first SequenceAt.
 IdVector<LayoutNodeId, LayoutNodeId> see_through_sequences(LayoutGraph& graph);
+
+/// The producer and the readers of each value of a layout graph.
+class Connections {
+ public:
+  struct Read {
+    LayoutNodeId node = LayoutNodeId::none;
+    std::size_t input = 0;
+  };
+  explicit Connections(const LayoutGraph& graph);
+  /// None: the value comes from outside.
+  [[nodiscard]] LayoutNodeId producer(LayoutValueId value) const { return producers_[value]; }
+  [[nodiscard]] std::size_t output_index(LayoutValueId value) const { return output_indices_[value]; }
+  /// In node order, each once per read.
+  [[nodiscard]] std::span<const Read> reads(LayoutValueId value) const { return reads_[value]; }
+
+ private:
+  IdVector<LayoutValueId, LayoutNodeId> producers_;
+  IdVector<LayoutValueId, std::size_t> output_indices_;
+  IdLists<LayoutValueId, Read> reads_;
+};
+
+/// The only reader of a value, which reads it once; none when there is none.
+[[nodiscard]] LayoutNodeId only_reader(const LayoutGraph& graph, const Connections& connections, LayoutValueId value);
 
 }  // namespace relayout::layout

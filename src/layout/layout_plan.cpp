@@ -1,23 +1,21 @@
-// Computes the layout plan: possible orders (graph inputs and outputs are contiguous), costs, `--when` (auto, always, never), the cheapest
-// cut, then reorders with their readers, packs, and the predicted gain.
-
+// Computes the layout plan: from possible orders and their costs the cheapest cut, then its reorders and their gain.
 #include "layout/layout_plan.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "layout/axis_order.h"
-#include "layout/connections.h"
 #include "layout/cost.h"
-#include "layout/dense_copies.h"
 #include "layout/layout_cut.h"
 #include "layout/layout_graph.h"
-#include "layout/orders.h"
 #include "layout/ports.h"
 #include "ops/op.h"
 #include "relayout/layout.h"
@@ -173,6 +171,27 @@ std::optional<AxisOrder> LayoutPlan::wanted(const LayoutGraph& graph, LayoutNode
 
 LayoutPlan plan_layout(const LayoutGraph& graph, const PlanningOptions& options) {
   return Planner(graph, options).run();
+}
+
+// Plans that reorder too much.
+namespace {
+
+// Reorders inside a graph are too many ("thrashing") above this share of all bytes, or from this number on with more than one for every
+// kConvolutionsPerReorder convolutions.
+constexpr double kMostInnerShare = 0.05;
+constexpr int64_t kMostInnerReorders = 2, kConvolutionsPerReorder = 4;
+
+}  // namespace
+
+std::string thrash_reason(const LayoutReport& report, const LayoutPlan& plan) {
+  const int64_t inner = std::ranges::count(report.reorders, true, &TensorReorder::inner);
+  const double share = static_cast<double>(report.inner_reorder_bytes) / static_cast<double>(std::max<int64_t>(report.activation_bytes, 1));
+  if (plan.nanoseconds > plan.contiguous_nanoseconds) return "everything contiguous would be faster";
+  if (share > kMostInnerShare) return "tensors inside are reordered that hold more than 5 % of all bytes";
+  if (inner >= kMostInnerReorders && inner * kConvolutionsPerReorder > report.convolutions) {
+    return counted(inner, "reorder") + " inside for " + counted(report.convolutions, "convolution");
+  }
+  return {};
 }
 
 }  // namespace relayout::layout

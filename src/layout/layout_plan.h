@@ -60,4 +60,13 @@ struct PlanningOptions {
 /// Its reorders, their bytes, and its predicted gain.
 [[nodiscard]] LayoutPropagation sum_up_propagation(const LayoutGraph& graph);
 
+/// The reason why a plan reorders too much inside the graph ("channel thrashing"); empty: it does not.
+[[nodiscard]] std::string thrash_reason(const LayoutReport& report, const LayoutPlan& plan);
+
+/// Fills in the sums and shares of a report, and of its regions, from its tensors, operators and reorders.
+void add_up(LayoutReport& report);
+
+/// Views with gaps, or in another order than the planned one, with a reader that needs them dense. Each is copied once.
+[[nodiscard]] std::vector<LayoutValueId> find_packs(const LayoutGraph& graph, const Connections& connections, const LayoutPlan& plan);
+
 }  // namespace relayout::layout

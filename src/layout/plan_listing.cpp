@@ -1,6 +1,5 @@
-// Lists a layout plan for reports: tensors, regions, operators that lose channels-last and why, all readers of a reorder, its reason and
-// whether it is inside the graph; nested graphs. plan_sums.cpp has bytes and shares.
-
+// Lists a layout plan for reports, with its sums and the reason where channels-last ends.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,15 +9,13 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "layout/axis_order.h"
-#include "layout/connections.h"
 #include "layout/cost.h"
 #include "layout/graph_shapes.h"
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
-#include "layout/plan_sums.h"
 #include "layout/ports.h"
-#include "layout/thrashing.h"
 #include "model/node_name.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
@@ -208,3 +205,39 @@ LayoutReport report_layout(const Graph& graph, const LayoutRequest& request) {
 }
 
 }  // namespace relayout
+
+namespace relayout::layout {
+
+// Sums and shares.
+namespace {
+
+double share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+void add_tensor(LayoutReport& report, const TensorLayout& tensor) {
+  report.activation_bytes += tensor.bytes;
+  const bool is_ordered = tensor.region >= 0;
+  if (is_ordered) {
+    report.ordered_bytes += tensor.bytes;
+    report.regions[as_size(tensor.region)].bytes += tensor.bytes;
+  }
+  const bool could_be = !tensor.is_input && tensor.dims.size() > 3 && tensor.layout == "contiguous";
+  if (is_ordered || could_be) report.orderable_bytes += tensor.bytes;
+}
+
+}  // namespace
+
+void add_up(LayoutReport& report) {
+  report.convolutions = std::ranges::count(report.operators, true, &OperatorLayout::wants);
+  for (const TensorLayout& tensor : report.tensors) add_tensor(report, tensor);
+  for (const TensorReorder& reorder : report.reorders) {
+    report.reorder_bytes += reorder.bytes;
+    if (reorder.inner) report.inner_reorder_bytes += reorder.bytes;
+  }
+  for (LayoutRegion& region : report.regions) region.share = share(region.bytes, report.activation_bytes);
+  report.ordered_share = share(report.ordered_bytes, report.orderable_bytes);
+  report.reorder_share = share(report.reorder_bytes, report.activation_bytes);
+}
+
+}  // namespace relayout::layout

@@ -1,5 +1,4 @@
-// The rules of the operators for orders (which operands and results share one), and the reasons why channels-last ends, such as "changes
-// the rank" or "drops dims".
+// Tells for each operator which operands and results share an order, and why channels-last ends at one.
 
 #include "layout/ports.h"
 
@@ -16,7 +15,6 @@
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
-#include "layout/permutation.h"
 #include "model/attributes.h"
 #include "ops/op.h"
 #include "ops/op_history.h"

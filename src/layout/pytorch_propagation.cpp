@@ -1,5 +1,4 @@
-// PyTorch's rule as a layout plan of its own, for `inspect --layout --compare`: each operator follows the order of its first operand, each
-// reader copies for itself; the reorders and bytes of that.
+// Applies PyTorch's rule to a model, where each operator follows its first operand, so that reports can compare plans.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,11 +8,10 @@
 #include <variant>
 
 #include "layout/axis_order.h"
-#include "layout/connections.h"
 #include "layout/cost.h"
+#include "layout/layout_cut.h"
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
-#include "layout/orders.h"
 #include "layout/ports.h"
 #include "relayout/layout.h"
 

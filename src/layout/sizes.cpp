@@ -1,5 +1,4 @@
-// Sizes of free dims for layout plans: checks of the names given to `--dim` and `--shape`, and which inputs count as images or videos of a
-// published size (others: graph_shapes.cpp).
+// Checks the sizes that users give to free dims, and gives published sizes to inputs that hold images or videos.
 #include "layout/sizes.h"
 
 #include <algorithm>
@@ -16,7 +15,6 @@
 #include "base/did_you_mean.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "layout/published_sizes.h"
 #include "ops/op.h"
 #include "ops/traits.h"
 #include "relayout/error.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -32,5 +33,16 @@ void check_sizes(const ShapeOptions& sizes, const SizeNames& names);
 /// Default sizes of free dims, by free_dim_name(): those of the images and volumes that networks are published with, for the dims after the
 /// channels of an input that a convolution reads. All other free dims are taken as 1.
 [[nodiscard]] std::map<std::string, int64_t> image_sizes(const Graph& graph);
+
+/// Sizes of the dims after batch and channels; a picture has no third.
+using SpatialSizes = std::array<int64_t, 3>;
+
+// Sizes with which networks are published. Layout plans assume the first ones for free dims, and `verify` tries all of them in this order.
+
+/// First those of ImageNet's networks.
+inline constexpr auto kPublishedImages =
+    std::to_array<SpatialSizes>({{224, 224}, {256, 256}, {299, 299}, {32, 32}, {28, 28}, {320, 320}, {384, 384}, {512, 512}, {640, 640}});
+/// First those of Kinetics' networks (torchvision's models).
+inline constexpr auto kPublishedVideos = std::to_array<SpatialSizes>({{16, 112, 112}, {64, 64, 64}, {8, 224, 224}});
 
 }  // namespace relayout::layout

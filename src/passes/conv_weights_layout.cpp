@@ -21,7 +21,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "layout/permutation.h"
+#include "layout/axis_order.h"
 #include "model/attributes.h"
 #include "model/node_message.h"
 #include "model/tensor_data.h"

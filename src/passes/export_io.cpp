@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "layout/permutation.h"
+#include "layout/axis_order.h"
 #include "ops/op.h"
 #include "passes/edits.h"
 #include "passes/pass.h"

@@ -19,7 +19,6 @@
 #include "layout/graph_shapes.h"
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
-#include "layout/permutation.h"
 #include "model/walk.h"
 #include "passes/edits.h"
 #include "passes/pass.h"

@@ -1,11 +1,10 @@
-#include "layout/permutation.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <optional>
 
+#include "layout/axis_order.h"
 #include "relayout/types.h"
 #include "support/text_model.h"
 

@@ -1,10 +1,9 @@
 // Tests of which bytes the percentages of a layout report are.
-#include "layout/plan_sums.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 
+#include "layout/layout_plan.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
 

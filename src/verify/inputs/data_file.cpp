@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 #include "base/named.h"
-#include "layout/permutation.h"
+#include "layout/axis_order.h"
 #include "model/origin.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -22,7 +22,6 @@
 #include "base/text.h"
 #include "base/whole_number.h"
 #include "layout/graph_shapes.h"
-#include "layout/published_sizes.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "layout/permutation.h"
+#include "layout/axis_order.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout/permutation.h"
+#include "layout/axis_order.h"
 #include "model/attributes.h"
 #include "model/needed.h"
 #include "model/tensor_data.h"
