@@ -20,7 +20,6 @@
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/linear.h"
 #include "proof/side.h"

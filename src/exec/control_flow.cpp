@@ -16,8 +16,8 @@
 
 #include "base/interrupt.h"
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -12,7 +12,7 @@
 
 #include "model/functions.h"
 #include "model/message_walk.h"
-#include "ops/composed.h"
+#include "ops/body.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/functions.h"
-#include "ops/composed.h"
+#include "ops/body.h"
 #include "relayout/graph.h"
 
 namespace relayout::exec {

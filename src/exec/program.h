@@ -10,7 +10,6 @@
 #include "exec/function_bodies.h"
 #include "exec/ids.h"
 #include "model/functions.h"
-#include "ops/certain_shapes.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

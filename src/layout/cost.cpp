@@ -16,7 +16,6 @@
 #include "layout/rates.h"
 #include "model/attributes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout::layout {

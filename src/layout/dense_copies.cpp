@@ -13,7 +13,6 @@
 #include "layout/ports.h"
 #include "ops/loops/strided.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

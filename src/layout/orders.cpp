@@ -14,7 +14,6 @@
 #include "layout/layout_graph.h"
 #include "layout/ports.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout::layout {

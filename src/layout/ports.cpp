@@ -18,8 +18,6 @@
 #include "model/attributes.h"
 #include "ops/op.h"
 #include "ops/op_history.h"
-#include "ops/op_version.h"
-#include "ops/traits.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
 

@@ -16,7 +16,6 @@
 #include "base/some_of.h"
 #include "base/text.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"

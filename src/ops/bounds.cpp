@@ -1,5 +1,4 @@
-// Bounds of an operator's results from the intervals of its operands: fixed ranges (Sigmoid, Softmax), means, sums, Casts, Clip, quantized
-// types, activations, sizes and indices (2^30).
+// Bounds an operator's results by the intervals of its operands.
 #include "ops/bounds.h"
 
 #include <algorithm>
@@ -12,10 +11,9 @@
 
 #include "model/attributes.h"
 #include "ops/element_types.h"
-#include "ops/elementwise.h"
+#include "ops/formulas.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <vector>
 
+#include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
@@ -29,5 +34,30 @@ inline constexpr double kMostSize = 0x1p30;
 /// Bounds of a node's first result from those of its operands, by the definition of its operator in the ONNX specification: a Sigmoid is
 /// never below 0. The bounds of its type where no others are known, and for operators of other domains.
 [[nodiscard]] Bounds bounds_of_result(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of);
+
+/// The numbers, in order, that separate the pieces of a definition (Trait::piecewise), as values of operand `operand`. With `is_point`, the
+/// only number that has a piece of its own.
+struct Cuts {
+  std::size_t operand = 0;
+  std::vector<double> numbers;
+  bool is_point = false;
+};
+
+/// The cuts of a node's operator as the ONNX specification defines it: limits, kinks, constants of comparisons, ends of a domain, of
+/// exponents and of integer types. Nothing where no single operand has cuts: two operands that vary are compared with each other.
+[[nodiscard]] std::optional<Cuts> cuts_of(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of);
+
+/// The way from a value to the operand of a node that ends, or changes without limit, at a number: Log, Sqrt, Reciprocal, a divisor …
+enum class EdgeWay : uint8_t { none, through_products, elementwise };
+
+struct EdgeDownstream {
+  EdgeWay way = EdgeWay::none;
+  const Node* node = nullptr;  ///< with the edge; nullptr where it may be in a caller
+};
+
+/// The nearest edge downstream of a value, upstream of which a small change of the value stays small. Only the next 64 readers are looked
+/// at, since guards stand close to what they guard; at most one of them multiplies matrices. Functions are not followed: they may have an
+/// edge, and so may the callers of the function that the value is in.
+[[nodiscard]] EdgeDownstream edge_downstream(const Value& value, Constants& constants);
 
 }  // namespace relayout

@@ -1,5 +1,5 @@
-// Runs one operator for the constant evaluator, layout plans and the executor, and decides whether its results follow from known operands
-// (up to which size: constant_limits.cpp). They share this, so that they agree on constants.
+// Runs one operator, and decides whether its results follow from known operands.
+// The constant evaluator, layout plans and the executor share this, so that they agree on constants.
 
 #include "ops/call.h"
 
@@ -7,10 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/constant_limits.h"
+#include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/op_call.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

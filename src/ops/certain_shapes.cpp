@@ -1,7 +1,5 @@
-// Finds certain dims and small contents of a graph's values by walking upstream, for the rules of partial_dims.cpp and
-// partial_contents.cpp. Dims depend on contents (Reshape), contents on dims (Shape), but there is no recursion.
-
-#include "ops/certain_shapes.h"
+// Finds certain dims and small contents of a graph's values by walking upstream, for the rules of partial dims and contents.
+// Dims depend on contents (Reshape), contents on dims (Shape), but there is no recursion.
 
 #include <cstddef>
 #include <memory>
@@ -13,12 +11,10 @@
 
 #include "base/positions.h"
 #include "model/tensor_data.h"
-#include "ops/composed.h"
-#include "ops/constant_limits.h"
+#include "ops/body.h"
+#include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/op_call.h"
-#include "ops/partial_contents.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

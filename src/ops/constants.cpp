@@ -1,7 +1,5 @@
-// The evaluator of constants: which values no caller can change, why others are none (overridable, training-info, too-large), nodes never
-// evaluated (traits quantizes, random, costly), sparse forms. It reads weights only where it must. Chains of operators over constants are
-// computed by the operators' own kernels.
-
+// Evaluates constants: decides which values no caller can change, and computes them by the operators' own kernels.
+// It reads weights only where it must.
 #include "ops/constants.h"
 
 #include <onnx/onnx_pb.h>
@@ -9,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -17,19 +16,17 @@
 #include <variant>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/attributes.h"
 #include "model/bytes.h"
 #include "model/origin.h"
 #include "ops/call.h"
-#include "ops/constant_limits.h"
+#include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/op_call.h"
 #include "ops/partial_dims.h"
-#include "ops/traits.h"
-#include "ops/value_type.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
@@ -307,7 +304,7 @@ void Constants::answer(const Node& node) {
     if (input == nullptr || traits.reads(i) == Reads::type) continue;
     const auto* const none = std::get_if<NotConstant>(&known_.at(input));
     if (none == nullptr) continue;
-    // Nothing is certain about results computed from such elements (ops/partial_contents.h).
+    // Nothing is certain about results computed from such elements (ops/partial_dims.h).
     if (!none->may_be_certain && traits.reads(i) == Reads::elements) return answer_all(node, *none);
     return answer_by_certain(node, none->reason);
   }
@@ -438,6 +435,13 @@ DataType Constants::type_of(const Value& value) {
   }
   for (const Value* passed : path) types_.emplace(passed, type);
   return type;
+}
+
+// Limits of size.
+
+std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims) {
+  const auto size = static_cast<int64_t>(type == DataType::string ? sizeof(std::string) : memory_size(type));
+  return checked_mul(element_count(dims), std::max<int64_t>(size, 1));
 }
 
 }  // namespace relayout

@@ -6,19 +6,67 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "model/tensor_data.h"
-#include "ops/certain_shapes.h"
-#include "ops/constant_limits.h"
+#include "ops/body.h"
 #include "ops/partial_dims.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
+
+/// Bytes of the operands and results of one node that the evaluator of constants computes; of one for pass fold-constants.
+inline constexpr int64_t kEvaluatedBytes = int64_t{64} << 20, kStoredBytes = int64_t{1} << 20;
+/// Bytes of all results that pass fold-constants computes: each stays in memory until it is written.
+inline constexpr int64_t kAllStoredBytes = int64_t{64} << 20;
+/// Bytes of each result that is computed once, before anything runs.
+inline constexpr int64_t kEarlyBytes = int64_t{64} << 20;
+/// Contents are followed up to this size where only shapes, axes and bounds matter, not weights.
+inline constexpr int64_t kSmallElements = 1024;
+
+/// Elements of the largest tensor whose contents are examined where they may be known in part.
+inline constexpr int64_t kMostContents = 64;
+
+/// Bytes of a tensor in memory; nothing when they overflow.
+[[nodiscard]] std::optional<int64_t> bytes_in_memory(DataType type, const Dims& dims);
+
+class Constants;
+struct Op;
+
+/// Certain facts about the dims of values, and about small contents. They follow from declared inputs of the main graph (those are
+/// contracts), constants and operators, never from the declaration of an inner value. Folds change none of them, so answers are remembered
+/// by value.
+class CertainShapes {
+ public:
+  /// Dims, −1 for each that is not certain; nothing when the rank is not.
+  [[nodiscard]] PartialDims of(const Value& value, Constants& constants);
+  [[nodiscard]] std::optional<PartialContents> contents(const Value& value, Constants& constants);
+  /// Sets the dims of a value from which none follow: an input of a function.
+  void assume(const Value& value, PartialDims dims) { dims_.insert_or_assign(&value, std::move(dims)); }
+  /// The body of a call, written from the certain facts about its operands.
+  [[nodiscard]] FunctionInstance compose(const Op& op, const Node& call, Constants& constants);
+  void forget(const Value& value);
+  void clear();
+
+ private:
+  enum class Question : bool { dims, contents };
+  struct Open {
+    const Value* value;
+    Question question;
+  };
+  class Operands;
+  void answer(Open first, Constants& constants);
+  [[nodiscard]] bool is_answered(const Open& open) const;
+
+  std::unordered_map<const Value*, PartialDims> dims_;
+  std::unordered_map<const Value*, std::shared_ptr<const PartialContents>> contents_;  ///< null: nothing, as for most
+};
 
 enum class Reads : uint8_t;
 
@@ -57,7 +105,7 @@ class TrainedNames {
 
 /// Finds constants: initializers (not overridable ones), Constant in every attribute form, sparse initializers, and chains of pure
 /// operators over constants, evaluated by the kernels of the op table within a size budget. CastLike, Shape and Size need only type or dims
-/// of an operand. A Shape may read only dims that are certain: see certain_shapes.h. Answers are remembered by value; a pass that changes
+/// of an operand. A Shape may read only dims that are certain: see constants.h. Answers are remembered by value; a pass that changes
 /// the contents of a value calls forget().
 class Constants {
  public:

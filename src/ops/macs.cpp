@@ -1,7 +1,4 @@
-// Multiply-accumulates of one node from its dims: the operators that count (convolutions, matrix products, RNN, GRU, LSTM) and the formula
-// of each.
-
-#include "ops/macs.h"
+// Counts the multiply-accumulates of one node from the dims of its values.
 
 #include <algorithm>
 #include <array>
@@ -14,6 +11,7 @@
 #include "base/checked.h"
 #include "model/attributes.h"
 #include "model/domains.h"
+#include "ops/op.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -29,5 +32,32 @@ struct UnreadAttribute {
 /// The type in which an attribute lets a node compute inside, if it is coarser than f32: f16, bf16, or int8 for numbers that are quantized
 /// by block; undefined: none.
 [[nodiscard]] DataType inner_type(const Node& node);
+
+}  // namespace relayout
+
+namespace onnx {
+
+class AttributeProto;
+
+}
+
+namespace relayout {
+
+class Node;
+
+/// The value that an attribute of an operator of com.microsoft has if it is not written; nullptr if there is none or it is not known.
+[[nodiscard]] const onnx::AttributeProto* microsoft_default(const Node& node, std::string_view attribute);
+
+class Model;
+class Node;
+
+/// Operators of a model that neither the op table nor the linked ONNX library nor the model's own functions define, as "domain:Op", sorted.
+/// Nested graphs and functions are searched too.
+[[nodiscard]] std::vector<std::string> unknown_operators(const Model& model);
+
+/// The first difference between a node and its operator in the node's opset, which shows that the node is meant for another opset:
+/// "no attribute 'axes' in opset 21", "at most 1 input in opset 13". Nothing without a difference, or when the operator is not ONNX's.
+/// Attributes whose names begin with two underscores belong to tools.
+[[nodiscard]] std::optional<std::string> other_version(const Node& node);
 
 }  // namespace relayout

@@ -1,11 +1,18 @@
-// Versions of ONNX operators that compute the same as the one before, changes that show only with some attribute (ceil_mode, auto_pad), and
-// attributes that became operands (`axes`).
+// States in which versions an operator computes the same, and where its attributes became operands.
 #include "ops/op_history.h"
+
+#include <onnx/defs/schema.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "model/attributes.h"
+#include "relayout/graph.h"
 
 namespace relayout {
 namespace {
@@ -207,6 +214,20 @@ const MovedArgument* moved_argument(std::string_view op_type) {
 bool argument_is_operand(std::string_view op_type, int64_t opset) {
   const MovedArgument* const moved = moved_argument(op_type);
   return moved != nullptr && opset >= moved->version;
+}
+
+// Opsets in which an operator is the same.
+
+int64_t softmax_axis(const Node& node) {
+  return Attributes(node).integer("axis", node.opset() < kOneAxisOpset ? 1 : -1);
+}
+
+bool is_same_operator(const std::string& op_type, int64_t opset, int64_t other_opset) {
+  constexpr int64_t kLimit = std::numeric_limits<int>::max();
+  if (opset <= 0 || other_opset <= 0 || opset > kLimit || other_opset > kLimit) return false;
+  if (opset == other_opset) return true;
+  const auto* const schema = onnx::OpSchemaRegistry::Schema(op_type, static_cast<int>(opset), "");
+  return schema != nullptr && schema == onnx::OpSchemaRegistry::Schema(op_type, static_cast<int>(other_opset), "");
 }
 
 }  // namespace relayout

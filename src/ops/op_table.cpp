@@ -1,5 +1,4 @@
-// The op table of ONNX's own operators (ONNX Runtime's: body_table.cpp): first opset, layout rule, traits (which input is a convolution
-// weight, post_op, quantizes, random …), kernel.
+// Lists ONNX's own operators with all facts about each.
 
 #include <algorithm>
 #include <array>
@@ -12,11 +11,10 @@
 #include "model/attributes.h"
 #include "model/check.h"
 #include "model/functions.h"
-#include "ops/composed.h"
+#include "ops/body.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
-#include "ops/op_call.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 

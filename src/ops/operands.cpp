@@ -1,5 +1,4 @@
-// Checks that all kernels share, with their messages ("axis 3 is out of range for rank 2", axes given twice, wrong types), NumPy's
-// broadcasting of dims, and axes, sizes and scalars read from operands.
+// Checks and reads the operands of kernels, with the messages that all kernels share.
 
 #include "ops/operands.h"
 
@@ -14,9 +13,9 @@
 
 #include "base/checked.h"
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"

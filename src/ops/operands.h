@@ -9,7 +9,6 @@
 
 #include "ops/call.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_call.h"
 #include "relayout/error.h"
 
 namespace relayout {

@@ -1,7 +1,5 @@
-// Contents known in part, such as a Shape with a free batch: which elements of a result are certain nevertheless. No operator has a rule of
-// its own: its kernel runs with stand-ins for the uncertain elements, and its traits tell how to read the result.
-
-#include "ops/partial_contents.h"
+// Finds which elements of a result are certain when its operands are known in part.
+// No operator has a rule of its own: its kernel runs with stand-ins for the uncertain elements, and its traits tell how to read the result.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,13 +10,10 @@
 
 #include "base/positions.h"
 #include "ops/call.h"
-#include "ops/constant_limits.h"
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/op_call.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "ops/partial_dims.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -1,7 +1,6 @@
-// Dims known in part, such as a free batch: for each operator the rule which dims of its result are certain nevertheless. When all operands
-// are known, the operator's own Infer answers; the rules here are for the other cases. Folds and their proof apply these rules to operands
-// and attributes that they resolve themselves.
-
+// Tells for each operator which dims of its result are certain when its operands are known in part.
+// When all operands are known, the operator's own Infer answers; the rules here are for the other cases. Folds and their proof apply these
+// rules to operands and attributes that they resolve themselves.
 #include "ops/partial_dims.h"
 
 #include <onnx/onnx_pb.h>
@@ -20,18 +19,13 @@
 
 #include "base/checked.h"
 #include "base/positions.h"
+#include "ops/body.h"
 #include "ops/call.h"
-#include "ops/certain_shapes.h"
-#include "ops/composed.h"
-#include "ops/constant_limits.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/op_call.h"
 #include "ops/op_history.h"
-#include "ops/op_version.h"
 #include "ops/operands.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -511,6 +505,19 @@ PartialDims partial_dims(const OpCall& call, std::size_t output, PartialOperands
   } catch (const Error&) {
     return std::nullopt;  // other code reports attributes of a wrong type
   }
+}
+
+// Axes counted from either end.
+
+int64_t from_front(Axis axis, int64_t rank) {
+  if (!axis.from_back) return rank < 0 || axis.index < rank ? axis.index : -1;
+  return axis.index < rank ? rank - 1 - axis.index : -1;
+}
+
+bool is_same(Axis a, Axis b, int64_t rank) {
+  if (a.from_back == b.from_back) return a.index == b.index;
+  const int64_t place = from_front(a, rank);
+  return rank >= 0 && place >= 0 && place == from_front(b, rank);
 }
 
 }  // namespace relayout

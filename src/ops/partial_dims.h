@@ -8,11 +8,22 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/op_call.h"
+#include "ops/call.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
+
+/// An axis of a value, counted from the front or from the back (0 is the last): the rank is not always known.
+struct Axis {
+  int64_t index = 0;
+  bool from_back = false;
+};
+
+/// The axis as counted from the front; −1 when that needs an unknown rank (−1), or there is no such axis.
+[[nodiscard]] int64_t from_front(Axis axis, int64_t rank);
+/// Whether two axes of a value of this rank (−1: not known) are the same axis.
+[[nodiscard]] bool is_same(Axis a, Axis b, int64_t rank);
 
 /// Dims of which some may be uncertain: −1 for each that is, nothing when the rank is.
 using PartialDims = std::optional<Dims>;
@@ -48,5 +59,10 @@ class PartialOperands {
 
 /// Certain facts about the dims of an output of `call.node` (whose attributes are those of the call). Nothing for an unknown operator.
 [[nodiscard]] PartialDims partial_dims(const OpCall& call, std::size_t output, PartialOperands& operands);
+
+/// Certain facts about the contents of an output of `call.node`, where they are few. An operator that moves elements moves certain ones, an
+/// elementwise one computes with them, and Shape returns the certain dims. Nothing for operators that are never evaluated
+/// (why_never_evaluated) and for other results.
+[[nodiscard]] std::optional<PartialContents> partial_contents(const OpCall& call, std::size_t output, PartialOperands& operands);
 
 }  // namespace relayout

@@ -1,6 +1,5 @@
-// Table of operators on quantized numbers (QLinearConv, MatMulInteger, MatMulNBits, …): the operator on real numbers that each represents,
-// and its inputs for scales and zero points. Places of inputs are those of ONNX's specification and of ONNX Runtime's list of contributed
-// operators (version 1.31).
+// Names the operator on real numbers that each quantized operator represents, with its scales and zero points.
+// Places of inputs are those of ONNX's specification and of ONNX Runtime's list of contributed operators (version 1.31).
 #include "ops/quantized_form.h"
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 
 #include "model/attributes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 
 namespace relayout {

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,5 +48,14 @@ struct QuantizedForm {
 /// DynamicQuantizeLinear and DequantizeLinear go from one kind of numbers to the other and have none.
 [[nodiscard]] const QuantizedForm* quantized_form(const Node& node);
 [[nodiscard]] std::span<const QuantizedForm> quantized_forms();
+
+/// The name of the real numbers that `integers`, a result of `node`, represent; empty where none is known.
+using RealName = std::function<std::string(const Node& node, const Value& integers)>;
+
+/// Rewrites operators that compute with quantized numbers (QLinearConv, QGemm, QLinearAdd, …) as DequantizeLinear, the operator itself and
+/// QuantizeLinear, from opset 13 on. Nodes keep their names; real numbers get the names from `real_name` that are free.
+void write_real_form(Graph& graph, const RealName& real_name);
+/// Whether a graph has an operator that write_real_form() rewrites.
+[[nodiscard]] bool has_real_form(const Graph& graph);
 
 }  // namespace relayout

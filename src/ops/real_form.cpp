@@ -1,5 +1,4 @@
-// Rewrites quantized nodes for `verify` as DequantizeLinear, an operator on real numbers and QuantizeLinear, except QGemm with alpha,
-// QLinearSoftmax before opset 13 and Pads with zeros.
+// Rewrites quantized nodes as dequantized, real and quantized again, so that their numbers can be judged:
 //
 //     q = QLinearConv (x, x_scale, x_zero, w, w_scale, w_zero, q_scale, q_zero, bias)
 //       →  r = Conv (DequantizeLinear (x, x_scale, x_zero), DequantizeLinear (w, …), DequantizeLinear (bias, x_scale · w_scale))
@@ -7,8 +6,6 @@
 //
 // Nodes that only move quantized numbers, or choose the largest, are rewritten likewise, by the scale of their operand. Operators on images
 // whose channels come last compute on images whose channels come first, and a Transpose of the integers follows.
-#include "ops/real_form.h"
-
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -27,7 +24,6 @@
 #include "model/tensor_data.h"
 #include "ops/op.h"
 #include "ops/quantized_form.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 

@@ -14,7 +14,7 @@
 #include "base/positions.h"
 #include "model/float_elements.h"
 #include "model/tensor_data.h"
-#include "ops/axis.h"
+#include "ops/partial_dims.h"
 #include "passes/affine.h"
 #include "passes/fold.h"
 #include "passes/linear_operator.h"

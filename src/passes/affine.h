@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "model/attributes.h"
-#include "ops/axis.h"
 #include "ops/constants.h"
+#include "ops/partial_dims.h"
 #include "passes/pass.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

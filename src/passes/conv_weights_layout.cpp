@@ -27,7 +27,6 @@
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"

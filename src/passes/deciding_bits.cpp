@@ -20,7 +20,6 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/operands.h"
-#include "ops/traits.h"
 #include "passes/magnitudes.h"
 #include "passes/pass.h"
 #include "passes/precision_plan.h"

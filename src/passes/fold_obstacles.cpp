@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/fold.h"
 #include "passes/linear_operator.h"

@@ -13,7 +13,6 @@
 #include "model/functions.h"
 #include "model/walk.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/linear_operator.h"
 #include "passes/pass.h"

@@ -22,7 +22,7 @@
 #include "model/node_message.h"
 #include "model/node_name.h"
 #include "model/walk.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "passes/edits.h"
 #include "passes/folds_across_calls.h"
 #include "passes/pass.h"

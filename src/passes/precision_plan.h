@@ -11,7 +11,6 @@
 
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_signature.h"
 #include "passes/magnitudes.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"

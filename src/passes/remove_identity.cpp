@@ -15,7 +15,6 @@
 #include "base/positions.h"
 #include "model/attributes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/edits.h"
 #include "passes/pass.h"

@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/axis.h"
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/traits.h"
+#include "ops/partial_dims.h"
 #include "proof/float_types.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/axis.h"
+#include "ops/partial_dims.h"
 #include "proof/side.h"
 #include "relayout/types.h"
 

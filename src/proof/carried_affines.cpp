@@ -12,7 +12,7 @@
 #include "base/positions.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "ops/axis.h"
+#include "ops/partial_dims.h"
 #include "proof/affine_steps.h"
 #include "proof/chain.h"
 #include "proof/claim.h"

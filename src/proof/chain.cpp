@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/axis.h"
+#include "ops/partial_dims.h"
 #include "proof/affine_steps.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/identities.h"

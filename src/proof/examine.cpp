@@ -18,7 +18,6 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/affine_steps.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/claim.h"

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/linear.h"

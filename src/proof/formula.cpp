@@ -20,7 +20,6 @@
 #include "model/domains.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
-#include "ops/traits.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/float_types.h"
 #include "proof/identities.h"

@@ -19,7 +19,7 @@ struct Formula {
 };
 
 /// Reads the formula of a value; each formula needs its own reader. Composed operators are read as their parts: those that composition()
-/// knows, and those with a body (ops/composed.h).
+/// knows, and those with a body (ops/body.h).
 class FormulaReader {
  public:
   /// Values of the main graph with the name of a computed value of `other` are leaves, except the value that is read; nullptr: none.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

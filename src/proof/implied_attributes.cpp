@@ -15,7 +15,6 @@
 
 #include "model/domains.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/versions.h"

@@ -9,7 +9,6 @@
 
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/side.h"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/float_types.h"
 #include "proof/shapes.h"
 #include "proof/side.h"

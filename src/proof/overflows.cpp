@@ -16,8 +16,6 @@
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
-#include "ops/op_signature.h"
-#include "ops/traits.h"
 #include "proof/float_types.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

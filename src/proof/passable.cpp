@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/axis.h"
 #include "ops/op.h"
-#include "ops/traits.h"
+#include "ops/partial_dims.h"
 #include "proof/affine_steps.h"
 #include "proof/shapes.h"
 #include "proof/side.h"

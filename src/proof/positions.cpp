@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/node_differences.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/linear.h"
 #include "proof/shapes.h"
 #include "proof/side.h"

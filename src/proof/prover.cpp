@@ -16,7 +16,7 @@
 #include "base/interrupt.h"
 #include "base/numbers.h"
 #include "model/walk.h"
-#include "ops/unknown.h"
+#include "ops/op_attributes.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/interface_check.h"

@@ -11,7 +11,6 @@
 
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/affine_steps.h"
 #include "proof/claim.h"
 #include "proof/examine.h"

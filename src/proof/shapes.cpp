@@ -12,7 +12,7 @@
 
 #include "base/positions.h"
 #include "model/attributes.h"
-#include "ops/op_call.h"
+#include "ops/call.h"
 #include "ops/partial_dims.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "model/functions.h"
-#include "ops/composed.h"
+#include "ops/body.h"
+#include "ops/bounds.h"
 #include "ops/constants.h"
-#include "ops/edges.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 
 namespace relayout::proof {
 
-/// An entered call of a model-local function or of an operator with a body (ops/composed.h). It resolves the function's inputs and
+/// An entered call of a model-local function or of an operator with a body (ops/body.h). It resolves the function's inputs and
 /// attribute references.
 struct Call {
   const Node* node = nullptr;

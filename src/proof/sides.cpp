@@ -13,7 +13,6 @@
 
 #include "base/text.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "proof/claim.h"
 #include "proof/recompute.h"
 #include "proof/side.h"

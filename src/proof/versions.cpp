@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/microsoft_defaults.h"
+#include "ops/op_attributes.h"
 #include "ops/op_history.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

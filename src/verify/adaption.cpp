@@ -21,7 +21,7 @@
 #include "model/node_message.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

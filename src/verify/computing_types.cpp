@@ -9,8 +9,6 @@
 #include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
-#include "ops/op_signature.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "verify/measured_types.h"

@@ -15,9 +15,7 @@
 #include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
-#include "ops/op_signature.h"
 #include "ops/quantized_form.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -20,7 +20,6 @@
 #include "exec/type_error.h"
 #include "model/walk.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "passes/affine.h"
 #include "passes/pass.h"
 #include "relayout/error.h"

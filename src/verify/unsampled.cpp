@@ -24,7 +24,6 @@
 #include "ops/op.h"
 #include "ops/op_attributes.h"
 #include "ops/operands.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"

@@ -19,7 +19,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "model/origin.h"
-#include "ops/declared_types.h"
+#include "ops/element_types.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"

@@ -1,5 +1,3 @@
-#include "ops/composed.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +15,6 @@
 #include "ops/body.h"
 #include "ops/call.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -18,9 +18,8 @@
 #include <vector>
 
 #include "model/tensor_data.h"
+#include "ops/body.h"
 #include "ops/call.h"
-#include "ops/composed.h"
-#include "ops/microsoft_defaults.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
 #include "relayout/datum.h"

@@ -16,7 +16,6 @@
 #include "model/check.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_signature.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

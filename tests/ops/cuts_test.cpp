@@ -1,7 +1,5 @@
 // Tests cuts of definitions against the places where the kernels' functions have a kink, jump or end.
 
-#include "ops/cuts.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,8 +14,6 @@
 #include "ops/bounds.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
-#include "ops/op_signature.h"
-#include "ops/traits.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

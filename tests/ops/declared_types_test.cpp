@@ -1,10 +1,9 @@
-#include "ops/declared_types.h"
-
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
 #include <string>
 
+#include "ops/element_types.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

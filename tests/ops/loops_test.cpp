@@ -1,6 +1,4 @@
 // Tests walks over several strided tensors at once against plain nested counting.
-#include "ops/loops/loops.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "ops/loops/strided.h"
 #include "relayout/types.h"
 
 namespace relayout {

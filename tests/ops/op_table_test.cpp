@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 
 namespace relayout {
 namespace {

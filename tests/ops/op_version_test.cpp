@@ -1,6 +1,6 @@
-#include "ops/op_version.h"
-
 #include <gtest/gtest.h>
+
+#include "ops/op_history.h"
 
 namespace relayout::test {
 namespace {

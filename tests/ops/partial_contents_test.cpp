@@ -1,7 +1,5 @@
 // Tests the rules for partly known contents: elements that they call certain must equal the kernels' results, whatever the hidden ones are.
 
-#include "ops/partial_contents.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/constant_limits.h"
+#include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
 #include "relayout/datum.h"

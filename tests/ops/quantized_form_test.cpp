@@ -13,10 +13,8 @@
 
 #include "model/tensor_data.h"
 #include "ops/body.h"
-#include "ops/composed.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"

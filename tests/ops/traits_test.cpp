@@ -1,7 +1,5 @@
 // Tests the traits of the op table against other sources: ONNX's schemas, and the kernels' results on the operands of the op cases.
 
-#include "ops/traits.h"
-
 #include <gtest/gtest.h>
 #include <onnx/defs/data_type_utils.h>
 #include <onnx/defs/schema.h>

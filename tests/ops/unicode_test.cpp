@@ -1,8 +1,8 @@
-#include "ops/kernels/unicode.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "ops/kernels/regex.h"
 
 namespace relayout {
 namespace {

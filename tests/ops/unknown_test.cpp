@@ -1,10 +1,9 @@
-#include "ops/unknown.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "ops/op_attributes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 

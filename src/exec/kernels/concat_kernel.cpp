@@ -13,7 +13,7 @@
 
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"
-#include "ops/loops/loops.h"
+#include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"
-#include "ops/loops/loops.h"
+#include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

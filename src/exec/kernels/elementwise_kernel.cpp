@@ -1,4 +1,4 @@
-// Chains of functions of one and two variables over f32 (by ops/elementwise.h and fast_math.h), applied in chunks of 1024 elements; single
+// Chains of functions of one and two variables over f32 (by ops/formulas.h and fast_math.h), applied in chunks of 1024 elements; single
 // functions over 16-bit floats.
 #include "exec/kernels/elementwise_kernel.h"
 
@@ -19,9 +19,9 @@
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/wide_math.h"
 #include "exec/primitives.h"
-#include "ops/elementwise.h"
+#include "ops/formulas.h"
 #include "ops/loops/dtypes.h"
-#include "ops/loops/loops.h"
+#include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

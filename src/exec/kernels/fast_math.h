@@ -161,7 +161,7 @@ inline constexpr float kWellReduced = 8192.0F;
   return magnitude < 1.0F ? error_series(x * x) * x + x : std::copysign(beyond, x);
 }
 
-/// The functions above, for the formulas of ops/elementwise.h.
+/// The functions above, for the formulas of ops/formulas.h.
 struct FloatMath {
   using Number = float;
   [[gnu::always_inline]] static float exponential(float x) { return exec::exponential(x); }

@@ -1,4 +1,4 @@
-// Steps of LSTM, GRU and RNN over f32 once X · Wᵀ is known, by the formulas of ops/recurrent_cell.h: products with the state, sequence
+// Steps of LSTM, GRU and RNN over f32 once X · Wᵀ is known, by the formulas of ops/formulas.h: products with the state, sequence
 // lengths, packing of R.
 #include "exec/kernels/recurrent_kernel.h"
 
@@ -16,8 +16,8 @@
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
 #include "exec/program.h"
+#include "ops/formulas.h"
 #include "ops/operands.h"
-#include "ops/recurrent_cell.h"
 #include "relayout/tensor.h"
 
 namespace relayout::exec {

@@ -19,7 +19,7 @@
 #include "exec/program.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {

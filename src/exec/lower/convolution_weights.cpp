@@ -26,7 +26,7 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "ops/loops/loops.h"
+#include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

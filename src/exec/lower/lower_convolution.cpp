@@ -33,7 +33,7 @@
 #include "layout/rates.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"
-#include "ops/traits.h"
+#include "ops/op.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"

@@ -23,7 +23,7 @@
 #include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "ops/kernels/convolution.h"
-#include "ops/kernels/matrix.h"
+#include "ops/kernels/matmul.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"

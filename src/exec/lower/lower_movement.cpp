@@ -17,7 +17,7 @@
 #include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
-#include "ops/kernels/rearrange.h"
+#include "ops/kernels/gather.h"
 #include "ops/loops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

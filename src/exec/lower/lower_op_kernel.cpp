@@ -13,7 +13,6 @@
 #include "exec/lower/places.h"
 #include "exec/lower/step_writer.h"
 #include "exec/program.h"
-#include "ops/macs.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"

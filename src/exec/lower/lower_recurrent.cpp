@@ -20,7 +20,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"
-#include "ops/recurrent_cell.h"
+#include "ops/formulas.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

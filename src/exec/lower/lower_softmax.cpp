@@ -15,7 +15,7 @@
 #include "exec/lower/step_rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

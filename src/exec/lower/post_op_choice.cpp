@@ -12,7 +12,6 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {

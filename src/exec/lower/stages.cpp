@@ -1,4 +1,4 @@
-// Reads nodes as functions that can be fused: elementwise operators (their attributes: ops/elementwise.cpp), BatchNormalization, swish and
+// Reads nodes as functions that can be fused: elementwise operators (their attributes: ops/formulas.cpp), BatchNormalization, swish and
 // GELU written out.
 #include "exec/lower/stages.h"
 
@@ -21,8 +21,8 @@
 #include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "ops/elementwise.h"
-#include "ops/op_version.h"
+#include "ops/formulas.h"
+#include "ops/op_history.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

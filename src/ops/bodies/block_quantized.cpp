@@ -1,13 +1,10 @@
-// Bodies of MatMulNBits, MatMulBnb4 and GatherBlockQuantized: weights of 2, 4 or 8 bits in blocks, order of bits in a byte, zero points,
-// block sizes, forms refused. Numbers are unpacked, dequantized, and multiplied or gathered.
-
+// Writes bodies of products and gathers over weights of few bits that are quantized in blocks.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/positions.h"
-#include "ops/bodies/bnb4_codes.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
 #include "relayout/types.h"
@@ -169,3 +166,35 @@ void gather_block_quantized(Body& body) {
 }
 
 }  // namespace relayout::bodies
+
+namespace relayout {
+
+// Codes of bitsandbytes (onnxruntime/contrib_ops/cpu/quantization/blockwise_quant_block_bnb4.h).
+
+std::vector<float> bnb4_codes(int64_t quant_type) {
+  if (quant_type == 0) {
+    const std::vector<float> positive = {0, 5.208333333e-03F, 2.0F / 3, 1, 1.0F / 3, 0.5F, 1.0F / 6, 0.25F};
+    std::vector<float> out = positive;
+    for (const float value : positive) out.push_back(-value);
+    return out;
+  }
+  if (quant_type != 1) return {};
+  return {-1.0F,
+          -0.6961928009986877F,
+          -0.5250730514526367F,
+          -0.39491748809814453F,
+          -0.28444138169288635F,
+          -0.18477343022823334F,
+          -0.09105003625154495F,
+          0.0F,
+          0.07958029955625534F,
+          0.16093020141124725F,
+          0.24611230194568634F,
+          0.33791524171829224F,
+          0.44070982933044434F,
+          0.5626170039176941F,
+          0.7229568362236023F,
+          1.0F};
+}
+
+}  // namespace relayout

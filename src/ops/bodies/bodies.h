@@ -2,6 +2,10 @@
 
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "ops/body.h"
 
 namespace relayout::bodies {
@@ -9,20 +13,15 @@ namespace relayout::bodies {
 /// The bodies to which the lines of body_table.cpp refer, file by file.
 using WriteFunction = void(Body& body);
 
-// fused_activation.cpp: a product, followed by an activation that an attribute names.
-WriteFunction fused_conv, fused_gemm, nhwc_conv;
+// fused.cpp
+WriteFunction fused_conv, fused_gemm, nhwc_conv, fused_matmul, gelu, bias_gelu, fast_gelu, quick_gelu, simplified_layer_normalization,
+    skip_layer_normalization, skip_simplified_layer_normalization;
 
 // fused_attention.cpp
 WriteFunction attention, qattention, multi_head_attention, rotary_embedding, embed_layer_normalization, bias_add, bias_softmax;
 
 // group_query_attention.cpp
 WriteFunction group_query_attention;
-
-// gelu.cpp
-WriteFunction gelu, bias_gelu, fast_gelu, quick_gelu;
-
-// fused_matmul.cpp
-WriteFunction fused_matmul;
 
 // block_quantized.cpp
 WriteFunction matmul_nbits, matmul_bnb4, gather_block_quantized;
@@ -32,7 +31,32 @@ WriteFunction qlinear_add, qlinear_mul, qlinear_sigmoid, qlinear_leaky_relu, qli
     qlinear_average_pool, qlinear_global_average_pool, qlinear_softmax, qgemm, dynamic_quantize_matmul, dynamic_quantize_lstm,
     matmul_integer_to_float, qlinear_conv, nhwc_max_pool, quantize_linear, dequantize_linear;
 
-// fused_normalization.cpp
-WriteFunction simplified_layer_normalization, skip_layer_normalization, skip_simplified_layer_normalization;
+// Helpers that bodies of attention operators share.
+
+[[nodiscard]] int64_t head_count(const Body& body, const char* name = "num_heads");
+[[nodiscard]] bool has_flag(const Body& body, const char* name);
+[[nodiscard]] Body::Name unsqueezed(Body& body, const Body::Name& value, const std::vector<int64_t>& axes);
+/// Dim number `axis` as a vector of one.
+[[nodiscard]] Body::Name dim_of(Body& body, const Body::Name& value, int64_t axis);
+/// 0, 1, 2 … below `count`, a vector of one.
+[[nodiscard]] Body::Name positions_below(Body& body, const Body::Name& count);
+/// [batch, length, heads · size] to [batch, heads, length, size], and back.
+[[nodiscard]] Body::Name by_heads(Body& body, const Body::Name& value, int64_t heads);
+[[nodiscard]] Body::Name put_together(Body& body, const Body::Name& value);
+
+/// The real numbers of input `value`, by the scale and the zero point that follow it (the zero point may be absent).
+[[nodiscard]] Body::Name dequantized(Body& body, std::size_t value);
+/// `real` quantized by the scale in input `scale` and the zero point after it; if that is absent, by zero of the type of input `like`.
+[[nodiscard]] Body::Name quantized(Body& body, const Body::Name& real, std::size_t scale, std::size_t like);
+/// An image of `rank` dims with its channels moved from the last axis to the one after the batch; and back.
+[[nodiscard]] Body::Name channels_to_front(Body& body, const Body::Name& value, std::size_t rank);
+[[nodiscard]] Body::Name channels_to_back(Body& body, const Body::Name& value, std::size_t rank);
 
 }  // namespace relayout::bodies
+
+namespace relayout {
+
+/// The numbers that the 16 codes of MatMulBnb4 represent: FP4 (`quant_type` 0) or NF4 (1). Empty for any other type.
+[[nodiscard]] std::vector<float> bnb4_codes(int64_t quant_type);
+
+}  // namespace relayout

@@ -1,7 +1,6 @@
-// The op table of ONNX Runtime's operators, com.microsoft's and those in the default domain (SimplifiedLayerNormalization): first opset,
-// layout rule, traits (convolution weight, quantizes …), body. They run as compositions of standard operators. They are specified by ONNX
-// Runtime's list of contributed operators (version 1.31) under the same name. Where that is ambiguous, the files that write bodies name the
-// deciding source.
+// Lists ONNX Runtime's operators with their facts and the functions that write their bodies.
+// They are specified by ONNX Runtime's list of contributed operators (version 1.31) under the same name. Where that is ambiguous, the files
+// that write bodies name the deciding source.
 
 #include <algorithm>
 #include <array>
@@ -15,10 +14,8 @@
 #include "model/domains.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
-#include "ops/composed.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 
 namespace relayout {
 namespace {

@@ -1,7 +1,5 @@
-// Bodies of com.microsoft's Attention, QAttention, MultiHeadAttention, RotaryEmbedding, EmbedLayerNormalization, BiasAdd and BiasSoftmax:
-// forms of masks, mask_filter_value, forms refused. Projections, splitting and joining of heads, and masks of several shapes as one bias
-// are written around ONNX's own Attention.
-
+// Writes bodies of ONNX Runtime's attention operators around ONNX's own Attention.
+// Projections, splitting and joining of heads, and masks of several shapes as one bias are written around it.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,7 +8,6 @@
 #include <vector>
 
 #include "ops/bodies/bodies.h"
-#include "ops/bodies/heads.h"
 #include "ops/body.h"
 #include "relayout/types.h"
 
@@ -238,6 +235,41 @@ void bias_softmax(Body& body) {
   const Body::Name flat = body.make("Flatten", {sum}, {{"axis", body.attributes().integer("axis", 1)}});
   const Body::Name made = body.make("Softmax", {flat}, {{"axis", int64_t{-1}}});
   body.give(0, body.make("Reshape", {made, body.make("Shape", {sum})}, {{"allowzero", int64_t{1}}}));
+}
+
+// Splitting and joining heads.
+
+int64_t head_count(const Body& body, const char* name) {
+  constexpr int64_t kMost = 1 << 20;
+  return body.required(name, 1, kMost);
+}
+
+bool has_flag(const Body& body, const char* name) {
+  return body.attributes().integer(name, 0) != 0;
+}
+
+Body::Name unsqueezed(Body& body, const Body::Name& value, const std::vector<int64_t>& axes) {
+  return body.make("Unsqueeze", {value, body.integers(axes)});
+}
+
+Body::Name dim_of(Body& body, const Body::Name& value, int64_t axis) {
+  Body::NamedAttributes attributes = {{"start", axis}};
+  if (axis != -1) attributes.emplace_back("end", axis + 1);
+  return body.make("Shape", {value}, attributes);
+}
+
+Body::Name by_heads(Body& body, const Body::Name& value, int64_t heads) {
+  const Body::Name apart = body.make("Reshape", {value, body.integers({0, 0, heads, -1})});
+  return body.make("Transpose", {apart}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+}
+
+Body::Name put_together(Body& body, const Body::Name& value) {
+  const Body::Name moved = body.make("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  return body.make("Reshape", {moved, body.integers({0, 0, -1})});
+}
+
+Body::Name positions_below(Body& body, const Body::Name& count) {
+  return body.make("Range", {body.integer(0), body.make("Squeeze", {count}), body.integer(1)});
 }
 
 }  // namespace relayout::bodies

@@ -1,5 +1,4 @@
-// Body of GroupQueryAttention: its cache of keys and values, positions, rotation, local windows, softcap and sink, and the forms refused
-// (quantized cache, position_ids). ONNX's Attention, which it calls except with a sink, maps heads of queries to those of keys and values.
+// Writes the body of attention with a cache, whose heads of queries share those of keys and values.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +7,6 @@
 #include <vector>
 
 #include "ops/bodies/bodies.h"
-#include "ops/bodies/heads.h"
 #include "ops/body.h"
 #include "relayout/types.h"
 

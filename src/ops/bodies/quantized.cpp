@@ -1,8 +1,4 @@
-// Bodies of QLinearAdd, QLinearSoftmax, QLinearAveragePool and all other QLinear operators, QGemm, DynamicQuantizeLSTM,
-// DynamicQuantizeMatMul, MatMulIntegerToFloat, NhwcMaxPool and (De)QuantizeLinear. Inputs are dequantized, computed in f32, and quantized
-// again.
-
-#include "ops/bodies/quantized.h"
+// Writes bodies of quantized operators: inputs are dequantized, computed in f32, and quantized again.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +8,7 @@
 
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
-#include "ops/elementwise.h"
+#include "ops/formulas.h"
 #include "relayout/types.h"
 
 namespace relayout::bodies {

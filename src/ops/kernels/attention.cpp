@@ -1,6 +1,4 @@
-// Attention and RotaryEmbedding: masks, past keys and values, is_causal, windows, softcap, heads of queries that share those of keys and
-// values, rows whose scores are all masked.
-
+// Computes attention and the other parts of transformer decoders.
 #include "ops/kernels/attention.h"
 
 #include <algorithm>
@@ -16,11 +14,12 @@
 
 #include "base/positions.h"
 #include "base/threads.h"
+#include "ops/call.h"
+#include "ops/formulas.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -372,6 +371,21 @@ void rotary_embedding(const OpCall& call, InputData inputs, OutputData outputs) 
       }
     }
   }
+}
+
+// SwiGLU.
+
+Inferred infer_swiglu(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 2, 2);
+  const auto [gate, value] = two_of_one_type(call, inputs, kRealTypes);
+  if (gate.dims != value.dims) reject(call, "dims " + to_string(gate.dims) + " and " + to_string(value.dims) + " differ");
+  return one(call, gate.type, gate.dims);
+}
+
+void swiglu(const OpCall& call, InputData inputs, OutputData outputs) {
+  const double alpha = call.attributes.real("alpha", elementwise::default_parameters("Swish").alpha);
+  const auto gated = [&](double gate, double value) { return elementwise::swish<elementwise::DoubleMath>(gate, alpha) * value; };
+  map_elements<double, double>(call.threads, outputs[0]->tensor, gated, tensor_at(inputs, 0), tensor_at(inputs, 1));
 }
 
 }  // namespace relayout::kernels

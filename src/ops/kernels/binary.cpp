@@ -1,5 +1,4 @@
-// Add, Sub, Mul, Div, Mod, Pow, BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, Where, Clip and PRelu: integer overflow, division by zero,
-// bounds of Clip, broadcasting before opset 7 (by NumPy's rule: operands.cpp).
+// Computes elementwise operators of two or three operands, with broadcasting.
 #include "ops/kernels/binary.h"
 
 #include <algorithm>
@@ -16,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "ops/elementwise.h"
+#include "ops/call.h"
+#include "ops/formulas.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "ops/call.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_call.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

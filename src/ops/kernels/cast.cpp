@@ -1,5 +1,4 @@
-// Cast, CastLike and BitCast: strings read and written as numbers, `saturate`, `round_mode`, integers out of range (wrapping from opset 25
-// on), types of 4 and 8 bits.
+// Converts tensors between element types, strings included.
 
 #include <onnx/onnx_pb.h>
 
@@ -15,12 +14,12 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/element_conversion.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
-#include "ops/op_version.h"
+#include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,15 +1,15 @@
-// And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Or and Xor, with broadcasting.
+// Compares two operands, or combines truths, with broadcasting.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 
+#include "ops/call.h"
 #include "ops/kernels/binary.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

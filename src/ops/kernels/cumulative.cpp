@@ -1,4 +1,4 @@
-// CumSum and CumProd: exclusive, reverse, and loops by rows or lines; integers wrap modulo 2^64.
+// Computes running sums and products along an axis.
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

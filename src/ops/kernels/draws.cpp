@@ -1,5 +1,4 @@
-// Bernoulli, Multinomial, RandomNormal, RandomNormalLike, RandomUniform and RandomUniformLike: the stream depends on seed and output name
-// only, so that two runs agree.
+// Draws random numbers from a stream that depends on seed and output name only, so that two runs agree.
 
 #include <algorithm>
 #include <array>
@@ -10,10 +9,10 @@
 
 #include "base/positions.h"
 #include "base/random.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,4 +1,4 @@
-// Einsum: parses the equation, refuses bad ones, and computes diagonals, sums and products, as products of matrices where that is possible.
+// Computes Einsum, as products of matrices where that is possible.
 
 #include "ops/kernels/einsum.h"
 
@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
-#include "ops/kernels/matrix.h"
+#include "ops/kernels/matmul.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/op_call.h"
+#include "ops/call.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

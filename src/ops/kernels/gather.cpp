@@ -1,5 +1,4 @@
-// Gather, GatherElements and GatherND (batch_dims, messages for dims that do not fit), and a helper that takes positions along one axis for
-// other kernels.
+// Takes elements by computed indices, for the Gather operators and for other kernels.
 
 #include "ops/kernels/gather.h"
 
@@ -11,11 +10,11 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/loops/strided.h"
 #include "ops/operands.h"
+#include "relayout/tensor.h"
 
 namespace relayout {
 
@@ -27,5 +32,16 @@ void gather_along(const OpCall& call, const Tensor& out, const Operand& data, co
 void take(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions, const Tensor& out);
 /// As take(), into new memory.
 [[nodiscard]] Tensor taken(const OpCall& call, const Tensor& source, std::size_t axis, const std::vector<int64_t>& positions);
+
+/// out[i, j, …] = x[positions[0][i], positions[1][j], …]: nearest neighbours, repeated borders. One list per dim, of out's size in that
+/// dim.
+void pick_elements(const OpCall& call, const Tensor& x, const std::vector<std::vector<int64_t>>& positions, const Tensor& out);
+
+/// Input and result of DepthToSpace or SpaceToDepth with common dims: copying one to the other element by element is the operator.
+struct BlockViews {
+  Tensor from, to;
+};
+
+[[nodiscard]] BlockViews block_views(const OpCall& call, const Tensor& x, const Tensor& out);
 
 }  // namespace relayout

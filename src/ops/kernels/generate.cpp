@@ -1,4 +1,4 @@
-// Constant (all attribute forms, sparse values), ConstantOfShape, Range (number of elements) and EyeLike.
+// Makes tensors from shapes and attributes alone.
 
 #include <onnx/onnx_pb.h>
 
@@ -15,10 +15,10 @@
 #include "base/positions.h"
 #include "model/attributes.h"
 #include "model/origin.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/model.h"

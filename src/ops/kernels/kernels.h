@@ -39,9 +39,9 @@ InferFunction infer_shape, infer_size, infer_identity, infer_reshape, infer_flat
 ComputeFunction shape, size, identity, reshape, transpose, expand, dropout;
 ViewFunction view_identity, view_reshape, view_transpose, view_expand, view_dropout;
 
-// slice.cpp: parts of a tensor and tensors from parts.
-InferFunction infer_slice, infer_split, infer_concat, infer_tile;
-ComputeFunction slice, split, concat, tile;
+// parts.cpp: parts of a tensor and tensors from parts.
+InferFunction infer_slice, infer_split, infer_concat, infer_tile, infer_center_crop_pad, infer_trilu;
+ComputeFunction slice, split, concat, tile, center_crop_pad, trilu;
 ViewFunction view_slice, view_split;
 
 // pad.cpp
@@ -53,8 +53,8 @@ InferFunction infer_gather, infer_gather_elements, infer_gather_nd;
 ComputeFunction gather, gather_elements, gather_nd;
 
 // scatter.cpp
-InferFunction infer_scatter_elements, infer_scatter_nd;
-ComputeFunction scatter_elements, scatter_nd;
+InferFunction infer_scatter_elements, infer_scatter_nd, infer_tensor_scatter;
+ComputeFunction scatter_elements, scatter_nd, tensor_scatter;
 
 // top_k.cpp
 InferFunction infer_arg, infer_top_k;
@@ -84,27 +84,18 @@ InferFunction infer_pool, infer_global_pool;
 ComputeFunction max_pool, average_pool, lp_pool, global_average_pool, global_max_pool, global_lp_pool;
 
 // matmul.cpp
-InferFunction infer_matmul, infer_gemm;
-ComputeFunction matmul, gemm;
+InferFunction infer_matmul, infer_gemm, infer_det;
+ComputeFunction matmul, gemm, det;
 
-// batch_normalization.cpp
-InferFunction infer_batch_normalization;
-ComputeFunction batch_normalization;
+// normalization.cpp
+InferFunction infer_batch_normalization, infer_layer_normalization, infer_rms_normalization, infer_instance_normalization,
+    infer_group_normalization;
+ComputeFunction batch_normalization, layer_normalization, rms_normalization, instance_normalization, group_normalization, lp_normalization,
+    mean_variance_normalization, lrn;
 
-// layer_normalization.cpp
-InferFunction infer_layer_normalization, infer_rms_normalization;
-ComputeFunction layer_normalization, rms_normalization;
-
-// group_normalization.cpp
-InferFunction infer_instance_normalization, infer_group_normalization;
-ComputeFunction instance_normalization, group_normalization;
-
-// lp_normalization.cpp, lrn.cpp
-ComputeFunction lp_normalization, mean_variance_normalization, lrn;
-
-// loss.cpp
-InferFunction infer_loss;
-ComputeFunction negative_log_likelihood_loss, softmax_cross_entropy_loss;
+// softmax.cpp
+InferFunction infer_softmax, infer_loss;
+ComputeFunction softmax, log_softmax, hardmax, negative_log_likelihood_loss, softmax_cross_entropy_loss;
 
 // quantize.cpp
 InferFunction infer_quantize_linear, infer_dequantize_linear, infer_dynamic_quantize_linear, infer_conv_integer, infer_qlinear_conv,
@@ -115,17 +106,13 @@ ComputeFunction quantize_linear, dequantize_linear, dynamic_quantize_linear, con
 InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence;
 ComputeFunction depth_to_space, space_to_depth, reverse_sequence;
 
-// center_crop_pad.cpp, trilu.cpp
-InferFunction infer_center_crop_pad, infer_trilu;
-ComputeFunction center_crop_pad, trilu;
-
 // strings.cpp
 InferFunction infer_string_concat, infer_string_split, infer_string_normalizer, infer_regex_full_match, infer_tf_idf_vectorizer;
 ComputeFunction string_concat, string_split, string_normalizer, regex_full_match, tf_idf_vectorizer;
 
 // attention.cpp: parts of transformer decoders.
-InferFunction infer_attention, infer_rotary_embedding, infer_tensor_scatter, infer_swiglu;
-ComputeFunction attention, rotary_embedding, tensor_scatter, swiglu;
+InferFunction infer_attention, infer_rotary_embedding, infer_swiglu;
+ComputeFunction attention, rotary_embedding, swiglu;
 
 // linear_attention.cpp: recurrences with a state.
 InferFunction infer_linear_attention, infer_causal_conv_with_state;
@@ -163,17 +150,9 @@ ComputeFunction col2im, max_unpool, deform_conv;
 InferFunction infer_dft, infer_stft, infer_window, infer_mel_weight_matrix;
 ComputeFunction dft, stft, hann_window, hamming_window, blackman_window, mel_weight_matrix;
 
-// det.cpp
-InferFunction infer_det;
-ComputeFunction det;
-
 // resize.cpp
 InferFunction infer_resize;
 ComputeFunction resize;
-
-// softmax.cpp
-InferFunction infer_softmax;
-ComputeFunction softmax, log_softmax, hardmax;
 
 // reduce.cpp
 InferFunction infer_reduce;

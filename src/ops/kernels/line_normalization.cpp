@@ -1,5 +1,4 @@
-// Mean, variance and scaling of lines in double, shared by LayerNormalization, RMSNormalization, InstanceNormalization, GroupNormalization
-// and MeanVarianceNormalization.
+// Computes mean, variance and scaling of lines in double, for all normalizations along lines.
 
 #include "ops/kernels/line_normalization.h"
 
@@ -14,10 +13,10 @@
 
 #include "base/positions.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/types.h"
 

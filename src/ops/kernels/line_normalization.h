@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/call.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

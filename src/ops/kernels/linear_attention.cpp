@@ -1,4 +1,4 @@
-// LinearAttention (update_rule, decay, heads) and CausalConvWithState (activation): recurrences that pass a state from step to step.
+// Computes recurrences that pass a state from step to step, as linear attention does.
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,10 @@
 
 #include "base/positions.h"
 #include "base/threads.h"
-#include "ops/elementwise.h"
+#include "ops/call.h"
+#include "ops/formulas.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

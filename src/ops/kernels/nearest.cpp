@@ -1,7 +1,4 @@
-// Copies elements at listed positions of each axis, for Resize in mode nearest and the repeating modes of Pad (the positions themselves are
-// computed in resize.cpp and pad.cpp).
-
-#include "ops/kernels/nearest.h"
+// Copies elements at listed positions of each axis, for resizing and padding, which compute the positions.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,10 +9,10 @@
 #include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/kernels/gather.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -1,4 +1,4 @@
-// NonMaxSuppression: of overlapping boxes, keeps the one with the best score; overlap in f32, order of equal scores, center_point_box.
+// Keeps, of overlapping boxes, the one with the best score.
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 
 #include "base/positions.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,4 +1,4 @@
-// Pad in modes constant, reflect, edge and wrap: pads from attribute or input, negative pads that crop, nothing to repeat.
+// Pads or crops a tensor by numbers or by its own elements.
 
 #include <algorithm>
 #include <cstddef>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "ops/call.h"
+#include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
-#include "ops/kernels/nearest.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,4 +1,4 @@
-// MaxPool, AveragePool, LpPool and their global forms: ceil_mode, count_include_pad, NaN and ties in MaxPool, its indices (storage_order).
+// Computes pools over windows and over whole images.
 
 #include <algorithm>
 #include <array>
@@ -10,11 +10,11 @@
 
 #include "base/positions.h"
 #include "base/threads.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

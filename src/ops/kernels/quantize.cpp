@@ -1,5 +1,4 @@
-// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul: rounding, saturation,
-// scales per tensor, axis or block.
+// Quantizes and dequantizes numbers, and multiplies and convolves quantized ones.
 
 #include <algorithm>
 #include <array>
@@ -15,13 +14,13 @@
 
 #include "base/positions.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
-#include "ops/kernels/matrix.h"
+#include "ops/kernels/matmul.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,6 +1,4 @@
-// DepthToSpace (modes DCR and CRD), SpaceToDepth and ReverseSequence: each element moves to another position.
-
-#include "ops/kernels/rearrange.h"
+// Moves each element to another position, between depth and space or within sequences.
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,11 +8,11 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,5 +1,4 @@
-// RNN, GRU and LSTM, step by step in double, by the formulas of ops/recurrent_cell.h: named activations, clip, biases, sequence lengths,
-// and the LSTM with an 8-bit state.
+// Computes recurrent networks step by step in double, by the formulas of ops/formulas.h.
 
 #include <algorithm>
 #include <cmath>
@@ -13,13 +12,12 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "ops/elementwise.h"
+#include "ops/call.h"
+#include "ops/formulas.h"
 #include "ops/kernels/kernels.h"
-#include "ops/kernels/matrix.h"
+#include "ops/kernels/matmul.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
-#include "ops/recurrent_cell.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,5 +1,4 @@
-// ReduceSum, ReduceMean, ReduceMax, ReduceLogSumExp and the other Reduce operators over any axes, with sums in double:
-// noop_with_empty_axes, integer overflow, NaN, empty axes. Elements are read in memory order.
+// Reduces a tensor along any axes, with sums in double, reading elements in memory order.
 
 #include <algorithm>
 #include <cmath>
@@ -15,13 +14,12 @@
 #include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
-#include "ops/loops/extreme.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"

@@ -1,5 +1,5 @@
-// Matches a whole text against a regular expression for RegexFullMatch, in time linear in the text, with a limit of 200,000 states. It runs
-// the expression's program with all possible states at once.
+// Matches a whole text against a regular expression, in time linear in the text.
+// It runs the expression's program with all possible states at once.
 
 #include "ops/kernels/regex.h"
 
@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "ops/kernels/regex_parser.h"
-#include "ops/kernels/unicode.h"
 #include "relayout/error.h"
 
 namespace relayout {

@@ -9,6 +9,35 @@
 
 namespace relayout {
 
+/// Code points of a UTF-8 string. An invalid byte becomes 0xDC00 plus the byte, which encode_utf8() turns back.
+[[nodiscard]] std::u32string decode_utf8(std::string_view text);
+[[nodiscard]] std::string encode_utf8(std::u32string_view points);
+
+/// Unicode's simple case mapping, independent of the locale of the process.
+[[nodiscard]] char32_t to_lower(char32_t point);
+[[nodiscard]] char32_t to_upper(char32_t point);
+
+/// One part of a regular expression.
+struct RegexNode {
+  enum class Kind : uint8_t {
+    empty,
+    range,        ///< one code point out of `ranges`
+    assertion,    ///< `assertion`: ^ $ of the text, m n of a line, b B of words
+    sequence,     ///< of `parts`
+    alternative,  ///< between `parts`
+    repeat,       ///< of parts[0], `least` to `most` times
+  };
+  static constexpr int kUnbounded = -1;
+  Kind kind = Kind::empty;
+  char assertion = 0;
+  std::vector<std::pair<char32_t, char32_t>> ranges;  ///< sorted and disjoint
+  std::vector<RegexNode> parts;
+  int least = 0, most = kUnbounded;
+};
+
+/// Error{invalid} with the position of a syntax error; Error{unsupported} for Unicode classes.
+[[nodiscard]] RegexNode parse_regex(std::string_view pattern);
+
 /// A regular expression in RE2's syntax (https://github.com/google/re2/wiki/Syntax) over Unicode code points, run as a set of states: time
 /// is at most the product of the lengths of text and expression.
 ///

@@ -1,7 +1,4 @@
-// Parses regular expressions in RE2's syntax for RegexFullMatch: escapes, classes, flags, messages with a position, limits (200 levels,
-// 1000 repetitions), refusal of Unicode classes.
-
-#include "ops/kernels/regex_parser.h"
+// Parses regular expressions in RE2's syntax, and says where one is wrong.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ops/kernels/unicode.h"
+#include "ops/kernels/regex.h"
 #include "relayout/error.h"
 
 namespace relayout {

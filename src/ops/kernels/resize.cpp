@@ -1,5 +1,4 @@
-// Resize and Upsample: output sizes from scales, keep_aspect_ratio_policy, coordinate modes, nearest_mode, linear and cubic interpolation,
-// antialias, roi and extrapolation_value.
+// Resizes images: computes the source positions of each mode and interpolates between them.
 
 #include "ops/kernels/resize.h"
 
@@ -16,11 +15,11 @@
 #include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
+#include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
-#include "ops/kernels/nearest.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,5 +1,4 @@
-// GridSample, AffineGrid, RoiAlign and MaxRoiPool: interpolation between pixels, padding_mode, align_corners, samples in a bin, and empty
-// bins.
+// Samples images at computed positions, by interpolation between pixels.
 
 #include <algorithm>
 #include <array>
@@ -14,12 +13,12 @@
 
 #include "base/positions.h"
 #include "base/threads.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/resize.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

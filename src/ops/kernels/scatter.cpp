@@ -1,5 +1,4 @@
-// Scatter, ScatterElements and ScatterND with their reductions (of equal indices the last wins), and TensorScatter, which writes into a
-// cache (linear, circular).
+// Writes updates into a copy of a tensor by computed indices.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,12 +8,12 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

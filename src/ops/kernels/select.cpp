@@ -1,4 +1,4 @@
-// NonZero, Compress, Unique and OneHot: results whose size or contents depend on positions, and OneHot's indices out of range.
+// Selects elements by their contents, so that the size of a result may depend on its operand.
 
 #include <algorithm>
 #include <array>
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,5 +1,4 @@
-// Operators of sequences (SequenceAt, SequenceInsert, SequenceErase, SplitToSequence, ConcatFromSequence, …) and optionals (Optional,
-// OptionalGetElement, OptionalHasElement), with negative positions.
+// Builds and reads sequences and optionals.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,10 +8,10 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

@@ -1,5 +1,4 @@
-// Reshape (0 and −1 in its shape), Transpose, Expand, Flatten, Squeeze, Unsqueeze, Identity, Dropout, Shape and Size: views without a copy,
-// and shapes that do not fit.
+// Changes only the shape or the order of axes of a tensor, as a view without a copy, or reads its dims.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,10 +9,10 @@
 
 #include "base/positions.h"
 #include "base/random.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/op_history.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"

@@ -1,4 +1,4 @@
-// DFT and STFT (a Fourier transform of any length, onesided, inverse), HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix.
+// Transforms signals to frequencies, and makes the windows and filters for it.
 
 #include <algorithm>
 #include <cmath>
@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

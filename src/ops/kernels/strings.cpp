@@ -1,5 +1,4 @@
-// StringConcat, StringSplit, StringNormalizer (stopwords, case), RegexFullMatch (dims and types; the matcher is in regex.cpp) and
-// TfIdfVectorizer (n-grams, skips, weights).
+// Computes the operators on strings.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,12 +13,11 @@
 
 #include "base/positions.h"
 #include "base/text.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/regex.h"
-#include "ops/kernels/unicode.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -1,5 +1,4 @@
-// ArgMax, ArgMin and TopK: order of equal elements, NaN (largest for TopK, while the first one wins in ArgMax and ArgMin),
-// select_last_index, and bounds of K.
+// Finds the largest or smallest elements of lines, with the order of equal elements that ONNX requires.
 
 #include <algorithm>
 #include <array>
@@ -18,13 +17,12 @@
 #include "base/memory.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/kernels/gather.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/axis_lines.h"
 #include "ops/loops/dtypes.h"
-#include "ops/loops/extreme.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

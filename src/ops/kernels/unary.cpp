@@ -1,16 +1,15 @@
-// Elementwise operators of one operand, in double for real types: Exp, Log, Sqrt, trigonometry, Abs, Neg, Sign, Not, BitwiseNot, IsNaN,
-// IsInf; activations and Round by the formulas of ops/elementwise.h.
+// Computes elementwise operators of one operand, in double for real types.
 
 #include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
 
-#include "ops/elementwise.h"
+#include "ops/call.h"
+#include "ops/formulas.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/types.h"

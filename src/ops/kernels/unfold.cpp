@@ -1,5 +1,4 @@
-// Col2Im, MaxUnpool (output_shape, indices out of range) and DeformConv (offsets, mask): windows that overlap when written, or are off the
-// grid when read.
+// Computes operators whose windows overlap when written, or are off the grid when read.
 
 #include <algorithm>
 #include <array>
@@ -13,13 +12,13 @@
 #include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"
+#include "ops/call.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/product.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

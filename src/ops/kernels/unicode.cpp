@@ -1,6 +1,4 @@
-// UTF-8 (stray bytes included) and Unicode's simple case mapping independent of the locale, for StringNormalizer and regular expressions.
-
-#include "ops/kernels/unicode.h"
+// Decodes UTF-8, stray bytes included, and maps cases independently of the locale.
 
 #include <locale.h>
 #include <wctype.h>
@@ -12,6 +10,7 @@
 #include <string_view>
 
 #include "base/utf8.h"
+#include "ops/kernels/regex.h"
 
 namespace relayout {
 namespace {

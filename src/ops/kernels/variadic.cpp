@@ -1,4 +1,4 @@
-// Max, Mean, Min and Sum of any number of operands, with broadcasting; Max and Min give NaN if any operand is NaN.
+// Combines any number of operands element by element, with broadcasting.
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "ops/elementwise.h"
+#include "ops/call.h"
+#include "ops/formulas.h"
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"
-#include "ops/op_call.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

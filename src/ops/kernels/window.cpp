@@ -1,5 +1,4 @@
-// Windows of convolutions and pools: strides, dilations, pads and auto_pad (SAME_UPPER, SAME_LOWER), output sizes with ceil_mode, and a
-// window that exceeds the padded input.
+// Computes where the windows of convolutions and pools begin and end.
 
 #include "ops/kernels/window.h"
 
@@ -8,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/op_call.h"
+#include "ops/call.h"
 #include "ops/operands.h"
 #include "relayout/types.h"
 

@@ -1,5 +1,4 @@
-// Visits a tensor line by line along some of its axes, for kernels that need a whole line at once (softmax, normalizations, cumulative
-// sums, ArgMax), and dims of reduced results.
+// Visits a tensor line by line, for kernels that need a whole line at once.
 
 #include "ops/loops/axis_lines.h"
 

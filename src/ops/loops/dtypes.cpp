@@ -1,5 +1,4 @@
-// Conversion of every element type, down to 2 bits: bit formats of f16, bf16, float8, float4 and E8M0, rounding to nearest even,
-// saturation, and how NaN and infinity are stored. Kernels load and store elements as the types that they compute in.
+// Converts elements of every type to and from the types in which kernels compute.
 
 #include "ops/loops/dtypes.h"
 

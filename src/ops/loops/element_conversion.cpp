@@ -1,4 +1,4 @@
-// Fast loops for Cast between the types that C++ computes in (f32, f64, integers, bool), which the compiler vectorizes.
+// Converts lines of elements between the types of C++ in loops that the compiler vectorizes.
 
 #include "ops/loops/element_conversion.h"
 

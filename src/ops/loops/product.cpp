@@ -1,5 +1,4 @@
-// The innermost loop of matrix products in double and in integers, for the MatMul, convolutions, Einsum, DeformConv and recurrent
-// operators of ops/kernels: tile size, vector width.
+// Computes tiles of matrix products, the innermost loop of all kernels that multiply matrices.
 
 #include "ops/loops/product.h"
 

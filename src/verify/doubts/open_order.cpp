@@ -18,7 +18,6 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"

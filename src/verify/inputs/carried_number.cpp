@@ -12,7 +12,6 @@
 
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -10,7 +10,6 @@
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

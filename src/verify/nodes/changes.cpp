@@ -18,7 +18,6 @@
 
 #include "model/walk.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"

@@ -15,7 +15,6 @@
 
 #include "model/needed.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

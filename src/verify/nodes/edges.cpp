@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 
 namespace relayout {

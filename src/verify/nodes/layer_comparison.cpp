@@ -14,7 +14,6 @@
 
 #include "model/node_name.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

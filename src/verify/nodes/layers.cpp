@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ops/element_types.h"
-#include "ops/op_signature.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

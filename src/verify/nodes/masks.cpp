@@ -13,7 +13,6 @@
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

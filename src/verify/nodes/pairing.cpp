@@ -22,7 +22,6 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/quantized_form.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "verify/quantizer.h"

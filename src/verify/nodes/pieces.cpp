@@ -10,9 +10,7 @@
 
 #include "base/numbers.h"
 #include "ops/bounds.h"
-#include "ops/cuts.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/graph.h"
 #include "verify/nodes/value_bounds.h"
 

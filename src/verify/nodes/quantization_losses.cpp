@@ -18,7 +18,6 @@
 #include "base/positions.h"
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "ops/traits.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -5,7 +5,6 @@
 
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op_signature.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -7,7 +7,6 @@
 #include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
-#include "ops/op_signature.h"
 #include "relayout/graph.h"
 
 namespace relayout {

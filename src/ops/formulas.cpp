@@ -1,6 +1,5 @@
-// Formulas (in the header) of the activations from Celu to ThresholdedRelu, Clip, Min, Max and Round, for double and f32 alike; defaults of
-// their attributes (alpha, beta, gamma, lambd, bias).
-#include "ops/elementwise.h"
+// Reads the attributes of activations and recurrent cells, whose formulas, for double and f32 alike, are in the header.
+#include "ops/formulas.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -52,3 +51,14 @@ Parameters parameters_of(std::string_view op_type, const Attributes& attributes,
 }
 
 }  // namespace relayout::elementwise
+
+namespace relayout::recurrent_cell {
+
+// Cells of recurrent networks.
+
+const Kind& kind_of(std::string_view op_type) {
+  static const Kind rnn{1, {"Tanh"}}, gru{3, {"Sigmoid", "Tanh"}}, lstm{4, {"Sigmoid", "Tanh", "Tanh"}};
+  return op_type == "RNN" ? rnn : op_type == "GRU" ? gru : lstm;
+}
+
+}  // namespace relayout::recurrent_cell

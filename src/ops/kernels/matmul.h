@@ -1,6 +1,3 @@
-// Interface of matmul.cpp for other kernels: matrices with strides, their product, and the batches of a MatMul, which broadcast as in
-// numpy.
-
 #pragma once
 
 #include <cstdlib>
