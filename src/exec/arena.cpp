@@ -1,21 +1,28 @@
-// Offsets of a plan's buffers in one block of memory, where buffers never in use at the same time may overlap; its huge pages, and "out of
-// memory … for activations".
+// Places a plan's buffers in one block of memory, where those never in use at the same time overlap, and keeps freed results.
 #include "exec/arena.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/memory.h"
 #include "base/positions.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/error.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::exec {
 namespace {
@@ -122,6 +129,56 @@ ArenaMemory::ArenaMemory(int64_t bytes) {
 
 void ArenaMemory::Free::operator()(std::byte* data) const noexcept {
   ::operator delete(data, std::align_val_t{alignment});
+}
+
+// Memory of results.
+namespace {
+
+constexpr std::size_t kMostBlocks = 4;
+constexpr int64_t kWorthwhile = 1 << 16;
+
+struct Block {
+  TensorDesc desc;
+  std::shared_ptr<void> memory;
+  std::byte* data = nullptr;
+};
+
+}  // namespace
+
+struct Recycler::Blocks {
+  std::mutex mutex;
+  std::list<Block> unused;  ///< most recently freed first
+};
+
+Recycler::Recycler() : blocks_(std::make_shared<Blocks>()) {}
+
+Tensor Recycler::tensor(DataType type, const Dims& dims) {
+  if (type == DataType::string || element_count(dims) * element_stride(type) < kWorthwhile) return {type, dims};
+  std::list<Block> block;
+  {
+    const std::scoped_lock lock(blocks_->mutex);
+    for (auto each = blocks_->unused.begin(); each != blocks_->unused.end(); ++each) {
+      if (each->desc.type != type || each->desc.dims != dims) continue;
+      block.splice(block.begin(), blocks_->unused, each);
+      break;
+    }
+  }
+  if (block.empty()) {
+    const Tensor fresh(type, dims);
+    block.push_back({fresh.desc(), fresh.owner(), fresh.bytes()});
+  }
+  const TensorDesc desc = block.front().desc;
+  std::byte* const data = block.front().data;
+  // The block is kept in the deleter, so that giving it back allocates nothing.
+  const auto give_back = [home = std::weak_ptr(blocks_), waiting = std::make_shared<std::list<Block>>(std::move(block))](void*) {
+    const std::shared_ptr<Blocks> blocks = home.lock();
+    if (!blocks) return;
+    std::list<Block> surplus;
+    const std::scoped_lock lock(blocks->mutex);
+    blocks->unused.splice(blocks->unused.begin(), *waiting);
+    if (blocks->unused.size() > kMostBlocks) surplus.splice(surplus.begin(), blocks->unused, std::prev(blocks->unused.end()));
+  };
+  return {desc, data, std::shared_ptr<void>(data, give_back)};
 }
 
 }  // namespace relayout::exec

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "relayout/tensor.h"
+
 namespace relayout::exec {
 
 /// A buffer's claim on the arena: `bytes` of it from step `first` to step `last`, both included.
@@ -36,6 +38,19 @@ class ArenaMemory {
     void operator()(std::byte* data) const noexcept;
   };
   std::unique_ptr<std::byte, Free> data_;
+};
+
+/// Memory for results that callers keep as long as they like: results that they release serve the next run. Fresh memory costs a page fault
+/// per 4 KiB, which for large results takes longer than computing them. Keeps the few blocks freed last, for as long as it lives.
+class Recycler {
+ public:
+  Recycler();
+  /// A contiguous tensor, not initialised. It may outlive the recycler.
+  [[nodiscard]] Tensor tensor(DataType type, const Dims& dims);
+
+ private:
+  struct Blocks;
+  std::shared_ptr<Blocks> blocks_;
 };
 
 }  // namespace relayout::exec

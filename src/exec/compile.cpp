@@ -1,22 +1,18 @@
-// Makes one plan, stage by stage: inference, layout guide, groups (fused in mode optimized only), lowering; decides whether nodes may be
-// left out, and frees constants of over 4096 elements.
-#include "exec/compile.h"
-
+// Makes one plan, stage by stage: inference, layout, groups, lowering.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/value_facts.h"
 #include "exec/plan.h"
 #include "exec/program.h"
+#include "exec/routine.h"
 #include "exec/routine_context.h"
 #include "relayout/execute.h"
 #include "relayout/types.h"

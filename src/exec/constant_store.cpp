@@ -1,5 +1,4 @@
-// Constants of a model while it runs: read when first needed, packed once for all plans (under keys, in slabs of 4 MiB), released when
-// packed.
+// Keeps the constants of a running model: reads them when first needed and packs them once for all plans.
 #include "exec/constant_store.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,7 +1,4 @@
-// Runs If, Loop, Scan (with the batches of opset 8) and SequenceMap by running the graphs inside them: trip counts, conditions, scan
-// outputs, results without iterations, messages on misfits (captured values: routine.cpp).
-#include "exec/control_flow.h"
-
+// Runs branches and loops by running the graphs inside them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +13,7 @@
 
 #include "base/interrupt.h"
 #include "base/positions.h"
+#include "exec/routine.h"
 #include "ops/call.h"
 #include "ops/loops/strided.h"
 #include "ops/operands.h"

@@ -1,5 +1,4 @@
-// The public Executor: names of modes (as-written, optimized, reference) and of kinds of steps (node, view, reorder, pack, inside); refuses
-// inputs of other names, types or dims.
+// Implements the public Executor, and checks the inputs that callers give.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,11 +10,9 @@
 
 #include "base/text.h"
 #include "exec/executor_builder.h"
-#include "exec/ids.h"
 #include "exec/program.h"
 #include "exec/routine.h"
 #include "exec/routine_context.h"
-#include "exec/unsupported.h"
 #include "layout/cost.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

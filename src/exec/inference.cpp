@@ -1,5 +1,4 @@
-// Infers types, dims and constants of a program's nodes up to the first whose result dims depend on data; refuses conflicting types ("are
-// of two types where it takes one").
+// Infers types, dims and constants of a program's nodes, up to the first whose result dims depend on data.
 #include "exec/inference.h"
 
 #include <cstddef>
@@ -14,9 +13,7 @@
 #include "base/indexed.h"
 #include "base/text.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/program.h"
-#include "exec/type_error.h"
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"

@@ -2,14 +2,22 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/indexed.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/program.h"
+#include "relayout/error.h"
 
 namespace relayout::exec {
+
+/// TypeError: the types in a file contradict each other, which makes it invalid for all inputs. Other invalid operands may be those of one
+/// run only.
+class TypeError : public Error {
+ public:
+  explicit TypeError(const std::string& message) : Error(ErrorKind::invalid, message) {}
+};
 
 /// Facts about one value before it is computed.
 struct ValueState {

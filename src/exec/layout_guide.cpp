@@ -1,5 +1,4 @@
-// Computes the layout plan (src/layout) for the nodes that a plan of steps will run, and tells in which axis order a node wants an operand
-// or makes a result.
+// Plans the layout of the nodes that will run, and tells in which order each wants its operands.
 #include "exec/layout_guide.h"
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/program.h"
+#include "layout/cost.h"
 #include "layout/layout_plan.h"
 
 namespace relayout::exec {
@@ -41,6 +44,20 @@ class LayoutGuide {
   IdVector<layout::LayoutNodeId, layout::LayoutNodeId> answers_;  ///< see see_through_sequences
   std::unordered_map<NodeId, layout::LayoutNodeId> nodes_;        ///< the program's to the layout graph's
   std::unordered_map<ValueId, layout::LayoutValueId> values_;
+};
+
+/// Measured times of convolutions, pools, Resize, Concat and LRN on this machine, each alone, contiguous and with its ports in
+/// channels-last. Copies and everything else take the default rates. Each kind and size is timed once, for some milliseconds; nodes that
+/// cannot run keep their default. Two plans by measured costs need not be equal.
+class MeasuredCosts : public layout::CostModel {
+ public:
+  explicit MeasuredCosts(int threads) : threads_(threads) {}
+  [[nodiscard]] int64_t copy_nanoseconds(const layout::LayoutValue& value) const override;
+  [[nodiscard]] Times times(const layout::LayoutGraph& graph, const layout::LayoutNode& node, const layout::Ports& ports) const override;
+
+ private:
+  int threads_;
+  mutable std::map<std::string, Times> known_;  ///< by attributes of the node, and dims and orders of its operands
 };
 
 }  // namespace relayout::exec

@@ -1,7 +1,4 @@
-// Times operators in both layouts on this machine for `inspect --measure` (those that layout/cost.cpp names): the fastest of 3 to 200 runs
-// until 10 ms have passed; copies and operands of over 2^28 elements keep default rates.
-#include "exec/measured_costs.h"
-
+// Times operators in both layouts on this machine, for layout plans by measured costs.
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -19,6 +16,7 @@
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/random.h"
+#include "exec/layout_guide.h"
 #include "layout/axis_order.h"
 #include "layout/cost.h"
 #include "layout/layout_graph.h"

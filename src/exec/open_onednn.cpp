@@ -1,5 +1,4 @@
-// Opens librelayout_onednn.so, the module that holds oneDNN, at the first plan, gives it the pool of threads, and words the errors ("cannot
-// open", "has no entry").
+// Opens the module that holds oneDNN when the first plan needs it, so that other commands do not load it.
 #include <dlfcn.h>
 
 #include <string>

@@ -14,10 +14,9 @@
 
 #include "base/indexed.h"
 #include "exec/arena.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
-#include "exec/recycler.h"
+#include "exec/program.h"
 #include "relayout/execute.h"
 
 namespace relayout::exec {

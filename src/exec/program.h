@@ -1,20 +1,45 @@
 #pragma once
 
+#include <onnx/onnx_pb.h>
+
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/function_bodies.h"
-#include "exec/ids.h"
 #include "model/functions.h"
+#include "ops/body.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
 
 namespace relayout::exec {
+
+/// Body of a call: a model-local function, or ONNX's body of an operator. With values of attributes that the call may leave out.
+struct FunctionDefinition {
+  const onnx::FunctionProto* message = nullptr;
+  std::vector<onnx::AttributeProto> defaults;
+};
+
+/// The function that a node calls, or nothing.
+[[nodiscard]] std::optional<FunctionDefinition> find_function(const Functions& functions, const Node& node);
+/// ONNX's own body of a default-domain operator, where there is one that does not depend on types; or nothing.
+[[nodiscard]] std::optional<FunctionDefinition> find_operator_body(const Node& node);
+
+/// A copy of the body. Attributes that it takes from its caller are replaced (in nested graphs too), or dropped where the call has none.
+[[nodiscard]] FunctionInstance instantiate(const FunctionDefinition& body, const Node& call);
+
+/// Counts one more level of calls within calls. Error{unsupported} beyond 200.
+void enter_call(int& level);
+
+// Numbers of the parts of a program; see base/indexed.h.
+
+enum class ValueId : int { none = -1 };
+enum class NodeId : int { none = -1 };
 
 /// A call of a function whose body contains nodes of the program.
 struct Caller {
@@ -59,7 +84,7 @@ struct OperandFacts {
 /// functions replaced by the bodies.
 class Program {
  public:
-  /// Every needed node must have a kernel (exec/unsupported.h).
+  /// Every needed node must have a kernel (exec/routine.h).
   Program(const Graph& graph, const Functions& functions, int threads, uint64_t seed);
 
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
@@ -96,5 +121,10 @@ class Program {
 /// Nodes that have to run for a graph's outputs, in order: also those that only unneeded nodes of nested graphs read, as these graphs
 /// capture their values (unlike needed_nodes()).
 [[nodiscard]] std::vector<const Node*> nodes_to_run(const Graph& graph);
+
+/// "call › node"
+[[nodiscard]] std::string full_name(const std::vector<std::string>& callers, const std::string& name);
+/// Names of the calls whose bodies a node comes from, the outermost first.
+[[nodiscard]] std::vector<std::string> callers_of(const ProgramNode& node);
 
 }  // namespace relayout::exec

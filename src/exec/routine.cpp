@@ -1,5 +1,4 @@
-// Caches plans by input shapes and their continuations by data-dependent shapes (the latest 8), runs them, and the nodes between them that
-// must see data; hands captured values to nested graphs.
+// Caches plans by input shapes, runs them, and runs the nodes between them that must see data.
 #include "exec/routine.h"
 
 #include <algorithm>
@@ -16,17 +15,12 @@
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "exec/compile.h"
+#include "exec/arena.h"
 #include "exec/constant_store.h"
-#include "exec/control_flow.h"
-#include "exec/full_name.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
-#include "exec/inner_times.h"
 #include "exec/kernels/kernel.h"
 #include "exec/plan.h"
 #include "exec/program.h"
-#include "exec/recycler.h"
 #include "exec/routine_context.h"
 #include "model/node_name.h"
 #include "relayout/datum.h"

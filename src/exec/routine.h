@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -8,15 +9,29 @@
 #include <vector>
 
 #include "base/indexed.h"
+#include "exec/arena.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
+#include "exec/inference.h"
 #include "exec/plan.h"
 #include "exec/program.h"
-#include "exec/recycler.h"
 #include "exec/routine_context.h"
+#include "ops/op.h"
+#include "relayout/datum.h"
 #include "relayout/execute.h"
+#include "relayout/graph.h"
 
 namespace relayout::exec {
+
+/// A plan for the nodes of a program from `first` on, up to the first node that has to see data. `states`: facts about values before
+/// `first`; updated to those after the plan. `touched`: the values whose states are new since the previous plan.
+[[nodiscard]] std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, NodeId first,
+                                            IdVector<ValueId, ValueState>& states, std::vector<ValueId> touched);
+
+/// Runs a nested graph on its inputs; the caller supplies the captured values.
+using RunGraph = std::function<std::vector<Datum>(const Graph& graph, std::vector<Datum> inputs)>;
+
+/// The outputs of an If, Loop, Scan or SequenceMap. Absent inputs are null. Error{invalid} naming the node where operands do not fit.
+[[nodiscard]] std::vector<Datum> run_control_flow(const OpCall& call, const std::vector<const Datum*>& inputs, const RunGraph& run);
 
 /// A value given to a routine: data, or a constant that plans may be built on; or neither, for an input whose initializer is used.
 struct Given {
@@ -78,5 +93,8 @@ class Routine {
 
 /// A copy that shares no memory: tensors contiguous.
 [[nodiscard]] Datum detached(const Datum& datum, Recycler& recycler);
+
+/// Nodes that outputs depend on and that have no kernel, nested graphs and functions included.
+[[nodiscard]] std::vector<Unsupported> unsupported_nodes(const Graph& graph);
 
 }  // namespace relayout::exec

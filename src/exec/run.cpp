@@ -1,5 +1,4 @@
-// Runs a plan: binds the buffers that changed since the last run, takes memory for results, then runs the steps in order, notes their times
-// and calls the observer.
+// Runs a plan: binds buffers, takes memory for results, runs the steps, and notes their times.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -11,11 +10,11 @@
 #include "base/indexed.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
-#include "exec/ids.h"
+#include "exec/arena.h"
 #include "exec/kernels/kernel.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
-#include "exec/recycler.h"
+#include "exec/program.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 

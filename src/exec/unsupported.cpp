@@ -1,7 +1,4 @@
-// Finds the nodes that cannot run, and words them with their reasons ("cannot run 4 nodes: …", 3 named): unknown operator or domain, an
-// opset too old or too new, com.microsoft.nchwc.
-#include "exec/unsupported.h"
-
+// Finds the nodes that cannot run, and words them with their reasons.
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
@@ -15,8 +12,8 @@
 #include "base/numbers.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "exec/function_bodies.h"
 #include "exec/program.h"
+#include "exec/routine.h"
 #include "model/functions.h"
 #include "model/node_name.h"
 #include "ops/body.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "exec/measured_costs.h"
+#include "exec/layout_guide.h"
 #include "inspect/convolution_list.h"
 #include "inspect/model_macs.h"
 #include "inspect/port_summary.h"

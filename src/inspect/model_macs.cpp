@@ -17,7 +17,7 @@
 
 #include "base/checked.h"
 #include "base/positions.h"
-#include "exec/function_bodies.h"
+#include "exec/program.h"
 #include "layout/graph_shapes.h"
 #include "model/attributes.h"
 #include "model/functions.h"

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "exec/full_name.h"
+#include "exec/program.h"
 #include "relayout/execute.h"
 #include "relayout/model_diff.h"
 #include "relayout/profile.h"

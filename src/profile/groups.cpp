@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/full_name.h"
+#include "exec/program.h"
 #include "relayout/profile.h"
 
 namespace relayout {

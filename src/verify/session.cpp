@@ -17,7 +17,7 @@
 
 #include "base/interrupt.h"
 #include "base/named.h"
-#include "exec/type_error.h"
+#include "exec/inference.h"
 #include "model/walk.h"
 #include "ops/op.h"
 #include "passes/affine.h"

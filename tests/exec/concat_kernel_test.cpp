@@ -1,6 +1,4 @@
 // Tests the concatenation of tensors against a copy of each element by its index.
-#include "exec/kernels/concat_kernel.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "exec/draw.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

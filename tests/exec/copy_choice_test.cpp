@@ -1,12 +1,11 @@
 // Tests which copies oneDNN makes, and which relayout's own kernel makes.
-#include "exec/lower/copy_choice.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
-#include "exec/lower/order.h"
+#include "exec/lower/group.h"
+#include "exec/lower/lowering.h"
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

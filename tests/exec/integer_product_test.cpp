@@ -1,5 +1,3 @@
-#include "exec/kernels/integer_product.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "exec/kernels/integer_kernel.h"
 
 namespace relayout::exec {
 namespace {
@@ -54,7 +53,7 @@ TEST(IntegerProduct, EveryInstructionSetIsExact) {
                 int64_t sum = 0;
                 for (int64_t k = 0; k < depth; ++k) sum += int64_t{a[static_cast<std::size_t>(r * padded_depth(depth) + k)]} * right(k);
                 ASSERT_EQ(c[static_cast<std::size_t>(r * IntegerPanel::kColumns + n)], sum)
-                    << std::string(to_string(isa)) << " " << rows << "x" << depth << "x" << columns << " at " << r << "," << first + n;
+                    << std::string(isa_name(isa)) << " " << rows << "x" << depth << "x" << columns << " at " << r << "," << first + n;
               }
             }
           }
@@ -73,7 +72,7 @@ TEST(IntegerProduct, LongSumsWrap) {
   std::vector<int32_t> c(IntegerPanel::kColumns);
   for (auto isa = IntegerIsa::generic; isa <= best_integer_isa(); isa = static_cast<IntegerIsa>(static_cast<int>(isa) + 1)) {
     multiply_panel(isa, 1, kDepth, a.data(), packed.data(), 1, c.data());
-    EXPECT_EQ(c[0], static_cast<int32_t>(static_cast<uint32_t>(uint64_t{0} - uint64_t{255} * 128 * kDepth))) << to_string(isa);
+    EXPECT_EQ(c[0], static_cast<int32_t>(static_cast<uint32_t>(uint64_t{0} - uint64_t{255} * 128 * kDepth))) << isa_name(isa);
   }
 }
 

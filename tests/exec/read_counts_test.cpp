@@ -1,10 +1,10 @@
 // Tests the counts of remaining reads, of values and of their buffers.
-#include "exec/lower/read_counts.h"
-
 #include <gtest/gtest.h>
 
 #include "base/indexed.h"
-#include "exec/ids.h"
+#include "exec/kernels/kernel.h"
+#include "exec/lower/group.h"
+#include "exec/program.h"
 
 namespace relayout::exec {
 namespace {

@@ -1,7 +1,4 @@
-// Concat: one pass over the destination where all sources are in its order and their runs are 32 bytes or more on average, else a copy of
-// each source.
-#include "exec/kernels/concat_kernel.h"
-
+// Concatenates tensors in one pass over the destination where their order allows it.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -13,6 +10,7 @@
 
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

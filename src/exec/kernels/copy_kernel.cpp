@@ -1,5 +1,4 @@
-// Copies and transposes tensors of any strides, where the step is not oneDNN's reorder (exec/lower/copy_choice.cpp decides): short rows,
-// tiles of 16 × 16, planes to pixels and back, element by element.
+// Copies and transposes tensors of any strides.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>

@@ -1,7 +1,4 @@
-// Chains of functions of one and two variables over f32 (by ops/formulas.h and fast_math.h), applied in chunks of 1024 elements; single
-// functions over 16-bit floats.
-#include "exec/kernels/elementwise_kernel.h"
-
+// Applies chains of functions to f32 in chunks that stay in the cache.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,6 +14,7 @@
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/kernels/wide_math.h"
 #include "exec/primitives.h"
 #include "ops/formulas.h"

@@ -1,7 +1,4 @@
-// Convolutions of 8-bit integers with exact 32-bit sums: padding as the zero point, products of windows, and depthwise ones of at most 256
-// taps in f32.
-#include "exec/kernels/integer_convolution_kernel.h"
-
+// Convolves 8-bit integers with exact sums.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,8 +13,8 @@
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/integer_kernel.h"
-#include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

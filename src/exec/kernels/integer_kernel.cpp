@@ -1,5 +1,4 @@
-// Common parts of the kernels of 8-bit integers: zero points, quantization of exact 32-bit sums (scale, half to even, saturation), and
-// products by blocks of 48 rows.
+// Quantizes exact sums of 8-bit products again, and multiplies by blocks of rows, for all integer kernels.
 #include "exec/kernels/integer_kernel.h"
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include "base/memory.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
-#include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
 #include "relayout/types.h"
 

@@ -1,7 +1,4 @@
-// Products of matrices of 8-bit integers with exact 32-bit sums: pairs of a batch, and weights that are packed during the run because they
-// are not constant.
-#include "exec/kernels/integer_matmul_kernel.h"
-
+// Multiplies matrices of 8-bit integers with exact sums.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,8 +7,8 @@
 
 #include "base/positions.h"
 #include "exec/kernels/integer_kernel.h"
-#include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "relayout/types.h"
 
 namespace relayout::exec {

@@ -1,7 +1,4 @@
-// Inner loops of 8-bit products for AVX2, AVX-512 VNNI, AMX and other processors, the choice among them, and the packing of weights in
-// panels of 64 columns.
-#include "exec/kernels/integer_product.h"
-
+// Multiplies panels of 8-bit integers by the best instructions of the processor.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +7,7 @@
 
 #include "base/positions.h"
 #include "base/vectorize.h"
+#include "exec/kernels/integer_kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define RELAYOUT_X86 1
@@ -230,7 +228,7 @@ IntegerIsa best_integer_isa() {
   return best;
 }
 
-std::string_view to_string(IntegerIsa isa) {
+std::string_view isa_name(IntegerIsa isa) {
   switch (isa) {
     case IntegerIsa::generic:
       return "generic";

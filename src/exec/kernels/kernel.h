@@ -9,11 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "exec/ids.h"
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 
 namespace relayout::exec {
+
+// Numbers of the parts of a plan; see base/indexed.h.
+
+enum class BufferId : int { none = -1 };
+enum class SlotId : int { none = -1 };
 
 /// One piece of work of a plan with its operands bound ahead of time: running it looks nothing up and allocates nothing. The factory of a
 /// kernel numbers its operands, inputs before outputs.

@@ -1,12 +1,11 @@
-// Sum of a dense line of f32 (64 terms in f32, these sums in double) and its largest element, which is NaN if any is NaN.
-#include "exec/kernels/line_math.h"
-
+// Sums dense lines and finds their maxima, for kernels that work line by line.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
 #include "base/vectorize.h"
+#include "exec/kernels/fast_math.h"
 
 namespace relayout::exec {
 namespace {

@@ -1,7 +1,4 @@
-// Convolutions to one to four outputs ("own narrow"): each output is a sum of products of vectors of channels, for up to 12 adjacent
-// positions at a time.
-#include "exec/kernels/narrow_convolution_kernel.h"
-
+// Convolves to very few outputs, each as a sum of products of vectors of channels.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +11,7 @@
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

@@ -1,7 +1,4 @@
-// Mean, variance, scale and shift of InstanceNormalization and GroupNormalization: along lines of f32, or for channels that are side by
-// side, in pieces of 8192 elements.
-#include "exec/kernels/normalization_kernel.h"
-
+// Normalizes lines of f32, or channels that are side by side.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,8 +11,9 @@
 
 #include "base/positions.h"
 #include "base/vectorize.h"
+#include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/line_math.h"
+#include "exec/kernels/kernels.h"
 
 namespace relayout::exec {
 namespace {

@@ -1,12 +1,13 @@
-// Runs the op table's kernel of an operator (src/ops/kernels) as a step of a plan, for operators without a faster kernel.
-#include "exec/kernels/op_kernel.h"
-
+// Runs the op table's kernel of an operator, or a primitive of oneDNN, as a step of a plan.
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
+#include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/datum.h"
 
@@ -49,6 +50,31 @@ class OpKernel : public Kernel {
 std::unique_ptr<Kernel> make_op_kernel(const ProgramNode& node, const std::vector<OpOperand>& inputs,
                                        const std::vector<OpOperand>& outputs) {
   return std::make_unique<OpKernel>(node, inputs, outputs);
+}
+
+// A primitive of oneDNN.
+namespace {
+
+class PrimitiveKernel : public Kernel {
+ public:
+  PrimitiveKernel(std::unique_ptr<Primitive> primitive, std::vector<std::pair<Argument, int>> roles)
+      : primitive_(std::move(primitive)), roles_(std::move(roles)) {}
+
+  void bind(std::size_t operand, std::byte* data) override { primitive_->bind(roles_[operand].first, roles_[operand].second, data); }
+  void run() override { primitive_->execute(); }
+  [[nodiscard]] std::string implementation() const override { return primitive_->implementation(); }
+  [[nodiscard]] int64_t scratchpad_bytes() const override { return primitive_->scratchpad_bytes(); }
+  void bind_scratchpad(std::byte* data) override { primitive_->bind(Argument::scratchpad, 0, data); }
+
+ private:
+  std::unique_ptr<Primitive> primitive_;
+  std::vector<std::pair<Argument, int>> roles_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_primitive_kernel(std::unique_ptr<Primitive> primitive, std::vector<std::pair<Argument, int>> roles) {
+  return std::make_unique<PrimitiveKernel>(std::move(primitive), std::move(roles));
 }
 
 }  // namespace relayout::exec

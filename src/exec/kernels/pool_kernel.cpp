@@ -1,7 +1,4 @@
-// MaxPool, AveragePool, global pools and means of f32 in either layout: NaN, padding and divisors, and the segments by which threads share
-// a large image.
-#include "exec/kernels/pool_kernel.h"
-
+// Computes pools and means of f32 in either layout.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -14,8 +11,9 @@
 
 #include "base/positions.h"
 #include "base/vectorize.h"
+#include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/line_math.h"
+#include "exec/kernels/kernels.h"
 #include "relayout/tensor.h"
 
 namespace relayout::exec {

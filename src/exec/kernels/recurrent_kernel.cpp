@@ -1,7 +1,4 @@
-// Steps of LSTM, GRU and RNN over f32 once X · Wᵀ is known, by the formulas of ops/formulas.h: products with the state, sequence
-// lengths, packing of R.
-#include "exec/kernels/recurrent_kernel.h"
-
+// Runs the steps of recurrent networks once the products with their inputs are known.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +12,7 @@
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/program.h"
 #include "ops/formulas.h"
 #include "ops/operands.h"

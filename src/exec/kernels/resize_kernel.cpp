@@ -1,7 +1,4 @@
-// Interpolates f32 tensors by given positions and weights: a slab of a dim is a sum of slabs of the source that are interpolated along the
-// inner dims; tails under 16 elements one by one.
-#include "exec/kernels/resize_kernel.h"
-
+// Interpolates f32 tensors by given positions and weights, slab by slab.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +9,7 @@
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "ops/kernels/resize.h"
 
 namespace relayout::exec {

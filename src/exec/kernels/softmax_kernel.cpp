@@ -1,7 +1,4 @@
-// Softmax of f32 for short lines, along strided axes and for Attention (scale, mask, softcap); LogSoftmax; the search for NaN, which
-// oneDNN's Softmax drops.
-#include "exec/kernels/softmax_kernel.h"
-
+// Computes softmax where oneDNN is slow or drops NaN.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -18,7 +15,7 @@
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/line_math.h"
+#include "exec/kernels/kernels.h"
 #include "ops/kernels/window.h"
 #include "relayout/types.h"
 

@@ -1,7 +1,4 @@
-// Convolutions of 3 × 3 windows by Winograd's filtering: transforms before and after oneDNN's products, size of blocks, transformed
-// weights, and direct sums where a result is not finite.
-#include "exec/kernels/winograd_kernel.h"
-
+// Convolves by Winograd's filtering: transforms around oneDNN's products, and direct sums where a result is not finite.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,6 +13,7 @@
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/primitives.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

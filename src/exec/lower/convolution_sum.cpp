@@ -1,6 +1,4 @@
-// Finds sums (Add, Sum) of at most 64 convolutions, BatchNormalizations and constants over one operand that one convolution can compute.
-#include "exec/lower/convolution_sum.h"
-
+// Finds sums of convolutions over one operand that one convolution can compute.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +10,8 @@
 #include <vector>
 
 #include "exec/constant_store.h"
-#include "exec/ids.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/value_facts.h"
 #include "exec/program.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"

@@ -1,7 +1,4 @@
-// Computes and packs weights and bias of a convolution with the BatchNormalization downstream of it, and of a sum of convolutions, in
-// double with one rounding; the keys of packed weights.
-#include "exec/lower/convolution_weights.h"
-
+// Computes and packs the weights of a convolution with what is folded into them, in double with one rounding.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,15 +12,11 @@
 
 #include "base/positions.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
+#include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/places.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/step_writer.h"
-#include "exec/lower/value_facts.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/loops/strided.h"

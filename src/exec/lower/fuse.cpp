@@ -1,5 +1,4 @@
-// Groups the nodes that run as one step: the chain of nodes that a convolution or product takes along (which of them: post_op_choice.cpp),
-// nodes downstream of a Concat of convolutions, elementwise chains (8 operands).
+// Groups the nodes that run as one step.
 #include "exec/lower/fuse.h"
 
 #include <algorithm>
@@ -13,15 +12,10 @@
 
 #include "base/indexed.h"
 #include "base/positions.h"
-#include "exec/ids.h"
-#include "exec/kernels/elementwise_kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/layout_guide.h"
-#include "exec/lower/convolution_sum.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
-#include "exec/lower/post_op_choice.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/value_facts.h"
 #include "exec/program.h"
 #include "relayout/types.h"
 

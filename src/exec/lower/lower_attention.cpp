@@ -1,5 +1,4 @@
-// Lowers Attention to two products of oneDNN with a Softmax between them: which nodes qualify, keys and values of the past, heads that
-// share keys.
+// Lowers attention to two products of oneDNN with a softmax between them.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -7,16 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/softmax_kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/matrix_product.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
-#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "ops/kernels/attention.h"
 #include "relayout/datum.h"

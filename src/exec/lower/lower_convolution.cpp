@@ -1,5 +1,4 @@
-// Lowers Conv and ConvTranspose: to a product, strided windows (of at most 32 elements), Winograd (not for few runs), the few-output kernel
-// or oneDNN; their layout, and post-ops or a separate pass.
+// Lowers convolutions to the fastest form that their shapes allow.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,21 +12,12 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/narrow_convolution_kernel.h"
-#include "exec/kernels/winograd_kernel.h"
-#include "exec/lower/convolution_weights.h"
+#include "exec/kernels/kernels.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/matrix_product.h"
-#include "exec/lower/order.h"
-#include "exec/lower/post_op_choice.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/step_rates.h"
-#include "exec/lower/step_writer.h"
-#include "exec/lower/winograd.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "layout/rates.h"

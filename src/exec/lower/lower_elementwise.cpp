@@ -1,5 +1,4 @@
-// Lowers elementwise operators over f32, fused in chains, and single functions of 16-bit floats: layout of the result, and the operand
-// whose memory it overwrites.
+// Lowers elementwise operators, fused in chains, and chooses the operand whose memory the result overwrites.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,15 +6,12 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "exec/ids.h"
-#include "exec/kernels/elementwise_kernel.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/loops/dtypes.h"

@@ -1,5 +1,4 @@
-// Lowers MatMulInteger, QLinearMatMul, ConvInteger and QLinearConv to exact 8-bit kernels: accepted scales and zero points, depth of at
-// most 32768 where sums are quantized again.
+// Lowers products and convolutions of quantized numbers to exact 8-bit kernels.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -10,17 +9,12 @@
 
 #include "base/positions.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
-#include "exec/kernels/integer_convolution_kernel.h"
 #include "exec/kernels/integer_kernel.h"
-#include "exec/kernels/integer_matmul_kernel.h"
-#include "exec/kernels/integer_product.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/matmul.h"

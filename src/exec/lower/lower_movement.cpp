@@ -1,20 +1,15 @@
-// Lowers Concat, Reshape, Flatten, Squeeze, Unsqueeze, Transpose, DepthToSpace, SpaceToDepth and Tile: to views where strides can express
-// the result, else to one copy.
+// Lowers operators that only move elements to views where strides can express the result, else to one copy.
 #include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
-#include "exec/ids.h"
-#include "exec/kernels/concat_kernel.h"
 #include "exec/kernels/kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
-#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/kernels/gather.h"

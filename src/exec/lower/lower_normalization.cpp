@@ -1,18 +1,14 @@
-// Lowers LayerNormalization over the last dim to oneDNN, InstanceNormalization and GroupNormalization to relayout's kernels: which nodes
-// qualify.
+// Lowers normalizations to oneDNN or to relayout's kernels.
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/normalization_kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "relayout/datum.h"

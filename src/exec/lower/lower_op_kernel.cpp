@@ -1,17 +1,13 @@
-// Lowers nodes without a faster kernel to the op table's kernel, or to views of their first input: layout of their outputs, operands that
-// must be contiguous.
+// Lowers nodes without a faster kernel to the op table's kernel, or to views.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/op_kernel.h"
+#include "exec/kernels/kernels.h"
+#include "exec/lower/group.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/places.h"
-#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "ops/op.h"
 #include "relayout/datum.h"

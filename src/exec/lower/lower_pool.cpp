@@ -1,5 +1,4 @@
-// Lowers MaxPool, AveragePool, global pools, and ReduceMean and ReduceMax over the last dims: which windows, axes and layouts relayout's
-// kernels take; lines of at least 16 elements.
+// Lowers pools, and reductions over the last dims, to relayout's kernels.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,14 +6,11 @@
 #include <string_view>
 
 #include "base/positions.h"
-#include "exec/ids.h"
-#include "exec/kernels/pool_kernel.h"
+#include "exec/kernels/kernels.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/kernels/window.h"

@@ -1,5 +1,4 @@
-// Lowers LSTM, GRU and RNN with default activations, without clip and input_forget: one product of oneDNN for all inputs, then relayout's
-// kernel step by step.
+// Lowers recurrent networks to one product for all inputs and a kernel that goes step by step.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -8,15 +7,11 @@
 #include <vector>
 
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/recurrent_kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
-#include "exec/lower/step_writer.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/attributes.h"

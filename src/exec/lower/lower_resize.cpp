@@ -1,5 +1,4 @@
-// Lowers Resize and Upsample of f32 with interpolation: the changed dims must be adjacent in memory, and there may be at most 2^31 − 1
-// elements.
+// Lowers interpolation to relayout's kernel where the changed dims are adjacent in memory.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +10,11 @@
 
 #include "base/positions.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/resize_kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/call.h"

@@ -1,5 +1,4 @@
-// Lowers ScatterND by constant indices that address the elements of a view, as exporters write an assignment to a slice, to copies; not
-// with a reduction or repeated places.
+// Lowers writes at constant places, as exporters express an assignment to a slice, to copies.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +12,6 @@
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"

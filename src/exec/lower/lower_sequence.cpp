@@ -1,19 +1,14 @@
-// Lowers SplitToSequence, SequenceConstruct and SequenceAt to views of the original tensors where elements are read at known positions
-// only.
+// Lowers sequences whose elements are read at known positions to views of the original tensors.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/step_rates.h"
-#include "exec/lower/step_writer.h"
 #include "exec/program.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

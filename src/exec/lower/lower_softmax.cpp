@@ -1,5 +1,4 @@
-// Selects the kernel of Softmax (short lines up to 16, strided axes, else oneDNN with a search for NaN) and of LogSoftmax (last axis only,
-// never oneDNN).
+// Selects the kernel of a softmax by its axis and the length of its lines.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,12 +6,10 @@
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"
-#include "exec/kernels/softmax_kernel.h"
+#include "exec/kernels/kernels.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/op_history.h"

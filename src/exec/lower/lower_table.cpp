@@ -1,17 +1,16 @@
-// The table of operators that have something faster than the op table's kernel, each with its lower_… function; elementwise ones are listed
-// in stages.cpp.
+// Lists the operators that have something faster than the op table's kernel, each with its function.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 
+#include "exec/lower/fuse.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/stages.h"
 
 namespace relayout::exec {
 namespace {
 
-/// Operators with something better than their kernel of the op table, by name, except those that stages.h reads.
+/// Operators with something better than their kernel of the op table, by name, except those that stages.cpp reads.
 constexpr LoweringEntry kEntries[] = {
     {"Attention", lower_attention},
     {"AveragePool", lower_pool},

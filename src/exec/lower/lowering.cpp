@@ -1,5 +1,4 @@
-// Turns groups into a plan: op table's kernel in mode reference or where lowering declines, steps left out, values observed or exported,
-// results in the caller's memory, bytes alive at each step.
+// Turns groups into a plan.
 #include "exec/lower/lowering.h"
 
 #include <algorithm>
@@ -15,17 +14,11 @@
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "exec/arena.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
-#include "exec/lower/order.h"
-#include "exec/lower/places.h"
-#include "exec/lower/read_counts.h"
-#include "exec/lower/step_writer.h"
-#include "exec/lower/value_facts.h"
 #include "exec/plan.h"
 #include "exec/program.h"
 #include "relayout/datum.h"

@@ -1,7 +1,4 @@
-// Emits one matrix product of oneDNN: operand layouts that its matmul reads correctly (others are copied), packed weights, and post-ops or
-// a separate pass.
-#include "exec/lower/matrix_product.h"
-
+// Emits one matrix product of oneDNN, with operands in layouts that it reads correctly.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +9,11 @@
 #include <vector>
 
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
-#include "exec/lower/order.h"
-#include "exec/lower/post_op_choice.h"
-#include "exec/lower/stages.h"
-#include "exec/lower/step_rates.h"
-#include "exec/lower/step_writer.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/loops/strided.h"

@@ -1,24 +1,20 @@
-// Places of the values of a plan: copies in other orders (reorder, pack, or inside a node), the copy that a group reads, and the memory
-// that a result may overwrite.
-#include "exec/lower/places.h"
-
+// Keeps where the values of a plan are, copies them into other orders, and chooses who copies.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/group.h"
-#include "exec/lower/order.h"
-#include "exec/lower/read_counts.h"
-#include "exec/lower/step_writer.h"
-#include "exec/lower/value_facts.h"
+#include "exec/lower/lowering.h"
+#include "exec/primitives.h"
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "relayout/execute.h"
@@ -174,6 +170,31 @@ std::vector<ValueId> Places::made_for_later() const {
     out.push_back(value);
   }
   return out;
+}
+
+// Who copies a tensor.
+namespace {
+
+/// Copies of no more bytes use relayout's kernel: the library's reorder takes longer to start than they take in all.
+constexpr int64_t kSmallCopyBytes = 16384;
+/// So do copies of images of at most this many channels, which the library's reorder copies element by element.
+constexpr int64_t kFewCopyChannels = 4;
+
+/// Whether the library's reorder, which takes f32 with positive strides, is the faster one.
+bool suits_library(const TensorDesc& from, const TensorDesc& to) {
+  const std::size_t rank = from.dims.size();
+  if (byte_count(to) <= kSmallCopyBytes || from.type != DataType::float32 || rank < 3 || rank > 6) return false;
+  return from.dims[1] > kFewCopyChannels && std::ranges::all_of(from.strides, [](int64_t stride) { return stride > 0; });
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> choose_copy(const TensorDesc& from, const TensorDesc& to, Team team) {
+  if (team.library != nullptr && suits_library(from, to)) {
+    MadePrimitive made = team.library->make(Reorder{from, to});
+    if (made.primitive) return make_primitive_kernel(std::move(made.primitive), {{Argument::source, 0}, {Argument::destination, 0}});
+  }
+  return make_copy_kernel(from, to, team);
 }
 
 }  // namespace relayout::exec

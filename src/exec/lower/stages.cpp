@@ -1,12 +1,10 @@
-// Reads nodes as functions that can be fused: elementwise operators (their attributes: ops/formulas.cpp), BatchNormalization, swish and
-// GELU written out.
-#include "exec/lower/stages.h"
-
+// Reads nodes as functions that can be fused, and tells which of them oneDNN applies itself.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,14 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/instruction_set.h"
 #include "base/positions.h"
 #include "exec/constant_store.h"
-#include "exec/ids.h"
 #include "exec/inference.h"
-#include "exec/lower/value_facts.h"
+#include "exec/lower/fuse.h"
+#include "exec/lower/group.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/formulas.h"
+#include "ops/op.h"
 #include "ops/op_history.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -385,6 +385,33 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
     if (out.size() >= kErfGateStages) join_erf_gate(facts, out, arguments[out.size() - kErfGateStages]);
     arguments.resize(out.size());
   }
+  return out;
+}
+
+// Stages that oneDNN applies.
+
+/// A power of 1 counts as a function, too. Broadcast operands crash some of the library's kernels on AMX (oneDNN issue 3450).
+bool is_applied_by_convolution(const ValueFacts& facts, const Stage& stage, const ProgramNode& node, const Dims& dims) {
+  if (!stage.is_binary) return stage.function == Function::linear || node.op->traits.has(Trait::post_op) || is_library_gelu(stage);
+  return shift_of(facts, stage).has_value() || (stage.binary == BinaryFunction::add && facts.info(stage.value).dims == dims);
+}
+
+bool is_gate_applied_by_convolution(const Stage& stage) {
+  return stage.function == Function::hard_swish;
+}
+
+bool is_library_gelu(const Stage& stage) {
+  if (stage.is_binary || instruction_set() != InstructionSet::avx512) return false;
+  const bool is_written_out = stage.function == Function::erf_gate && stage.beta == 0.5F &&
+                              std::fabs(stage.alpha * std::numbers::sqrt2_v<float> - 1) < 4 * std::numeric_limits<float>::epsilon();
+  return is_written_out || stage.function == Function::gelu_erf;
+}
+
+PostOp function_op(const Stage& stage) {
+  PostOp out;
+  out.function = is_library_gelu(stage) ? Function::gelu_erf : stage.function;
+  out.alpha = stage.alpha;
+  out.beta = stage.beta;
   return out;
 }
 

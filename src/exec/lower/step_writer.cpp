@@ -1,7 +1,4 @@
-// Adds steps with buffers and descriptions (layout, bytes of operands as stored, absorbed nodes) to a plan, notes the first and last step
-// of each buffer; keeps steps of less than 12 µs (by the rates of step_rates.h) on one thread.
-#include "exec/lower/step_writer.h"
-
+// Adds steps with their buffers and descriptions to a plan, and keeps short ones on one thread.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -11,14 +8,9 @@
 #include <vector>
 
 #include "base/indexed.h"
-#include "exec/full_name.h"
-#include "exec/ids.h"
 #include "exec/kernels/kernel.h"
-#include "exec/lower/copy_choice.h"
 #include "exec/lower/group.h"
-#include "exec/lower/order.h"
-#include "exec/lower/step_rates.h"
-#include "exec/lower/value_facts.h"
+#include "exec/lower/lowering.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"

@@ -1,14 +1,12 @@
-// Decides which 3 × 3 convolutions of images and volumes are computed by Winograd's minimal filtering: those with a predicted gain of 1.08
-// or more.
-#include "exec/lower/winograd.h"
-
+// Decides which convolutions are computed by Winograd's minimal filtering.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "base/instruction_set.h"
-#include "exec/kernels/winograd_kernel.h"
+#include "exec/kernels/kernels.h"
+#include "exec/lower/lower.h"
 #include "exec/primitives.h"
 #include "relayout/types.h"
 

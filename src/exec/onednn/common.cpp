@@ -1,5 +1,4 @@
-// Parts shared by all oneDNN primitives: names of functions in oneDNN and of implementations, post-ops (lower/post_op_choice chooses them),
-// packing of weights, execution, refusal of slow implementations (ref, simple_nchw).
+// Holds what all oneDNN primitives share: names, post-ops, packing, execution, and refusals of slow implementations.
 #include "exec/onednn/common.h"
 
 #include <cstddef>

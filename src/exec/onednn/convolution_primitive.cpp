@@ -1,5 +1,4 @@
-// Conv and ConvTranspose in oneDNN: the shapes for which it is wrong or crashes, idle strides, and 1-D convolutions run as 2-D ones of
-// height 1.
+// Makes convolutions in oneDNN, except for shapes for which it is wrong or crashes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

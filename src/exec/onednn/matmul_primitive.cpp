@@ -1,4 +1,4 @@
-// Matrix products in oneDNN, and the form of constant weights by instruction set and number of rows: rows, columns or blocks.
+// Makes matrix products in oneDNN, and chooses the form of constant weights.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

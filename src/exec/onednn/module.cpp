@@ -1,5 +1,4 @@
-// Entry point of the oneDNN module: the maker of each kind of primitive, version and instruction set as reports name them, and oneDNN's
-// errors as messages.
+// Is the entry point of the oneDNN module, and words oneDNN's errors.
 #include <iterator>
 #include <string>
 #include <variant>

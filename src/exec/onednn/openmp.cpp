@@ -1,8 +1,7 @@
-// Runs oneDNN's parallel regions on the program's own threads by its own definitions of seven functions of OpenMP, unless variables like
-// OMP_PROC_BIND are set. Debian's oneDNN is built for GCC's OpenMP, of which it calls seven functions. This module defines them; as it is
-// opened before libgomp, oneDNN gets its definitions. Everything is left to the OpenMP runtime where the environment sets how OpenMP's
-// threads wait or where they are bound, and where oneDNN was bound to another runtime (a program that has libgomp itself, a build for
-// another runtime).
+// Runs oneDNN's parallel regions on the program's own threads.
+// Debian's oneDNN is built for GCC's OpenMP, of which it calls seven functions. This module defines them; as it is opened before libgomp,
+// oneDNN gets its definitions. Everything is left to the OpenMP runtime where the environment sets how OpenMP's threads wait or where they
+// are bound, and where oneDNN was bound to another runtime (a program that has libgomp itself, a build for another runtime).
 #include "exec/onednn/openmp.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Strides of tensors in contiguous, channels-last or any other order, and whether given strides follow an order.
-#include "exec/lower/order.h"
+// Converts orders of axes to strides, and tells whether given strides follow an order.
+#include "exec/lower/group.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Softmax and LayerNormalization in oneDNN (lower/lower_softmax.cpp and lower_normalization.cpp decide which nodes use them).
+// Makes the primitives of oneDNN that need no choice: reorders, softmax and layer normalization.
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +8,18 @@
 #include "exec/primitives.h"
 
 namespace relayout::exec::onednn {
+
+MadePrimitive make(const Reorder& spec) {
+  const dnnl::memory::desc source = descriptor(spec.source);
+  const dnnl::memory::desc destination = descriptor(spec.destination);
+  const dnnl::engine& engine = runtime().engine;
+  dnnl::reorder::primitive_desc pd(engine, source, engine, destination, attributes({}), true);
+  if (!pd) return {nullptr, "no implementation in oneDNN"};
+  if (std::string refusal = objection(pd.impl_info_str()); !refusal.empty()) return {nullptr, std::move(refusal)};
+  return {std::make_unique<CompiledPrimitive>(
+              pd, std::vector<std::pair<int, dnnl::memory::desc>>{{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, destination}}),
+          {}};
+}
 
 MadePrimitive make(const Softmax& spec) {
   const dnnl::memory::desc source = descriptor(spec.source);
