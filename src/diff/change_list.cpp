@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "proof/account.h"
 #include "proof/side.h"
 #include "proof/sides.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/node_differences.h"

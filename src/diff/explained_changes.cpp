@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "diff/change_list.h"
 #include "diff/unexplained_changes.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "proof/account.h"
 #include "proof/cancelling_transposes.h"
 #include "proof/claim.h"

@@ -12,7 +12,7 @@
 
 #include "base/positions.h"
 #include "diff/fingerprints.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "proof/linear.h"
 #include "proof/node_differences.h"
 #include "proof/side.h"

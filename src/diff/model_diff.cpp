@@ -24,7 +24,7 @@
 #include "diff/model_header.h"
 #include "diff/realign.h"
 #include "diff/unexplained_changes.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/prover.h"

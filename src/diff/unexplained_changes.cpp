@@ -13,7 +13,7 @@
 #include "diff/changed_constants.h"
 #include "diff/changed_pairs.h"
 #include "diff/unread_constants.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"
 #include "proof/node_differences.h"

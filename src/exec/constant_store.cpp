@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/positions.h"
 #include "exec/arena.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
 #include "relayout/graph.h"

@@ -21,7 +21,7 @@
 #include "layout/cost.h"
 #include "layout/layout_graph.h"
 #include "layout/ports.h"
-#include "model/node_message.h"
+#include "model/node.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

@@ -17,8 +17,7 @@
 
 #include "base/indexed.h"
 #include "model/functions.h"
-#include "model/message_walk.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/body.h"
 #include "ops/constants.h"

@@ -22,7 +22,7 @@
 #include "exec/plan.h"
 #include "exec/program.h"
 #include "exec/routine_context.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

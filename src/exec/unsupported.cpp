@@ -15,7 +15,7 @@
 #include "exec/program.h"
 #include "exec/routine.h"
 #include "model/functions.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "ops/body.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"

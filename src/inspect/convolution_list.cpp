@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "layout/axis_order.h"
-#include "model/attributes.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "relayout/findings.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/loops/strided.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

@@ -14,7 +14,7 @@
 #include "layout/layout_graph.h"
 #include "layout/ports.h"
 #include "layout/rates.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "relayout/types.h"
 

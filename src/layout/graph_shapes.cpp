@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "layout/layout_graph.h"
 #include "layout/sizes.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/call.h"
 #include "ops/constants.h"

@@ -16,7 +16,7 @@
 #include "layout/layout_graph.h"
 #include "layout/layout_plan.h"
 #include "layout/ports.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"

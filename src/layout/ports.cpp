@@ -15,7 +15,7 @@
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "ops/op_history.h"
 #include "relayout/error.h"

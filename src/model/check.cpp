@@ -1,5 +1,4 @@
-// Checks a loaded model: newest ir_version and opset (`--allow-newer-opset`; numbers in check.h), opset imports, functions (twice,
-// recursive), attributes that are there twice.
+// Checks a loaded model for what passes take for granted.
 #include "model/check.h"
 
 #include <onnx/onnx_pb.h>
@@ -21,8 +20,8 @@
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/text.h"
-#include "model/domains.h"
 #include "model/functions.h"
+#include "model/node.h"
 #include "model/origin.h"
 #include "model/walk.h"
 #include "relayout/error.h"

@@ -1,5 +1,4 @@
-// Checks nodes of the operators that passes rewrite (Conv, Gemm, BatchNormalization …) and pools: numbers of operands, types of
-// attributes, group, channels, windows, bias, ranks of weights.
+// Checks the operands and attributes of the operators that passes rewrite.
 
 #include <onnx/onnx_pb.h>
 
@@ -14,8 +13,8 @@
 #include "base/checked.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/attributes.h"
 #include "model/check.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

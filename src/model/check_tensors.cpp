@@ -1,4 +1,4 @@
-// Checks the contents of stored tensors: sizes against dims, and sparse tensors (indices in range and ascending, no external data).
+// Checks the contents of stored tensors against their dims.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -7,6 +8,15 @@
 #include "model/origin.h"
 
 namespace relayout {
+
+/// A format that users mistake for ONNX.
+struct Foreign {
+  std::string_view what;  ///< "a TensorFlow SavedModel, not an ONNX model"
+  std::string_view hint;  ///< suggested action; may be empty
+};
+
+/// The format of a file by its first bytes; nothing when it is not a known one.
+[[nodiscard]] std::optional<Foreign> foreign_format(std::string_view first_bytes) noexcept;
 
 /// The first 512 bytes, or the whole file if it is shorter.
 [[nodiscard]] std::string first_bytes(const File& file);

@@ -1,5 +1,4 @@
-// Floating-point elements of weights: the one rounding of folded weights and new biases to their type, exact doubles, sums, spacing (ULP),
-// and whether scaled weights overflow or vanish.
+// Reads, scales and rounds the floating-point elements of weights, always with one rounding.
 #include "model/float_elements.h"
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include "base/half.h"
 #include "base/unaligned.h"
 #include "base/vectorize.h"
-#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,5 +1,4 @@
-// The graph, read and edited (inputs, uses, initializers, names, erased nodes): keeps index and messages consistent; also the label of a
-// node in messages, and a declared type as text.
+// Reads and edits a graph, and keeps its index and its messages consistent.
 #include "relayout/graph.h"
 
 #include <onnx/onnx_pb.h>
@@ -20,10 +19,8 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/domains.h"
-#include "model/graph_index.h"
-#include "model/message_walk.h"
-#include "model/node_name.h"
+#include "model/model_builder.h"
+#include "model/node.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"

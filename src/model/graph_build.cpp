@@ -1,5 +1,5 @@
-// Builds a graph from the file and sorts its nodes; refuses inputs "which nothing makes", names that are there twice, cycles, and nested
-// outputs that hide outer names. Values, uses and order are indexed for each scope.
+// Builds a graph from the file, sorts its nodes, and refuses what does not fit together.
+// Values, uses and order are indexed for each scope.
 
 #include <onnx/onnx_pb.h>
 
@@ -17,12 +17,9 @@
 #include "base/log.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/bytes.h"
-#include "model/graph_index.h"
-#include "model/message_walk.h"
+#include "model/model_builder.h"
+#include "model/node.h"
 #include "model/origin.h"
-#include "model/plain_node.h"
-#include "model/protobuf_limits.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "model/wire.h"
@@ -537,7 +534,7 @@ void Graph::Builder::NodeOrder::report_cycle(const std::vector<Node*>& path, con
 }
 
 /// ONNX IR, "names within a graph": a nested definition must not have the name of an outer value that is visible to it. Like ONNX Runtime,
-/// this refuses only outputs of nodes; own_names.h says what becomes of inputs and initializers.
+/// this refuses only outputs of nodes; model_builder.h says what becomes of inputs and initializers.
 void Graph::Builder::check_scopes(const Graph& graph) const {
   for_each_graph(graph, [&](const Graph& nested) {
     if (nested.outer_ == nullptr) return;

@@ -1,5 +1,4 @@
-// Writes a graph's edits into its protobuf messages before saving, and validates that both agree ("graph and messages disagree",
-// RELAYOUT_PASS_DEBUG).
+// Writes a graph's edits into its protobuf messages before saving, and validates that both agree.
 
 #include <onnx/onnx_pb.h>
 
@@ -11,7 +10,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/graph_index.h"
+#include "model/model_builder.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"

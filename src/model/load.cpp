@@ -1,5 +1,4 @@
-// Loads a model from a file, standard input, text or bytes (walk, parse, build, check); messages for folders, pipes, lack of memory, and
-// "not an ONNX model: it has no graph".
+// Loads a model from a file, a stream, a text or bytes, stage by stage.
 
 #include <google/protobuf/io/coded_stream.h>
 
@@ -20,8 +19,6 @@
 #include "model/diagnose.h"
 #include "model/model_builder.h"
 #include "model/origin.h"
-#include "model/own_names.h"
-#include "model/protobuf_limits.h"
 #include "model/text_format.h"
 #include "model/wire.h"
 #include "relayout/error.h"

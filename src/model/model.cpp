@@ -1,22 +1,25 @@
-// The model: its messages, graphs and functions, opset (1 without imports before IR 3), its size in reports (all data files count, before
-// and after), and unique names for new values (NAME_2).
+// Holds the messages, graphs and functions of a model, and what reports say about the whole.
 #include "relayout/model.h"
 
 #include <onnx/onnx_pb.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/content_key.h"
 #include "base/hash_set.h"
-#include "model/domains.h"
-#include "model/message_walk.h"
+#include "base/sha256.h"
 #include "model/model_builder.h"
+#include "model/node.h"
 #include "model/origin.h"
+#include "relayout/data_file.h"
 #include "relayout/graph.h"
 
 namespace relayout {
@@ -135,6 +138,21 @@ std::string Model::unique_name(std::string_view base) {
     name = std::string(base) + "_" + std::to_string(number++);
   } while (!impl_->names.insert(hash(name)));
   return name;
+}
+
+// The digest of a model and all its data files.
+
+std::string model_digest(const std::filesystem::path& model) {
+  const auto loaded = Model::load(model, {.allow_newer_opset = true});
+  const ModelOrigin& origin = origin_of(*loaded);
+  const auto files = origin.external_files();
+  ContentKey key;
+  key.add(sha256_of(*origin.source));
+  for (const auto& [location, file] : std::map(files.begin(), files.end())) {
+    key.add(location);
+    key.add(sha256_of(*file));
+  }
+  return key.finish();
 }
 
 }  // namespace relayout

@@ -1,6 +1,4 @@
-// Renames inputs and initializers of nested graphs that hide an outer value, which ONNX forbids and ONNX Runtime runs.
-#include "model/own_names.h"
-
+// Renames values of nested graphs that hide an outer one, which ONNX forbids and ONNX Runtime runs.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "model/model_builder.h"
 #include "model/walk.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

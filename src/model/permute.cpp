@@ -1,6 +1,4 @@
-// Copies tensors with permuted dims (as transposed weights need) in memory, in tiles and blocks that fit the cache.
-#include "model/permute.h"
-
+// Copies tensors with permuted dims in tiles and blocks that fit the cache.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +8,7 @@
 
 #include "base/positions.h"
 #include "base/unaligned.h"
+#include "model/tensor_data.h"
 #include "relayout/types.h"
 
 namespace relayout {

@@ -1,5 +1,4 @@
-// Saves a model: writes all files of its plan or none, data files first; standard output (no external data), textual output, the check that
-// the sources are unchanged, and the data files left behind.
+// Saves a model: writes all files of its plan or none.
 #include "model/save.h"
 
 #include <unistd.h>
@@ -15,13 +14,11 @@
 #include "base/named.h"
 #include "base/standard_stream.h"
 #include "model/origin.h"
-#include "model/payload_places.h"
-#include "model/protobuf_limits.h"
 #include "model/save_plan.h"
-#include "model/segment_writer.h"
 #include "model/segments.h"
-#include "model/splice.h"
+#include "model/splicer.h"
 #include "model/text_format.h"
+#include "model/wire.h"
 #include "relayout/data_file.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

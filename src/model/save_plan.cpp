@@ -1,5 +1,4 @@
-// Which files a save writes: names of data files ("model.onnx.data"), `--share-data`, `--in-place`, when a data file is needed (2 GiB),
-// unchanged copies; refuses to overwrite the input.
+// Decides which files a save writes, and where the payload of each tensor goes.
 #include "model/save_plan.h"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,10 +18,10 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/origin.h"
-#include "model/payload_places.h"
-#include "model/protobuf_limits.h"
 #include "model/segments.h"
-#include "model/splice.h"
+#include "model/splicer.h"
+#include "model/tensor_data.h"
+#include "model/wire.h"
 #include "relayout/data_file.h"
 #include "relayout/error.h"
 #include "relayout/model.h"
@@ -151,6 +151,54 @@ void refuse_own_file(const Model& model, const std::filesystem::path& path, cons
   if (options.in_place || !origin_of(model).source->is_same_as(path)) return;
   fail(ErrorKind::usage, escape(path.string()) + ": the output is the input",
        "to replace the input, say --in-place; to keep it, name another file with --output");
+}
+
+// Places of payloads.
+namespace {
+
+/// Alignment in the data file: ONNX recommends offsets of external data that can be mapped.
+constexpr int64_t kPageBytes = 4096;
+
+}  // namespace
+
+bool PayloadPlaces::moves_unchanged() const noexcept {
+  switch (policy_.mode) {
+    case ExternalData::always:
+      return true;
+    case ExternalData::never:
+      return policy_.came_external;
+    case ExternalData::automatic:
+      return policy_.came_external && !policy_.keep_references;
+  }
+  return true;
+}
+
+PayloadPlaces::Place PayloadPlaces::place(const Tensor& tensor) const {
+  const bool unchanged = !tensor.changed && !tensor.is_new;
+  if (policy_.mode == ExternalData::never) return unchanged && !tensor.external ? Place::as_is : Place::inside;
+  if (unchanged && tensor.external && policy_.keep_references) return Place::as_is;
+  const bool large = tensor.bytes >= policy_.threshold;
+  const bool wanted = policy_.mode == ExternalData::always || (tensor.is_new && policy_.came_external);
+  const bool outside = (wanted && large && !tensor.in_attribute) || (policy_.mode == ExternalData::automatic && tensor.external) ||
+                       (tensor.external && tensor.in_attribute);
+  if (outside && tensor.bytes > 0) return Place::outside;
+  return unchanged && !tensor.external ? Place::as_is : Place::inside;
+}
+
+PayloadPlaces::Reference PayloadPlaces::add(const TensorData& data) {
+  static const Bytes kZeros = Bytes::owned(std::string(kPageBytes, '\0'));
+  const Bytes& source = data.source();
+  const bool stored = data.is_plain() && source.file() != nullptr;
+  const auto key = std::make_tuple(source.file().get(), source.file_offset(), source.size());
+  if (stored) {
+    const auto found = known_.find(key);
+    if (found != known_.end()) return {policy_.location, found->second, source.size()};
+  }
+  if (const int64_t over = data_.size() % kPageBytes; over != 0) data_.bytes(kZeros.part(0, kPageBytes - over));
+  const int64_t offset = data_.size();
+  if (stored) known_.emplace(key, offset);
+  data_.tensor(data);
+  return {policy_.location, offset, data.byte_size()};
 }
 
 }  // namespace relayout

@@ -1,7 +1,4 @@
-// Writes segments to the output file with several threads, half a megabyte at a time, or by copies in the kernel (from 1 MiB on), without
-// ever holding a whole tensor.
-#include "model/segment_writer.h"
-
+// Writes segments to the output file with several threads, without ever holding a whole tensor.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,12 +14,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/byte_buffer.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/threads.h"
-#include "model/bytes.h"
 #include "model/segments.h"
 #include "model/tensor_data.h"
 #include "relayout/types.h"

@@ -1,5 +1,4 @@
-// Output files as lists of pieces (literal bytes, copied ranges, tensors) whose sizes are known before a byte is written, and when small
-// neighbours are joined.
+// Builds output files as lists of pieces whose sizes are known before a byte is written.
 #include "model/segments.h"
 
 #include <cstddef>
@@ -13,7 +12,6 @@
 
 #include "base/file.h"
 #include "base/positions.h"
-#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/types.h"
 

@@ -1,5 +1,4 @@
-// Writes graphs and functions into the saved file: order and form of added, removed or changed nodes, initializers, inputs, outputs and
-// value_info.
+// Writes graphs and functions into the saved file around copies of what has not changed.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,8 +8,6 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/encode.h"
-#include "model/merge_list.h"
 #include "model/origin.h"
 #include "model/segments.h"
 #include "model/splicer.h"

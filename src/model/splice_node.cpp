@@ -1,13 +1,11 @@
-// Writes nodes into the saved file (copied when unchanged), their attributes, and the graphs and tensors in attributes.
+// Writes nodes with their attributes into the saved file, copied where unchanged.
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "model/encode.h"
 #include "model/origin.h"
 #include "model/segments.h"
-#include "model/splice_tensor.h"
 #include "model/splicer.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"

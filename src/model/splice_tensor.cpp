@@ -1,7 +1,4 @@
-// Writes tensors into the saved file: copied unchanged, with a new header (dims, type, name), or computed; the field for the payload, and
-// external_data entries.
-#include "model/splice_tensor.h"
-
+// Writes tensors into the saved file: copied, under a new header, or computed.
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -10,14 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "model/bytes.h"
-#include "model/encode.h"
 #include "model/origin.h"
-#include "model/payload_places.h"
+#include "model/save_plan.h"
 #include "model/segments.h"
+#include "model/splicer.h"
 #include "model/tensor_data.h"
 #include "model/wire.h"
-#include "model/wire_reader.h"
 #include "relayout/types.h"
 
 namespace relayout {

@@ -1,4 +1,4 @@
-// Tensors in memory: aligned storage, views by strides, transposed views, and dense copies of views.
+// Stores tensors in memory, views them by strides, and copies views densely.
 #include "relayout/tensor.h"
 
 #include <algorithm>

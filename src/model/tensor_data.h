@@ -1,17 +1,77 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/positions.h"
-#include "model/bytes.h"
 #include "relayout/tensor.h"
 
 namespace relayout {
+
+/// A growing buffer of uninitialized bytes, which loses its contents when it grows.
+class ByteBuffer {
+ public:
+  explicit ByteBuffer(int64_t size = 0) { (void)room(size); }
+
+  /// Room for `size` bytes. Growing the buffer discards its contents.
+  std::span<std::byte> room(int64_t size) {
+    if (size > size_) {
+      bytes_ = std::make_unique_for_overwrite<std::byte[]>(as_size(size));
+      size_ = size;
+    }
+    return first(size);
+  }
+  /// The first `size` bytes of the buffer.
+  [[nodiscard]] std::span<std::byte> first(int64_t size) const { return {bytes_.get(), as_size(size)}; }
+  [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  int64_t size_ = 0;
+};
+
+/// Payload bytes: a range of a file, owned memory, or part of a larger object. Copies share the bytes. Files are read by pread, never
+/// mapped.
+class Bytes {
+ public:
+  Bytes() = default;  ///< no bytes
+  [[nodiscard]] static Bytes of_file(std::shared_ptr<const File> file, int64_t offset, int64_t length);
+  [[nodiscard]] static Bytes owned(std::string_view bytes);
+  [[nodiscard]] static Bytes owned(std::vector<std::byte> bytes);
+  /// Bytes in memory that `holder` keeps alive.
+  [[nodiscard]] static Bytes held(const std::shared_ptr<const void>& holder, std::string_view bytes);
+
+  /// Part of these bytes; shares them.
+  [[nodiscard]] Bytes part(int64_t offset, int64_t length) const;
+
+  [[nodiscard]] int64_t size() const noexcept { return length_; }
+  /// Reads out.size() bytes, starting at `offset` in this range.
+  void read(int64_t offset, std::span<std::byte> out) const;
+  /// The file; null for bytes in memory.
+  [[nodiscard]] std::shared_ptr<const File> file() const noexcept;
+  [[nodiscard]] int64_t file_offset() const noexcept { return std::max<int64_t>(offset_, 0); }
+  /// The bytes in memory; empty for a range of a file.
+  [[nodiscard]] std::span<const std::byte> memory() const noexcept;
+
+ private:
+  [[nodiscard]] static Bytes copied(std::span<const std::byte> data);
+  Bytes(std::shared_ptr<const void> source, std::size_t length) : source_(std::move(source)), length_(static_cast<int64_t>(length)) {}
+
+  // Ordered by size, as large models have a million of these.
+  static constexpr int64_t kInMemory = -1;
+  std::shared_ptr<const void> source_;  ///< the file, or the first byte in memory
+  int64_t offset_ = kInMemory;          ///< in the file
+  int64_t length_ = 0;
+};
 
 /// Factors for the elements of a tensor over two of its dims, by default the first two. An element of index i along `row_axis` and j along
 /// `column_axis` is multiplied by at(i, j). A size of 1 broadcasts (a factor per row: rows = D0, columns = 1).
@@ -102,5 +162,10 @@ class TensorData {
   Bytes source_;
   std::shared_ptr<const Changes> changes_;  ///< null: none
 };
+
+/// Copies a dense tensor with its dims permuted to a dense target: dim i of the target is dim permutation[i] of the source. Elements have
+/// `element_size` bytes (1, 2, 4, 8, 16).
+void permute(std::size_t element_size, const std::byte* source, std::span<const int64_t> dims, std::span<const int64_t> permutation,
+             std::byte* target);
 
 }  // namespace relayout

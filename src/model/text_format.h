@@ -1,5 +1,7 @@
 #pragma once
 
+#include <onnx/onnx_pb.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -7,12 +9,25 @@
 #include "base/file.h"
 #include "relayout/model.h"
 
+namespace relayout {
+
+/// Whether ONNX's syntax allows a name without quotes.
+[[nodiscard]] bool is_identifier(const std::string& name);
+
+/// Changes names that are not in `original` to a form that ONNX's syntax can express: values get identifiers, nodes lose their names.
+void make_new_names_writable(onnx::ModelProto& model, const onnx::ModelProto& original);
+
+}  // namespace relayout
+
 namespace onnx {
+
 class ModelProto;
+
 }
 
-/// The textual forms of a model: ONNX's syntax, protobuf's text format, and protobuf's JSON. They are held whole in memory.
 namespace relayout::text_format {
+
+/// The textual forms of a model: ONNX's syntax, protobuf's text format, and protobuf's JSON. They are held whole in memory.
 
 /// The format by extension; binary for all but the textual extensions.
 [[nodiscard]] FileFormat format_of(const std::filesystem::path& path);

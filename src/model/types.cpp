@@ -1,5 +1,4 @@
-// Element types with their names (f32, bf16), bits and fractions, and arithmetic on dims: element counts, byte sizes, strides, and errors
-// beyond 2^63.
+// Names element types, and computes with dims: counts, sizes and strides, with errors where they overflow.
 #include "relayout/types.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Walks over the encoding of a model file: finds messages, leaves large payloads (from 256 bytes on) in place, checks the structure, builds
-// the skeleton without payloads (limits: protobuf_limits.cpp).
+// Walks over the encoding of a model file, leaves large payloads in place, and builds the skeleton without them.
 #include "model/wire.h"
 
 #include <algorithm>
@@ -13,8 +12,6 @@
 
 #include "base/file.h"
 #include "base/positions.h"
-#include "model/protobuf_limits.h"
-#include "model/wire_reader.h"
 #include "relayout/error.h"
 
 namespace relayout::wire {

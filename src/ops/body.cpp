@@ -19,8 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/attributes.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/loops/strided.h"

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/call.h"
 #include "ops/partial_dims.h"
 #include "relayout/datum.h"

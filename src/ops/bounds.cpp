@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/element_types.h"
 #include "ops/formulas.h"
 #include "ops/loops/dtypes.h"

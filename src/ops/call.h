@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
-#include "model/domains.h"
 #include "model/float_elements.h"
+#include "model/node.h"
 #include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"

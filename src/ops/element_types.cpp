@@ -19,7 +19,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "model/attributes.h"
+#include "model/node.h"
 
 namespace relayout::elementwise {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 
 namespace relayout::elementwise {
 

@@ -9,8 +9,7 @@
 #include <string_view>
 
 #include "base/checked.h"
-#include "model/attributes.h"
-#include "model/domains.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

@@ -24,7 +24,7 @@
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/domains.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

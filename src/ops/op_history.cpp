@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "relayout/graph.h"
 
 namespace relayout {

@@ -8,9 +8,9 @@
 #include <span>
 #include <string_view>
 
-#include "model/attributes.h"
 #include "model/check.h"
 #include "model/functions.h"
+#include "model/node.h"
 #include "ops/body.h"
 #include "ops/call.h"
 #include "ops/kernels/kernels.h"

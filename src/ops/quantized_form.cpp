@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
 

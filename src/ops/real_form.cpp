@@ -18,9 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/attributes.h"
-#include "model/domains.h"
-#include "model/node_message.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
 #include "ops/quantized_form.h"

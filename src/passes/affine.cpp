@@ -18,8 +18,8 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/attributes.h"
 #include "model/float_elements.h"
+#include "model/node.h"
 #include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/op.h"

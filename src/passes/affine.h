@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/partial_dims.h"
 #include "passes/pass.h"

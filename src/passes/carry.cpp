@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_history.h"

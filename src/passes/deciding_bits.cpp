@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
 #include "model/float_elements.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/op.h"

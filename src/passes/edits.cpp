@@ -15,9 +15,7 @@
 
 #include "base/hash.h"
 #include "base/positions.h"
-#include "model/attributes.h"
-#include "model/bytes.h"
-#include "model/node_message.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/op.h"

@@ -16,7 +16,7 @@
 #include "base/positions.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "model/node_message.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"

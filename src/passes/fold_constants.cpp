@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/node_message.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/op.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
 #include "model/functions.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/op.h"
 #include "passes/affine.h"

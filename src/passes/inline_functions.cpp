@@ -16,11 +16,9 @@
 
 #include "base/interrupt.h"
 #include "base/positions.h"
-#include "model/function_body.h"
 #include "model/functions.h"
 #include "model/model_builder.h"
-#include "model/node_message.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/op_history.h"
 #include "passes/edits.h"

@@ -15,7 +15,7 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "passes/edits.h"
 #include "relayout/error.h"

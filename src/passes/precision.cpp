@@ -24,8 +24,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
-#include "model/node_message.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"

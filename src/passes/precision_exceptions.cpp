@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "passes/precision_plan.h"
 #include "relayout/graph.h"
 

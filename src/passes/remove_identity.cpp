@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "passes/affine.h"
 #include "passes/edits.h"

@@ -15,7 +15,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "passes/pass.h"
 #include "relayout/error.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/node_name.h"
+#include "model/node.h"
 #include "passes/pass.h"
 
 namespace relayout::passes {

@@ -13,7 +13,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/save.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

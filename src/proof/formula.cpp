@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/domains.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
 #include "proof/cancelling_transposes.h"

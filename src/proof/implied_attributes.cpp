@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/domains.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "proof/shapes.h"
 #include "proof/side.h"

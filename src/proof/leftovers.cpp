@@ -12,8 +12,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/needed.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "proof/account.h"
 #include "proof/claim.h"

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/needed.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"

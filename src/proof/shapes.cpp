@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/call.h"
 #include "ops/partial_dims.h"
 #include "proof/side.h"

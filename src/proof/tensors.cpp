@@ -15,7 +15,6 @@
 
 #include "base/interrupt.h"
 #include "base/positions.h"
-#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "proof/float_types.h"

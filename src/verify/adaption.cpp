@@ -18,7 +18,7 @@
 #include "base/did_you_mean.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/node_message.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op_history.h"

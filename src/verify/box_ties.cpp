@@ -14,7 +14,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -14,7 +14,7 @@
 #include "base/positions.h"
 #include "base/random.h"
 #include "base/vectorize.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/op.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/bodies/bodies.h"
 #include "ops/bounds.h"
 #include "ops/constants.h"

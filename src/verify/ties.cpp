@@ -16,7 +16,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

@@ -17,8 +17,7 @@
 
 #include "base/text.h"
 #include "layout/graph_shapes.h"
-#include "model/needed.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

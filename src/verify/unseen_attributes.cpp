@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

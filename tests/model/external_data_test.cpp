@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "model/bytes.h"
 #include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"

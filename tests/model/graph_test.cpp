@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/model.h"

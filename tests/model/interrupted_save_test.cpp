@@ -17,7 +17,6 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "model/save.h"
-#include "model/segment_writer.h"
 #include "model/segments.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"

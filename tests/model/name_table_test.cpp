@@ -1,6 +1,4 @@
 // Tests the table of values by name against a std::map, through random insertions, lookups and erasures.
-#include "model/name_table.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -8,6 +6,8 @@
 #include <map>
 #include <random>
 #include <string>
+
+#include "model/model_builder.h"
 
 namespace relayout {
 namespace {

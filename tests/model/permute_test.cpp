@@ -1,5 +1,3 @@
-#include "model/permute.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "model/tensor_data.h"
 #include "relayout/types.h"
 
 namespace relayout {

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/bytes.h"
 #include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"

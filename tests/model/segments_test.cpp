@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "base/file.h"
-#include "model/bytes.h"
+#include "model/tensor_data.h"
 
 namespace relayout {
 namespace {

@@ -15,7 +15,6 @@
 
 #include "base/file.h"
 #include "base/half.h"
-#include "model/bytes.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "model/protobuf_limits.h"
-#include "model/wire_reader.h"
 #include "relayout/error.h"
 #include "support/refusal.h"
 #include "support/wire_writer.h"

@@ -1,5 +1,3 @@
-#include "model/attributes.h"
-
 #include <gtest/gtest.h>
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
@@ -17,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/body.h"
 #include "ops/call.h"

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/bytes.h"
+#include "model/tensor_data.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"

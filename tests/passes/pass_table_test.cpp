@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "model/node_name.h"
+#include "model/node.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"

@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "model/float_elements.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/save.h"
 #include "ops/operands.h"
 #include "passes/pass.h"

@@ -12,7 +12,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/kernels/einsum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

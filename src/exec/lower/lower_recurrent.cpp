@@ -14,7 +14,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/formulas.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

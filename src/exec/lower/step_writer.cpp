@@ -14,7 +14,7 @@
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "model/check.h"
-#include "model/domains.h"
+#include "model/node.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
 #include "ops/kernels/kernels.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
+#include "model/node.h"
 #include "model/origin.h"
 #include "ops/call.h"
 #include "ops/kernels/kernels.h"

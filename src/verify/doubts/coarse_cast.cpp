@@ -7,8 +7,7 @@
 
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/attributes.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/needed.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"

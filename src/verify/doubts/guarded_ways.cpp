@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/attributes.h"
-#include "model/needed.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "base/numbers.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

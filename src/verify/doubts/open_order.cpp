@@ -10,9 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "model/attributes.h"
-#include "model/needed.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"

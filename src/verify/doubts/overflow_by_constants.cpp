@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "proof/overflows.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

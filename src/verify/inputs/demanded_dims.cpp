@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

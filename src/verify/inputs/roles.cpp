@@ -16,8 +16,8 @@
 #include <variant>
 
 #include "base/positions.h"
-#include "model/attributes.h"
 #include "model/functions.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"

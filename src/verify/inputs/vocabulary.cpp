@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "model/attributes.h"
 #include "model/functions.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/needed.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

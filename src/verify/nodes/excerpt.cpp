@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/needed.h"
+#include "model/node.h"
 #include "relayout/graph.h"
 #include "verify/nodes/layers.h"
 #include "verify/nodes/pairing.h"

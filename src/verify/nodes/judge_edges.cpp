@@ -8,8 +8,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "model/attributes.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/node_name.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -16,8 +16,7 @@
 #include <vector>
 
 #include "layout/axis_order.h"
-#include "model/attributes.h"
-#include "model/needed.h"
+#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/domains.h"
+#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/attributes.h"
+#include "model/node.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

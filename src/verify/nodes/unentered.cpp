@@ -12,7 +12,7 @@
 
 #include "base/positions.h"
 #include "model/functions.h"
-#include "model/node_name.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "relayout/datum.h"

@@ -1,12 +1,15 @@
-// Reads attributes of nodes by type, also from files without declared types; messages for a wrong type; detects references to a function's
-// attributes.
-#include "model/attributes.h"
+// Reads attributes and names of nodes, builds the messages of new ones, and finds those that values depend on.
+#include "model/node.h"
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -15,6 +18,8 @@
 #include "relayout/graph.h"
 
 namespace relayout {
+
+// Attributes.
 namespace {
 
 using onnx::AttributeProto;
@@ -138,6 +143,81 @@ bool Attributes::has_reference() const {
     if (found != nullptr && !found->ref_attr_name().empty()) return true;
   }
   return false;
+}
+
+// Names.
+
+Value* first_output(const Node& node) noexcept {
+  const auto found = std::ranges::find_if(node.outputs(), [](const Value* output) { return output != nullptr; });
+  return found != node.outputs().end() ? *found : nullptr;
+}
+
+const std::string& reported_name(const Node& node) noexcept {
+  const Value* const output = first_output(node);
+  return node.name().empty() && output != nullptr ? output->name() : node.name();
+}
+
+bool is_called(const Node& node, const std::string& name) noexcept {
+  const Value* const output = first_output(node);
+  return node.name() == name || (output != nullptr && output->name() == name);
+}
+
+// Messages of new nodes.
+namespace {
+
+/// The attribute of this name, which is added if it is absent.
+onnx::AttributeProto& attribute_of(onnx::NodeProto& message, std::string_view name) {
+  for (onnx::AttributeProto& attribute : *message.mutable_attribute()) {
+    if (attribute.name() == name) return attribute;
+  }
+  onnx::AttributeProto& added = *message.add_attribute();
+  added.set_name(std::string(name));
+  return added;
+}
+
+}  // namespace
+
+onnx::NodeProto node_message(std::string_view op_type, std::initializer_list<std::string_view> inputs,
+                             std::initializer_list<std::string_view> outputs, std::string_view name) {
+  onnx::NodeProto out;
+  out.set_op_type(std::string(op_type));
+  if (!name.empty()) out.set_name(std::string(name));
+  for (const std::string_view input : inputs) out.add_input(std::string(input));
+  for (const std::string_view output : outputs) out.add_output(std::string(output));
+  return out;
+}
+
+void set_integer(onnx::NodeProto& message, std::string_view name, int64_t value) {
+  onnx::AttributeProto& attribute = attribute_of(message, name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+void set_integers(onnx::NodeProto& message, std::string_view name, std::span<const int64_t> values) {
+  onnx::AttributeProto& attribute = attribute_of(message, name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  attribute.mutable_ints()->Assign(values.begin(), values.end());
+}
+
+// Nodes that values depend on.
+
+std::unordered_set<const Node*> needed_nodes(std::vector<const Value*> values) {
+  std::unordered_set<const Node*> out;
+  std::vector<const Value*> open = std::move(values);
+  while (!open.empty()) {
+    const Node* const node = open.back()->producer();
+    open.pop_back();
+    if (node == nullptr || !out.insert(node).second) continue;
+    for (const Value* const input : node->inputs()) {
+      if (input != nullptr) open.push_back(input);
+    }
+    for (const auto& nested : node->subgraphs()) open.insert(open.end(), nested->outputs().begin(), nested->outputs().end());
+  }
+  return out;
+}
+
+std::unordered_set<const Node*> needed_nodes(const Graph& graph) {
+  return needed_nodes({graph.outputs().begin(), graph.outputs().end()});
 }
 
 }  // namespace relayout
