@@ -1,5 +1,4 @@
-// Exit codes by kind of error (2 usage, 3 invalid, 4 unsupported, 5 input or output, 70 defect, 130 and 143 signals), which of several exit
-// codes is the worst, and fail(), which throws such an error.
+// Throws errors, and gives each kind its exit code.
 #include "relayout/error.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Opens input files and standard input, and reads them by position; messages such as "is a directory" and "the file changed while it was
-// read"; raises the limit of open files.
+// Opens input files and folders, reads them by position, and names them in errors.
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -7,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -18,12 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
-#include "base/standard_stream.h"
-#include "base/temporary.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "relayout/error.h"
 
 namespace relayout {
@@ -167,6 +165,34 @@ bool File::is_same_as(const std::filesystem::path& other) const {
   struct stat state{};
   if (descriptor_ < 0 || ::stat(other.c_str(), &state) != 0) return false;
   return static_cast<int64_t>(state.st_dev) == device_ && static_cast<int64_t>(state.st_ino) == inode_;
+}
+
+// Entries of a folder.
+
+namespace fs = std::filesystem;
+
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::directory_entry> out;
+  for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    out.push_back(*entry);
+  }
+  if (error) fail_io(folder.string(), error.message());
+  std::ranges::sort(out, {}, [](const fs::directory_entry& entry) -> const std::string& { return entry.path().native(); });
+  return out;
+}
+
+std::vector<fs::directory_entry> visible_entries(const fs::path& folder) {
+  std::vector<fs::directory_entry> out = entries_of(folder);
+  std::erase_if(out, [](const fs::directory_entry& entry) { return entry.path().filename().string().starts_with('.'); });
+  return out;
+}
+
+// Errors that name their file.
+
+void fail_named(const std::string& name, const Error& error) {
+  const std::string prefix = escape(name) + ": ", what = error.what();
+  fail(error.kind(), what.starts_with(prefix) ? what : prefix + what, error.hint());
 }
 
 }  // namespace relayout

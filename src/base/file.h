@@ -6,6 +6,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "relayout/error.h"
 
 namespace relayout {
 
@@ -59,5 +62,31 @@ class File {
   int64_t device_ = 0, inode_ = 0, mtime_seconds_ = 0, mtime_nanoseconds_ = 0;
   std::string memory_;
 };
+
+inline constexpr char kStream[] = "-";
+inline constexpr char kStandardInput[] = "standard input", kStandardOutput[] = "standard output";
+
+[[nodiscard]] inline bool is_stream(const std::filesystem::path& path) {
+  return path == kStream;
+}
+
+/// The entries of a folder in the order of their names. Error{io} names the folder.
+[[nodiscard]] std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder);
+/// The same without hidden entries, whose names begin with a dot: those that `*` matches in a shell.
+[[nodiscard]] std::vector<std::filesystem::directory_entry> visible_entries(const std::filesystem::path& folder);
+
+/// Throws an error of this kind, message and hint. The message begins with the escaped name of a file and ": ", which are added if it does
+/// not begin with both.
+[[noreturn]] void fail_named(const std::string& name, const Error& error);
+
+/// Returns what `work` returns. Errors of `work` name the file, see fail_named().
+template <class Work>
+auto named(const std::string& name, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    fail_named(name, error);
+  }
+}
 
 }  // namespace relayout

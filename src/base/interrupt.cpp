@@ -1,5 +1,4 @@
-// Signals: SIGINT and SIGTERM are recorded and end the run at the next check ("interrupted", "terminated"), a second one ends the program
-// at once, as does a closed pipe.
+// Records signals, so that long loops end at their next check.
 #include "base/interrupt.h"
 
 #include <signal.h>

@@ -1,5 +1,4 @@
-// Lines on standard error: "relayout: warning: …" (off with `--quiet`; muted, held back, or written once), and details and times of stages
-// for `--verbose`.
+// Writes warnings and details to standard error.
 #include "base/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -11,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/locale.h"
 #include "base/numbers.h"
+#include "base/text.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,4 @@
-// Numbers as text, the same in every locale: digits, percent, dB ("no loss"), seconds, bytes (kB, MB), MACs, counts with commas and nouns
-// ("1,024 nodes"), shortest and exact forms.
+// Writes numbers as text, the same in every locale.
 #include "base/numbers.h"
 
 #include <algorithm>

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace relayout {
 
@@ -42,5 +45,12 @@ namespace relayout {
 [[nodiscard]] std::string counted(int64_t count, std::string_view one, std::string_view many);
 /// Parses a decimal whole number without anything around it. `what`: beginning of the message of Error{usage}.
 [[nodiscard]] int64_t parse_integer(const std::string& what, std::string_view text, int64_t minimum);
+
+/// The number that a text consists of, in decimal digits after at most a minus sign; nullopt for other texts and beyond 64 bits.
+[[nodiscard]] inline std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
 }  // namespace relayout

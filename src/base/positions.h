@@ -1,5 +1,6 @@
 // Axes and positions counted from either end (−1 is the last), axes checked against a rank, and conversions between int64_t and
 // std::size_t.
+
 #pragma once
 
 #include <algorithm>
@@ -39,6 +40,22 @@ template <class Elements>
 template <class Elements, class Value>
 [[nodiscard]] constexpr std::size_t find_position(const Elements& elements, const Value& value) {
   return as_size(std::ranges::find(elements, value) - std::ranges::begin(elements));
+}
+
+/// a · b, or nothing when it does not fit.
+template <std::integral T>
+[[nodiscard]] constexpr std::optional<T> checked_mul(T a, T b) noexcept {
+  T out{};
+  if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
+/// a + b, or nothing when it does not fit.
+template <std::integral T>
+[[nodiscard]] constexpr std::optional<T> checked_add(T a, T b) noexcept {
+  T out{};
+  if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
+  return out;
 }
 
 }  // namespace relayout

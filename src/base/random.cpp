@@ -1,5 +1,4 @@
-// Random numbers (uniform, normal, below a bound) by seed, name, sample and position: element i of a stream is the same on every machine
-// and thread.
+// Draws random numbers that are the same on every machine and thread, by seed, name and position.
 #include "base/random.h"
 
 #include <bit>
@@ -10,7 +9,6 @@
 #include <string_view>
 
 #include "base/hash.h"
-#include "base/polynomial.h"
 #include "base/vectorize.h"
 
 namespace relayout {

@@ -1,10 +1,11 @@
-// SHA-256, with the processor's SHA instructions where available.
+// Computes SHA-256, with the processor's instructions where available, and keys of cached results from it.
 #include "base/sha256.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -177,6 +178,22 @@ std::string sha256_of(const File& file) {
     hash.update(piece);
   }
   return to_hex(hash.finish());
+}
+
+// Keys of cached results.
+
+void ContentKey::add(std::string_view text) {
+  const std::string size = std::to_string(text.size()) + ":";
+  digest_.update(std::as_bytes(std::span(size)));
+  digest_.update(std::as_bytes(std::span(text)));
+}
+
+void ContentKey::add_file(const std::filesystem::path& path) {
+  add(sha256_of(*File::open(path)));
+}
+
+std::string ContentKey::finish() {
+  return to_hex(digest_.finish());
 }
 
 }  // namespace relayout

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,5 +42,18 @@ class Sha256 {
 [[nodiscard]] Sha256::Digest digest_of(std::string_view text);
 /// The digest of a whole file, read through a small buffer. Errors of File::read(); Error{interrupted} after a signal.
 [[nodiscard]] std::string sha256_of(const File& file);
+
+/// The cache key of a result that depends only on texts and files: a digest of these in order, with their boundaries.
+class ContentKey {
+ public:
+  void add(std::string_view text);
+  /// Adds the bytes of a file. Errors of File::open() and File::read().
+  void add_file(const std::filesystem::path& path);
+  /// The key in hexadecimal digits; the object must not be used afterwards.
+  [[nodiscard]] std::string finish();
+
+ private:
+  Sha256 digest_;
+};
 
 }  // namespace relayout

@@ -1,10 +1,8 @@
-// The only pool of threads: how the parts of a piece of work reach helpers, how long waiting threads spin (50 µs) before they sleep, and
-// threads after a fork. Each thread with work to share owns a team of helpers, which wait for its calls. Spinning is bounded by time, so
-// that a thread waiting for one that the machine does not run yields its processor, and the caller runs parts that no helper has started.
-// OpenMP runtimes instead count spin iterations (the time of a pause instruction differs by a factor of ten between processors) and assign
-// every part to a thread, which makes two threads slower than one on a busy machine.
-#include "base/thread_team.h"
-
+// Owns the only pool of threads.
+// Each thread with work to share owns a team of helpers, which wait for its calls. Spinning is bounded by time, so that a thread waiting
+// for one that the machine does not run yields its processor, and the caller runs parts that no helper has started. OpenMP runtimes instead
+// count spin iterations (the time of a pause instruction differs by a factor of ten between processors) and assign every part to a thread,
+// which makes two threads slower than one on a busy machine.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,8 +22,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/team_watch.h"
+#include "base/threads.h"
+#include "base/times.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,7 @@
 // Attributes and pragmas for vectorized loops (a function compiled once per instruction set), and vectors of a given number of bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 /// Attribute for a function of simple loops: it is compiled once per instruction set, and the best version is chosen at program start.
@@ -35,5 +36,19 @@ struct VectorOf {
   using Type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias)) = T;
   static constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
 };
+
+/// A number at any address, as payloads in files have no alignment.
+template <class T>
+struct [[gnu::packed]] Unaligned {
+  T value;
+};
+
+/// The value of a polynomial, c[0] + c[1] · z + c[2] · z² + …, by Horner's scheme.
+template <std::size_t kCount>
+[[gnu::always_inline]] inline double polynomial(const double (&c)[kCount], double z) {
+  double sum = c[kCount - 1];
+  for (std::size_t i = kCount - 1; i-- > 0;) sum = sum * z + c[i];
+  return sum;
+}
 
 }  // namespace relayout

@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "base/standard_stream.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "model/origin.h"
 #include "relayout/convert.h"

@@ -12,14 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/cpus.h"
+#include "base/atomic_file.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/some_of.h"
-#include "base/standard_stream.h"
-#include "base/temporary.h"
+#include "base/machine.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "convert/check_options.h"
 #include "convert/result_folder.h"
 #include "convert/selected_passes.h"

@@ -6,8 +6,6 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "base/shell_word.h"
-#include "base/standard_stream.h"
 #include "base/text.h"
 #include "relayout/error.h"
 

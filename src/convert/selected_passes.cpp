@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "model/text_format.h"
 #include "passes/pass.h"

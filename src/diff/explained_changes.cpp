@@ -12,7 +12,6 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "diff/change_list.h"
 #include "diff/unexplained_changes.h"

@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/error.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "exec/arena.h"
 #include "model/node.h"

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/random.h"
+#include "base/times.h"
 #include "exec/layout_guide.h"
 #include "layout/axis_order.h"
 #include "layout/cost.h"

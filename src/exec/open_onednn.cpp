@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/thread_team.h"
+#include "base/threads.h"
 #include "exec/primitives.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

@@ -168,7 +168,7 @@ class PrimitiveLibrary {
 /// Opens the library at the first call. Error{io} when the module cannot be opened.
 [[nodiscard]] PrimitiveLibrary& primitive_library();
 
-/// Threads for the library's internal work: run_parts() with equal parts, meet_parts() and reserve_parts() of base/thread_team.h.
+/// Threads for the library's internal work: run_parts() with equal parts, meet_parts() and reserve_parts() of base/threads.h.
 struct ThreadSource {
   void (*run)(int count, void (*work)(void* context, int part), void* context) = nullptr;
   void (*meet)() = nullptr;

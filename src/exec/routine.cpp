@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "exec/arena.h"
 #include "exec/constant_store.h"
 #include "exec/inference.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/cpus.h"
 #include "base/indexed.h"
+#include "base/machine.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "layout/cost.h"

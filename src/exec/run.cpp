@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/indexed.h"
 #include "base/interrupt.h"
 #include "base/positions.h"
+#include "base/times.h"
 #include "exec/arena.h"
 #include "exec/kernels/kernel.h"
 #include "exec/plan.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "exec/program.h"
 #include "exec/routine.h"

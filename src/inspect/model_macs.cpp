@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "exec/program.h"
 #include "layout/graph_shapes.h"

@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "base/checked.h"
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "layout/ports.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/indexed.h"
+#include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"

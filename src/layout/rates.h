@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 
 /// Figures for the costs of layout plans, one set for each instruction set: GFLOP/s of convolutions by kind, time ratios of other
 /// operators, bytes per nanosecond and start time of copies. Times of one core, of which only ratios matter. Medians of each kind over the

@@ -12,8 +12,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/did_you_mean.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "ops/op.h"
 #include "relayout/error.h"

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/hash_set.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/text.h"

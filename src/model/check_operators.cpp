@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/check.h"

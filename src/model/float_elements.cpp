@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/half.h"
-#include "base/unaligned.h"
 #include "base/vectorize.h"
 #include "model/tensor_data.h"
 #include "relayout/tensor.h"

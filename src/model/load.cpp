@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/named.h"
-#include "base/standard_stream.h"
 #include "base/text.h"
 #include "model/check.h"
 #include "model/diagnose.h"

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/content_key.h"
-#include "base/hash_set.h"
+#include "base/hash.h"
 #include "base/sha256.h"
 #include "model/model_builder.h"
 #include "model/node.h"

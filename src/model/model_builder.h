@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash_set.h"
+#include "base/hash.h"
 #include "model/origin.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "base/unaligned.h"
+#include "base/vectorize.h"
 #include "model/tensor_data.h"
 #include "relayout/types.h"
 

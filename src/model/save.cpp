@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "base/named.h"
-#include "base/standard_stream.h"
+#include "base/file.h"
 #include "model/origin.h"
 #include "model/save_plan.h"
 #include "model/segments.h"

@@ -12,8 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "base/checked.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "relayout/error.h"
 

@@ -16,7 +16,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"

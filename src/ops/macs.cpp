@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/checked.h"
+#include "base/positions.h"
 #include "model/node.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "ops/call.h"
 #include "ops/loops/dtypes.h"

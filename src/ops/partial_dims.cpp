@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "ops/body.h"
 #include "ops/call.h"

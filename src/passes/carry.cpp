@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/loops/dtypes.h"

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "model/node.h"
 #include "ops/constants.h"

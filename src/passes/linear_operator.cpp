@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/float_elements.h"

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/environment.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "passes/edits.h"

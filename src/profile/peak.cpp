@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "relayout/profile.h"
 

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/statistics.h"
+#include "base/times.h"
 #include "profile/causes.h"
 #include "profile/recorder.h"
 #include "profile/rows.h"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
-#include "base/text_file.h"
 #include "profile/causes.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"

@@ -17,9 +17,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/standard_stream.h"
+#include "base/numbers.h"
 #include "base/text.h"
-#include "base/whole_number.h"
 #include "model/diagnose.h"
 #include "model/text_format.h"
 #include "profile/json_stream.h"

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/statistics.h"
+#include "base/times.h"
 #include "profile/recorder.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/cpus.h"
+#include "base/file.h"
 #include "base/interrupt.h"
-#include "base/named.h"
+#include "base/machine.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "model/tensor_data.h"
 #include "profile/recorder.h"
 #include "profile/rows.h"

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"

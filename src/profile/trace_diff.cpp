@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/statistics.h"
+#include "base/times.h"
 #include "relayout/diff.h"
 #include "relayout/estimate.h"
 

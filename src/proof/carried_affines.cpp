@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "ops/partial_dims.h"
 #include "proof/affine_steps.h"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpus.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/sha256.h"
 #include "base/threads.h"

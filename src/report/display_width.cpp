@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/locale.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace relayout {
 namespace {

@@ -14,12 +14,10 @@
 #include <vector>
 
 #include "base/atomic_file.h"
-#include "base/content_key.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/sha256.h"
-#include "base/text_file.h"
 #include "relayout/error.h"
 #include "report/json.h"
 

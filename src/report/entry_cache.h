@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/content_key.h"
+#include "base/sha256.h"
 #include "report/json.h"
 
 namespace relayout {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace relayout {
 namespace {

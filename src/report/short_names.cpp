@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "report/display_width.h"
 
 namespace relayout {

@@ -3,9 +3,7 @@
 #include <set>
 #include <string_view>
 
-#include "base/content_key.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/interrupt.h"
 #include "base/sha256.h"
 #include "relayout/data_file.h"

@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "relayout/error.h"

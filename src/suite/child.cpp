@@ -19,6 +19,7 @@
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "relayout/error.h"
 #include "suite/suite.h"
 

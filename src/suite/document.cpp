@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/numbers.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "report/json.h"

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/numbers.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "relayout/error.h"
 #include "suite/suite.h"

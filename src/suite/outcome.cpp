@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/numbers.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "suite/suite.h"

@@ -9,6 +9,7 @@
 
 #include "base/interrupt.h"
 #include "base/positions.h"
+#include "base/times.h"
 #include "relayout/error.h"
 #include "relayout/version.h"
 #include "suite/suite.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/times.h"
 #include "relayout/convert.h"
 #include "relayout/suite.h"
 #include "report/entry_cache.h"

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/did_you_mean.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"

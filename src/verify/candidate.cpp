@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/times.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"

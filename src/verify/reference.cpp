@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/clock.h"
+#include "base/times.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"

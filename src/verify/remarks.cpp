@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "base/some_of.h"
 #include "base/text.h"
 #include "ops/bounds.h"
 #include "relayout/graph.h"

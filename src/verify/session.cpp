@@ -15,8 +15,8 @@
 #include <malloc.h>
 #endif
 
+#include "base/file.h"
 #include "base/interrupt.h"
-#include "base/named.h"
 #include "exec/inference.h"
 #include "model/walk.h"
 #include "ops/op.h"

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <string>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/positions.h"
-#include "base/temporary.h"
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

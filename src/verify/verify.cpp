@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/cpus.h"
+#include "base/machine.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "model/origin.h"
 #include "ops/element_types.h"
 #include "passes/pass.h"

@@ -1,9 +1,9 @@
-#include "base/did_you_mean.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "base/text.h"
 
 namespace relayout {
 namespace {

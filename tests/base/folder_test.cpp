@@ -1,6 +1,4 @@
 // Tests listings of folders.
-#include "base/folder.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "relayout/error.h"
 #include "support/temporary_folder.h"
 

@@ -1,11 +1,11 @@
 // Tests the set of hashes against std::set. 0 marks free places inside and is taken for 1.
-#include "base/hash_set.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <random>
 #include <set>
+
+#include "base/hash.h"
 
 namespace relayout {
 namespace {

@@ -1,7 +1,7 @@
 // Names of oneDNN's environment variable.
-#include "base/instruction_set.h"
-
 #include <gtest/gtest.h>
+
+#include "base/machine.h"
 
 namespace relayout {
 namespace {

@@ -1,10 +1,10 @@
-#include "base/locale.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <map>
 #include <string>
+
+#include "base/text.h"
 
 namespace relayout {
 namespace {

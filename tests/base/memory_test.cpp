@@ -1,10 +1,9 @@
-#include "base/memory.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
 
+#include "base/machine.h"
 #include "relayout/error.h"
 
 namespace relayout::test {

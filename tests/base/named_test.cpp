@@ -1,10 +1,9 @@
 // Tests that errors name the file that they are about, once.
-#include "base/named.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "base/file.h"
 #include "relayout/error.h"
 
 namespace relayout {

@@ -1,6 +1,6 @@
-#include "base/shell_word.h"
-
 #include <gtest/gtest.h>
+
+#include "base/text.h"
 
 namespace relayout {
 namespace {

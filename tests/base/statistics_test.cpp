@@ -1,6 +1,4 @@
 // Tests medians and their intervals against tables and brute force.
-#include "base/statistics.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "base/times.h"
 #include "relayout/estimate.h"
 
 namespace relayout::test {

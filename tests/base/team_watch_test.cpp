@@ -1,9 +1,9 @@
 // Tests when a team is called, with made-up times.
-#include "base/team_watch.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
+
+#include "base/threads.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,3 @@
-#include "base/temporary.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -11,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/atomic_file.h"
 #include "relayout/error.h"
 #include "support/temporary_folder.h"
 

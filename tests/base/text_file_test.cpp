@@ -1,5 +1,3 @@
-#include "base/text_file.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "relayout/error.h"
 #include "support/temporary_folder.h"
 

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/some_of.h"
-
 namespace relayout {
 namespace {
 

@@ -1,6 +1,4 @@
 // Tests that each part runs once, on any thread, also when parts wait for each other, are nested, or run after a fork.
-#include "base/thread_team.h"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>

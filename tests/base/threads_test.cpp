@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/cpus.h"
+#include "base/machine.h"
 
 namespace relayout {
 namespace {

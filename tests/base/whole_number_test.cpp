@@ -1,11 +1,11 @@
 // Tests whole numbers read from text.
-#include "base/whole_number.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
 #include <optional>
+
+#include "base/numbers.h"
 
 namespace relayout {
 namespace {

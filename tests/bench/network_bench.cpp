@@ -32,7 +32,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/statistics.h"
+#include "base/times.h"
 #include "bench/peer.h"
 #include "relayout/datum.h"
 #include "relayout/estimate.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/statistics.h"
+#include "base/times.h"
 #include "profile/subject.h"
 #include "relayout/error.h"
 #include "relayout/estimate.h"

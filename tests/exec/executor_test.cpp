@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "exec/model_builder.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"

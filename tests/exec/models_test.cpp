@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "exec/executor_builder.h"
 #include "exec/model_builder.h"
 #include "layout/cost.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "exec/draw.h"
 #include "exec/model_builder.h"
 #include "relayout/execute.h"

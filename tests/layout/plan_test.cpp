@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "exec/executor_builder.h"
 #include "layout/axis_order.h"
 #include "layout/cost.h"

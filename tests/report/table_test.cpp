@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/locale.h"
+#include "base/text.h"
 #include "report/short_names.h"
 
 namespace relayout {

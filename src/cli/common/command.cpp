@@ -6,11 +6,9 @@
 #include <fstream>
 #include <system_error>
 
-#include "base/did_you_mean.h"
 #include "base/interrupt.h"
-#include "base/locale.h"
 #include "base/log.h"
-#include "base/shell_word.h"
+#include "base/text.h"
 #include "cli/common/help.h"
 #include "cli/common/manual.h"
 #include "cli/common/options.h"

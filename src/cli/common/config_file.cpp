@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/did_you_mean.h"
 #include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/error.h"

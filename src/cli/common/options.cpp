@@ -11,13 +11,10 @@
 #include <limits>
 #include <system_error>
 
-#include "base/did_you_mean.h"
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/numbers.h"
-#include "base/shell_word.h"
-#include "base/standard_stream.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "cli/common/config_file.h"
 #include "cli/common/help.h"
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/version.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/clock.h"
+#include "base/times.h"
 
 namespace relayout::cli {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/atomic_file.h"
+#include "base/file.h"
 #include "base/interrupt.h"
-#include "base/standard_stream.h"
-#include "base/text_file.h"
 #include "cli/common/options.h"
 #include "cli/common/terminal.h"
 #include "report/summary.h"

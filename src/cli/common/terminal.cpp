@@ -14,13 +14,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/environment.h"
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/locale.h"
+#include "base/machine.h"
+#include "base/numbers.h"
 #include "base/positions.h"
-#include "base/text_file.h"
-#include "base/whole_number.h"
+#include "base/text.h"
 #include "relayout/error.h"
 #include "report/line_breaks.h"
 

@@ -3,9 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "base/locale.h"
-#include "base/shell_word.h"
-#include "base/standard_stream.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "cli/common/help.h"
 #include "cli/common/input_options.h"
 #include "cli/common/process.h"

@@ -4,12 +4,12 @@
 #include <exception>
 #include <iterator>
 
-#include "base/cpus.h"
+#include "base/file.h"
 #include "base/interrupt.h"
-#include "base/locale.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/positions.h"
-#include "base/standard_stream.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "cli/common/progress.h"
 #include "cli/common/terminal.h"

@@ -1,9 +1,8 @@
 // Names the commands that verify or undo a conversion, ready to run as printed.
 #include <algorithm>
 
-#include "base/locale.h"
-#include "base/shell_word.h"
-#include "base/standard_stream.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "cli/common/terminal.h"
 #include "cli/convert/convert.h"
 #include "relayout/save_options.h"

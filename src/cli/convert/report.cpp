@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/standard_stream.h"
+#include "base/file.h"
 #include "cli/convert/convert.h"
 #include "relayout/data_file.h"
 #include "report/display_width.h"

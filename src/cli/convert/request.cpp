@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/whole_number.h"
+#include "base/numbers.h"
 #include "cli/convert/convert.h"
 #include "relayout/data_file.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/positions.h"
-#include "base/some_of.h"
+#include "base/text.h"
 #include "cli/common/options.h"
 #include "cli/common/terminal.h"
 #include "cli/diff/diff.h"

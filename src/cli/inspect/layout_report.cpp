@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/positions.h"
-#include "base/some_of.h"
+#include "base/text.h"
 #include "cli/inspect/inspect.h"
 
 namespace relayout::cli {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/standard_stream.h"
+#include "base/file.h"
 #include "cli/convert/convert.h"
 #include "cli/inspect/inspect.h"
 

@@ -1,7 +1,7 @@
 // Merges the reports of a suite's parts, or shows one in another form.
 #include <system_error>
 
-#include "base/folder.h"
+#include "base/file.h"
 #include "cli/common/options.h"
 #include "cli/suite/suite.h"
 

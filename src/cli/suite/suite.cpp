@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "base/cpus.h"
-#include "base/environment.h"
+#include "base/atomic_file.h"
 #include "base/file.h"
-#include "base/text_file.h"
+#include "base/machine.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
 #include "cli/common/progress.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "base/shell_word.h"
 #include "base/text.h"
 #include "relayout/types.h"
 

@@ -8,8 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/instruction_set.h"
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/integer_kernel.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"

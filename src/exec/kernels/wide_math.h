@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "base/polynomial.h"
+#include "base/vectorize.h"
 
 namespace relayout::wide {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "exec/constant_store.h"
 #include "exec/inference.h"

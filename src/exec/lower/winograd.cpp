@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "exec/kernels/kernels.h"
 #include "exec/lower/lower.h"
 #include "exec/primitives.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "ops/call.h"

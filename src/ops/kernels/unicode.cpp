@@ -1,6 +1,6 @@
 // Decodes UTF-8, stray bytes included, and maps cases independently of the locale.
 
-#include <locale.h>
+#include <text.h>
 #include <wctype.h>
 
 #include <clocale>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "ops/kernels/regex.h"
 
 namespace relayout {

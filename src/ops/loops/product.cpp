@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/instruction_set.h"
+#include "base/machine.h"
 #include "base/vectorize.h"
 
 namespace relayout {

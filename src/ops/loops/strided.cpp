@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory.h"
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/threads.h"
 #include "ops/loops/dtypes.h"

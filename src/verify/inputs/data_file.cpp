@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/named.h"
 #include "layout/axis_order.h"
 #include "model/origin.h"
 #include "relayout/datum.h"

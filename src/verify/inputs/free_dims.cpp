@@ -17,10 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
-#include "base/shell_word.h"
 #include "base/text.h"
-#include "base/whole_number.h"
 #include "layout/graph_shapes.h"
 #include "layout/sizes.h"
 #include "relayout/error.h"

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/folder.h"
+#include "base/file.h"
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/named.h"
 #include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/datum.h"

@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/named.h"
+#include "base/file.h"
 #include "base/positions.h"
-#include "base/shell_word.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"

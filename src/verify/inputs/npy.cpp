@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"

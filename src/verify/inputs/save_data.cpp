@@ -13,10 +13,10 @@
 #include <system_error>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"

@@ -11,13 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/atomic_file.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/interrupt.h"
+#include "base/numbers.h"
 #include "base/text.h"
-#include "base/text_file.h"
-#include "base/whole_number.h"
+#include "base/times.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -7,6 +8,25 @@
 #include "relayout/estimate.h"
 
 namespace relayout {
+
+inline constexpr double kNanosecondsPerMicrosecond = 1000;
+
+/// Nanoseconds on a monotonic clock of unspecified origin.
+[[nodiscard]] int64_t steady_nanoseconds() noexcept;
+/// Nanoseconds that all threads of this process have spent on processors.
+[[nodiscard]] int64_t processor_nanoseconds() noexcept;
+/// Nanoseconds that the calling thread has spent on processors.
+[[nodiscard]] int64_t thread_nanoseconds() noexcept;
+
+/// Measures a duration.
+class Stopwatch {
+ public:
+  [[nodiscard]] int64_t nanoseconds() const noexcept { return steady_nanoseconds() - begin_; }
+  [[nodiscard]] double seconds() const noexcept;
+
+ private:
+  int64_t begin_ = steady_nanoseconds();
+};
 
 /// The middle value, or the mean of the two middle values; 0 when there are none.
 [[nodiscard]] double median_of(std::vector<double> values);

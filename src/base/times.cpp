@@ -1,20 +1,55 @@
-// Medians, quantiles (by nearest rank), 95 % intervals of medians (of six values or more), and ratios of times with their intervals:
-// computes all estimates in profiles. Order statistics suit any distribution. Means and minima of run times do not, as time slices of
-// other processes fall into some runs and not into others.
-#include "base/statistics.h"
+// Reads clocks, and estimates and compares times.
+#include "base/times.h"
+
+#include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "relayout/estimate.h"
 
 namespace relayout {
+
+// Clocks. Those of the system are read without <chrono>: that header includes all of std::format, which every file would instantiate.
+namespace {
+
+constexpr int64_t kPerSecond = 1'000'000'000;
+
+int64_t read(clockid_t clock) noexcept {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * kPerSecond + time.tv_nsec;
+}
+
+}  // namespace
+
+int64_t steady_nanoseconds() noexcept {
+  return read(CLOCK_MONOTONIC);
+}
+
+int64_t processor_nanoseconds() noexcept {
+  return read(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+int64_t thread_nanoseconds() noexcept {
+  return read(CLOCK_THREAD_CPUTIME_ID);
+}
+
+double Stopwatch::seconds() const noexcept {
+  return static_cast<double>(nanoseconds()) / double{kPerSecond};
+}
+
+// Estimates. Order statistics suit any distribution. Means and minima of run times do not, as time slices of other processes fall into some
+// runs and not into others.
 namespace {
 
 constexpr double kTail = 0.025;           ///< probability on either side of a 95 % interval
@@ -85,6 +120,37 @@ Estimate ratio_of(const Estimate& a, const Estimate& b) noexcept {
     out.interval = Interval{quotient(b.interval->low, a.interval->high), quotient(b.interval->high, a.interval->low)};
   }
   return out;
+}
+
+// Verdicts on ratios of times.
+namespace {
+
+constexpr double kSame = 1.1;  ///< the ratio of two equal times, each known to 5 %, may be this far from 1
+
+}  // namespace
+
+std::string_view to_string(TimeClass kind) noexcept {
+  constexpr auto kNames = std::to_array<std::string_view>({"faster", "slower", "same", "inconclusive", "unknown"});
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+TimeClass judge_time(const Estimate& ratio) noexcept {
+  if (!ratio.interval) return TimeClass::unknown;
+  const auto [low, high] = *ratio.interval;
+  if (high < 1) return TimeClass::faster;
+  if (low > 1) return TimeClass::slower;
+  return low >= 1 / kSame && high <= kSame ? TimeClass::same : TimeClass::inconclusive;
+}
+
+std::string_view to_string(SlowdownVerdict verdict) noexcept {
+  constexpr auto kNames = std::to_array<std::string_view>({"within", "slower", "inconclusive"});
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+SlowdownVerdict judge_slowdown(const Estimate& ratio, double limit) noexcept {
+  if (!ratio.interval) return SlowdownVerdict::inconclusive;
+  if (ratio.interval->low > 1 + limit) return SlowdownVerdict::slower;
+  return ratio.interval->high <= 1 + limit ? SlowdownVerdict::within : SlowdownVerdict::inconclusive;
 }
 
 }  // namespace relayout
