@@ -1,6 +1,7 @@
-// The stages of `relayout convert` and when nothing is written: --require-all-folded and which BatchNormalizations count, --verify before
-// saving, --dry-run, exit code, repeated run after an overflow.
-#include "relayout/convert.h"
+// Converts a model from its file to the result, stage by stage, and decides when nothing is written.
+#include "convert/convert.h"
+
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,17 +21,16 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "base/times.h"
-#include "convert/check_options.h"
-#include "convert/result_folder.h"
-#include "convert/selected_passes.h"
-#include "convert/stamp.h"
 #include "layout/sizes.h"
+#include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
+#include "model/text_format.h"
 #include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/op_attributes.h"
 #include "passes/pass.h"
+#include "relayout/convert.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
@@ -39,9 +40,159 @@
 #include "relayout/save_options.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "relayout/version.h"
 
 namespace relayout {
+
+// Passes that the options select. Contradictions are refused before anything is read.
 namespace {
+
+const passes::Pass& known_pass(const std::string& name) {
+  if (const passes::Pass* pass = passes::find_pass(name)) return *pass;
+  std::vector<std::string> names;
+  for (const passes::Pass& pass : passes::pass_table()) names.emplace_back(pass.name);
+  fail(ErrorKind::usage, "unknown pass " + quote(name) + did_you_mean(name, names, "; "), "relayout convert --list-passes lists them");
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// Error{usage} for options that exclude each other, or need one that is missing.
+void check(const ConvertOptions& options) {
+  if (options.rewrite.layout == WeightsLayout::contiguous && (options.rewrite.export_io || options.rewrite.export_transposes)) {
+    fail(ErrorKind::usage, "--layout contiguous reverts --io and --emit; they exclude each other");
+  }
+  const bool has_type = options.rewrite.precision != DataType::undefined;
+  if (options.rewrite.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision needs --precision");
+  if (contains(options.passes, "precision") && !has_type) {
+    fail(ErrorKind::usage, "pass 'precision' needs --precision, which names the type");
+  }
+}
+
+}  // namespace
+
+std::vector<const passes::Pass*> selected_passes(const ConvertOptions& options) {
+  check(options);
+  const bool none = contains(options.passes, "none");
+  if (none && options.passes.size() > 1) fail(ErrorKind::usage, "pass 'none' excludes all others");
+  for (const std::string& name : options.passes) {
+    if (name != "none") (void)known_pass(name);
+  }
+  for (const std::string& name : options.skip) (void)known_pass(name);
+  std::vector<const passes::Pass*> out;
+  for (const passes::Pass& pass : passes::pass_table()) {
+    const bool is_picked = options.passes.empty() ? pass.wanted(options.rewrite) : contains(options.passes, pass.name);
+    if (!none && is_picked && !contains(options.skip, pass.name)) out.push_back(&pass);
+  }
+  return out;
+}
+
+std::vector<PassInfo> available_passes() {
+  std::vector<PassInfo> out;
+  for (const passes::Pass& pass : passes::pass_table()) out.push_back({pass.name, pass.summary, pass.on_by_default()});
+  return out;
+}
+
+FileFormat format_by_name(const std::filesystem::path& path) {
+  return text_format::format_of(path);
+}
+
+// Options that do not fit the model.
+namespace {
+
+/// Tensors can only be shared with a model that has data files, and from its folder.
+void check_sharing(const Model& model, const std::filesystem::path& output) {
+  const ModelOrigin& origin = origin_of(model);
+  const std::string place = escape(model.name()) + ": --share-data: ";
+  if (!origin.walk.has_external) fail(ErrorKind::usage, place + "the model has no data files");
+  std::error_code error;
+  const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
+  if (is_stream(output) || !std::filesystem::equivalent(folder, origin.directory, error)) {
+    fail(ErrorKind::usage, place + "the result must be in the model's folder, because locations of data files are relative to it");
+  }
+}
+
+/// Named inputs and outputs become channels-last, or nothing is written.
+void check_named_ports(const ConvertResult& result, const ConvertOptions& options) {
+  if (options.rewrite.io_names.empty()) return;
+  std::string refused;
+  for (const Finding& finding : result.findings) {
+    if (finding.pass != "export-io" || finding.verdict != Verdict::skipped) continue;
+    refused += (refused.empty() ? "" : "; ") + finding.op_type + " " + quote(finding.node) +
+               (finding.detail.empty() ? "" : " " + finding.detail) +
+               " cannot be handed over channels-last: " + std::string(text(finding.reason));
+  }
+  if (!refused.empty()) fail(ErrorKind::unsupported, escape(result.input.string()) + ": --io: " + refused);
+}
+
+/// A model that is entirely in one 16-bit type stays so when the other is requested: nothing is written.
+void check_precision(const ConvertResult& result) {
+  for (const Finding& finding : result.findings) {
+    if (finding.reason != Reason::no_source_type || finding.verdict != Verdict::skipped) continue;
+    fail(ErrorKind::unsupported, escape(result.input.string()) + ": --precision: " + finding.detail);
+  }
+}
+
+}  // namespace
+
+// The name of the result.
+
+std::string model_extension(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  const bool is_known = extension == ".onnx" || extension == ".pb" || format_by_name(path) != FileFormat::binary;
+  return is_known ? extension : std::string();
+}
+
+std::filesystem::path default_output(const std::filesystem::path& input) {
+  std::filesystem::path out = input;
+  if (!model_extension(input).empty()) out.replace_extension();
+  if (out.extension() != kConvertedSuffix) out += kConvertedSuffix;
+  out += ".onnx";
+  return out;
+}
+
+// The folder of the result.
+namespace {
+
+/// Reports a folder that does not exist before a large model is read, not after.
+void check_result_folder(const std::filesystem::path& input, const std::filesystem::path& output) {
+  const std::filesystem::path folder = output.parent_path();
+  std::error_code ignored;
+  if (is_stream(output) || folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  if (folder == input.parent_path()) return;  // reading the model reports it
+  const bool exists = std::filesystem::exists(folder, ignored);
+  const std::string hint = exists ? "" : "mkdir -p " + file_word(folder.string()) + " makes it";
+  if (!output.has_filename()) fail(ErrorKind::io, escape(output.string()) + (exists ? ": is not a folder" : ": no such folder"), hint);
+  fail(ErrorKind::io, escape(output.string()) + ": " + quote(folder.string()) + (exists ? " is not a folder" : ": no such folder"), hint);
+}
+
+/// Makes the folder of a result and those that it is in, where they are missing.
+void make_result_folder(const std::filesystem::path& output) {
+  std::error_code error;
+  if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path(), error);
+  if (error) fail_io(output.string(), quote(output.parent_path().string()) + ": " + error.message());
+}
+
+// Metadata of the result.
+
+/// --stamp: writes version and passes into the metadata, replacing the entries of an earlier conversion.
+void stamp(Model& model, const std::vector<std::string>& passes) {
+  std::string names;
+  for (const std::string& name : passes) names += (names.empty() ? "" : ",") + name;
+  const std::pair<std::string, std::string> entries[] = {{"relayout.version", kVersion}, {"relayout.passes", names}};
+  for (const auto& [key, value] : entries) {
+    onnx::StringStringEntryProto* entry = nullptr;
+    for (auto& existing : *model.message().mutable_metadata_props()) {
+      if (existing.key() == key) entry = &existing;
+    }
+    if (entry == nullptr) entry = model.message().add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+}
+
+// The stages.
 
 /// Wall time of the stages, as -v shows it.
 class Stages {

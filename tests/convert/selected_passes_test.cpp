@@ -1,11 +1,10 @@
-#include "convert/selected_passes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "convert/convert.h"
 #include "passes/pass.h"
 #include "relayout/convert.h"
 #include "relayout/error.h"
