@@ -1,5 +1,4 @@
-// The folder of cached results (`--cache`): one JSON file per key, damaged entries ignored, concurrent processes, and the warning "the
-// cache takes no more entries".
+// Keeps cached results in a folder, one file for each key, shared by concurrent processes.
 #include "report/entry_cache.h"
 
 #include <cstdint>

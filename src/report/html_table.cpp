@@ -1,6 +1,4 @@
-// Tables of HTML pages: cells with their styles, the search box, "only marked rows" beyond 20 rows, and the script that filters rows.
-#include "report/html_table.h"
-
+// Writes tables of HTML pages, which readers can search and filter.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -9,8 +7,7 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "report/display_width.h"
-#include "report/markup.h"
+#include "report/page.h"
 #include "report/table.h"
 
 namespace relayout {

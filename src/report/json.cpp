@@ -1,5 +1,5 @@
-// JSON documents, read and written: the limit of 64 levels, "not JSON (at byte …)", NaN and infinity as texts, errors about members of
-// reports read back. Implemented with nlohmann's library, which only this file includes.
+// Reads and writes JSON documents.
+// Implemented with nlohmann's library, which only this file includes.
 #include "report/json.h"
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// Writes JUnit reports (`--junit`) for GitLab, Jenkins and GitHub actions: suites, counts, properties, unique names of cases, messages cut
-// after 8192 bytes.
+// Writes JUnit reports for CI services.
 #include "report/junit.h"
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "report/markup.h"
+#include "report/page.h"
 
 namespace relayout {
 namespace {

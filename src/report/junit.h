@@ -37,4 +37,11 @@ struct JunitSuite {
 /// The present time in UTC: "2026-01-31T12:00:00".
 [[nodiscard]] std::string junit_now();
 
+/// The report as Markdown for GitHub's step summaries and GitLab's comments: a table with a row per suite, followed by the failures. Names
+/// and messages are code, so that nothing in them is markup, a link or a mention.
+[[nodiscard]] std::string markdown_text(const std::vector<JunitSuite>& suites);
+
+/// One line `::error file=…::…` per file with failed cases, and `::warning` for skipped cases, in the format of GitHub's runner.
+[[nodiscard]] std::string github_annotations(const std::vector<JunitSuite>& suites);
+
 }  // namespace relayout

@@ -1,6 +1,4 @@
-// Draws the line chart of HTML pages: errors by depth on a logarithmic axis, with a legend, marked places, and their names on hover.
-#include "report/line_chart.h"
-
+// Draws lines of errors by depth, with marked places.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -8,10 +6,9 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "report/display_width.h"
-#include "report/markup.h"
-#include "report/short_names.h"
-#include "report/svg.h"
+#include "report/charts.h"
+#include "report/page.h"
+#include "report/table.h"
 
 namespace relayout {
 namespace {

@@ -1,13 +1,11 @@
-// Escapes text for HTML and XML, replaces characters that XML forbids, and sets the break points of long names (after slashes, underscores,
-// points and colons).
-#include "report/markup.h"
-
+// Escapes text for HTML and XML, and lets long names break.
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "base/text.h"
+#include "report/page.h"
 
 namespace relayout {
 namespace {

@@ -1,17 +1,57 @@
+// Declares pages of HTML: escaped text, the frame, tables, and the page of a verdict.
+
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/json.h"
+#include "report/table.h"
 
 namespace relayout {
 
+/// `text` with U+FFFD in place of everything that XML 1.0 and HTML forbid: bytes that are not UTF-8, control characters except tab and
+/// newline, U+FFFE, U+FFFF.
+[[nodiscard]] std::string printable_markup(std::string_view text);
+/// printable_markup() with & < > " ' as entities: safe in elements and in quoted attributes.
+[[nodiscard]] std::string escape_markup(std::string_view text);
+
+/// HTML of a name that may be broken after the separators '/', '_', '.' and ':'.
+[[nodiscard]] std::string breakable_markup(std::string_view name);
+
 /// A self-contained page: it loads nothing, and runs nothing but `script`. It has light and dark styles, and is readable in black and white
 /// and on a phone.
-/// `body` is HTML, in which text from files must be escaped (escape_markup() of report/markup.h). `style` extends the common style sheet.
+/// `body` is HTML, in which text from files must be escaped (escape_markup() of report/page.h). `style` extends the common style sheet.
 /// `data` is the content of the page for programs. The page's policy allows only `script` to run, so that text from files cannot.
 [[nodiscard]] std::string html_page(std::string_view title, std::string_view body, std::string_view style, const Json& data,
                                     std::string_view script = {});
+
+/// The class of a style in the style sheet of pages; empty for plain text.
+[[nodiscard]] std::string_view html_class(Style style);
+/// A table with a head; cells are text with style and alignment. Wide tables scroll separately. A search box filters the rows of long
+/// tables, and of tables with `boxes`: the markup of checkboxes. A row is shown if its second cell is not the value of an unticked box.
+[[nodiscard]] std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows,
+                                     const std::string& boxes = {});
+/// Lines as paragraphs, one each.
+[[nodiscard]] std::string html_lines(const std::vector<Cell>& lines);
+/// The script that a page with such tables needs; empty where none of them has a search box.
+[[nodiscard]] std::string_view search_script(std::string_view body);
+
+/// A page with a verdict, followed by its evidence (see page.h for properties of all pages).
+struct VerdictPage {
+  struct Section {
+    std::string title;  ///< may be empty
+    std::string body;   ///< markup: html_table(), html_lines(), pictures; a section with an empty body is omitted
+  };
+  std::string title;           ///< title of the window
+  std::string verdict;         ///< the verdict in a word
+  Style style = Style::plain;  ///< style of the verdict: good, bad, warning; also shown as a sign
+  std::string subject;         ///< the subject of the verdict
+  std::string footer;          ///< program, version and context of the run
+  std::vector<Section> sections;
+  Json data;  ///< the complete result, for programs that read the page
+};
+[[nodiscard]] std::string html_page(const VerdictPage& page);
 
 }  // namespace relayout

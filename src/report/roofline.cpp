@@ -1,14 +1,11 @@
-// Draws the roofline chart of HTML pages: GFLOP/s by FLOP per byte moved, as circles sized by share of time below the limits of the
-// machine.
-#include "report/roofline.h"
-
+// Draws work per byte against speed, below the limits of the machine.
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "report/markup.h"
-#include "report/svg.h"
+#include "report/charts.h"
+#include "report/page.h"
 
 namespace relayout {
 namespace {

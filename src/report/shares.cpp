@@ -1,7 +1,4 @@
-// Draws shares on HTML pages, as inline SVG: an icicle of nested parts (12 levels, tiny parts joined as "N small"), and stacked bars of
-// several wholes on one scale.
-#include "report/shares.h"
-
+// Draws shares of a whole: nested parts, and stacked bars of several wholes on one scale.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +8,9 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "report/markup.h"
-#include "report/short_names.h"
-#include "report/svg.h"
+#include "report/charts.h"
+#include "report/page.h"
+#include "report/table.h"
 
 namespace relayout {
 namespace {

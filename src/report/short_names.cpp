@@ -1,7 +1,4 @@
-// Shortens names to the width of a column ("…" in the middle), and keeps different names of one table different, with numbers ("#2") as a
-// last resort.
-#include "report/short_names.h"
-
+// Shortens names to the width of a column, and keeps different names of one table different.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -14,7 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "report/display_width.h"
+#include "report/table.h"
 
 namespace relayout {
 namespace {

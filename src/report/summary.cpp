@@ -1,7 +1,4 @@
-// Reports for CI services from JUnit suites: the summary in Markdown (at most 10 failures listed per suite), and `::error` and `::warning`
-// annotations (`--github`).
-#include "report/summary.h"
-
+// Summarizes test suites for CI services.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,7 +10,7 @@
 
 #include "base/numbers.h"
 #include "report/junit.h"
-#include "report/markup.h"
+#include "report/page.h"
 
 namespace relayout {
 namespace {

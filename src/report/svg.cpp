@@ -1,14 +1,12 @@
-// Parts shared by all charts on HTML pages, as inline SVG: the outermost tag, lines, labels, the format of coordinates, logarithmic axes
-// and their powers of ten.
-#include "report/svg.h"
-
+// Holds what all charts share: frame, lines, labels, and logarithmic axes.
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
 
 #include "base/numbers.h"
-#include "report/markup.h"
+#include "report/charts.h"
+#include "report/page.h"
 
 namespace relayout {
 

@@ -1,5 +1,9 @@
+// Declares tables of text and what fits them into the width of a terminal.
+
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,6 +11,30 @@
 #include <vector>
 
 namespace relayout {
+
+/// Columns of `text` on a terminal: wide characters count twice, combining marks not at all, and a byte that belongs to no character once.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+/// `name` in at most `width` columns. "…" replaces the middle of a longer name, because names of one scope differ at their ends.
+[[nodiscard]] std::string shortened(std::string_view name, std::size_t width);
+
+/// The names of one table, each in at most `width` columns; different names stay different. If shortened() gives several names the same
+/// form, their common parts are cut first; as a last resort they are numbered.
+[[nodiscard]] std::vector<std::string> shortened_apart(const std::vector<std::string>& names, std::size_t width);
+
+/// Breaks lines to at most `width` columns (0: unchanged). Lines are broken between cells (two or more blanks), before " · ", else between
+/// words, never inside a word; a word longer than a line is shortened(). Colours have no width.
+[[nodiscard]] std::string fit_lines(std::string_view text, std::size_t width);
+
+/// A CSV field as in RFC 4180. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
+[[nodiscard]] std::string csv_field(std::string_view text);
+/// A line of such fields, or of numbers.
+[[nodiscard]] std::string csv_record(std::span<const std::string> fields);
+/// Text in a Markdown cell, as code, so that nothing in it is markup.
+[[nodiscard]] std::string markdown_code(std::string_view text);
+
+/// A bar of text characters, ten for `part` equal to `most`. It can be printed and needs no colours.
+[[nodiscard]] std::string text_bar(double part, double most);
 
 /// The meaning of a piece of text; shown by colour on a terminal, and not at all in a pipe.
 enum class Style { plain, strong, good, bad, warning, faint };

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/display_width.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

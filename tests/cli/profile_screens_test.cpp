@@ -10,7 +10,7 @@
 #include "cli/profile/profile.h"
 #include "relayout/estimate.h"
 #include "relayout/profile.h"
-#include "report/line_breaks.h"
+#include "report/table.h"
 #include "support/golden.h"
 #include "support/paths.h"
 

@@ -12,7 +12,6 @@
 #include "relayout/verify.h"
 #include "report/json.h"
 #include "report/junit.h"
-#include "report/summary.h"
 
 namespace relayout::cli {
 namespace {

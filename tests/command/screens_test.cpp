@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "command/command_test.h"
-#include "report/display_width.h"
+#include "report/table.h"
 #include "support/golden.h"
 #include "support/process.h"
 #include "support/small_models.h"

@@ -1,9 +1,9 @@
-#include "report/bar_chart.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "report/charts.h"
 
 namespace relayout {
 namespace {

@@ -1,8 +1,8 @@
-#include "report/display_width.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "report/table.h"
 
 namespace relayout {
 namespace {

@@ -1,10 +1,10 @@
 // Tests fields of tables for other programs: no field ends its cell, becomes a formula or becomes markup.
-#include "report/fields.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "report/table.h"
 
 namespace relayout::test {
 namespace {

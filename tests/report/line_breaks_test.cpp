@@ -1,5 +1,3 @@
-#include "report/line_breaks.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
@@ -7,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "report/display_width.h"
-#include "report/short_names.h"
 #include "report/table.h"
 
 namespace relayout {

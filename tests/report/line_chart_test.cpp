@@ -1,5 +1,3 @@
-#include "report/line_chart.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "report/charts.h"
 
 namespace relayout {
 namespace {

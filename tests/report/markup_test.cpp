@@ -1,8 +1,8 @@
-#include "report/markup.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "report/page.h"
 
 namespace relayout {
 namespace {

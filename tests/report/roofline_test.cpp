@@ -1,9 +1,9 @@
-#include "report/roofline.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "report/charts.h"
 
 namespace relayout {
 namespace {

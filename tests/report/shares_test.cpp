@@ -1,6 +1,4 @@
 // Tests pictures of shares: widths are values, narrow parts are summed up, names are text.
-#include "report/shares.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,8 @@
 #include <regex>
 #include <string>
 #include <vector>
+
+#include "report/charts.h"
 
 namespace relayout::test {
 namespace {

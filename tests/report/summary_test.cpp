@@ -1,5 +1,3 @@
-#include "report/summary.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "report/svg.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
+
+#include "report/charts.h"
 
 namespace relayout {
 namespace {

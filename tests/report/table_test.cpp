@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/text.h"
-#include "report/short_names.h"
 
 namespace relayout {
 namespace {

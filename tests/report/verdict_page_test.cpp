@@ -1,5 +1,3 @@
-#include "report/verdict_page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/page.h"
 #include "report/table.h"
 
 namespace relayout {

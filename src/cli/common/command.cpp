@@ -15,7 +15,7 @@
 #include "cli/common/process.h"
 #include "cli/common/report.h"
 #include "cli/common/terminal.h"
-#include "report/line_breaks.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

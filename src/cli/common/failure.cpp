@@ -19,7 +19,7 @@
 #include "relayout/execute.h"
 #include "relayout/verify.h"
 #include "report/json.h"
-#include "report/line_breaks.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

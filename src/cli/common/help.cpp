@@ -9,7 +9,7 @@
 
 #include "base/positions.h"
 #include "cli/common/terminal.h"
-#include "report/line_breaks.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "relayout/version.h"
-#include "report/display_width.h"
 #include "report/table.h"
 
 namespace relayout::cli {

@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "cli/common/options.h"
 #include "cli/common/terminal.h"
-#include "report/summary.h"
+#include "report/junit.h"
 
 namespace relayout::cli {
 

@@ -22,7 +22,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "relayout/error.h"
-#include "report/line_breaks.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -6,8 +6,7 @@
 #include "cli/common/terminal.h"
 #include "cli/convert/convert.h"
 #include "relayout/save_options.h"
-#include "report/display_width.h"
-#include "report/line_breaks.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cli/convert/convert.h"
 #include "relayout/data_file.h"
-#include "report/display_width.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 

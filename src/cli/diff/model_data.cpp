@@ -1,7 +1,7 @@
 // Writes the differences of two models as data for other programs and as a summary for merge requests.
 
 #include "cli/diff/diff.h"
-#include "report/fields.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -4,8 +4,7 @@
 #include <map>
 
 #include "cli/diff/diff.h"
-#include "report/html_table.h"
-#include "report/verdict_page.h"
+#include "report/page.h"
 
 namespace relayout::cli {
 namespace {

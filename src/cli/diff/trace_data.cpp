@@ -3,7 +3,7 @@
 
 #include "cli/diff/diff.h"
 #include "cli/profile/profile.h"
-#include "report/fields.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -6,9 +6,8 @@
 
 #include "cli/diff/diff.h"
 #include "cli/profile/profile.h"
-#include "report/fields.h"
-#include "report/html_table.h"
-#include "report/verdict_page.h"
+#include "report/page.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -7,9 +7,8 @@
 
 #include "base/positions.h"
 #include "cli/inspect/inspect.h"
-#include "report/markup.h"
 #include "report/page.h"
-#include "report/short_names.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

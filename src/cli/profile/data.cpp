@@ -3,7 +3,7 @@
 
 #include "cli/profile/profile.h"
 #include "relayout/types.h"
-#include "report/fields.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

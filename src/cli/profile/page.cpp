@@ -1,14 +1,13 @@
 // Draws profiles as pages: time by operator and by scope, the roofline, and a table of all rows.
+#include "report/page.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "cli/profile/profile.h"
-#include "report/fields.h"
-#include "report/html_table.h"
-#include "report/roofline.h"
-#include "report/shares.h"
-#include "report/verdict_page.h"
+#include "report/charts.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -7,8 +7,7 @@
 
 #include "cli/profile/profile.h"
 #include "relayout/types.h"
-#include "report/display_width.h"
-#include "report/short_names.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -3,9 +3,7 @@
 
 #include "cli/common/terminal.h"
 #include "cli/suite/suite.h"
-#include "report/html_table.h"
-#include "report/markup.h"
-#include "report/verdict_page.h"
+#include "report/page.h"
 
 namespace relayout::cli {
 

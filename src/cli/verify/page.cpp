@@ -1,4 +1,6 @@
 // Draws a verification of two models as a page of answers, errors, pictures and tables.
+#include "report/page.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -6,11 +8,7 @@
 #include "cli/verify/proof.h"
 #include "cli/verify/report.h"
 #include "cli/verify/words.h"
-#include "report/bar_chart.h"
-#include "report/histogram.h"
-#include "report/html_table.h"
-#include "report/line_chart.h"
-#include "report/verdict_page.h"
+#include "report/charts.h"
 
 namespace relayout::cli {
 namespace {
