@@ -13,7 +13,7 @@
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "model/node.h"
-#include "ops/kernels/einsum.h"
+#include "ops/kernels/matmul.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

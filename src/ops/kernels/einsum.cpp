@@ -1,7 +1,5 @@
 // Computes Einsum, as products of matrices where that is possible.
 
-#include "ops/kernels/einsum.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

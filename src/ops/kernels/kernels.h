@@ -17,26 +17,23 @@ ComputeFunction abs, acos, acosh, asin, asinh, atan, atanh, bitwise_not, ceil, c
     hard_swish, is_inf, is_nan, leaky_relu, log, logical_not, mish, negate, reciprocal, relu, round, selu, shrink, sigmoid, sign, sine,
     sinh, softplus, softsign, sqrt, swish, tan, tanh, thresholded_relu;
 
-// binary.cpp: two or three operands with broadcasting.
-InferFunction infer_arithmetic, infer_pow, infer_bitwise, infer_where, infer_clip, infer_prelu;
-ComputeFunction add, subtract, multiply, divide, modulo, power, bit_shift, bitwise_and, bitwise_or, bitwise_xor, where, clip, prelu;
+// binary.cpp: two and more operands with broadcasting.
+InferFunction infer_arithmetic, infer_pow, infer_bitwise, infer_where, infer_clip, infer_prelu, infer_variadic_real, infer_variadic_numeric;
+ComputeFunction add, subtract, multiply, divide, modulo, power, bit_shift, bitwise_and, bitwise_or, bitwise_xor, where, clip, prelu, sum,
+    mean, maximum, minimum;
 
 // comparison.cpp: tests of two operands with broadcasting.
 InferFunction infer_equal, infer_order, infer_logical;
 ComputeFunction equal, greater, greater_or_equal, less, less_or_equal, logical_and, logical_or, logical_xor;
 
-// variadic.cpp: any number of operands with broadcasting.
-InferFunction infer_variadic_real, infer_variadic_numeric;
-ComputeFunction sum, mean, maximum, minimum;
-
 // cast.cpp
 InferFunction infer_cast, infer_cast_like, infer_bit_cast;
 ComputeFunction cast, cast_like, bit_cast;
 
-// shape.cpp: operators that only rename positions, or read dims.
+// shape.cpp: other positions of the same elements, or dims.
 InferFunction infer_shape, infer_size, infer_identity, infer_reshape, infer_flatten, infer_squeeze, infer_unsqueeze, infer_transpose,
-    infer_expand, infer_dropout;
-ComputeFunction shape, size, identity, reshape, transpose, expand, dropout;
+    infer_expand, infer_dropout, infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence;
+ComputeFunction shape, size, identity, reshape, transpose, expand, dropout, depth_to_space, space_to_depth, reverse_sequence;
 ViewFunction view_identity, view_reshape, view_transpose, view_expand, view_dropout;
 
 // parts.cpp: parts of a tensor and tensors from parts.
@@ -49,24 +46,17 @@ InferFunction infer_pad;
 ComputeFunction pad;
 
 // gather.cpp
-InferFunction infer_gather, infer_gather_elements, infer_gather_nd;
-ComputeFunction gather, gather_elements, gather_nd;
-
-// scatter.cpp
-InferFunction infer_scatter_elements, infer_scatter_nd, infer_tensor_scatter;
-ComputeFunction scatter_elements, scatter_nd, tensor_scatter;
+InferFunction infer_gather, infer_gather_elements, infer_gather_nd, infer_scatter_elements, infer_scatter_nd, infer_tensor_scatter;
+ComputeFunction gather, gather_elements, gather_nd, scatter_elements, scatter_nd, tensor_scatter;
 
 // top_k.cpp
 InferFunction infer_arg, infer_top_k;
 ComputeFunction arg_max, arg_min, top_k;
 
-// generate.cpp: tensors from shapes and attributes alone.
-InferFunction infer_constant, infer_constant_of_shape, infer_range, infer_eye_like;
-ComputeFunction constant, constant_of_shape, range, eye_like;
-
-// draws.cpp
-InferFunction infer_random, infer_random_like, infer_bernoulli, infer_multinomial;
-ComputeFunction random_normal, random_uniform, bernoulli, multinomial;
+// generate.cpp: tensors from shapes, attributes and random numbers.
+InferFunction infer_constant, infer_constant_of_shape, infer_range, infer_eye_like, infer_random, infer_random_like, infer_bernoulli,
+    infer_multinomial;
+ComputeFunction constant, constant_of_shape, range, eye_like, random_normal, random_uniform, bernoulli, multinomial;
 
 // sequence.cpp
 InferFunction infer_split_to_sequence, infer_sequence_at, infer_sequence_construct, infer_concat_from_sequence, infer_sequence_empty,
@@ -101,10 +91,6 @@ ComputeFunction softmax, log_softmax, hardmax, negative_log_likelihood_loss, sof
 InferFunction infer_quantize_linear, infer_dequantize_linear, infer_dynamic_quantize_linear, infer_conv_integer, infer_qlinear_conv,
     infer_matmul_integer, infer_qlinear_matmul;
 ComputeFunction quantize_linear, dequantize_linear, dynamic_quantize_linear, conv_integer, qlinear_conv, matmul_integer, qlinear_matmul;
-
-// rearrange.cpp: elements at other positions.
-InferFunction infer_depth_to_space, infer_space_to_depth, infer_reverse_sequence;
-ComputeFunction depth_to_space, space_to_depth, reverse_sequence;
 
 // strings.cpp
 InferFunction infer_string_concat, infer_string_split, infer_string_normalizer, infer_regex_full_match, infer_tf_idf_vectorizer;

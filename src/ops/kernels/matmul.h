@@ -1,10 +1,17 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <optional>
+#include <vector>
 
+#include "ops/call.h"
 #include "ops/loops/product.h"
 #include "ops/operands.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 
@@ -42,5 +49,16 @@ void for_each_matrix(const MatmulShape& shape, const Tensor& out, const Tensor& 
 
 /// out = matmul(a, b), with any strides; a and b have the same type.
 void multiply_tensors(const OpCall& call, const Tensor& a, const Tensor& b, const Tensor& out);
+
+/// An Einsum of two operands as `batch` products of a rows × depth by a depth × columns matrix.
+struct EinsumProduct {
+  TensorDesc left, right;  ///< views of the operands as [batch…, rows…, depth…] and [batch…, depth…, columns…]
+  int64_t batch = 1, rows = 1, depth = 1, columns = 1;
+  Dims made;                        ///< [batch…, rows…, columns…]
+  std::vector<std::size_t> output;  ///< per dim of the output: its index in `made`
+};
+
+/// Nothing for an elementwise product, and where one operand has sums of its own.
+[[nodiscard]] std::optional<EinsumProduct> einsum_product(const OpCall& call, const TensorDesc& a, const TensorDesc& b);
 
 }  // namespace relayout
