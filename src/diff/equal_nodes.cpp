@@ -1,7 +1,4 @@
-// Pairs equal nodes that the proof skips for `diff`: nodes that compute constants, as Shape of known dims, and nodes that are looked
-// through for an affine, as the Conv before a BatchNormalization.
-#include "diff/equal_nodes.h"
-
+// Pairs equal nodes that the proof skips, since it computes them or looks through them.
 #include <algorithm>
 #include <cstddef>
 #include <unordered_map>
@@ -10,6 +7,7 @@
 #include <vector>
 
 #include "base/positions.h"
+#include "diff/matching.h"
 #include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"

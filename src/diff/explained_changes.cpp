@@ -1,7 +1,4 @@
-// Reasons and words of changes that the proof accounts for in `diff`: folded ("within 1 ULP"), identity, evaluated, dead, constant,
-// inlined, accounted, and constants stored channels-last.
-#include "diff/explained_changes.h"
-
+// Words the changes that the proof accounts for, each with its reason.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -13,8 +10,7 @@
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "diff/change_list.h"
-#include "diff/unexplained_changes.h"
+#include "diff/changes.h"
 #include "model/node.h"
 #include "proof/account.h"
 #include "proof/cancelling_transposes.h"

@@ -1,7 +1,4 @@
-// Hashes nodes with the graphs upstream and downstream, with weights or (canonical) without values and affines, to find the same node under
-// any name; a weight counts by 1 KiB at either end.
-#include "diff/fingerprints.h"
-
+// Hashes nodes with the graphs around them, to find the same node under any name.
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -18,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/positions.h"
+#include "diff/matching.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
 #include "proof/cancelling_transposes.h"

@@ -1,5 +1,4 @@
-// `diff` of two models: the proof without and with hints of the matching, of which that with fewer unexplained changes counts; when models
-// are equal, related (half of the nodes in common); kinds' names.
+// Compares two models by their proof, with the hints of the matching where these leave less unexplained.
 #include "relayout/model_diff.h"
 
 #include <onnx/onnx_pb.h>
@@ -16,14 +15,8 @@
 #include <vector>
 
 #include "base/positions.h"
-#include "diff/change_list.h"
-#include "diff/changed_pairs.h"
-#include "diff/equal_nodes.h"
-#include "diff/explained_changes.h"
+#include "diff/changes.h"
 #include "diff/matching.h"
-#include "diff/model_header.h"
-#include "diff/realign.h"
-#include "diff/unexplained_changes.h"
 #include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"

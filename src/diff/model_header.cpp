@@ -1,7 +1,4 @@
-// Changes in `diff` apart from nodes and constants: inputs and outputs (renamed, reordered, declared otherwise), IR version, producer,
-// opsets, metadata, functions, and which of them are explained.
-#include "diff/model_header.h"
-
+// Lists changes apart from nodes and constants, and tells which of them are explained.
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -17,6 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "diff/changes.h"
 #include "proof/interface_check.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

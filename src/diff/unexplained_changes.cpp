@@ -1,18 +1,15 @@
-// Words of changes that the proof leaves unexplained in `diff`: attributes before and after ("by default", "absent"), "has other
-// constants", nodes of only one model.
-#include "diff/unexplained_changes.h"
+// Words the changes that the proof leaves unexplained, with attributes before and after.
+#include <onnx/onnx_pb.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/text.h"
-#include "diff/attribute_text.h"
-#include "diff/change_list.h"
-#include "diff/changed_constants.h"
-#include "diff/changed_pairs.h"
-#include "diff/unread_constants.h"
+#include "diff/changes.h"
 #include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"
@@ -22,6 +19,7 @@
 #include "relayout/graph.h"
 #include "relayout/model_diff.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {
@@ -139,6 +137,57 @@ void list_unexplained(Sides& sides, const Account& account, const std::vector<Ch
   IssueListing listing(sides, account, listed, changes);
   listing.list_issues();
   for (const ChangedPair& node : changed_pairs) listing.list_changed_pair(node);
+}
+
+// Text of attributes.
+namespace {
+
+constexpr int kMostElements = 16;
+
+template <class List, class Text>
+std::string list_text(const List& list, const Text& text) {
+  std::string out;
+  for (int i = 0; i < list.size() && i < kMostElements; ++i) out += (i > 0 ? ", " : "") + text(list[i]);
+  return "[" + out + (list.size() > kMostElements ? ", … " + format_count(list.size()) + " in all]" : "]");
+}
+
+std::string tensor_text(const onnx::TensorProto& tensor) {
+  const DataTypeTraits* const type = find_traits(tensor.data_type());
+  const std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  return std::string(type != nullptr ? type->name : "untyped") + " " + to_string(dims);
+}
+
+}  // namespace
+
+std::string attribute_text(const onnx::AttributeProto& attribute) {
+  using onnx::AttributeProto;
+  if (!attribute.ref_attr_name().empty()) return "attribute " + quote(attribute.ref_attr_name()) + " of the caller";
+  switch (attribute.type()) {
+    case AttributeProto::FLOAT:
+      return shortest(attribute.f());
+    case AttributeProto::INT:
+      return std::to_string(attribute.i());
+    case AttributeProto::STRING:
+      return quote(attribute.s());
+    case AttributeProto::TENSOR:
+      return tensor_text(attribute.t());
+    case AttributeProto::FLOATS:
+      return list_text(attribute.floats(), [](float value) { return shortest(value); });
+    case AttributeProto::INTS:
+      return list_text(attribute.ints(), [](int64_t value) { return std::to_string(value); });
+    case AttributeProto::STRINGS:
+      return list_text(attribute.strings(), [](const std::string& value) { return quote(value); });
+    case AttributeProto::TENSORS:
+      return list_text(attribute.tensors(), tensor_text);
+    case AttributeProto::GRAPH:
+      return "a graph";
+    case AttributeProto::GRAPHS:
+      return format_count(attribute.graphs_size()) + " graphs";
+    case AttributeProto::SPARSE_TENSOR:
+      return "a sparse tensor";
+    default:
+      return "of type " + std::to_string(attribute.type());
+  }
 }
 
 }  // namespace relayout

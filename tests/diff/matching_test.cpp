@@ -1,4 +1,6 @@
 // Tests models out of step: inserted and removed nodes are reported as such, and all nodes downstream are equal, whatever their names.
+#include "diff/matching.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "diff/fingerprints.h"
 #include "relayout/graph.h"
 #include "relayout/model_diff.h"
 #include "support/text_model.h"
