@@ -59,11 +59,13 @@ set(inner_rooms
   "^src/cli/inspect/" "^cli/(inspect|convert|common)/"
   "^src/cli/profile/" "^cli/(profile|common)/"
   "^src/cli/diff/" "^cli/(diff|profile|common)/"
-  "^src/verify/inputs/" "^verify/(inputs/|(elements|rules)\\.h$)"
-  "^src/verify/stored/" "^verify/(stored/|inputs/|[a-z_]+\\.h$)"
-  "^src/verify/nodes/" "^verify/(nodes/|[a-z_]+\\.h$)"
-  "^src/verify/doubts/" "^verify/(doubts/|inputs/|nodes/|[a-z_]+\\.h$)"
-  "^src/verify/" "^verify/(inputs/|doubts/doubts\\.h$|nodes/compare_nodes\\.h$|[a-z_]+\\.h$)")
+  "^src/verify/inputs/" "^verify/(inputs/|run/elements\\.h$|rules\\.h$)"
+  "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|rules)\\.h$)"
+  "^src/verify/compare/" "^verify/(compare/|run/|(pair|rules)\\.h$)"
+  "^src/verify/quantized/" "^verify/(quantized/|compare/|run/|(acceptance|pair|rules)\\.h$)"
+  "^src/verify/stored/" "^verify/(stored/|run/|inputs/|rules\\.h$)"
+  "^src/verify/doubts/" "^verify/(doubts/|compare/|run/|inputs/|(evidence|finding|pair|rules|interface)\\.h$)"
+  "^src/verify/" "^verify/(doubts/|compare/|quantized/|run/|inputs/|[a-z_]+\\.h$)")
 
 foreach(level RANGE 9)
   foreach(room IN LISTS rooms_${level})

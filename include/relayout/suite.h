@@ -85,7 +85,8 @@ struct SuiteCase {
   std::string source = {};              ///< "cache" when the verdict is from the cache; empty when the case was run
   std::string file = {};                ///< the judged model; empty when not known
   std::string hint = {};                ///< suggestion after an error; may be empty
-  /// Whether it passed and is not listed as an exception, or has the listed status.
+  bool allowed = false;                 ///< inconclusive by doubts that the options of the case allow
+  /// Whether it passed, or is allowed, and is not listed as an exception, or has the listed status.
   [[nodiscard]] bool is_as_expected() const;
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,10 +57,11 @@ struct VerifyOptions : InputOptions {
   bool strict = false;        ///< unexplained differences make the verdict `different`, whatever the samples show
   bool outputs_only = false;  ///< judge the outputs only; do not check unexplained differences at their nodes
   bool allow_inconclusive = false;
-  bool images_last = false;    ///< one model has channels-last image inputs and outputs, as written by convert --io nhwc
-  bool run_identical = false;  ///< execute even when both files are identical
-  bool digests = false;        ///< put the SHA-256 of both files in the result
-  bool layers = false;         ///< compare node by node even when the outputs are the same, with errors by depth
+  std::set<std::string, std::less<>> allow;  ///< doubts, by name, that do not count: see doubt_names()
+  bool images_last = false;                  ///< one model has channels-last image inputs and outputs, as written by convert --io nhwc
+  bool run_identical = false;                ///< execute even when both files are identical
+  bool digests = false;                      ///< put the SHA-256 of both files in the result
+  bool layers = false;                       ///< compare node by node even when the outputs are the same, with errors by depth
   int threads = 0;
   /// Called with the current stage and the numbers of completed and of all runs.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;
@@ -68,11 +71,14 @@ struct VerifyOptions : InputOptions {
 struct InterfaceDifference {
   std::string side;  ///< "input" or "output"
   std::string name;
-  std::string field;     ///< "missing", "added", "renamed", "order", "type", "rank", "dim 0" …
-  std::string a, b;      ///< the declaration in each file; empty where there is none
-  bool remark = false;   ///< does not make the verdict `different`
-  bool adapted = false;  ///< both were run nevertheless, after a cast, a binding of a free dim, or a renaming
+  std::string field;                     ///< "missing", "added", "renamed", "order", "default", "kind", "type", "shape", "rank" or "dim"
+  std::string a, b;                      ///< the declaration in each file; empty where there is none
+  bool remark = false;                   ///< does not make the verdict `different`
+  bool adapted = false;                  ///< both were run nevertheless, after a cast, a binding of a free dim, or a renaming
+  std::optional<std::size_t> axis = {};  ///< of a "dim"
 };
+/// "type", "dim 0"
+[[nodiscard]] std::string field_text(const InterfaceDifference& difference);
 
 /// Sums over the elements of one output that are finite on both sides. Sums of several samples can be added.
 struct LossSums {
@@ -222,6 +228,17 @@ struct UnexplainedCheck {
   Outcome outcome = Outcome::same;
 };
 
+/// A reason why what was run does not show that two files compute the same.
+struct Doubt {
+  std::string name;      ///< of its rule, as VerifyOptions::allow takes it: one of doubt_names()
+  std::string node;      ///< by its name or that of its first result; empty where it is about no single node
+  std::string output;    ///< the output that it is about; empty: the models
+  std::string text;      ///< one line
+  bool allowed = false;  ///< by VerifyOptions::allow: it does not count
+};
+/// The names of all rules that may doubt a pair, in the order of their weight.
+[[nodiscard]] std::vector<std::string_view> doubt_names();
+
 /// One set of inputs.
 struct SampleInputs {
   int sample = 0;
@@ -246,6 +263,8 @@ struct VerifyResult {
   std::vector<LayerResult> layers;
   /// The nodes of b that quantize where a does not: first nodes that compute a different function, then others by decreasing loss.
   std::vector<QuantizationLoss> losses;
+  /// All doubts, the first of which is the reason where the outcome is `inconclusive`. Pairs that differ are not doubted in all respects.
+  std::vector<Doubt> doubts;
   Outcome outcome = Outcome::same;
   std::string reason;  ///< the reason of an outcome that no single output explains
   std::string defect;  ///< a defect of relayout (exit 70): right as written but wrong optimized, or not deterministic

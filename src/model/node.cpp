@@ -162,6 +162,11 @@ bool is_called(const Node& node, const std::string& name) noexcept {
   return node.name() == name || (output != nullptr && output->name() == name);
 }
 
+const Node* find_node(const Graph& graph, const std::string& name) noexcept {
+  const auto found = std::ranges::find_if(graph.nodes(), [&](const Node& node) { return is_called(node, name); });
+  return found == graph.nodes().end() ? nullptr : &*found;
+}
+
 // Messages of new nodes.
 namespace {
 

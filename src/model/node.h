@@ -32,6 +32,8 @@ inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 [[nodiscard]] const std::string& reported_name(const Node& node) noexcept;
 /// Whether a report may mean this node by `name`: it is the node's own name, or that of its first present output.
 [[nodiscard]] bool is_called(const Node& node, const std::string& name) noexcept;
+/// The first node of a graph, not of those within its nodes, that a report may mean by `name`; nullptr: none.
+[[nodiscard]] const Node* find_node(const Graph& graph, const std::string& name) noexcept;
 
 }  // namespace relayout
 

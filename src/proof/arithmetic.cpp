@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 
 #include "base/numbers.h"
@@ -73,9 +74,11 @@ std::optional<Match> match(Sides& sides, const Formula& a, const Formula& b, dou
 void accept_formulas(const Sides& sides, const Claim& claim, const Formula& a, const Formula& b, const Match& found, Look& look) {
   const Node* const node = claim.b.value->producer();
   for (const auto& [of_a, of_b] : found.other_numbers) {
-    look.issues.push_back(issue_of_reader(sides, Unexplained::Kind::tensor,
-                                          {claim.a, claim.b, {}, {}, {}, {}, node != nullptr ? node : claim.reader},
-                                          "computes with " + significant(of_b, 9) + " where " + significant(of_a, 9) + " was"));
+    Issue& issue = look.issues.emplace_back(
+        issue_of_reader(sides, Unexplained::Kind::tensor, {claim.a, claim.b, {}, {}, {}, {}, node != nullptr ? node : claim.reader},
+                        "computes with " + significant(of_b, 9) + " where " + significant(of_a, 9) + " was"));
+    issue.what.values = 1;
+    issue.what.largest = issue.what.beyond_half = std::fabs(of_b - of_a) / std::max(std::fabs(of_a), std::numeric_limits<double>::min());
   }
   look.account(a, b);
   if (found.other_numbers.empty() && !b.nodes.empty()) look.rewritten.push_back(node);

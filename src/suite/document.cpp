@@ -38,6 +38,7 @@ Json case_json(const SuiteCase& one) {
   if (!one.source.empty()) out.set("source", one.source);
   if (!one.file.empty()) out.set("file", one.file);
   if (!one.hint.empty()) out.set("hint", one.hint);
+  if (one.allowed) out.set("allowed", true);
   return out;
 }
 
@@ -93,6 +94,7 @@ class Reader : private JsonReader {
     if (one.find("source")) out.source = text(one, "source");
     if (one.find("file")) out.file = text(one, "file");
     if (one.find("hint")) out.hint = text(one, "hint");
+    out.allowed = one.find("allowed").has_value();
     return out;
   }
 

@@ -1,17 +1,88 @@
-// Decides `--accept`: bounds snr, cosine, error, top1, top5 and match of the losses (output_loss computes them), words of a missed bound,
-// differences that no bound excuses (dims, NaN, infinities).
+// Measures the loss of an output over all samples, and judges it by the limits that the user accepts.
 #include "verify/acceptance.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/verify.h"
-#include "verify/output_loss.h"
 
 namespace relayout {
+
+// The loss of an output.
+namespace {
+
+double share(int64_t part, int64_t whole) {
+  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+double cosine(const LossSums& sums) {
+  if (sums.squares_a == 0 || sums.squares_b == 0) return sums.squares_a == sums.squares_b ? 1 : 0;
+  return std::clamp(sums.product / (std::sqrt(sums.squares_a) * std::sqrt(sums.squares_b)), -1.0, 1.0);
+}
+
+double signal_to_noise(const LossSums& sums) {
+  if (sums.squares_error == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(sums.squares_a / sums.squares_error);
+}
+
+LossSums& LossSums::operator+=(const LossSums& other) {
+  squares_a += other.squares_a;
+  squares_b += other.squares_b;
+  product += other.product;
+  squares_error += other.squares_error;
+  elements += other.elements;
+  rows += other.rows;
+  top1 += other.top1;
+  top5 += other.top5;
+  return *this;
+}
+
+std::optional<Loss> loss_of(const OutputComparison& output) {
+  LossSums sums;
+  Loss loss;
+  loss.worst_snr = std::numeric_limits<double>::infinity();
+  int64_t mismatches = 0;
+  for (const SampleMetrics& metrics : output.samples) {
+    sums += metrics.sums;
+    mismatches += metrics.mismatches;
+    loss.error = std::max(loss.error, metrics.max_error);
+    loss.worst_snr = std::min(loss.worst_snr, signal_to_noise(metrics.sums));
+  }
+  if (sums.elements == 0) return std::nullopt;
+  loss.snr = signal_to_noise(sums);
+  loss.cosine = cosine(sums);
+  loss.match = share(sums.elements - mismatches, sums.elements);
+  if (sums.rows > 0) loss.top1 = share(sums.top1, sums.rows);
+  if (sums.rows > 0) loss.top5 = share(sums.top5, sums.rows);
+  return loss;
+}
+
+std::string describe_loss(const VerifyResult& result) {
+  const OutputComparison* worst = nullptr;
+  for (const OutputComparison& output : result.outputs) {
+    if (!output.loss || !is_measured(output.type)) continue;
+    if (worst == nullptr || output.loss->snr < worst->loss->snr) worst = &output;
+  }
+  if (worst == nullptr) return {};
+  std::string out = decibels(worst->loss->snr);
+  if (worst->samples.size() > 1 && worst->loss->worst_snr < worst->loss->snr) {
+    out += " (worst sample " + decibels(worst->loss->worst_snr) + ")";
+  }
+  if (worst->loss->top1) out += ", top-1 " + share_text(*worst->loss->top1);
+  if (result.outputs.size() > 1) out += ", output " + worst->name;
+  return out;
+}
+
+// The limits of `--accept`.
 namespace {
 
 /// Reason of the first difference that no bound of a loss covers: values that contradict their declaration, other dims, or NaN and
@@ -72,44 +143,31 @@ std::string missed_in(const VerifyResult& result) {
   return (result.lossy.empty() ? "" : result.lossy + ": ") + "output " + quote(output->name) + ": " + output->reason;
 }
 
-void judge(const Acceptance& accept, OutputComparison& output) {
-  if (!output.loss || output.outcome == Outcome::inconclusive) return;
-  std::string why = inexcusable(output);
-  if (why.empty()) why = missed(accept, output);
-  const bool differs = output.outcome == Outcome::different;
-  output.outcome = !why.empty() ? Outcome::different : differs ? Outcome::accepted : Outcome::same;
-  output.reason = why;
-  if (!why.empty()) return;
-  for (SampleMetrics& metrics : output.samples) {
-    if (metrics.outcome == Outcome::different) metrics.outcome = Outcome::accepted;
-  }
-}
-
 }  // namespace
 
-void apply_acceptance(const Acceptance& accept, VerifyResult& result) {
-  const auto is_requested = [](const InterfaceDifference& difference) { return difference.remark; };
-  const bool ran = std::ranges::any_of(result.outputs, [](const OutputComparison& output) { return !output.samples.empty(); });
-  if (!accept.is_given() || !ran) return;
-  std::vector<Outcome> outcomes;
-  const Outcome before = result.outcome;
-  for (OutputComparison& output : result.outputs) {
-    judge(accept, output);
-    outcomes.push_back(output.outcome);
+std::string beyond_limits(const Acceptance& accept, const OutputComparison& output) {
+  const std::string why = inexcusable(output);
+  return why.empty() ? missed(accept, output) : why;
+}
+
+std::string missed_by_loss(const Acceptance& accept, const VerifyResult& result) {
+  if (std::string open = unanswered(accept, result); !open.empty()) return open;
+  const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
+  return std::ranges::any_of(result.outputs, differs) ? missed_in(result) : "";
+}
+
+std::string limits_for(const VerifyResult& result) {
+  bool has_real = false, has_scores = false, has_other_integers = false;
+  for (const OutputComparison& output : result.outputs) {
+    const bool is_real = is_measured(output.type);
+    has_real = has_real || is_real;
+    has_scores = has_scores || (is_real && output.loss && output.loss->top1);
+    has_other_integers = has_other_integers || (!is_real && output.outcome == Outcome::different);
   }
-  const auto any = [&](Outcome outcome) { return std::ranges::find(outcomes, outcome) != outcomes.end(); };
-  const std::string open = unanswered(accept, result);
-  if (!std::ranges::all_of(result.interface, is_requested)) {
-    result.outcome = Outcome::different;
-  } else if (any(Outcome::different) || !open.empty()) {
-    result.outcome = Outcome::different;
-    result.reason = open.empty() ? missed_in(result) : open;
-  } else if (before == Outcome::inconclusive || any(Outcome::inconclusive)) {
-    result.outcome = Outcome::inconclusive;
-  } else if (before != Outcome::same || any(Outcome::accepted)) {
-    result.outcome = Outcome::accepted;
-    result.reason = describe_loss(result);
-  }
+  std::string out;
+  const auto add = [&](bool has, const char* bound) { out += has ? (out.empty() ? "" : ",") + std::string(bound) : ""; };
+  add(has_real, "snr=…"), add(has_scores, "top1=…"), add(has_other_integers, "match=…");
+  return out;
 }
 
 }  // namespace relayout

@@ -1,25 +1,71 @@
-// `verify --precision`: whether B's 16-bit or quantized computation is intended, the floor of which type applies, the refusal, and the
-// words that suggest `--precision` or `--accept`.
+// Finds computation in coarser types than A's, and whether the user means B to have it.
 #include "verify/coarser_work.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "base/numbers.h"
 #include "model/walk.h"
+#include "ops/element_types.h"
+#include "ops/op.h"
 #include "ops/op_attributes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/computing_types.h"
-#include "verify/judge.h"
-#include "verify/measured_types.h"
-#include "verify/output_loss.h"
+#include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/quantized_work.h"
+#include "verify/run/bounds.h"
+#include "verify/run/quantized_work.h"
 
 namespace relayout {
+
+// The types in which a model computes.
+NarrowWork narrow_work(const Graph& graph) {
+  NarrowWork work;
+  OpSignatures signatures;
+  const ElementTypes types(graph, signatures);
+  for_each_node(graph.model(), [&](const Node& node) {
+    const bool linear = has_trait(node, Trait::linear);
+    work.linear_in_all += linear ? 1 : 0;
+    if (node.input(0) != nullptr && node.output(0) != nullptr && (node.is("Cast") || node.is("CastLike")) &&
+        node.input(0)->is_stored_constant() && is_narrow(types.of(*node.input(0))) && !is_narrow(types.of(*node.output(0)))) {
+      work.coarsest = coarser(work.coarsest, types.of(*node.input(0)));
+      ++work.constants;
+      if (work.first.empty()) work.first = node.label();
+    }
+    const Traits traits = traits_of(node);
+    if (traits.has(Trait::exact) || traits.moves_input(0) || !node.subgraphs().empty()) return;
+    const auto rounds = [&](const Value* output) { return output != nullptr && is_narrow(types.of(*output)); };
+    if (std::ranges::none_of(node.outputs(), rounds)) return;
+    for (const Value* const output : node.outputs()) {
+      if (rounds(output)) work.coarsest = coarser(work.coarsest, types.of(*output));
+    }
+    if (work.nodes++ == 0) work.first = node.label();
+    if (linear && work.linear++ == 0) work.first_linear = node.label();
+  });
+  return work;
+}
+
+bool is_coarser(const NarrowWork& b, const NarrowWork& a) noexcept {
+  return unit_roundoff(b.coarsest) > unit_roundoff(a.coarsest);
+}
+
+std::string describe(const NarrowWork& b) {
+  const std::string type(name_of(b.coarsest));
+  std::string what;
+  if (b.linear > 0) {
+    what = "B computes " + format_count(b.linear) + " of " +
+           counted(b.linear_in_all, "convolution or matrix product", "convolutions and matrix products") + " in " + type;
+  } else if (b.nodes > 0) {
+    what = "B rounds the results of " + counted(b.nodes, "node to ", "nodes to ") + type;
+  } else {
+    what = "B holds " + counted(b.constants, "constant in ", "constants in ") + type;
+  }
+  return what + " (first: " + (b.linear > 0 ? b.first_linear : b.first) + "), A does not";
+}
+
 namespace {
 
 /// Whether the user intends b to compute in this floating-point type, or to quantize to this number of bits.
@@ -111,54 +157,18 @@ std::string find_coarser_results(Pair& pair, VerifyResult& result) {
 
 }  // namespace
 
-std::string find_coarser(Pair& pair, VerifyResult& result) {
+VerifyFindings find_coarser(Pair& pair, VerifyResult& result) {
   if (pair.proved || !result.proof) return {};
   const std::string refused = find_coarser_results(pair, result), inside = find_coarser_inside(pair, result);
-  return refused.empty() ? inside : refused;
-}
-
-void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result) {
-  if (coarser.empty()) return;
-  const bool within = !is_different(result);
-  const std::string option = option_of(pair.grain);
-  const std::string type(name_of(pair.grain));
-  result.outcome = Outcome::different;
-  std::string why = coarser;
-  if (pair.grain == DataType::undefined) {
-    if (pair.options->precision != DataType::undefined) why += ", coarser than --precision means";
-  } else if (within) {
-    why += "; within the floor of " + type + (option.empty() ? "" : ": " + option + " accepts");
+  VerifyFinding finding{.severity = Severity::difference, .name = "coarser-type", .text = refused.empty() ? inside : refused};
+  if (finding.text.empty()) return {};
+  if (pair.grain != DataType::undefined) {
+    const std::string option = option_of(pair.grain);
+    finding.advice = "; within the floor of " + std::string(name_of(pair.grain)) + (option.empty() ? "" : ": " + option + " accepts");
+  } else if (pair.options->precision != DataType::undefined) {
+    finding.text += ", coarser than --precision means";
   }
-  if (within || result.reason.empty()) {
-    result.reason = why;
-  } else {
-    result.remarks.push_back(why);
-  }
-}
-
-namespace {
-
-/// The bounds of --accept that apply to the outputs: "snr=…,top1=…".
-std::string bounds_of(const VerifyResult& result) {
-  bool has_real = false, has_scores = false, has_other_integers = false;
-  for (const OutputComparison& output : result.outputs) {
-    const bool is_real = is_measured(output.type);
-    has_real = has_real || is_real;
-    has_scores = has_scores || (is_real && output.loss && output.loss->top1);
-    has_other_integers = has_other_integers || (!is_real && output.outcome == Outcome::different);
-  }
-  std::string out;
-  const auto add = [&](bool has, const char* bound) { out += has ? (out.empty() ? "" : ",") + std::string(bound) : ""; };
-  add(has_real, "snr=…"), add(has_scores, "top1=…"), add(has_other_integers, "match=…");
-  return out;
-}
-
-}  // namespace
-
-void say_loss(const Pair& pair, VerifyResult& result) {
-  if (result.lossy.empty() || !is_different(result) || !result.reason.empty()) return;
-  result.reason = result.lossy + ": " + describe_loss(result);
-  if (!pair.options->accept.is_given()) result.reason += " (--accept " + bounds_of(result) + " takes a loss)";
+  return {finding};
 }
 
 }  // namespace relayout

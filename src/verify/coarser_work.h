@@ -1,18 +1,35 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "relayout/graph.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/finding.h"
 #include "verify/pair.h"
 
 namespace relayout {
 
-/// Describes work of b in coarser numbers than a's that the options do not allow; empty: none. Sets Pair::narrow, quantized and grain (the
-/// type whose rounding the bounds allow), and VerifyResult::lossy.
-[[nodiscard]] std::string find_coarser(Pair& pair, VerifyResult& result);
-/// Makes the verdict "different" if find_coarser() found unintended work.
-void refuse_coarser(const Pair& pair, const std::string& coarser, VerifyResult& result);
-/// States, for a difference that is a loss, its size and the option that accepts it.
-void say_loss(const Pair& pair, VerifyResult& result);
+/// Nodes and constants of a model in narrow floating-point types.
+struct NarrowWork {
+  DataType coarsest = DataType::undefined;  ///< undefined: none
+  int64_t nodes = 0;                        ///< nodes that round to a narrow type, unlike exact nodes and movers
+  int64_t constants = 0;                    ///< of a narrow type, widened by a Cast before use
+  int64_t linear = 0, linear_in_all = 0;    ///< convolutions and matrix products among the nodes, and in the whole model
+  std::string first;                        ///< label of the first of the nodes, or of the first Cast of a constant
+  std::string first_linear;                 ///< label of the first convolution or matrix product among the nodes
+};
+[[nodiscard]] NarrowWork narrow_work(const Graph& graph);
+
+/// Whether b's coarsest type is coarser than a's.
+[[nodiscard]] bool is_coarser(const NarrowWork& b, const NarrowWork& a) noexcept;
+
+/// "B computes 57 of 60 convolutions and matrix products in f16 (first: 'conv1' (Conv)), A does not".
+[[nodiscard]] std::string describe(const NarrowWork& b);
+
+/// Finds work of b in coarser numbers than a's that the options do not allow. Sets Pair::narrow, quantized and grain (the type whose
+/// rounding the bounds allow), and VerifyResult::lossy and remarks.
+[[nodiscard]] VerifyFindings find_coarser(Pair& pair, VerifyResult& result);
 
 }  // namespace relayout

@@ -11,8 +11,8 @@
 #include "relayout/execute.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/measured_types.h"
-#include "verify/session.h"
+#include "verify/run/bounds.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 

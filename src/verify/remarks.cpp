@@ -17,10 +17,11 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/finding.h"
 #include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
-#include "verify/session.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 
@@ -57,14 +58,17 @@ void note_held_inputs(const Pair& pair, const std::map<std::string, Bounds>& ran
   }
 }
 
-void note_nan_in_both(VerifyResult& result) {
-  for (const OutputComparison& output : result.outputs) {
+VerifyFindings find_nan_in_both(const VerifyResult& measured) {
+  VerifyFindings out;
+  for (const OutputComparison& output : measured.outputs) {
     int64_t both = 0, elements = 0;
     for (const SampleMetrics& metrics : output.samples) both += metrics.non_finite.nan_both, elements += metrics.sums.elements;
     if (both == 0) continue;
-    result.remarks.push_back("output " + quote(output.name) + ": " + format_count(both) + " of " + counted(elements, "element") +
-                             (both == 1 ? " is" : " are") + " NaN in both");
+    out.push_back({.severity = Severity::remark,
+                   .text = "output " + quote(output.name) + ": " + format_count(both) + " of " + counted(elements, "element") +
+                           (both == 1 ? " is" : " are") + " NaN in both"});
   }
+  return out;
 }
 
 bool has_unusual_ratio(const OutputComparison& output) noexcept {

@@ -6,6 +6,7 @@
 #include "ops/bounds.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
+#include "verify/finding.h"
 #include "verify/pair.h"
 
 namespace relayout {
@@ -21,6 +22,6 @@ void note_random_nodes(const Pair& pair, VerifyResult& result);
 void note_held_inputs(const Pair& pair, const std::map<std::string, Bounds>& ranges, VerifyResult& result);
 
 /// Remarks on elements that are NaN in both: they are equal and show nothing of b's computation.
-void note_nan_in_both(VerifyResult& result);
+[[nodiscard]] VerifyFindings find_nan_in_both(const VerifyResult& measured);
 
 }  // namespace relayout

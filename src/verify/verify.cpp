@@ -1,14 +1,12 @@
-// The order of all stages of `verify A B`, outcomes without running (identical files, `--run-identical`, unsupported nodes, unfit inputs),
-// `--io nhwc`, and what `--outputs-only` leaves out. It reads both files, proves as much as they show, and runs the reference, its noise
-// floors, the candidate as written, nodes with unexplained differences, and the candidate optimized.
+// Verifies that two files compute the same: reads, proves, runs, looks for what runs do not show, and decides.
 #include "relayout/verify.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,34 +26,26 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
-#include "verify/acceptance.h"
-#include "verify/adaption.h"
-#include "verify/candidate.h"
 #include "verify/coarser_work.h"
 #include "verify/compare_models.h"
+#include "verify/decide.h"
 #include "verify/doubts/doubts.h"
-#include "verify/executor_defects.h"
-#include "verify/floors.h"
-#include "verify/identical.h"
-#include "verify/ill_conditioned.h"
+#include "verify/doubts/executor_defects.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
 #include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/save_data.h"
 #include "verify/interface.h"
-#include "verify/judge.h"
-#include "verify/masks_with_holes.h"
-#include "verify/node_verdict.h"
-#include "verify/nodes/compare_nodes.h"
-#include "verify/output_loss.h"
 #include "verify/pair.h"
-#include "verify/proof_verdict.h"
-#include "verify/quantizer.h"
-#include "verify/reference.h"
-#include "verify/refused_inputs.h"
+#include "verify/quantized/quantization_losses.h"
 #include "verify/remarks.h"
-#include "verify/sample_count.h"
-#include "verify/session.h"
+#include "verify/run/candidate.h"
+#include "verify/run/floors.h"
+#include "verify/run/quantizer.h"
+#include "verify/run/reference.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 namespace {
@@ -90,7 +80,7 @@ VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& opt
   return result;
 }
 
-/// Compares the interfaces and runs the proof. From here on both models are known to be valid.
+/// Compares the interfaces and proves what the files show. From here on both models are known to be valid.
 void read_files(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
   const Graph& graph = a.model->graph();
   result.interface = take_names(graph, *b.model, options);
@@ -113,24 +103,23 @@ void check_inputs(const Side& a, const VerifyOptions& options) {
   inputs.prepare(std::max(inputs.given().in_folders(), 1));
 }
 
-/// Whether nothing has to run; sets outcome and reason.
-bool is_decided(const Side& a, const VerifyOptions& options, VerifyResult& result) {
-  const bool cannot_run = !result.unsupported_a.empty() || !result.unsupported_b.empty();
-  if (result.identical && (cannot_run || !options.run_identical)) {
+/// Why nothing has to run, or nothing can; nothing otherwise.
+VerifyFindings find_decided(const Side& a, const VerifyOptions& options, const VerifyResult& measured) {
+  const bool cannot_run = !measured.unsupported_a.empty() || !measured.unsupported_b.empty();
+  if (measured.identical && (cannot_run || !options.run_identical)) {
     check_declared_types(*a.model);  // models that run are checked when they are planned
-    result.reason = "identical files (sha256 " + sha256_of(*origin_of(*a.model).file) + ")";
-  } else if (a.model->graph().outputs().empty()) {
-    doubt(result, escape(a.name) + " has no outputs: there is nothing to compare");
-  } else if (cannot_run && result.proof && result.proof->proved) {
-    result.reason = "proved from the files; nodes that cannot run: nothing was executed";
-  } else if (cannot_run) {
-    doubt(result, "nodes that cannot run: nothing was executed");
-  } else if (!inputs_fit(result.interface)) {
-    result.reason = "B cannot be given A's inputs" + misfits_of(result.interface) + ": nothing was run";
-  } else {
-    return false;
+    return {{.severity = Severity::agreement, .text = "identical files (sha256 " + sha256_of(*origin_of(*a.model).file) + ")"}};
   }
-  return true;
+  if (a.model->graph().outputs().empty()) {
+    return {{.name = "no-outputs", .text = escape(a.name) + " has no outputs: there is nothing to compare"}};
+  }
+  if (cannot_run && measured.proof && measured.proof->proved) {
+    return {{.severity = Severity::agreement, .text = "proved from the files; nodes that cannot run: nothing was executed"}};
+  }
+  if (cannot_run) return {{.name = "cannot-run", .text = "nodes that cannot run: nothing was executed"}};
+  if (inputs_fit(measured.interface)) return {};
+  const std::string why = "B cannot be given A's inputs" + misfits_of(measured.interface) + ": nothing was run";
+  return {{.severity = Severity::difference, .name = "unfit-inputs", .text = why}};
 }
 
 /// Saves inputs and a's outputs in the form that --data reads.
@@ -145,24 +134,6 @@ void save_samples(const Pair& pair, const Reference& reference) {
     for (std::size_t i = 0; i < reference.outputs().count(); ++i) outputs.push_back(reference.outputs().value(i, s));
     save_data_set(pair.options->save_data, reference.samples()[s].number, inputs, outputs, input_names, output_names);
   }
-}
-
-/// Copies the candidate's figures into the result.
-void take_figures(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& result) {
-  const bool varied = !reference.inputs().all_from_files() && !pair.a.model->graph().inputs().empty() && reference.samples().size() > 1;
-  for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
-    OutputComparison& output = result.outputs[i];
-    output.samples = candidate.outputs()[i].figures;
-    output.hint = candidate.outputs()[i].hint;
-    if (!candidate.outputs()[i].contradiction.empty()) {
-      output.outcome = Outcome::different;
-      output.reason = candidate.outputs()[i].contradiction;
-    }
-    sum_up(output, reference.outputs().summary(i), varied, pair.proved);
-  }
-  if (candidate.rejection().empty()) return;
-  result.outcome = Outcome::different;
-  result.reason = "the reference runs, the candidate does not: " + escape(pair.b.name) + ": " + candidate.rejection();
 }
 
 void list_outputs(const Pair& pair, VerifyResult& result) {
@@ -191,104 +162,118 @@ std::unique_ptr<Candidate> run_candidate(const Pair& pair, const Reference& refe
   return run(Mode::as_written);
 }
 
-void execute(Pair& pair, VerifyResult& result) {
-  const LibraryInfo library = onednn_info();
-  result.onednn = library.version;
-  result.isa = library.isa;
-  list_outputs(pair, result);
-  note_random_nodes(pair, result);
-  const std::string coarser = find_coarser(pair, result);
+/// Copies the candidate's figures, and finds what they contradict.
+VerifyFindings take_figures(const Pair& pair, const Reference& reference, const Candidate& candidate, VerifyResult& measured) {
+  VerifyFindings out;
+  for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
+    const CandidateOutput& found = candidate.outputs()[i];
+    OutputComparison& output = measured.outputs[i];
+    output.type = reference.outputs().summary(i).type();
+    output.dims = reference.outputs().summary(i).dims();
+    output.samples = found.figures;
+    output.hint = found.hint;
+    if (found.contradiction.empty()) continue;
+    out.push_back({.severity = Severity::difference, .name = "contradicts-declaration", .text = found.contradiction, .output = i});
+  }
+  if (candidate.rejection().empty()) return out;
+  const std::string why = escape(pair.b.name) + ": " + candidate.rejection();
+  out.push_back({.severity = Severity::difference, .name = "rejected", .text = "the reference runs, the candidate does not: " + why});
+  return out;
+}
+
+InputMaker make_inputs(const Pair& pair, VerifyResult& measured) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   InputLimits limits{pair.narrow != DataType::undefined || pair.quantized, {}, true};
   if (pair.quantized) {
     limits.ranges = ranges_of_inputs(b);
-    note_held_inputs(pair, limits.ranges, result);
+    note_held_inputs(pair, limits.ranges, measured);
   }
   InputMaker inputs(a, *pair.options, pair.proved ? nullptr : &b, limits, bound_dims(a, b, *pair.options));
+  if (const std::string empty = inputs.ports().empty_input(); !empty.empty()) measured.remarks.push_back(empty);
+  for (const std::string& remark : inputs.given().remarks()) measured.remarks.push_back(remark);
+  return inputs;
+}
 
-  if (const std::string empty = inputs.ports().empty_input(); !empty.empty()) result.remarks.push_back(empty);
-  for (const std::string& remark : inputs.given().remarks()) result.remarks.push_back(remark);
-  const int samples = planned_samples(pair, inputs, result);
+void add(VerifyFindings& to, VerifyFindings from) {
+  std::ranges::move(from, std::back_inserter(to));
+}
+
+/// Runs the reference, its floors and the candidate, and looks for what they do not show. The figures stand in the result.
+VerifyFindings run_and_look(Pair& pair, std::span<const Rule> rules, VerifyResult& measured) {
+  const LibraryInfo library = onednn_info();
+  measured.onednn = library.version;
+  measured.isa = library.isa;
+  list_outputs(pair, measured);
+  note_random_nodes(pair, measured);
+  VerifyFindings findings = find_coarser(pair, measured);
+  InputMaker inputs = make_inputs(pair, measured);
+  const int samples = planned_samples(pair, inputs, measured);
   inputs.prepare(samples);
+
   Reference reference(pair, inputs);
   reference.run(samples);
-  result.inputs = reference.tried();
-  if (reference.samples().empty()) return report_rejection(pair, reference, result);
+  measured.inputs = reference.tried();
+  if (reference.samples().empty()) {
+    add(findings, find_refusal(pair, reference));
+    return findings;
+  }
   if (!pair.options->save_data.empty()) save_samples(pair, reference);
-  excuse_wrong_declarations(pair.a, pair.b, [&](std::size_t output) { return reference.outputs().value(output, 0); }, result);
-
+  excuse_wrong_declarations(pair.a, pair.b, [&](std::size_t output) { return reference.outputs().value(output, 0); }, measured);
   Floors floors(pair, reference);
   floors.measure();
   if (!pair.proved) floors.join_reference(0, 1);
-  add_milder_samples(pair, reference, floors, result);
-  result.inputs = reference.tried();
-  result.samples = static_cast<int>(reference.samples().size());
+  add_milder_samples(pair, reference, floors, measured);
+  measured.inputs = reference.tried();
+  measured.samples = static_cast<int>(reference.samples().size());
 
-  const auto run = run_candidate(pair, reference, floors, result);
-  Candidate& candidate = *run;
-  take_figures(pair, reference, candidate, result);
-  if (is_different(result) || !floors.are_healthy()) reference.repeat();
-  report_repeatability(pair, reference, result);
-  explain_suspicions(pair, reference, floors, result);
-  if (is_different(result) && candidate.rejection().empty() && acquit_choices(pair, reference, candidate, result)) {
-    take_figures(pair, reference, candidate, result);
-  }
+  const auto candidate = run_candidate(pair, reference, floors, measured);
+  add(findings, take_figures(pair, reference, *candidate, measured));
+  if (!candidate->agrees() || !floors.are_healthy()) reference.repeat();
 
-  if (is_different(result)) {
-    name_wrong_nodes(pair, reference, candidate, result);
-  } else {
-    const bool vouched = judge_unexplained(pair, reference, result);
-    if (!pair.options->outputs_only) {
-      judge_hidden(pair, reference, result);
-      judge_rounded(pair, result);
-      judge_diluted(pair, result);
-      judge_edges(pair, reference, result);
-      judge_unreached(pair, reference, result);
-      EnteredGraphs entered(pair, reference);
-      judge_unentered(pair, entered, result);
-      judge_unsampled(pair, reference, entered, result);
-      judge_untried(pair, reference, result);
-      judge_doubts(pair, reference, result);
-    }
-    doubt_ill_conditioned(pair, vouched, result);
-    if (vouched) trust_nodes(reference, result);
-    doubt_wide_floors(pair, result);
-    const bool may_fuse_masks = !pair.proved && inputs.makes_padding();
-    if (may_fuse_masks && !is_different(result)) note_masks_with_holes(pair, inputs, reference, floors, candidate, result);
-    const auto is_remark = [](const InterfaceDifference& difference) { return difference.remark; };
-    if (candidate.mode() == Mode::as_written && !is_different(result) && std::ranges::all_of(result.interface, is_remark)) {
-      check_optimized(pair, reference, floors, candidate, result);
-    }
-  }
-  for (OutputComparison& output : result.outputs) output.loss = loss_of(output);
-  const bool by_node = pair.quantized && !pair.options->outputs_only && candidate.rejection().empty();
-  if (by_node) result.losses = measure_quantization(pair, reference);
-  if (candidate.rejection().empty()) apply_acceptance(pair.options->accept, result);
-  refuse_coarser(pair, coarser, result);
-  say_loss(pair, result);
-  note_nan_in_both(result);
-  result.reference_run = floors.has_reference(0);
-  result.draws = floors.draws();
-  result.seconds_a = reference.seconds();
-  result.seconds_floor = floors.seconds();
+  Evidence evidence(pair, reference, floors, *candidate, measured);
+  add(findings, find_unrepeatable_outputs(evidence));
+  add(findings, find_reference_difference(evidence));
+  add(findings, evidence.acquittals());
+  if (!evidence.outputs_differ()) add(findings, look(rules, evidence));
+  evidence.report(measured);
+  add(findings, find_nan_in_both(measured));
+  const bool by_node = pair.quantized && !pair.options->outputs_only && candidate->rejection().empty();
+  if (by_node) measured.losses = measure_quantization(pair, reference);
+  measured.reference_run = floors.has_reference(0);
+  measured.draws = floors.draws();
+  measured.seconds_a = reference.seconds();
+  measured.seconds_floor = floors.seconds();
+  return findings;
+}
+
+VerifyResult verify_by_proof(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
+  VerifyResult measured;
+  measured.a = a.string();
+  measured.b = b.string();
+  const auto model_a = Model::load(a, options.load), model_b = Model::load(b, options.load);
+  measured.proof = prove(*model_a, *model_b, {.digests = options.digests, .threads = options.threads});
+  const VerifyFinding finding = measured.proof->proved
+                                    ? VerifyFinding{.severity = Severity::agreement, .text = "proved from the files alone, nothing was run"}
+                                    : VerifyFinding{.name = "not-run", .text = "not proved, and nothing was run"};
+  return decide(std::move(measured), {finding}, options);
 }
 
 }  // namespace
 
-VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSession open) {
+VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSession open, std::span<const Rule> rules) {
   const Stopwatch watch;
   Steps steps(options.progress);
-  VerifyResult result = describe_run(a, b, options);
-  read_files(a, b, options, result);
+  VerifyResult measured = describe_run(a, b, options);
+  read_files(a, b, options, measured);
   Pair pair{std::move(a), std::move(b), &options, std::move(open), &steps};
-  pair.proved = result.proof && result.proof->proved;
-  if (is_decided(pair.a, options, result)) {
-    check_inputs(pair.a, options);
+  pair.proved = measured.proof && measured.proof->proved;
+  VerifyFindings findings = find_decided(pair.a, options, measured);
+  if (findings.empty()) {
+    findings = run_and_look(pair, rules, measured);
   } else {
-    execute(pair, result);
+    check_inputs(pair.a, options);
   }
-  conclude(pair.b.name, result);
-  if (options.strict) judge_strictly(result);
+  VerifyResult result = decide(std::move(measured), findings, options);
   result.seconds = watch.seconds();
   return result;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "relayout/verify.h"
 #include "report/table.h"
 
 namespace relayout::cli {
@@ -45,6 +46,12 @@ TEST(Manual, PagesOfManHaveNoControlLinesOfTheText) {
   EXPECT_THAT(page, HasSubstr(".SH NAME\nrelayout\\-x \\- a summary\n"));
   EXPECT_THAT(page, HasSubstr("\n\\&.a paragraph\n"));
   EXPECT_THAT(page, HasSubstr("\n\\&'code \\e \\-\n"));
+}
+
+TEST(Manual, EveryDoubtHasARow) {
+  const Topic* const verdicts = find_topic("verdicts");
+  ASSERT_NE(verdicts, nullptr);
+  for (const std::string_view name : doubt_names()) EXPECT_THAT(verdicts->text, HasSubstr("\n| `" + std::string(name) + "` | ")) << name;
 }
 
 TEST(Manual, EveryTopicHasASummaryAndFits) {

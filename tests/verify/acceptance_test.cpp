@@ -16,16 +16,16 @@
 
 #include "narrow.h"
 #include "networks.h"
-#include "pair.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "support/network.h"
-#include "verify/error_bounds.h"
-#include "verify/metrics.h"
-#include "verify/output_loss.h"
-#include "verify/yardstick.h"
+#include "verified.h"
+#include "verify/decide.h"
+#include "verify/run/bounds.h"
+#include "verify/run/metrics.h"
+#include "verify/run/yardstick.h"
 
 namespace relayout {
 namespace {
@@ -48,7 +48,7 @@ OutputComparison compared(const std::vector<std::pair<Datum, Datum>>& samples) {
     Yardstick yardstick;
     yardstick.add(a);
     output.samples.push_back(measure(a, b, yardstick));
-    decide(output.samples.back(), DataType::float32, {});
+    judge_numbers(output.samples.back(), DataType::float32, {});
     if (output.samples.back().outcome == Outcome::different) output.outcome = Outcome::different;
   }
   output.loss = loss_of(output);
@@ -86,8 +86,9 @@ Acceptance bounds(std::initializer_list<std::pair<std::optional<double> Acceptan
 VerifyResult judged(const Acceptance& accept, OutputComparison output) {
   VerifyResult result;
   result.outputs.push_back(std::move(output));
-  apply_acceptance(accept, result);
-  return result;
+  VerifyOptions options;
+  options.accept = accept;
+  return decide(std::move(result), {}, options);
 }
 
 TEST(Acceptance, EachBoundDecidesByItself) {

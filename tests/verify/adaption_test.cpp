@@ -8,10 +8,10 @@
 
 #include "narrow.h"
 #include "networks.h"
-#include "pair.h"
 #include "relayout/error.h"
 #include "relayout/verify.h"
 #include "support/network.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

@@ -15,12 +15,12 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "tensors.h"
-#include "verify/data_structure.h"
-#include "verify/distance.h"
-#include "verify/error_bounds.h"
-#include "verify/metrics.h"
-#include "verify/output_signs.h"
-#include "verify/yardstick.h"
+#include "verify/run/bounds.h"
+#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
+#include "verify/run/metrics.h"
+#include "verify/run/reference_output.h"
+#include "verify/run/yardstick.h"
 
 namespace relayout {
 namespace {
@@ -41,7 +41,7 @@ SampleMetrics compared(const Datum& a, const Datum& b, Floor floor = {1e-7, 1e-7
   Yardstick yardstick;
   yardstick.add(a);
   SampleMetrics metrics = measure(a, b, yardstick);
-  decide(metrics, leaves(a).front().type(), floor);
+  judge_numbers(metrics, leaves(a).front().type(), floor);
   return metrics;
 }
 
@@ -156,19 +156,19 @@ TEST(Compare, BoundIsFiveFloorsOrTheTypesMinimum) {
   for (const auto& [type, minimum] :
        {std::pair{DataType::float64, 1e-14}, {DataType::float32, 2e-7}, {DataType::float16, 1e-3}, {DataType::bfloat16, 8e-3}}) {
     SampleMetrics metrics;
-    decide(metrics, type, {0.1, 0.2});
+    judge_numbers(metrics, type, {0.1, 0.2});
     EXPECT_DOUBLE_EQ(metrics.bound.max, 0.5);
     EXPECT_DOUBLE_EQ(metrics.bound.rms, 1.0);
     EXPECT_FALSE(metrics.least_bound);
-    decide(metrics, type, {1e-20, 1e-20});
+    judge_numbers(metrics, type, {1e-20, 1e-20});
     EXPECT_DOUBLE_EQ(metrics.bound.max, minimum);
     EXPECT_DOUBLE_EQ(metrics.bound.rms, minimum);
     EXPECT_TRUE(metrics.least_bound);
     // The reason names the exceeded bound.
     metrics.max_error = 2;
-    decide(metrics, type, {0.1, 0.2});
+    judge_numbers(metrics, type, {0.1, 0.2});
     EXPECT_EQ(metrics.reason, "error/range 2.0e+00 is above 5.0e-01, 5 × floor");
-    decide(metrics, type, {1e-20, 1e-20});
+    judge_numbers(metrics, type, {1e-20, 1e-20});
     EXPECT_THAT(metrics.reason, HasSubstr(", the least bound of " + std::string(name_of(type))));
   }
 }

@@ -18,8 +18,8 @@
 #include "relayout/error.h"
 #include "relayout/types.h"
 #include "tensors.h"
-#include "verify/data_structure.h"
 #include "verify/inputs/port.h"
+#include "verify/run/data_structure.h"
 
 namespace relayout {
 namespace {

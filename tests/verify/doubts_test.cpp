@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "pair.h"
 #include "relayout/verify.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {
@@ -427,6 +427,60 @@ INSTANTIATE_TEST_SUITE_P(
                       Doubted{"by a large factor in f32", kRows, "y = Identity(x)",
                               number("k", "4096.0") + "t = Mul(x, k)\n y = Div(t, k)"},
                       Doubted{"of a square in f32", kRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"}));
+
+constexpr const char* kPooled = "(float[N, 2, H, W] x) => (float[N, 2, 1, 1] y) ";
+constexpr const char* kLongRows = "(float[N, 64] x) => (float[N, 1] y) ";
+const std::string kAxis = integers("ax", "1");
+const std::string kZeroAlone = number("zero", "0.0");
+
+INSTANTIATE_TEST_SUITE_P(
+    LimitsInFrontOfAMaximum, NotTheSame,
+    ::testing::Values(Doubted{"Relu in front of GlobalMaxPool", kPooled, "r = Relu(x)\n y = GlobalMaxPool(r)", "y = GlobalMaxPool(x)"},
+                      Doubted{"Relu in front of ReduceMax", kLongRows, kAxis + "r = Relu(x)\n y = ReduceMax<keepdims = 1>(r, ax)",
+                              kAxis + "y = ReduceMax<keepdims = 1>(x, ax)"},
+                      Doubted{"Max in front of ReduceMax", kLongRows,
+                              kAxis + kZeroAlone + "r = Max(x, zero)\n y = ReduceMax<keepdims = 1>(r, ax)",
+                              kAxis + "y = ReduceMax<keepdims = 1>(x, ax)"},
+                      Doubted{"Min in front of ReduceMin", kLongRows,
+                              kAxis + kZeroAlone + "r = Min(x, zero)\n y = ReduceMin<keepdims = 1>(r, ax)",
+                              kAxis + "y = ReduceMin<keepdims = 1>(x, ax)"},
+                      Doubted{"LeakyRelu for Relu behind a maximum", kLongRows,
+                              kAxis + "m = ReduceMax<keepdims = 1>(x, ax)\n y = LeakyRelu<alpha = 1.0>(m)",
+                              kAxis + "m = ReduceMax<keepdims = 1>(x, ax)\n y = Relu(m)"},
+                      Doubted{"Relu in front of a large MaxPool", "(float[N, 2, 8, 8] x) => (float[N, 2, 1, 1] y) ",
+                              "r = Relu(x)\n y = MaxPool<kernel_shape = [8, 8]>(r)", "y = MaxPool<kernel_shape = [8, 8]>(x)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    LimitsInFrontOfAMaximum, TheSame,
+    ::testing::Values(
+        Doubted{"Relu behind GlobalMaxPool", kPooled, "r = Relu(x)\n y = GlobalMaxPool(r)", "m = GlobalMaxPool(x)\n y = Relu(m)"},
+        Doubted{"Relu twice", kPooled, "r = Relu(x)\n q = Relu(r)\n y = GlobalMaxPool(q)", "r = Relu(x)\n y = GlobalMaxPool(r)"},
+        Doubted{"Relu of what is never negative", kLongRows,
+                kAxis + "p = Softmax<axis = 1>(x)\n r = Relu(p)\n y = ReduceMax<keepdims = 1>(r, ax)",
+                kAxis + "p = Softmax<axis = 1>(x)\n y = ReduceMax<keepdims = 1>(p, ax)"},
+        Doubted{"Clip for Relu and Min", kLongRows,
+                kAxis + number("low", "0.0") + number("high", "6.0") + "r = Clip(x, low, high)\n y = ReduceMax<keepdims = 1>(r, ax)",
+                kAxis + number("high", "6.0") + "p = Relu(x)\n r = Min(p, high)\n y = ReduceMax<keepdims = 1>(r, ax)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    FactorsInFrontOfAStep, NotTheSame,
+    ::testing::Values(Doubted{"of a Cast", "(float[N, 8] x) => (int32[N, 8] y) ",
+                              number("k", "10.0") + "m = Mul(x, k)\n y = Cast<to = 6>(m)",
+                              number("k", "10.0") + number("f", "1.001") + "m = Mul(x, k)\n q = Mul(m, f)\n y = Cast<to = 6>(q)"},
+                      Doubted{"of a Floor", kRows, number("k", "10.0") + "m = Mul(x, k)\n y = Floor(m)",
+                              number("k", "10.0") + number("f", "1.001") + "m = Mul(x, k)\n q = Mul(m, f)\n y = Floor(q)"},
+                      Doubted{"of a Round", kRows, number("k", "3.0") + "m = Mul(x, k)\n y = Round(m)",
+                              number("k", "3.0") + number("f", "1.0001") + "m = Mul(x, k)\n q = Mul(m, f)\n y = Round(q)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    FactorsInFrontOfAStep, TheSame,
+    ::testing::Values(Doubted{"of 1", "(float[N, 8] x) => (int32[N, 8] y) ", number("k", "8.0") + "m = Mul(x, k)\n y = Cast<to = 6>(m)",
+                              number("k", "8.0") + number("f", "1.0") + "m = Mul(x, k)\n q = Mul(m, f)\n y = Cast<to = 6>(q)"},
+                      Doubted{"in another order", kRows,
+                              number("k", "8.0") + number("f", "0.5") + "m = Mul(x, k)\n q = Mul(m, f)\n y = Floor(q)",
+                              number("k", "4.0") + "m = Mul(x, k)\n y = Floor(m)"},
+                      Doubted{"within rounding", kRows, number("k", "0.1") + number("f", "3.0") + "m = Mul(x, k)\n y = Mul(m, f)",
+                              number("k", "0.3") + "y = Mul(x, k)"}));
 
 }  // namespace
 }  // namespace relayout

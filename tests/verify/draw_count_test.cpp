@@ -1,11 +1,10 @@
-#include "verify/draw_count.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/run/bounds.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,3 @@
-#include "verify/nodes/excerpt.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -9,8 +7,8 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
-#include "verify/nodes/layers.h"
-#include "verify/nodes/suspects.h"
+#include "verify/compare/layers.h"
+#include "verify/compare/suspects.h"
 
 namespace relayout {
 namespace {

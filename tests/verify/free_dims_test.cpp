@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "pair.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "support/network.h"
+#include "verified.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"

@@ -1,4 +1,4 @@
-#include "verify/hints.h"
+#include "verify/run/hints.h"
 
 #include <gtest/gtest.h>
 

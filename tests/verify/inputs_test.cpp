@@ -19,8 +19,8 @@
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "tensors.h"
-#include "verify/data_structure.h"
 #include "verify/inputs/roles.h"
+#include "verify/run/data_structure.h"
 
 namespace relayout {
 namespace {

@@ -19,7 +19,7 @@ std::unique_ptr<Model> parse(const std::string& signature, const std::string& bo
 std::vector<std::string> differences(const Model& a, const Model& b) {
   std::vector<std::string> out;
   for (const auto& d : compare_interfaces(a.graph(), b.graph())) {
-    const std::string line = d.side + " " + d.name + " " + d.field + ": " + d.a + " -> " + d.b;
+    const std::string line = d.side + " " + d.name + " " + field_text(d) + ": " + d.a + " -> " + d.b;
     out.push_back(d.remark ? "(" + line + ")" : line);
   }
   return out;

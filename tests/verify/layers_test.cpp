@@ -11,9 +11,9 @@
 
 #include "narrow.h"
 #include "networks.h"
-#include "pair.h"
 #include "relayout/verify.h"
 #include "support/network.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

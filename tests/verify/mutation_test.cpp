@@ -13,12 +13,12 @@
 #include "mutations.h"
 #include "narrow.h"
 #include "networks.h"
-#include "pair.h"
 #include "relayout/convert.h"
 #include "relayout/layout.h"
 #include "relayout/verify.h"
 #include "rewrites.h"
 #include "support/network.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

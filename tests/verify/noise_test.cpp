@@ -1,4 +1,4 @@
-#include "verify/noise.h"
+#include "verify/run/noise.h"
 
 #include <gtest/gtest.h>
 

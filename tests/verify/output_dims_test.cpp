@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "pair.h"
 #include "relayout/verify.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/nodes/pairing.h"
+#include "verify/compare/pairing.h"
 
 #include <gtest/gtest.h>
 

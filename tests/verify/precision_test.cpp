@@ -11,11 +11,11 @@
 
 #include "narrow.h"
 #include "networks.h"
-#include "pair.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/computing_types.h"
+#include "verified.h"
+#include "verify/coarser_work.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,6 @@
 // Tests losses of the nodes of a quantized model against losses computed here in double precision, and that a damaged node comes first.
 
-#include "verify/nodes/quantization_losses.h"
+#include "verify/quantized/quantization_losses.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@
 
 #include "base/half.h"
 #include "ops/constants.h"
-#include "pair.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "tensors.h"
-#include "verify/quantizer.h"
+#include "verified.h"
+#include "verify/run/quantizer.h"
 
 namespace relayout {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "pair.h"
 #include "relayout/verify.h"
 #include "support/network.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

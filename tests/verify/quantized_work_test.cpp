@@ -1,4 +1,4 @@
-#include "verify/quantized_work.h"
+#include "verify/run/quantized_work.h"
 
 #include <gtest/gtest.h>
 

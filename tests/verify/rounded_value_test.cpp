@@ -1,6 +1,4 @@
 // Tests the value that a quantizer rounds, upstream of quantizers of the same grid.
-#include "verify/nodes/rounded_value.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include "relayout/types.h"
 #include "support/network.h"
 #include "tensors.h"
+#include "verify/compare/quantizer_steps.h"
 
 namespace relayout {
 namespace {

@@ -15,8 +15,8 @@
 #include "relayout/types.h"
 #include "support/temporary_folder.h"
 #include "tensors.h"
-#include "verify/data_structure.h"
 #include "verify/inputs/data_file.h"
+#include "verify/run/data_structure.h"
 
 namespace relayout {
 namespace {

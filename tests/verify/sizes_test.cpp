@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <string>
 
-#include "pair.h"
 #include "relayout/verify.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/spill.h"
+#include "verify/run/spill.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "tensors.h"
-#include "verify/data_structure.h"
+#include "verify/run/data_structure.h"
 
 namespace relayout {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "pair.h"
 #include "relayout/datum.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "tensors.h"
+#include "verified.h"
 #include "verify/inputs/save_data.h"
 
 namespace relayout {

@@ -1,4 +1,4 @@
-#include "verify/ties.h"
+#include "verify/run/ties.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "pair.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "tensors.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pair.h"
 #include "relayout/verify.h"
 #include "support/network.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "pair.h"
 #include "relayout/verify.h"
+#include "verified.h"
 
 namespace relayout {
 namespace {

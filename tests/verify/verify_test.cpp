@@ -15,16 +15,16 @@
 #include <vector>
 
 #include "networks.h"
-#include "pair.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "support/network.h"
+#include "verified.h"
 #include "verify/compare_models.h"
 #include "verify/inputs/port.h"
-#include "verify/session.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 namespace {
@@ -1404,7 +1404,7 @@ TEST(Verify, GraphsThatNoSampleEntersAreLookedForOnce) {
     int found = 0;
     VerifyOptions options;
     options.threads = 1;
-    options.progress = [&](std::string_view what, int64_t, int64_t) { found += what == "nested graphs" ? 1 : 0; };
+    options.progress = [&](std::string_view what, int64_t, int64_t) { found += what == "samples watched" ? 1 : 0; };
     (void)verify(folder.write("a.onnxtxt", chain(count, false)), folder.write("b.onnxtxt", chain(count, true)), options);
     return found;
   };

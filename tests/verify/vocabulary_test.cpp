@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "pair.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
+#include "verified.h"
 #include "verify/inputs/inputs.h"
 
 namespace relayout {

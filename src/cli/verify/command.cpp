@@ -1,6 +1,7 @@
 // Declares the options of verify, and judges a pair of models, many, one against stored outputs, or a suite.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "cli/common/input_options.h"
 #include "cli/common/options.h"
@@ -28,7 +29,7 @@ struct VerifyRequest {
   bool reference = false, layers = false;
   ReportFiles files;
   Assignments renames;
-  std::vector<std::string> accept;
+  std::vector<std::string> accept, allow;
   SuiteRequest suite;
   VerifyOptions options;
 };
@@ -57,6 +58,18 @@ Acceptance acceptance_of(const std::vector<std::string>& words) {
   return accept;
 }
 
+/// Reads --allow guard-lost,other-sizes.
+std::set<std::string, std::less<>> allowed_of(const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = doubt_names();
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    std::string all;
+    for (const std::string_view one : known) all += (all.empty() ? "" : ", ") + std::string(one);
+    fail(ErrorKind::usage, "--allow " + escape(name) + ": one of " + all);
+  }
+  return {names.begin(), names.end()};
+}
+
 DataType precision_of(const std::string& word) {
   if (word == "fp16") return DataType::float16;
   if (word == "bf16") return DataType::bfloat16;
@@ -70,6 +83,7 @@ void read_words(VerifyRequest& request) {
   options.images_last = !request.io.empty();
   options.precision = precision_of(request.precision);
   options.accept = acceptance_of(request.accept);
+  options.allow = allowed_of(request.allow);
   options.match_position = !request.match.empty();
   for (const auto& [a, b] : request.renames) options.renames[a] = b;
   read_inputs(request.inputs, options);
@@ -249,7 +263,11 @@ void declare_verdict(OptionSet& options, VerifyRequest& request) {
   options.real("--atol", "X", request.options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)")
       .only(kRuns);
   declare_intentions(options, request);
-  options.flag("--allow-inconclusive", request.options.allow_inconclusive, "exit 0 when nothing could be tested")
+  options
+      .list("--allow", "NAME,…", request.allow,
+            "take a verdict that only these doubts make inconclusive (relayout help verdicts lists them)", ',')
+      .only(kOfPairs | kRuns | kProves);
+  options.flag("--allow-inconclusive", request.options.allow_inconclusive, "take every inconclusive verdict: exit 0")
       .only(kOfPairs | kRuns | kProves);
   options.choice("--mode", {"as-written", "optimized", "reference"}, request.mode, "with --data: run in this mode only")
       .only(kStored | kSuite | kRuns)

@@ -114,10 +114,17 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   Json interface = Json::array();
   for (const InterfaceDifference& difference : result.interface) {
     Json entry = Json::object();
-    entry.set("side", difference.side).set("name", difference.name).set("field", difference.field).set("a", difference.a);
+    entry.set("side", difference.side).set("name", difference.name).set("field", field_text(difference)).set("a", difference.a);
     interface.add(std::move(entry.set("b", difference.b).set("remark", difference.remark).set("adapted", difference.adapted)));
   }
   out.set("interface", std::move(interface));
+  Json doubts = Json::array();
+  for (const Doubt& doubt : result.doubts) {
+    Json entry = Json::object();
+    entry.set("name", doubt.name).set("node", doubt.node).set("output", doubt.output).set("text", doubt.text);
+    doubts.add(std::move(entry.set("allowed", doubt.allowed)));
+  }
+  out.set("doubts", std::move(doubts));
   out.set("unexplained", checks_json(result));
   out.set("structure", result.proof ? proof_json(*result.proof) : Json());
   Json unsupported = unsupported_json(result.unsupported_a, "a");

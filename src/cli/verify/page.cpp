@@ -143,6 +143,17 @@ VerdictPage::Section losses(const VerifyResult& result) {
           rows.empty() ? "" : html_table({"node", right("alone"), right("expected"), right("clipped"), ""}, rows)};
 }
 
+VerdictPage::Section doubts(const VerifyResult& result) {
+  std::vector<std::vector<Cell>> rows;
+  for (const Doubt& doubt : result.doubts) {
+    if (result.outcome != Outcome::inconclusive) break;
+    const Style style = doubt.allowed ? Style::faint : Style::warning;
+    rows.push_back(
+        {{doubt.name, style}, doubt.output.empty() ? doubt.node : doubt.output, {doubt.text, style}, doubt.allowed ? "allowed" : ""});
+  }
+  return {"In doubt", rows.empty() ? "" : html_table({"rule (--allow)", "node or output", "", ""}, rows)};
+}
+
 /// Differences that the files alone do not explain, in a closed block if there are many.
 VerdictPage::Section unexplained(const VerifyResult& result) {
   std::vector<Cell> lines;
@@ -164,7 +175,7 @@ std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
   page.title = page.verdict + ": " + result.b;
   page.subject = result.a + " → " + result.b;
   page.footer = circumstances(result) + " · exit " + std::to_string(exit_code(result, allow_inconclusive));
-  page.sections = {answers(result), bars(result),   depth(result),       histograms(result),
+  page.sections = {answers(result), doubts(result), bars(result),        depth(result), histograms(result),
                    table(result),   losses(result), unexplained(result), layers(result)};
   page.data = verify_json(result, allow_inconclusive);
   return html_page(page);

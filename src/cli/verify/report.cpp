@@ -221,13 +221,38 @@ std::string differences_within_rounding(const VerifyResult& result) {
          (count == 1 ? "it" : "them") + ")";
 }
 
+/// Doubts apart from the one that the verdict states.
+std::string other_doubts(const VerifyResult& result) {
+  std::string out;
+  if (result.outcome != Outcome::inconclusive) return out;
+  for (const Doubt& doubt : result.doubts) {
+    const bool is_stated = doubt.output.empty() ? result.reason == doubt.text : verdict_reason(result).ends_with(": " + doubt.text);
+    if (is_stated) continue;
+    out +=
+        "also in doubt (" + doubt.name + "): " + (doubt.output.empty() ? "" : "output " + quote(doubt.output) + ": ") + doubt.text + "\n";
+  }
+  return out;
+}
+
+/// The option that accepts the doubts of an inconclusive verdict, or the doubts that it has accepted.
+std::string allowance(const VerifyResult& result) {
+  if (result.outcome != Outcome::inconclusive || result.is_blocked()) return {};
+  std::string open, allowed;
+  for (const Doubt& doubt : result.doubts) {
+    std::string& names = doubt.allowed ? allowed : open;
+    if (("," + names + ",").find("," + doubt.name + ",") == std::string::npos) names += (names.empty() ? "" : ",") + doubt.name;
+  }
+  return !open.empty() ? "--allow " + open + " takes it" : allowed.empty() ? "" : "allowed: " + allowed;
+}
+
 /// "same   4 samples, seed 1, …   exit 0"; --quiet omits the circumstances of the run.
 std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
   TextTable verdict({.color = style.color, .width = style.width});
   const std::string word = verdict_word(result);
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
   std::string details = verdict_reason(result);
-  for (const std::string& part : {differences_within_rounding(result), style.quiet ? std::string() : circumstances(result)}) {
+  for (const std::string& part : {differences_within_rounding(result), style.quiet ? std::string() : allowance(result),
+                                  style.quiet ? std::string() : circumstances(result)}) {
     if (!part.empty()) details += (details.empty() ? "" : " · ") + part;
   }
   verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
@@ -270,7 +295,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth.error.has_value(); });
   if (style.layers && listed) out += layers_table(result, style);
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
-  return out + verdict_line(result, allow_inconclusive, style);
+  return out + other_doubts(result) + verdict_line(result, allow_inconclusive, style);
 }
 
 // Test cases.
@@ -284,7 +309,8 @@ JunitCase verify_case(const std::string& name, const std::string& judged) {
 /// Builds the cases of one pair of models.
 class PairSuite {
  public:
-  PairSuite(const VerifyResult& result, bool allow_inconclusive) : result_(result), allow_inconclusive_(allow_inconclusive) {
+  PairSuite(const VerifyResult& result, bool allow_inconclusive)
+      : result_(result), allow_inconclusive_(exit_code(result, allow_inconclusive) == 0) {
     suite_.name = "relayout verify " + result.a + " " + result.b;
     suite_.timestamp = junit_now();
   }
@@ -363,6 +389,10 @@ class PairSuite {
       one.message = verdict_reason(result_);
     } else if (result_.outcome == Outcome::inconclusive) {
       set_inconclusive(one, verdict_reason(result_));
+    }
+    for (const Doubt& doubt : result_.doubts) {
+      if (result_.outcome != Outcome::inconclusive) break;
+      one.details += (one.details.empty() ? "" : "\n") + doubt.name + (doubt.allowed ? " (allowed): " : ": ") + doubt.text;
     }
     for (const std::string& sentence : loss_sentences(result_)) one.details += (one.details.empty() ? "" : "\n") + sentence;
     if (const LayerResult* const wrong = first_wrong(result_)) {

@@ -61,7 +61,7 @@ std::string plain_sentence(const InterfaceDifference& difference, const VerifyRe
   if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
   if (difference.field == "default") return place + " has a default in " + b;
   if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
-  return place + ": " + difference.field + " is " + difference.b + ", was " + difference.a;
+  return place + ": " + field_text(difference) + " is " + difference.b + ", was " + difference.a;
 }
 
 }  // namespace

@@ -1,22 +1,103 @@
-// Looks for reasons of doubt that samples do not show, one after the other.
+// Lists the rules that look for what samples do not show, and asks them.
 #include "verify/doubts/doubts.h"
 
-#include <optional>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "relayout/proof.h"
 #include "relayout/verify.h"
-#include "verify/judge.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/reference.h"
 
 namespace relayout {
+namespace {
 
-void judge_doubts(const Pair& pair, const Reference& reference, VerifyResult& result) {
-  if (!result.proof) return;
-  using Look = std::optional<Doubt> (*)(const Pair&, const Reference&, const VerifyResult&);
-  for (const Look look : {Look{find_open_order}, Look{find_overflow_by_constants}, Look{find_coarse_cast}, Look{find_lost_guard}}) {
-    if (result.outcome != Outcome::same) return;
-    if (const auto found = look(pair, reference, result)) doubt(result, found->text);
+constexpr auto kRules = std::to_array<Rule>({
+    {"node-differs", Cost::samples, Scope::nodes, find_differing_nodes},
+    {"hidden-constant", Cost::fed, Scope::nodes, find_hidden_constants},
+    {"hidden-by-rounding", Cost::samples, Scope::nodes, find_constants_hidden_by_rounding},
+    {"diluted-constant", Cost::samples, Scope::nodes, find_diluted_constants},
+    {"edge-values", Cost::fed, Scope::nodes, find_edge_values},
+    {"values-not-reached", Cost::fed, Scope::nodes, find_unreached_values},
+    {"one-sign", Cost::fed, Scope::nodes, find_values_of_one_sign},
+    {"unentered-graph", Cost::samples, Scope::nodes, find_unentered_graphs},
+    {"other-comparison", Cost::samples, Scope::nodes, find_other_comparisons},
+    {"replaceable-input", Cost::files, Scope::nodes, find_replaceable_inputs},
+    {"unread-attribute", Cost::samples, Scope::nodes, find_unread_attributes},
+    {"one-size-only", Cost::samples, Scope::nodes, find_dims_of_one_size},
+    {"other-sizes", Cost::samples, Scope::nodes, find_other_sizes},
+    {"cast-beyond-type", Cost::samples, Scope::nodes, find_casts_beyond_type},
+    {"rule-not-tried", Cost::fed, Scope::nodes, find_untried_pieces},
+    {"undefined-order", Cost::files, Scope::limits, find_undefined_order},
+    {"formula-overflow", Cost::fed, Scope::limits, find_formula_overflow},
+    {"cast-grain", Cost::fed, Scope::nodes, find_cast_grain},
+    {"guard-lost", Cost::fed, Scope::limits, find_lost_guards},
+    {"shows-nothing", Cost::samples, Scope::outputs, find_outputs_that_show_nothing},
+    {"ill-conditioned", Cost::samples, Scope::outputs, find_ill_conditioned_outputs},
+    {"wide-floor", Cost::files, Scope::outputs, find_wide_floors},
+    {"mask-with-holes", Cost::modes, Scope::outputs, find_masks_with_holes},
+    {"optimized", Cost::modes, Scope::every, find_optimized_difference},
+});
+
+bool applies(const Rule& rule, const Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  switch (rule.scope) {
+    case Scope::outputs:
+      return !pair.proved;
+    case Scope::nodes:
+      return evidence.proof() != nullptr && !pair.proved && !pair.options->outputs_only;
+    case Scope::limits:
+      return evidence.proof() != nullptr && !pair.options->outputs_only;
+    case Scope::every:
+      return true;
   }
+  return false;
+}
+
+bool is_decisive(const VerifyFinding& finding) {
+  return finding.severity >= Severity::difference;
+}
+
+}  // namespace
+
+std::span<const Rule> doubts() noexcept {
+  return kRules;
+}
+
+std::vector<std::string_view> doubt_names() {
+  // Besides those of rules: reasons why nothing was run or compared.
+  std::vector<std::string_view> out{"no-outputs", "cannot-run", "not-run", "reference-cannot-run", "not-compared"};
+  for (const Rule& rule : kRules) {
+    const bool may_doubt = rule.cost != Cost::modes && rule.look != find_differing_nodes;
+    if (may_doubt) out.push_back(rule.name);
+  }
+  return out;
+}
+
+std::string unreached(const Unexplained& entry) {
+  return entry.text + ", and no sample reaches that" + kMoreSamples;
+}
+
+VerifyFindings look(std::span<const Rule> rules, Evidence& evidence) {
+  std::vector<VerifyFindings> found(rules.size());
+  for (const Cost cost : {Cost::files, Cost::samples, Cost::fed, Cost::modes}) {
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (rules[i].cost != cost || !applies(rules[i], evidence)) continue;
+      found[i] = rules[i].look(evidence);
+      for (VerifyFinding& finding : found[i]) finding.name = rules[i].name;
+    }
+    if (std::ranges::any_of(found, [](const VerifyFindings& of_rule) { return std::ranges::any_of(of_rule, is_decisive); })) break;
+  }
+  VerifyFindings out;
+  for (VerifyFindings& of_rule : found) std::ranges::move(of_rule, std::back_inserter(out));
+  return out;
 }
 
 }  // namespace relayout

@@ -1,36 +1,84 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
-#include "relayout/verify.h"
-#include "verify/pair.h"
-#include "verify/reference.h"
+#include "relayout/proof.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
 
 namespace relayout {
 
-/// A reason for doubt about models that agree over all samples: a node and one printable line.
-struct Doubt {
-  std::string node;
-  std::string text;
+/// What a rule needs. Rules of a later kind are not asked once a difference is found.
+enum class Cost : uint8_t {
+  files,    ///< the two files, and the figures of the samples that ran anyway
+  samples,  ///< nodes over the samples, fed A's values; which graphs the samples enter
+  fed,      ///< other values than the samples'
+  modes,    ///< another mode of execution
 };
 
-/// A number that keeps the operand of a division, root or logarithm away from the edge of its domain, in one model alone or in a type that
-/// does not hold it; likewise an operand that comes to 0 by underflow in one model alone. Both models are run at the edge.
-[[nodiscard]] std::optional<Doubt> find_lost_guard(const Pair& pair, const Reference& reference, const VerifyResult& result);
+/// The pairs that a rule is for.
+enum class Scope : uint8_t {
+  outputs,  ///< all that are not proved: it judges outputs, also with VerifyOptions::outputs_only
+  nodes,    ///< those that are not proved: it judges what the proof leaves open
+  limits,   ///< proved ones too, as proofs are about real numbers, not about those that a type holds
+  every,
+};
 
-/// A Cast of integers to floating-point numbers in one model alone, too coarse for numbers that they may hold. Both models get such
-/// numbers.
-[[nodiscard]] std::optional<Doubt> find_coarse_cast(const Pair& pair, const Reference& reference, const VerifyResult& result);
+/// A rule that looks for what samples that agree do not show.
+struct Rule {
+  std::string_view name;  ///< printed with its findings; `--allow` takes it
+  Cost cost;
+  Scope scope;
+  VerifyFindings (*look)(Evidence& evidence);
+};
 
-/// An order of elements that ONNX leaves open, in one model alone, where readers can see it.
-[[nodiscard]] std::optional<Doubt> find_open_order(const Pair& pair, const Reference& reference, const VerifyResult& result);
+/// All rules, the most telling first: of several doubts the first is the reason of the verdict.
+[[nodiscard]] std::span<const Rule> doubts() noexcept;
 
-/// An intermediate number that constants alone bring to the end of its type from everyday numbers, in one model alone. Proofs, which are
-/// about real numbers, leave this open.
-[[nodiscard]] std::optional<Doubt> find_overflow_by_constants(const Pair& pair, const Reference& reference, const VerifyResult& result);
+/// What rules find about a pair whose outputs agree. Rules do not know each other: their order changes no verdict, only which finding is
+/// the first.
+[[nodiscard]] VerifyFindings look(std::span<const Rule> rules, Evidence& evidence);
 
-/// Makes the verdict inconclusive by the first of these findings.
-void judge_doubts(const Pair& pair, const Reference& reference, VerifyResult& result);
+/// Advice for an effect that no sample shows.
+inline constexpr const char* kMoreSamples = " (--samples N makes more, --input gives your own)";
+/// Why to doubt a difference whose effect no sample shows.
+[[nodiscard]] std::string unreached(const Unexplained& entry);
+
+// Rules on outputs, where their numbers say little.
+VerifyFindings find_outputs_that_show_nothing(Evidence& evidence);
+VerifyFindings find_ill_conditioned_outputs(Evidence& evidence);
+VerifyFindings find_wide_floors(Evidence& evidence);
+VerifyFindings find_masks_with_holes(Evidence& evidence);
+
+// Rules on nodes that the proof leaves open.
+VerifyFindings find_differing_nodes(Evidence& evidence);
+VerifyFindings find_hidden_constants(Evidence& evidence);
+VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence);
+VerifyFindings find_diluted_constants(Evidence& evidence);
+VerifyFindings find_edge_values(Evidence& evidence);
+VerifyFindings find_values_of_one_sign(Evidence& evidence);
+VerifyFindings find_unreached_values(Evidence& evidence);
+VerifyFindings find_casts_beyond_type(Evidence& evidence);
+VerifyFindings find_untried_pieces(Evidence& evidence);
+VerifyFindings find_unentered_graphs(Evidence& evidence);
+
+// Rules on what sizes, inputs and attributes of the samples leave open.
+VerifyFindings find_other_comparisons(Evidence& evidence);
+VerifyFindings find_replaceable_inputs(Evidence& evidence);
+VerifyFindings find_unread_attributes(Evidence& evidence);
+VerifyFindings find_dims_of_one_size(Evidence& evidence);
+VerifyFindings find_other_sizes(Evidence& evidence);
+
+// Rules on numbers that types do not hold, and on results that ONNX leaves open.
+VerifyFindings find_undefined_order(Evidence& evidence);
+VerifyFindings find_formula_overflow(Evidence& evidence);
+VerifyFindings find_cast_grain(Evidence& evidence);
+VerifyFindings find_lost_guards(Evidence& evidence);
+
+// Rules on the executor.
+VerifyFindings find_optimized_difference(Evidence& evidence);
 
 }  // namespace relayout

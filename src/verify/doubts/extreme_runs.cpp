@@ -30,16 +30,16 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/data_structure.h"
+#include "verify/compare/datum_pair.h"
+#include "verify/compare/layers.h"
 #include "verify/doubts/guarded_ways.h"
-#include "verify/elements.h"
 #include "verify/inputs/inputs.h"
-#include "verify/measured_types.h"
-#include "verify/nodes/datum_pair.h"
-#include "verify/nodes/layers.h"
 #include "verify/pair.h"
-#include "verify/reference.h"
-#include "verify/session.h"
+#include "verify/run/bounds.h"
+#include "verify/run/data_structure.h"
+#include "verify/run/elements.h"
+#include "verify/run/reference.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 namespace {

@@ -7,7 +7,7 @@
 #include "relayout/graph.h"
 #include "verify/doubts/guarded_ways.h"
 #include "verify/pair.h"
-#include "verify/reference.h"
+#include "verify/run/reference.h"
 
 namespace relayout {
 

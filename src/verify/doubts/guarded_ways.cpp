@@ -24,8 +24,8 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/doubts/extreme_runs.h"
-#include "verify/elements.h"
-#include "verify/measured_types.h"
+#include "verify/run/bounds.h"
+#include "verify/run/elements.h"
 
 namespace relayout {
 namespace {

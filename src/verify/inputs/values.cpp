@@ -18,9 +18,9 @@
 #include "ops/loops/dtypes.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/elements.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/roles.h"
+#include "verify/run/elements.h"
 
 namespace relayout {
 namespace {

@@ -8,9 +8,9 @@
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
-#include "verify/data_structure.h"
-#include "verify/metrics.h"
-#include "verify/quantized_work.h"
+#include "verify/run/data_structure.h"
+#include "verify/run/metrics.h"
+#include "verify/run/quantized_work.h"
 
 namespace relayout {
 

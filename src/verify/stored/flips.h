@@ -8,7 +8,7 @@
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
-#include "verify/spill.h"
+#include "verify/run/spill.h"
 
 namespace relayout {
 

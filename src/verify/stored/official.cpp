@@ -15,14 +15,13 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/data_structure.h"
-#include "verify/distance.h"
-#include "verify/elements.h"
-#include "verify/error_bounds.h"
-#include "verify/measured_types.h"
-#include "verify/metrics.h"
 #include "verify/rules.h"
-#include "verify/yardstick.h"
+#include "verify/run/bounds.h"
+#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
+#include "verify/run/elements.h"
+#include "verify/run/metrics.h"
+#include "verify/run/yardstick.h"
 
 namespace relayout {
 namespace {
@@ -81,7 +80,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
   yardstick.add(reference);
   SampleMetrics metrics = measure(reference, result, yardstick);
   if (!is_measured(reference.type())) {
-    decide(metrics, reference.type(), {});
+    judge_numbers(metrics, reference.type(), {});
     if (metrics.mismatches > 0) {
       const bool alone = out.exact_part || out.neighbours > 0;
       out.neighbours = alone && is_neighbour(result, reference) ? out.neighbours + metrics.mismatches : 0;

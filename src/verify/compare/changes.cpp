@@ -1,0 +1,213 @@
+// Finds the nodes in which two models differ between values that both have: for each value that the proof leaves open, the nodes of A and
+// of B upstream of it.
+#include "verify/compare/changes.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "model/walk.h"
+#include "ops/op.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "verify/compare/compare_nodes.h"
+#include "verify/compare/layers.h"
+#include "verify/compare/pairing.h"
+#include "verify/compare/suspects.h"
+#include "verify/pair.h"
+
+namespace relayout {
+namespace {
+
+using Nodes = std::vector<const Node*>;
+using ValueSet = std::unordered_set<const Value*>;
+
+/// Maximum number of nodes in a change: more are a different network.
+constexpr std::size_t kMostNodes = 64;
+
+/// Nodes upstream of a value whose elements reach it. Stops at constants, at `known` values, and at inputs and values where `ends` holds,
+/// which it collects.
+struct Upstream {
+  Nodes nodes;
+  ValueSet ends;
+};
+
+Upstream upstream_of(const Value& value, const ValueSet& known, const std::function<bool(const Value&)>& ends) {
+  Upstream out;
+  if (known.contains(&value)) return out;
+  std::vector<const Value*> open{&value};
+  std::unordered_set<const Node*> seen;
+  while (!open.empty() && out.nodes.size() < kMostNodes) {
+    const Node* const node = open.back()->producer();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    out.nodes.push_back(node);
+    const Traits traits = traits_of(*node);
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      const Value* const input = node->input(i);
+      if (input == nullptr || traits.reads(i) != Reads::elements || known.contains(input) || input->is_stored_constant()) continue;
+      if (input->producer() == nullptr || ends(*input)) {
+        out.ends.insert(input);
+      } else {
+        open.push_back(input);
+      }
+    }
+  }
+  return out;
+}
+
+/// Whether two nodes have operands at the same positions, and constants at the same ones.
+bool has_like_operands(const Node& a, const Node& b) {
+  const auto is_stored = [](const Value* value) { return value != nullptr && value->is_stored_constant(); };
+  for (std::size_t i = 0; i < std::max(a.inputs().size(), b.inputs().size()); ++i) {
+    if ((a.input(i) == nullptr) != (b.input(i) == nullptr) || is_stored(a.input(i)) != is_stored(b.input(i))) return false;
+  }
+  return true;
+}
+
+/// Whether two nodes are the same operator with the same attributes, apart from nested graphs.
+bool is_like(const Node& a, const Node& b) {
+  if (a.op_type() != b.op_type() || a.domain() != b.domain() || !has_like_operands(a, b)) return false;
+  const auto has_all_of = [](const Node& of, const Node& in) {
+    return std::ranges::all_of(of.message().attribute(), [&](const onnx::AttributeProto& attribute) {
+      const onnx::AttributeProto* const same = in.attribute(attribute.name());
+      return attribute.has_g() || (same != nullptr && same->SerializeAsString() == attribute.SerializeAsString());
+    });
+  };
+  return has_all_of(a, b) && has_all_of(b, a);
+}
+
+/// Nodes in the nested graphs of `holder` without a node of the same operator and result name in the nested graphs of `other`.
+Nodes nested_alone(const Node& holder, const Node& other) {
+  std::set<std::pair<std::string_view, std::string_view>> there;
+  const auto visit_all = [](const Node& node, const auto& visit) {
+    for (const auto& graph : node.subgraphs()) {
+      for_each_node(static_cast<const Graph&>(*graph), [&](const Node& inner) {
+        if (inner.output(0) != nullptr) visit(inner);
+      });
+    }
+  };
+  visit_all(other, [&](const Node& node) { there.emplace(node.op_type(), node.output(0)->name()); });
+  Nodes out;
+  visit_all(holder, [&](const Node& node) {
+    if (!there.contains({node.op_type(), node.output(0)->name()})) out.push_back(&node);
+  });
+  return out;
+}
+
+/// One of the two models.
+struct Half {
+  const Graph& graph;
+  const Graph& other;
+  ValueSet known;  ///< values that no element of an input reaches
+};
+
+/// Finds the nodes in which two models differ upstream of a pair of values.
+class Parting {
+ public:
+  Parting(const Graph& a, const Graph& b, Layers& layers)
+      : a_{a, b, values_known_by_dims(a)}, b_{b, a, values_known_by_dims(b)}, layers_(layers) {}
+
+  /// `is_constant_changed`: whether a constant operand of the node of b has changed.
+  [[nodiscard]] Change find(const Layer& layer, const std::function<bool(const Node&)>& is_constant_changed) {
+    Change change{layer.a, layer.b, {}, {}, {}};
+    Upstream of_a = upstream_of(*layer.a, a_.known, [&](const Value& value) { return layers_.of_a(value) != nullptr; });
+    Upstream of_b = upstream_of(*layer.b, b_.known, [&](const Value& value) { return layers_.of_b(value) != nullptr; });
+    const Node &head_a = *layer.a->producer(), &head_b = *layer.b->producer();
+    const bool is_same = is_like(head_a, head_b) && !is_constant_changed(head_b);
+    const auto keep = [&](Nodes& to, const Nodes& from, const Node& head, const Node& other) {
+      std::ranges::copy_if(from, std::back_inserter(to), [&](const Node* node) { return !is_same || node != &head; });
+      if (is_same) std::ranges::copy(nested_alone(head, other), std::back_inserter(to));
+    };
+    keep(change.of_a, of_a.nodes, head_a, head_b);
+    keep(change.of_b, of_b.nodes, head_b, head_a);
+    add_passed(change.of_a, of_a.ends, partners_of(of_b.ends, false), a_);
+    add_passed(change.of_b, of_b.ends, partners_of(of_a.ends, true), b_);
+    return change;
+  }
+
+ private:
+  /// The corresponding values of the other model.
+  [[nodiscard]] ValueSet partners_of(const ValueSet& values, bool is_of_a) {
+    ValueSet out;
+    for (const Value* const value : values) {
+      const Layer* const layer = is_of_a ? layers_.of_a(*value) : layers_.of_b(*value);
+      const Value* const same = layer != nullptr               ? (is_of_a ? layer->b : layer->a)
+                                : value->producer() == nullptr ? (is_of_a ? b_ : a_).graph.find(value->name())
+                                                               : nullptr;
+      if (same != nullptr) out.insert(same);
+    }
+    return out;
+  }
+
+  /// Adds the nodes between a value that one model reads and the values upstream of it that the other model reads instead.
+  void add_passed(Nodes& out, const ValueSet& ends, const ValueSet& read_by_other, const Half& half) const {
+    for (const Value* const end : ends) {
+      if (read_by_other.contains(end)) continue;
+      const Upstream passed = upstream_of(*end, half.known, [&](const Value& value) { return read_by_other.contains(&value); });
+      // Without a value upstream that the other model reads, `end` is an unrelated value.
+      const bool is_way = std::ranges::any_of(passed.ends, [&](const Value* value) { return read_by_other.contains(value); });
+      if (is_way) std::ranges::copy(passed.nodes, std::back_inserter(out));
+    }
+  }
+
+  Half a_, b_;
+  Layers& layers_;
+};
+
+void make_unique(Nodes& nodes) {
+  std::unordered_set<const Node*> seen;
+  std::erase_if(nodes, [&](const Node* node) { return !seen.insert(node).second; });
+}
+
+}  // namespace
+
+Changes::Changes(const Pair& pair, const ProofResult& proof) {
+  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
+  Layers layers(a, b);
+  const Suspects suspects(proof, a, b);
+  Parting parting(a, b, layers);
+  const auto is_constant_changed = [&](const Node& node) {
+    const auto entries = suspects.of({&node});
+    return std::ranges::any_of(entries, [&](std::size_t entry) { return is_constant(proof.unexplained[entry]); });
+  };
+  for (const Layer& layer : layers.all()) {
+    Nodes nodes = layers.region_in_b(layer);
+    const bool is_unreached = suspects.are_unreached(nodes);
+    std::ranges::copy(layers.region_in_a(layer), std::back_inserter(nodes));
+    std::vector<std::size_t> entries = suspects.of(nodes);
+    if (entries.empty() && !is_unreached) continue;
+    Change change = parting.find(layer, is_constant_changed);
+    change.entries = std::move(entries);
+    make_unique(change.of_a), make_unique(change.of_b);
+    if (change.of_a.empty() && change.of_b.empty()) continue;
+    by_name_.emplace(layer.b->name(), changes_.size());
+    changes_.push_back(std::move(change));
+  }
+}
+
+const Change* Changes::of_b(const std::string& tensor) const {
+  const auto found = by_name_.find(tensor);
+  return found == by_name_.end() ? nullptr : &changes_[found->second];
+}
+
+const Node* find_changed(const Change& change, bool (*is_wanted)(const Node&)) {
+  for (const Nodes* const nodes : {&change.of_a, &change.of_b}) {
+    const auto found = std::ranges::find_if(*nodes, [&](const Node* node) { return is_wanted(*node); });
+    if (found != nodes->end()) return *found;
+  }
+  return nullptr;
+}
+
+}  // namespace relayout

@@ -1,0 +1,178 @@
+// Compares nodes of two models for the verdict, and tells which of them account for a difference that the proof leaves open.
+#include "verify/compare/compare_nodes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/node.h"
+#include "ops/op.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/verify.h"
+#include "verify/compare/feeding.h"
+#include "verify/compare/layer_comparison.h"
+#include "verify/compare/suspects.h"
+#include "verify/pair.h"
+#include "verify/rules.h"
+#include "verify/run/bounds.h"
+#include "verify/run/reference.h"
+#include "verify/run/session.h"
+
+namespace relayout {
+namespace {
+
+/// Whether two correct evaluations of the same operands may choose differently.
+bool may_choose(const Node& node) {
+  return find_kernel(node) == nullptr || has_trait(node, Trait::chooses);
+}
+
+/// Whether a result in another mode is farther from the result as written than rounding explains.
+bool errs_alone(const LayerResult& layer) {
+  if (layer.bound == 0) return layer.outcome == Outcome::different;  // a different structure, or a type without rounding
+  const double least = rules::kAloneMinimum * dtype_minimum(layer.type);
+  return layer.error > std::max(rules::kReferenceFactor * layer.floor.max, least) ||
+         layer.rms > std::max(rules::kReferenceFactor * layer.floor.rms, least);
+}
+
+/// Notes the first unexplained difference in b's graphs within a node (If, Loop, Scan), from the files alone.
+void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
+  const Value* const made = b.find(layer.tensor);
+  if (made == nullptr || made->producer() == nullptr) return;
+  for (const auto& nested : made->producer()->subgraphs()) {
+    for (const Unexplained& entry : proof.unexplained) {
+      const Value* const value = nested->find(entry.name);
+      const bool by_value = value != nullptr && &value->graph() == nested.get();
+      const auto is_it = [&](const Node& node) { return node.name() == entry.name; };
+      if (entry.in_first || (!by_value && std::ranges::none_of(nested->nodes(), is_it))) continue;
+      layer.proof.inside = entry.text;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample) {
+  LayerTask task;
+  task.a = &a;
+  task.b = &b;
+  task.options = pair.options;
+  task.open = pair.open;
+  task.progress = [&pair] { pair.steps->next("node by node"); };
+  task.inputs = [&reference, sample] { return reference.inputs_of(sample); };
+  task.plain_integers = reference.inputs().ports().plain_integers();
+  task.masks = reference.inputs().ports().masks();
+  task.sample = reference.samples()[sample].number;
+  return task;
+}
+
+std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult* proof,
+                                       Feeding feeding, const Watch& watch) {
+  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
+  const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
+  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
+  task.grain = pair.grain;
+  task.feeding = feeding;
+  task.watch = watch;
+  auto layers = compare_layers(task, suspects ? &*suspects : nullptr);
+  for (LayerResult& layer : layers) {
+    if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);
+  }
+  return layers;
+}
+
+std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult& proof,
+                                            Feeding feeding) {
+  const Suspects suspects(proof, pair.a.model->graph(), pair.b.model->graph());
+  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
+  task.grain = pair.grain;
+  task.feeding = feeding;
+  if (auto layers = compare_open_layers(task, suspects)) return std::move(*layers);
+  return compare_nodes(pair, reference, sample, &proof, feeding);
+}
+
+std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
+  for (LayerResult& layer : compare_modes(task_of(pair, side, side, reference, sample), mode)) {
+    if (!may_choose(*side.model->graph().find(layer.tensor)->producer()) && errs_alone(layer)) return std::move(layer);
+  }
+  return std::nullopt;
+}
+
+bool is_open(const LayerResult& layer) {
+  return !layer.proof.unexplained.empty() || layer.proof.unreached;
+}
+
+bool convicts(const LayerResult& layer) {
+  return layer.outcome == Outcome::different && is_open(layer) && layer.correlation >= rules::kSameThing;
+}
+
+bool is_constant(const Unexplained& entry) noexcept {
+  using Kind = Unexplained::Kind;
+  return entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor ||
+         (entry.kind == Kind::attribute && entry.values > 0);
+}
+
+void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof) {
+  const auto weight = [](const LayerResult& layer) { return layer.bound > 0 ? layer.error / layer.bound : layer.error; };
+  for (const LayerResult& layer : layers) {
+    for (const std::size_t entry : layer.proof.unexplained) {
+      auto at = std::ranges::lower_bound(checks, entry, {}, &UnexplainedCheck::entry);
+      if (at == checks.end() || at->entry != entry) {
+        at = checks.emplace(at);
+        at->entry = entry;
+      }
+      const bool guilty = convicts(layer);
+      at->alone = at->alone &&
+                  std::ranges::all_of(layer.proof.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
+      at->together = at->together && layer.proof.products > 1;
+      at->acquitted = at->acquitted || layer.other_structure || layer.mask || (layer.outcome == Outcome::different && !guilty);
+      at->felt = at->felt || layer.error > 0 || !layer.reason.empty();
+      const double shown = at->bound > 0 ? at->error / at->bound : at->error;
+      const bool more = guilty == (at->outcome == Outcome::different) && weight(layer) > shown;
+      if (!at->node.empty() && !more && !(guilty && at->outcome != Outcome::different)) continue;
+      at->node = layer.node;
+      at->op_type = layer.op_type;
+      at->sample = layer.sample;
+      at->error = layer.error;
+      at->floor = layer.floor.max;
+      at->bound = layer.bound;
+      at->finite = layer.finite;
+      at->outcome = guilty ? Outcome::different : Outcome::same;
+    }
+  }
+}
+
+std::set<std::string> find_vague(const std::vector<LayerResult>& layers) {
+  std::set<std::string> out;
+  for (const LayerResult& layer : layers) {
+    // A bit-exact result where rounding would be amplified is stronger evidence than a result within a small floor.
+    const bool is_vague = layer.constant || (layer.error > 0 && is_ill_conditioned(layer.type, layer.floor));
+    if (is_open(layer) && is_vague) out.insert(layer.tensor);
+  }
+  return out;
+}
+
+bool has_all(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
+  return std::ranges::all_of(
+      outputs, [&](const std::string& name) { return std::ranges::find(layers, name, &LayerResult::tensor) != layers.end(); });
+}
+
+bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs) {
+  return find_vague(layers).empty() && has_all(layers, outputs);
+}
+
+bool depends_on_choice(const Value& output) {
+  return std::ranges::any_of(needed_nodes({&output}),
+                             [](const Node* node) { return find_kernel(*node) == nullptr || has_trait(*node, Trait::jumps); });
+}
+
+}  // namespace relayout

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+#include "relayout/verify.h"
+#include "verify/compare/feeding.h"
+#include "verify/compare/layer_comparison.h"
+#include "verify/pair.h"
+#include "verify/run/reference.h"
+
+namespace relayout {
+
+/// Receives each value of either model as its consumers get it.
+using Watch = std::function<void(const Value& value, const Datum& datum)>;
+
+/// What a comparison of two models node by node gets for one sample.
+[[nodiscard]] LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample);
+
+/// Compares the models node by node over one sample.
+[[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
+                                                     const ProofResult* proof, Feeding feeding, const Watch& watch = {});
+
+/// Compares the nodes that the proof leaves open. Results of others may be among them.
+[[nodiscard]] std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
+                                                          const ProofResult& proof, Feeding feeding);
+
+/// The first node of a side whose result in `mode` differs from the result as written by more than rounding. Each node is fed the values as
+/// written; nodes that may choose are skipped.
+[[nodiscard]] std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample,
+                                                     Mode mode);
+
+/// Whether the proof leaves a node open: an unexplained difference changes it, or the proof did not reach it.
+[[nodiscard]] bool is_open(const LayerResult& layer);
+
+/// Whether a node that the proof leaves open differs, and the compared values correlate enough to be the same thing (rules::kSameThing).
+[[nodiscard]] bool convicts(const LayerResult& layer);
+
+/// Adds the results of one sample's nodes to the check of each unexplained difference.
+void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof);
+/// Whether an entry reports different elements of a constant, or different numbers in an attribute of a node.
+[[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
+
+/// Values of nodes that the proof leaves open and for which a sample is no evidence: all elements are equal, or the floor is too large for
+/// an error above 0.
+[[nodiscard]] std::set<std::string> find_vague(const std::vector<LayerResult>& layers);
+/// Whether every output of b in `outputs` was compared as the result of its node: all nodes upstream of it were then compared too.
+[[nodiscard]] bool has_all(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
+/// Whether every output was compared and no value is vague.
+[[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
+
+/// Whether a value depends on a node that may jump, or on one without a kernel.
+[[nodiscard]] bool depends_on_choice(const Value& output);
+
+}  // namespace relayout

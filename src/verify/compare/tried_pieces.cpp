@@ -1,0 +1,346 @@
+// Records which ranges of numbers with a rule of their own the runs have reached in changed nodes, and which remain untried.
+#include "verify/compare/tried_pieces.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/positions.h"
+#include "ops/bounds.h"
+#include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare/changes.h"
+#include "verify/compare/datum_pair.h"
+#include "verify/compare/edges.h"
+#include "verify/pair.h"
+#include "verify/run/bounds.h"
+#include "verify/run/data_structure.h"
+#include "verify/run/elements.h"
+#include "verify/run/reference.h"
+#include "verify/run/yardstick.h"
+
+namespace relayout {
+
+// Bounds of values.
+ValueBounds::ValueBounds(const Graph& graph, std::set<std::string> masks, std::set<std::string> kept)
+    : types_(graph, signatures_), masks_(std::move(masks)), kept_(std::move(kept)) {}
+
+Bounds ValueBounds::of(const Value& value) {
+  const auto found = known_.find(&value);
+  if (found != known_.end()) return found->second;
+  constexpr int kDeepest = 200;
+  if (depth_ >= kDeepest) return bounds_of_type(types_.of(value));
+  ++depth_;
+  const Bounds bounds = find(value);
+  --depth_;
+  return known_.emplace(&value, bounds).first->second;
+}
+
+Bounds ValueBounds::find(const Value& value) {
+  const auto constant = constants_.value(value);
+  if (constant && (kNumericTypes | kBooleanTypes).has(constant->type()) && constant->element_count() > 0) {
+    const Tensor dense = contiguous(*constant);
+    std::vector<double> numbers(as_size(dense.element_count()));
+    load(dense.type(), dense.bytes(), 1, dense.element_count(), numbers.data());
+    if (std::ranges::any_of(numbers, [](double number) { return std::isnan(number); })) return {};
+    const auto [lowest, highest] = std::ranges::minmax(numbers);
+    return {lowest, highest};
+  }
+  if (value.producer() == nullptr) return of_input(value);
+  if (value.output_index() != 0) return bounds_of_type(types_.of(value));
+  return bounds_of_result(*value.producer(), types_, [this](const Value& operand) { return of(operand); });
+}
+
+Bounds ValueBounds::of_input(const Value& value) const {
+  if (masks_.contains(value.name())) return {0, 1};
+  const Bounds of_type = bounds_of_type(types_.of(value));
+  return kept_.contains(value.name()) ? meet({-kMostSize, kMostSize - 1}, of_type) : of_type;
+}
+
+// The ranges of a node's definition.
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Whether a run shows the elements of a value: a node computes it, or a caller passes it.
+bool is_shown(const Value& value) {
+  return value.producer() != nullptr || value.is_model_input();
+}
+
+/// Both results of a comparison whose operands both vary.
+std::vector<Piece> results_of(const Node& node) {
+  const bool can_vary = compares(predicate_of(node)) && node.input(0) != node.input(1);
+  if (!can_vary || node.output(0) == nullptr) return {};
+  return {{&node, node.output(0), 0, 0, true}, {&node, node.output(0), 1, 1, true}};
+}
+
+bool can_reach(const Bounds& bounds, const Piece& piece) {
+  if (piece.is_point) return bounds.lowest <= piece.above && piece.above <= bounds.highest;
+  return bounds.highest > piece.above && bounds.lowest < piece.below;
+}
+
+}  // namespace
+
+double Piece::depth(double number) const {
+  if (!is_point) return number > above && number < below ? std::min(number - above, below - number) : 0;
+  if (number != above) return 0;
+  return watched == node->output(0) ? kInfinity : std::max(1.0, std::fabs(number));
+}
+
+std::string Piece::text() const {
+  if (watched == node->output(0)) return above != 0 ? "true" : "false";
+  if (is_point) return exact_number(above);
+  if (below == kInfinity) return "number above " + exact_number(above);
+  if (above == -kInfinity) return "number below " + exact_number(below);
+  return "number between " + exact_number(above) + " and " + exact_number(below);
+}
+
+std::vector<Piece> pieces_of(const Node& node, ValueBounds& bounds, bool is_wide) {
+  if (!is_wide && node.is("Exp")) return {};
+  const auto cuts = cuts_of(node, bounds.types(), [&](const Value& value) { return bounds.of(value); });
+  const Value* const watched = cuts ? node.input(cuts->operand) : nullptr;
+  if (watched == nullptr || !is_shown(*watched)) return results_of(node);
+  std::vector<Piece> out;
+  if (cuts->is_point) {
+    out.push_back({&node, watched, cuts->numbers.front(), cuts->numbers.front(), true});
+  } else {
+    double above = -kInfinity;
+    for (const double cut : cuts->numbers) {
+      if (cut > above) out.push_back({&node, watched, above, cut, false});
+      above = std::max(above, cut);
+    }
+    if (!cuts->numbers.empty()) out.push_back({&node, watched, above, kInfinity, false});
+  }
+  const Bounds found = bounds.of(*watched);
+  std::erase_if(out, [&](const Piece& piece) { return !can_reach(found, piece); });
+  return out;
+}
+
+const Value* before_limits(const Value& value) {
+  const Value* at = &value;
+  while (at->producer() != nullptr) {
+    const Node& node = *at->producer();
+    const Traits traits = traits_of(node);
+    if (!limits(node) && !traits.has(Trait::clips) && !traits.has(Trait::casts) && !traits.moves_input(0)) return at;
+    const auto varies = [](const Value* input) { return input != nullptr && !input->is_stored_constant(); };
+    if (std::ranges::count_if(node.inputs(), varies) != 1) return at;
+    at = *std::ranges::find_if(node.inputs(), varies);
+  }
+  return at;
+}
+
+// Casts of numbers beyond their type.
+void CastsBeyond::add(const Change& change, const ElementTypes& types_a, const ElementTypes& types_b) {
+  for (const Node* const node : change.of_a) add(change, *node, true, types_a);
+  for (const Node* const node : change.of_b) add(change, *node, false, types_b);
+  const Node &head_a = *change.a->producer(), &head_b = *change.b->producer();
+  if (std::ranges::find(change.of_a, &head_a) == change.of_a.end()) add(change, head_a, true, types_a);
+  if (std::ranges::find(change.of_b, &head_b) == change.of_b.end()) add(change, head_b, false, types_b);
+}
+
+void CastsBeyond::add(const Change& change, const Node& node, bool is_of_a, const ElementTypes& types) {
+  if (!has_trait(node, Trait::casts) || node.input(0) == nullptr || node.output(0) == nullptr) return;
+  const DataType from = types.of(*node.input(0)), to = types.of(*node.output(0));
+  if (!kRealTypes.has(from) || !kIntegerTypes.has(to)) return;
+  by_operand_.emplace(node.input(0), casts_.size());
+  casts_.push_back({&node, &change, is_of_a, to, false});
+}
+
+void CastsBeyond::watch(const Value& value, const Datum& datum) {
+  const auto [first, last] = by_operand_.equal_range(&value);
+  for (auto at = first; at != last; ++at) {
+    Cast& cast = casts_[at->second];
+    const Bounds held = bounds_of_type(cast.to);
+    // A Cast truncates numbers between two integers towards zero. NaN is beyond.
+    const auto is_held = [&](double number) { return number > held.lowest - 1 && number < held.highest + 1; };
+    for (const Tensor& tensor : leaves(datum)) {
+      if (!tensor || !kRealTypes.has(tensor.type())) continue;
+      for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
+        cast.is_beyond = cast.is_beyond || !std::ranges::all_of(numbers, is_held);
+      });
+    }
+  }
+}
+
+CastsBeyond::Found CastsBeyond::find() const {
+  for (const Cast& cast : casts_) {
+    const auto is_like = [&](const Cast& other) {
+      return other.change == cast.change && other.is_of_a != cast.is_of_a && other.to == cast.to && other.is_beyond;
+    };
+    if (!cast.is_beyond || std::ranges::any_of(casts_, is_like)) continue;
+    return {cast.node, cast.change, cast.is_of_a, std::string(name_of(cast.to))};
+  }
+  return {};
+}
+
+// The ranges that runs have tried.
+namespace {
+
+double deepest_of(const Tensor& tensor, const Piece& piece) {
+  if (!(kNumericTypes | kBooleanTypes).has(tensor.type())) return 0;
+  double deepest = 0;
+  for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
+    for (const double number : numbers) deepest = std::max(deepest, piece.depth(number));
+  });
+  return deepest;
+}
+
+std::vector<Piece> all_pieces(const std::vector<const Node*>& nodes, ValueBounds& bounds, bool is_wide) {
+  std::vector<Piece> out;
+  for (const Node* const node : nodes) {
+    if (follows_test(*node)) continue;  // NaN and infinities are tried separately
+    for (const Piece& piece : pieces_of(*node, bounds, is_wide)) out.push_back(piece);
+  }
+  return out;
+}
+
+/// The nodes, and the comparison that computes `result`, if it is one.
+std::vector<const Node*> with_comparison(std::vector<const Node*> nodes, const Value& result) {
+  const Node* const node = result.producer();
+  if (node != nullptr && compares(predicate_of(*node)) && std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);
+  return nodes;
+}
+
+bool is_twin(const Piece& a, const Piece& b) {
+  const bool is_result = a.watched == a.node->output(0) || b.watched == b.node->output(0);
+  if (is_result || a.above != b.above || a.below != b.below || a.is_point != b.is_point) return false;
+  return before_limits(*a.watched)->name() == before_limits(*b.watched)->name();
+}
+
+/// The bound of an error relative to the range.
+double bound_of(DataType type, double floor) {
+  return is_measured(type) ? std::max(kFloorFactor * floor, dtype_minimum(type)) : 0;
+}
+
+}  // namespace
+
+Trials::Trials(const Pair& pair, const Reference& reference, const Changes& changes) : pair_(&pair), changes_(&changes) {
+  const bool is_wide = pair.narrow == DataType::undefined;
+  ValueBounds in_a(pair.a.model->graph(), reference.inputs().ports().masks(), reference.inputs().ports().kept_integers());
+  ValueBounds in_b(pair.b.model->graph(), reference.inputs().ports().masks(), reference.inputs().ports().kept_integers());
+  for (const Change& change : changes.all()) {
+    add(change, in_a, in_b, is_wide);
+    casts_.add(change, in_a.types(), in_b.types());
+  }
+  for (std::size_t i = 0; i < trials_.size(); ++i) {
+    by_value_.emplace(trials_[i].piece.watched, i);
+    seen_[trials_[i].piece.watched] = {};
+    if (!operands_.contains(trials_[i].change)) add_operands(*trials_[i].change);
+  }
+}
+
+/// Rules that both models have for the same numbers of the same value are no difference: leaves out both. A comparison downstream of the
+/// nodes that differ shows what they compute only where it decides either way, even if both models have it.
+void Trials::add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, bool is_wide) {
+  std::vector<Piece> of_a = all_pieces(with_comparison(change.of_a, *change.a), in_a, is_wide);
+  std::vector<Piece> of_b = all_pieces(with_comparison(change.of_b, *change.b), in_b, is_wide);
+  std::erase_if(of_a, [&](const Piece& piece) {
+    const auto twin = std::ranges::find_if(of_b, [&](const Piece& other) { return is_twin(piece, other); });
+    if (twin == of_b.end()) return false;
+    of_b.erase(twin);
+    return true;
+  });
+  for (const Piece& piece : of_a) trials_.push_back({piece, &change, true});
+  for (const Piece& piece : of_b) trials_.push_back({piece, &change, false});
+}
+
+void Trials::add_operands(const Change& change) {
+  std::vector<const Node*> nodes{change.a->producer(), change.b->producer()};
+  nodes.insert(nodes.end(), change.of_a.begin(), change.of_a.end());
+  nodes.insert(nodes.end(), change.of_b.begin(), change.of_b.end());
+  const std::unordered_set<const Node*> inner(nodes.begin(), nodes.end());
+  std::vector<const Value*>& operands = operands_[&change];
+  for (const Node* const node : inner) {
+    if (node == nullptr) continue;
+    for (const Value* const input : node->inputs()) {
+      if (input == nullptr || input->is_stored_constant() || inner.contains(input->producer())) continue;
+      operands.push_back(input);
+      seen_[input] = {};
+    }
+  }
+}
+
+void Trials::start_run() {
+  for (Trial& trial : trials_) trial.deepest = 0;
+  for (auto& [value, seen] : seen_) seen = {};
+}
+
+void Trials::watch(const Value& value, const Datum& datum) {
+  casts_.watch(value, datum);
+  const auto seen = seen_.find(&value);
+  if (seen == seen_.end()) return;
+  seen->second.yardstick.add(datum);
+  seen->second.type = type_of(datum);
+  const auto [first, last] = by_value_.equal_range(&value);
+  for (auto at = first; at != last; ++at) {
+    Trial& trial = trials_[at->second];
+    for (const Tensor& tensor : leaves(datum)) {
+      if (!trial.is_tried && tensor) trial.deepest = std::max(trial.deepest, deepest_of(tensor, trial.piece));
+    }
+  }
+}
+
+double Trials::rounding_of(const Value& watched) const {
+  const Seen& seen = seen_.at(&watched);
+  if (seen.yardstick.count() == 0) return 0;
+  const DataType type = pair_->type_of_floor(seen.type);
+  return bound_of(type, least_floor(type, seen.yardstick).max) * seen.yardstick.range();
+}
+
+double Trials::rounding_of(const Trial& trial, const LayerResult& layer) const {
+  double range = 0;
+  const auto add_range = [&](const Value* value) {
+    const Yardstick& yardstick = seen_.at(value).yardstick;
+    if (yardstick.count() > 0) range = std::max(range, yardstick.range());
+  };
+  add_range(trial.piece.watched);
+  std::ranges::for_each(operands_.at(trial.change), add_range);
+  return bound_of(pair_->type_of_floor(layer.type), layer.floor.max) * range;
+}
+
+void Trials::end_sample() {
+  for (Trial& trial : trials_) trial.is_tried = trial.is_tried || trial.deepest > rounding_of(*trial.piece.watched);
+}
+
+void Trials::end_comparison(const std::vector<LayerResult>& layers) {
+  std::unordered_map<const Change*, const LayerResult*> compared;
+  for (const LayerResult& layer : layers) compared.emplace(change_of(layer), &layer);
+  for (Trial& trial : trials_) {
+    const auto found = compared.find(trial.change);
+    trial.is_tried = trial.is_tried || (found != compared.end() && trial.deepest > rounding_of(trial, *found->second));
+  }
+}
+
+const Trial* Trials::find_open() const {
+  const auto found = std::ranges::find_if(trials_, [](const Trial& trial) { return !trial.is_tried; });
+  return found == trials_.end() ? nullptr : &*found;
+}
+
+std::map<const Change*, Trial> Trials::open_by_change() const {
+  std::map<const Change*, Trial> out;
+  for (const Trial& trial : trials_) {
+    if (!trial.is_tried) out.emplace(trial.change, trial);
+  }
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/bounds.h"
+#include "ops/constants.h"
+#include "ops/element_types.h"
+#include "relayout/datum.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare/changes.h"
+#include "verify/pair.h"
+#include "verify/run/reference.h"
+#include "verify/run/yardstick.h"
+
+namespace relayout {
+
+/// Bounds of values from the definitions of operators: the result of a Sigmoid is never below 0. NaN aside.
+class ValueBounds {
+ public:
+  /// `masks`: inputs of zeros and ones; `kept`: inputs of integers that are sizes, counts, positions or ids.
+  ValueBounds(const Graph& graph, std::set<std::string> masks, std::set<std::string> kept);
+
+  [[nodiscard]] Bounds of(const Value& value);
+  [[nodiscard]] const ElementTypes& types() const noexcept { return types_; }
+
+ private:
+  [[nodiscard]] Bounds find(const Value& value);
+  [[nodiscard]] Bounds of_input(const Value& value) const;
+
+  OpSignatures signatures_;
+  ElementTypes types_;
+  Constants constants_;
+  std::set<std::string> masks_, kept_;
+  std::unordered_map<const Value*, Bounds> known_;
+  int depth_ = 0;
+};
+
+/// A range of numbers for which a node has a rule of its own: for a Clip those above its limit. Samples outside it do not test the rule.
+struct Piece {
+  const Node* node = nullptr;
+  const Value* watched = nullptr;  ///< holds the numbers: an operand, or the node's own result
+  double above = 0, below = 0;     ///< the ends of the range; with `is_point`, both are the number
+  bool is_point = false;
+
+  /// Distance of a number in this piece from the nearest number in another piece; 0 for a number outside this piece. At a point, where the
+  /// replacement of the number is unknown, the magnitude of the number and at least 1; at a result, infinite.
+  [[nodiscard]] double depth(double number) const;
+  /// Such as "number above 6".
+  [[nodiscard]] std::string text() const;
+};
+
+/// The pieces of a node's definition (Trait::piecewise) that its operands can reach. `is_wide`: the models compute in 32 bits or more,
+/// where only large numbers make Exp overflow.
+[[nodiscard]] std::vector<Piece> pieces_of(const Node& node, ValueBounds& bounds, bool is_wide);
+
+/// The value upstream of limits by constants, of Casts and of nodes that move elements.
+[[nodiscard]] const Value* before_limits(const Value& value);
+
+/// Casts of real numbers beyond the range of their integer type. ONNX leaves the result to the implementation: such a Cast is no limit,
+/// whatever the executor returns.
+class CastsBeyond {
+ public:
+  /// Adds the Casts among the nodes of a change and the producers of its values.
+  void add(const Change& change, const ElementTypes& types_a, const ElementTypes& types_b);
+  [[nodiscard]] bool any() const noexcept { return !casts_.empty(); }
+  /// Notes numbers that a Cast reads.
+  void watch(const Value& value, const Datum& datum);
+
+  /// A Cast that gets numbers beyond its type, where no Cast to this type among the change's nodes of the other model does.
+  struct Found {
+    const Node* cast = nullptr;  ///< nullptr: none
+    const Change* change = nullptr;
+    bool is_of_a = false;
+    std::string type;
+  };
+  [[nodiscard]] Found find() const;
+
+ private:
+  struct Cast {
+    const Node* node = nullptr;
+    const Change* change = nullptr;
+    bool is_of_a = false;
+    DataType to = DataType::undefined;
+    bool is_beyond = false;  ///< a run had such a number
+  };
+  void add(const Change& change, const Node& node, bool is_of_a, const ElementTypes& types);
+
+  std::vector<Cast> casts_;
+  std::unordered_multimap<const Value*, std::size_t> by_operand_;
+};
+
+/// A piece of a node in which the models differ, and its change.
+struct Trial {
+  Piece piece;
+  const Change* change = nullptr;
+  bool is_of_a = false;
+  double deepest = 0;  ///< largest Piece::depth() in the current run
+  bool is_tried = false;
+};
+
+/// The pieces of all open changes, and those that runs have tried. A piece is tried by numbers so deep in it that a different treatment of
+/// them exceeds rounding of the other numbers of the run.
+class Trials {
+ public:
+  Trials(const Pair& pair, const Reference& reference, const Changes& changes);
+
+  /// Forgets the numbers of the previous run.
+  void start_run();
+  /// Notes the numbers of a value.
+  void watch(const Value& value, const Datum& datum);
+  /// Ends a run over a sample; its results are compared elsewhere.
+  void end_sample();
+  /// Ends a comparison of nodes. A change that it did not compare is not tried.
+  void end_comparison(const std::vector<LayerResult>& layers);
+
+  /// The first piece that no run has tried; nullptr: none.
+  [[nodiscard]] const Trial* find_open() const;
+  /// The first such piece of each change that has one.
+  [[nodiscard]] std::map<const Change*, Trial> open_by_change() const;
+  [[nodiscard]] const CastsBeyond& casts() const noexcept { return casts_; }
+  /// Whether more samples can add evidence.
+  [[nodiscard]] bool are_open() const { return find_open() != nullptr || casts_.any(); }
+  [[nodiscard]] const Change* change_of(const LayerResult& layer) const { return changes_->of_b(layer.tensor); }
+
+ private:
+  /// Numbers of a value in the current run.
+  struct Seen {
+    Yardstick yardstick;
+    DataType type = DataType::undefined;
+  };
+
+  void add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, bool is_wide);
+  void add_operands(const Change& change);
+  /// The largest difference between numbers of a value that may be rounding.
+  [[nodiscard]] double rounding_of(const Value& watched) const;
+  /// The largest difference between results of a change that may be rounding.
+  [[nodiscard]] double rounding_of(const Trial& trial, const LayerResult& layer) const;
+
+  const Pair* pair_;
+  const Changes* changes_;
+  std::vector<Trial> trials_;
+  CastsBeyond casts_;
+  std::unordered_multimap<const Value*, std::size_t> by_value_;
+  std::unordered_map<const Change*, std::vector<const Value*>> operands_;  ///< operands of a change's nodes that none of these computes
+  std::unordered_map<const Value*, Seen> seen_;
+};
+
+}  // namespace relayout

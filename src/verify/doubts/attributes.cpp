@@ -1,0 +1,146 @@
+// Finds changed comparisons, attributes and inputs whose effect the samples do not show.
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/positions.h"
+#include "base/text.h"
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/op_attributes.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/doubts/doubts.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
+#include "verify/pair.h"
+
+namespace relayout {
+namespace {
+
+/// Whether an entry changes a comparison, or an operator on conditions, of the same name.
+bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
+  if (entry.kind != Unexplained::Kind::node_changed) return false;
+  const Node *const a = find_node(pair.a.model->graph(), entry.name), *const b = find_node(pair.b.model->graph(), entry.name);
+  return a != nullptr && b != nullptr && a->op_type() != b->op_type() && has_trait(*a, Trait::makes_boolean) &&
+         has_trait(*b, Trait::makes_boolean);
+}
+
+/// Attributes that matter only for some numbers: large states of recurrent operators, ignored labels of losses.
+constexpr auto kDataAttributes = std::to_array<std::string_view>({"clip", "ignore_index"});
+
+/// Whether an attribute of two nodes differs.
+bool is_other(const Node& a, const Node& b, std::string_view name) {
+  const onnx::AttributeProto *const of_a = a.attribute(name), *const of_b = b.attribute(name);
+  if (of_a == nullptr || of_b == nullptr) return of_a != of_b;
+  return of_a->i() != of_b->i() || of_a->f() != of_b->f() || of_a->s() != of_b->s();
+}
+
+/// Whether heights, widths or lengths of images among a model's inputs are free.
+bool has_free_sides(const Graph& graph) {
+  return std::ranges::any_of(graph.inputs(), [](const Value* input) {
+    const auto declared = input->declared();
+    if (!declared || declared->dims.size() < 3) return false;
+    return std::any_of(declared->dims.begin() + 2, declared->dims.end(), [](int64_t dim) { return dim < 0; });
+  });
+}
+
+/// Constant scales of a Resize, without those of 1; nullopt if they are not known.
+std::optional<std::vector<double>> scales_of(const Node& resize, Constants& constants) {
+  const Value* const operand = resize.input(2);
+  const auto known = operand == nullptr ? std::nullopt : constants.value(*operand);
+  if (!known || known->element_count() == 0 || !kRealTypes.has(known->type())) return std::nullopt;
+  const Tensor dense = contiguous(*known);
+  std::vector<double> out(as_size(dense.element_count()));
+  load(dense.type(), dense.bytes(), 1, dense.element_count(), out.data());
+  std::erase(out, 1.0);
+  return out;
+}
+
+/// Whether two Resizes place pixels differently only at some sides: pytorch_half_pixel where a side becomes 1, half_pixel_symmetric where a
+/// scaled side is not a whole number.
+bool may_part_by_sides(const Node& a, const Node& b) {
+  constexpr std::string_view kName = "coordinate_transformation_mode";
+  const auto has = [&](std::string_view mode) {
+    return std::ranges::any_of(std::array{&a, &b}, [&](const Node* node) { return Attributes(*node).text(kName, "half_pixel") == mode; });
+  };
+  Constants constants;
+  const auto scales = scales_of(a, constants);
+  const auto any = [&](const auto& is_open) { return !scales || std::ranges::any_of(*scales, is_open); };
+  if (has("pytorch_half_pixel")) return any([](double scale) { return scale < 2; });
+  return has("half_pixel_symmetric") && any([](double scale) { return scale != std::trunc(scale); });
+}
+
+/// Whether two nodes with other attributes compute the same for some numbers or sizes only, so that samples that agree do not show that
+/// others would.
+bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b) {
+  if (a.op_type() != b.op_type() || a.domain() != b.domain()) return false;
+  if (has_trait(a, Trait::normalizes) && is_other(a, b, "epsilon")) return true;
+  if (a.is("Resize") && is_other(a, b, "coordinate_transformation_mode")) return has_free_sides(graph) && may_part_by_sides(a, b);
+  return a.domain().empty() && std::ranges::any_of(kDataAttributes, [&](std::string_view name) { return is_other(a, b, name); });
+}
+
+/// Whether an output depends on an input.
+bool is_read(const Graph& graph, const Value& input) {
+  const auto needed = needed_nodes(graph);
+  return input.is_output() || std::ranges::any_of(input.uses(), [&](const Use& use) { return needed.contains(use.node); });
+}
+
+}  // namespace
+
+VerifyFindings find_other_comparisons(Evidence& evidence) {
+  const std::vector<Unexplained>& entries = evidence.unexplained();
+  VerifyFindings out;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_other_comparison(evidence.pair(), entries[i]) || evidence.is_shown(i)) continue;
+    out.push_back({.text = unreached(entries[i]), .node = entries[i].name});
+  }
+  return out;
+}
+
+/// Callers may replace the contents that an input has in the file; samples do not.
+VerifyFindings find_replaceable_inputs(Evidence& evidence) {
+  const Graph &a = evidence.pair().a.model->graph(), &b = evidence.pair().b.model->graph();
+  VerifyFindings out;
+  for (const Value* const input : a.inputs()) {
+    const Value* const other = input->is_overridable() ? b.find(input->name()) : nullptr;
+    if (other == nullptr || !other->is_overridable() || is_read(a, *input) == is_read(b, *other)) continue;
+    out.push_back({.text = "input " + quote(input->name()) + " has contents in the files that callers may replace, and only " +
+                           (is_read(a, *input) ? "A" : "B") + " reads it",
+                   .node = input->name()});
+  }
+  return out;
+}
+
+VerifyFindings find_unread_attributes(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  const std::vector<Unexplained>& entries = evidence.unexplained();
+  const bool allows_loss = pair.options->precision != DataType::undefined || pair.options->accept.is_given();
+  VerifyFindings out;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].kind != Unexplained::Kind::attribute) continue;
+    const Node* const a = find_node(pair.a.model->graph(), entries[i].name);
+    const Node* const b = find_node(pair.b.model->graph(), entries[i].name);
+    if (a == nullptr || b == nullptr) continue;
+    const bool computes_otherwise = !allows_loss && inner_type(*a) != inner_type(*b);
+    const bool parts_unseen = !evidence.is_acquitted(i) && part_unseen_by_attributes(pair.a.model->graph(), *a, *b);
+    if (computes_otherwise || parts_unseen) out.push_back({.text = unreached(entries[i]), .node = entries[i].name});
+  }
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,219 @@
+// Finds differences of nodes that the proof leaves open: over the samples, and with other values where the samples do not show them.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare/changes.h"
+#include "verify/compare/compare_nodes.h"
+#include "verify/compare/feeding.h"
+#include "verify/compare/tried_pieces.h"
+#include "verify/doubts/doubts.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
+#include "verify/pair.h"
+#include "verify/rules.h"
+#include "verify/run/bounds.h"
+
+namespace relayout {
+namespace {
+
+using Entries = std::vector<Unexplained>;
+
+std::string label_of(const std::string& node, const std::string& op_type) {
+  return "node " + quote(node) + " (" + escape(op_type) + ")";
+}
+
+/// Whether a constant of b holds sizes, counts or indices, which are never rounded: integers of any type that no node reads as quantized
+/// numbers.
+bool is_never_rounded(const Unexplained& entry, const Graph& b) {
+  const Value* const value = b.find(entry.name);
+  if (value == nullptr || !kIntegerTypes.has(Constants().type_of(*value))) return false;
+  return std::ranges::none_of(value->uses(), [](const Use& use) {
+    const std::string& op = use.node->op_type();
+    return op.starts_with('Q') || op == "DequantizeLinear" || op.ends_with("Integer");
+  });
+}
+
+/// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples.
+bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Graph& b) {
+  const Unexplained& entry = entries[check.entry];
+  return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
+         (entry.largest > rules::kRoundedConstant || is_never_rounded(entry, b));
+}
+
+std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
+  return label_of(check.node, check.op_type) + ": " + unreached(entries[check.entry]);
+}
+
+/// Whether a constant differs by more than rounding to b's narrow type, and its nodes stay within their floors. Every node differs by
+/// rounding there, so that `felt` says nothing about the constant. Weights and biases may hold folded factors, which the proof does not
+/// recognize where types change.
+bool exceeds_rounding(const UnexplainedCheck& check, const Entries& entries, DataType grain) {
+  const Unexplained& entry = entries[check.entry];
+  return check.outcome == Outcome::same && !check.acquitted && entry.kind == Unexplained::Kind::tensor && entry.values > 0 &&
+         entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
+}
+
+/// Whether a constant differs by more than rounding to the narrow type of either model, and its nodes vouch for it only together with other
+/// products, whose rounding may hide it; or no node shows it, as it is too far upstream of every value that both models have.
+bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check, DataType narrow) {
+  const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > rules::kGainRoundings * unit_roundoff(narrow);
+  return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && !check->acquitted));
+}
+
+/// Whether an operator (added, removed or changed) has nodes that compute the same bits over all samples.
+bool is_unreached(const UnexplainedCheck& check, const Entries& entries) {
+  const Unexplained& entry = entries[check.entry];
+  return check.outcome == Outcome::same && !check.felt && !check.acquitted && !(check.alone && is_constant(entry)) &&
+         entry.largest <= rules::kRoundedConstant;
+}
+
+std::string entry_of(const Change& change, const Entries& entries) {
+  return change.entries.empty() ? "output " + quote(change.b->name()) + " is made in another way" : entries[change.entries.front()].text;
+}
+
+std::string describe(const Trial& trial, const Entries& entries) {
+  const Piece& piece = trial.piece;
+  const bool is_result = piece.watched == piece.node->output(0);
+  return entry_of(*trial.change, entries) + ", and no sample reaches that: node " + piece.node->label() + " of " +
+         (trial.is_of_a ? "A" : "B") + (is_result ? " is never " : " gets no ") + piece.text() + kMoreSamples;
+}
+
+std::string describe(const CastsBeyond::Found& found, const Entries& entries) {
+  return entry_of(*found.change, entries) + ", and node " + found.cast->label() + " of " + (found.is_of_a ? "A" : "B") +
+         " gets numbers beyond " + found.type + ", which ONNX leaves to the implementation";
+}
+
+}  // namespace
+
+VerifyFindings find_differing_nodes(Evidence& evidence) {
+  VerifyFindings out;
+  for (const LayerResult& layer : evidence.nodes().guilty) {
+    out.push_back(
+        {.severity = Severity::difference,
+         .text = label_of(layer.node, layer.op_type) + ": fed A's values, it gives a different result (" +
+                 (layer.bound > 0 && layer.error > layer.bound ? scientific(layer.error) + ", floor " + scientific(layer.floor.max)
+                                                               : layer.reason) +
+                 "), which the outputs hide (--outputs-only judges them alone)",
+         .node = layer.node});
+  }
+  return out;
+}
+
+/// Judges constants that differ by more than rounding and whose nodes stay within their floors, by values slightly off the samples', so
+/// that no operand is always zero or small: a difference if those show the constant, a doubt if neither they nor the samples do.
+VerifyFindings find_hidden_constants(Evidence& evidence) {
+  const Graph& b = evidence.pair().b.model->graph();
+  const Entries& entries = evidence.unexplained();
+  std::vector<const UnexplainedCheck*> hidden;
+  for (const UnexplainedCheck& check : evidence.nodes().checks) {
+    if (is_hidden(check, entries, b)) hidden.push_back(&check);
+  }
+  VerifyFindings out;
+  if (hidden.empty()) return out;
+  const auto is_hidden_entry = [&](std::size_t entry) {
+    return std::ranges::find(hidden, entry, &UnexplainedCheck::entry) != hidden.end();
+  };
+  std::vector<std::size_t> shown;
+  for (const LayerResult& layer : evidence.fed(Feeding::shaken)) {
+    if (!convicts(layer) || std::ranges::none_of(layer.proof.unexplained, is_hidden_entry)) continue;
+    shown.insert(shown.end(), layer.proof.unexplained.begin(), layer.proof.unexplained.end());
+    out.push_back({.severity = Severity::difference,
+                   .text = label_of(layer.node, layer.op_type) + ": " + entries[layer.proof.unexplained.front()].text +
+                           "; no sample shows it, values beside theirs do",
+                   .node = layer.node});
+  }
+  for (const UnexplainedCheck* const check : hidden) {
+    if (check->felt || std::ranges::find(shown, check->entry) != shown.end()) continue;
+    out.push_back({.text = unreached(*check, entries), .node = check->node});
+  }
+  return out;
+}
+
+/// If b computes in a narrow type, a constant that differs by more than rounding to it has to show at its nodes: the rounding of results
+/// hides it.
+VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence) {
+  const DataType grain = evidence.pair().grain;
+  const Entries& entries = evidence.unexplained();
+  VerifyFindings out;
+  if (grain == DataType::undefined) return out;
+  for (const UnexplainedCheck& check : evidence.nodes().checks) {
+    if (!exceeds_rounding(check, entries, grain)) continue;
+    out.push_back({.text = label_of(check.node, check.op_type) + ": " + entries[check.entry].text + ": more than rounding to " +
+                           std::string(name_of(grain)) + ", less than the rounding of the node's result",
+                   .node = check.node});
+  }
+  return out;
+}
+
+/// Constants that differ by more than rounding to the narrow type of either model, and show only in values computed from several products,
+/// or in none.
+VerifyFindings find_diluted_constants(Evidence& evidence) {
+  const DataType narrow = evidence.pair().narrow;
+  const Entries& entries = evidence.unexplained();
+  VerifyFindings out;
+  if (narrow == DataType::undefined) return out;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_hidden_by_others(entries[i], evidence.check_of(i), narrow)) continue;
+    out.push_back({.text = entries[i].text + ": more than rounding to " + std::string(name_of(narrow)) +
+                           ", and no node shows it that does not hold the rounding of other products too",
+                   .node = entries[i].name});
+  }
+  return out;
+}
+
+/// Judges operators that differ, but whose nodes compute the same bits over all samples, by values that the samples do not have. Inputs
+/// that lead to such values may or may not exist.
+VerifyFindings find_unreached_values(Evidence& evidence) {
+  const Entries& entries = evidence.unexplained();
+  VerifyFindings out;
+  std::vector<std::size_t> wanted;
+  for (const UnexplainedCheck& check : evidence.nodes().checks) {
+    if (is_unreached(check, entries)) wanted.push_back(check.entry);
+  }
+  for (const Feeding feeding : {Feeding::near, Feeding::far}) {
+    if (wanted.empty() || (feeding == Feeding::far && evidence.pair().narrow != DataType::undefined)) break;
+    std::vector<UnexplainedCheck> checks;
+    check_unexplained(checks, evidence.fed(feeding), *evidence.proof());
+    for (const UnexplainedCheck& check : checks) {
+      if (check.outcome != Outcome::different || std::erase(wanted, check.entry) == 0) continue;
+      out.push_back({.text = unreached(check, entries), .node = check.node});
+    }
+  }
+  return out;
+}
+
+VerifyFindings find_casts_beyond_type(Evidence& evidence) {
+  const CastsBeyond::Found found = evidence.tried().casts().find();
+  if (found.cast == nullptr) return {};
+  return {{.text = describe(found, evidence.unexplained()), .node = reported_name(*found.cast)}};
+}
+
+/// Nodes that only one model has, or has in this form, define a rule for numbers that no run had there, though its operands may be such.
+VerifyFindings find_untried_pieces(Evidence& evidence) {
+  const Entries& entries = evidence.unexplained();
+  const auto doubt = [&](const Trial& trial) -> VerifyFindings {
+    return {{.text = describe(trial, entries), .node = reported_name(*trial.piece.node)}};
+  };
+  for (const auto& [open, layers] : evidence.tryings()) {
+    for (const LayerResult& layer : *layers) {
+      const auto found = open.find(evidence.changes().of_b(layer.tensor));
+      if (found != open.end() && convicts(layer)) return doubt(found->second);
+    }
+  }
+  const Trial* const trial = evidence.tried().find_open();
+  return trial == nullptr ? VerifyFindings() : doubt(*trial);
+}
+
+}  // namespace relayout

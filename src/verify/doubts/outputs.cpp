@@ -1,0 +1,114 @@
+// Finds outputs whose numbers say little about the models, and what they show for masks that no tokenizer makes.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "relayout/execute.h"
+#include "relayout/verify.h"
+#include "verify/doubts/doubts.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
+#include "verify/inputs/inputs.h"
+#include "verify/pair.h"
+#include "verify/rules.h"
+#include "verify/run/bounds.h"
+#include "verify/run/candidate.h"
+#include "verify/run/data_structure.h"
+#include "verify/run/floors.h"
+#include "verify/run/metrics.h"
+#include "verify/run/reference.h"
+#include "verify/run/session.h"
+#include "verify/run/yardstick.h"
+
+namespace relayout {
+namespace {
+
+template <class Has>
+bool has_in_every_sample(const OutputComparison& output, const Has& has) {
+  return !output.samples.empty() && std::ranges::all_of(output.samples, has);
+}
+
+}  // namespace
+
+VerifyFindings find_outputs_that_show_nothing(Evidence& evidence) {
+  VerifyFindings out;
+  for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
+    const std::optional<std::string> why = evidence.inconclusive(i);
+    if (!why) continue;
+    if (evidence.nodes().vouch && evidence.reference().outputs().summary(i).holds_values()) {
+      out.push_back({.severity = Severity::remark,
+                     .text = "output " + quote(evidence.outputs()[i].name) + " shows nothing (" + *why +
+                             "), but node by node B computes what A computes"});
+    } else {
+      out.push_back({.text = *why, .output = i});
+    }
+  }
+  return out;
+}
+
+VerifyFindings find_ill_conditioned_outputs(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  VerifyFindings out;
+  for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
+    const OutputComparison& output = evidence.outputs()[i];
+    const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
+    if (pair.options->accept.is_given() && is_narrow(pair.type_of_floor(output.type))) continue;
+    if (!has_in_every_sample(output, is_ill) || evidence.nodes().vouch) continue;
+    const auto telling = std::ranges::max_element(output.samples, {}, &SampleMetrics::ratio);
+    out.push_back(
+        {.text = "ill-conditioned: the floor is " + scientific(telling->floor.max) + " of the range in every sample", .output = i});
+  }
+  return out;
+}
+
+/// In 16 bits, whatever nodes vouch for. `--accept` judges such outputs instead.
+VerifyFindings find_wide_floors(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  VerifyFindings out;
+  if (pair.options->accept.is_given()) return out;
+  const double most = kFloorFactor * rules::kWidestFloorNarrow;
+  for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
+    const OutputComparison& output = evidence.outputs()[i];
+    const auto is_wide = [&](const SampleMetrics& metrics) {
+      return metrics.floor.max > rules::kWidestFloorNarrow && metrics.max_error > most;
+    };
+    if (!is_narrow(pair.type_of_floor(output.type)) || !has_in_every_sample(output, is_wide)) continue;
+    const auto least = std::ranges::min_element(output.samples, {}, &SampleMetrics::max_error);
+    out.push_back({.text = "an error/range of " + scientific(least->max_error) + " is within rounding only because the floor is " +
+                           scientific(least->floor.max) + " of the range (--accept error=… judges it)",
+                   .output = i});
+  }
+  return out;
+}
+
+VerifyFindings find_masks_with_holes(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  const Reference& reference = evidence.reference();
+  VerifyFindings out;
+  if (!reference.inputs().makes_padding()) return out;
+  const Inputs holes = reference.inputs().make_with_holes(reference.samples().front().assignment);
+  pair.steps->expect(2);
+  pair.steps->next("masks with holes");
+  const Session::Run a = pair.open(pair.a, pair.execute_options(Mode::as_written))->run(holes);
+  pair.steps->next("masks with holes");
+  const Session::Run b = pair.open(pair.b, pair.execute_options(Mode::as_written))->run(holes);
+  if (!a.rejected.empty() || !b.rejected.empty()) return out;
+  for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
+    const auto place = evidence.candidate().outputs()[i].place;
+    if (!place || !structural_difference(a.outputs[i], b.outputs[*place]).empty()) continue;
+    Yardstick yardstick;
+    yardstick.add(a.outputs[i]);
+    SampleMetrics metrics = measure(a.outputs[i], b.outputs[*place], yardstick);
+    judge_numbers(metrics, pair.type_of_floor(reference.outputs().summary(i).type()), evidence.floors().of(i, 0));
+    if (metrics.outcome != Outcome::different) continue;
+    out.push_back({.severity = Severity::remark,
+                   .text = "output " + quote(pair.a.outputs[i].name) + " differs for masks with holes, as no tokenizer makes them (" +
+                           scientific(metrics.max_error) + " of the range)"});
+  }
+  return out;
+}
+
+}  // namespace relayout

@@ -1,0 +1,378 @@
+// Finds differences that act only at sizes that no sample has: other decisions by sizes, and dims of one size in all samples.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "layout/graph_shapes.h"
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/graph.h"
+#include "relayout/layout.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/tensor.h"
+#include "relayout/verify.h"
+#include "verify/doubts/doubts.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
+#include "verify/inputs/port.h"
+#include "verify/interface.h"
+#include "verify/pair.h"
+#include "verify/rules.h"
+#include "verify/run/reference.h"
+
+namespace relayout {
+namespace {
+
+/// Sizes of a model's inputs, and the difference from a sample's.
+struct SizeChoice {
+  ShapeOptions options;
+  std::string text;  ///< "sequence = 1024"; empty for a sample's
+};
+
+/// Sizes at which Slices of two models may differ: their constant ends, and one more; the smallest first.
+std::vector<int64_t> sizes_by_slices(const Pair& pair) {
+  constexpr std::size_t kMost = 8;
+  constexpr int64_t kLargest = 1 << 16;
+  std::set<int64_t> found;
+  Constants constants;
+  for (const Side* const side : {&pair.a, &pair.b}) {
+    for (const Node& node : side->model->graph().nodes()) {
+      const Value* const ends = node.is("Slice") ? node.input(2) : nullptr;
+      const auto known = ends == nullptr ? std::nullopt : constants.value(*ends);
+      if (!known || !kIndexTypes.has(known->type())) continue;
+      for (const int64_t number : truncated_integers_of(*known)) {
+        if (number > 0 && number < kLargest) found.insert({number, number + 1});
+      }
+    }
+  }
+  std::vector<int64_t> out(found.begin(), found.end());
+  out.resize(std::min(out.size(), kMost));
+  return out;
+}
+
+/// The places of dims that callers of both models may choose, input and axis, by Port::key().
+std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> open_dims(const Pair& pair) {
+  const VerifyOptions& options = *pair.options;
+  const auto bound = bound_dims(pair.a.model->graph(), pair.b.model->graph(), options);
+  std::map<std::string, std::vector<std::pair<std::string, std::size_t>>> places;
+  for (const Port& port : required_inputs(pair.a.model->graph())) {
+    if (options.shapes.contains(port.name) || options.inputs.contains(port.name)) continue;
+    for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
+      const std::string key = port.key(axis);
+      if (port.dims[axis] < 0 && !bound.contains(key) && !options.dims.contains(port.symbols[axis]))
+        places[key].emplace_back(port.name, axis);
+    }
+  }
+  return places;
+}
+
+/// Sizes of all inputs with one dim replaced.
+SizeChoice with_size(const ShapeOptions& sizes, const std::string& key, const std::vector<std::pair<std::string, std::size_t>>& places,
+                     int64_t size) {
+  SizeChoice out{sizes, escape(key) + " = " + std::to_string(size)};
+  for (const auto& [input, axis] : places) {
+    const auto found = out.options.shapes.find(input);
+    if (found != out.options.shapes.end() && axis < found->second.size()) found->second[axis] = size;
+  }
+  return out;
+}
+
+/// The sizes of the samples, then those with a different size of one dim that callers of both models may choose.
+std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) {
+  std::vector<SizeChoice> out;
+  for (const Sample& sample : reference.samples()) {
+    const auto has_its = [&](const SizeChoice& sizes) { return sizes.options.shapes == sample.assignment.shapes; };
+    if (std::ranges::none_of(out, has_its)) out.push_back({{{}, sample.assignment.shapes}, ""});
+  }
+  if (out.empty()) return out;
+  std::vector<int64_t> others = sizes_by_slices(pair);
+  others.insert(others.end(), std::begin(rules::kOtherSizes), std::end(rules::kOtherSizes));
+  for (const auto& [key, places] : open_dims(pair)) {
+    for (const int64_t size : others) out.push_back(with_size(out.front().options, key, places, size));
+  }
+  return out;
+}
+
+/// The sizes that the original accepts, according to its file.
+std::vector<SizeChoice> sizes_that_fit(const Pair& pair, const Reference& reference) {
+  std::vector<SizeChoice> out = all_sizes(pair, reference);
+  std::erase_if(out, [&](const SizeChoice& sizes) {
+    return !sizes.text.empty() && !layout::Shapes(pair.a.model->graph(), sizes.options).misfit().empty();
+  });
+  return out;
+}
+
+/// Decision of a node at given sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
+enum class Decision : uint8_t { unknown, no, yes };
+
+/// Whether a limit of known integers, which follow from sizes, differs from its first operand that is not constant.
+Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
+  const auto contents_of = [&](const Value* value) -> std::optional<std::vector<int64_t>> {
+    const auto known = value == nullptr ? std::nullopt : shapes.known(*value);
+    if (!known || !known->has_contents || !kIntegerTypes.has(known->datum.tensor.type())) return std::nullopt;
+    return truncated_integers_of(known->datum.tensor);
+  };
+  Constants constants;
+  const auto varies = [&](const Value* value) { return value != nullptr && !constants.is_constant(*value); };
+  const auto from = std::ranges::find_if(node.inputs(), varies);
+  if (from == node.inputs().end()) return Decision::unknown;
+  const auto before = contents_of(*from), after = contents_of(node.output(0));
+  if (!before || !after) return Decision::unknown;
+  return *before != *after ? Decision::yes : Decision::no;
+}
+
+Decision decision_of(const Node& node, layout::Shapes& shapes) {
+  // A limit may be why nodes downstream do not fit.
+  if (limits(node)) return decision_of_limit(node, shapes);
+  if (!shapes.misfit().empty()) return Decision::unknown;
+  if (node.is("If")) {
+    const auto condition = node.input(0) == nullptr ? std::nullopt : shapes.known(*node.input(0));
+    const auto truth = condition ? condition->truth() : std::nullopt;
+    return !truth ? Decision::unknown : *truth ? Decision::yes : Decision::no;
+  }
+  const Dims *const from = shapes.dims_of(node.input(0)), *const to = shapes.dims_of(node.output(0));
+  if (from == nullptr || to == nullptr) return Decision::unknown;
+  return *from != *to ? Decision::yes : Decision::no;
+}
+
+/// A decision of a node that no sample takes: at other sizes, or by data.
+struct UnsampledDecision {
+  const Node* node = nullptr;
+  std::optional<std::size_t> sizes;  ///< index; nullopt: data
+};
+
+/// Whether only Slices read a limit, as starts and ends, which Slices limit themselves.
+bool is_read_by_slices(const Value& limit) {
+  return !limit.is_output() && std::ranges::all_of(limit.uses(), [](const Use& use) {
+    if (use.node->is("Slice")) return use.index > 0;
+    const bool passes_on = has_trait(*use.node, Trait::keeps_order) || use.node->is("Concat") || has_trait(*use.node, Trait::casts);
+    return passes_on && use.node->output(0) != nullptr && is_read_by_slices(*use.node->output(0));
+  });
+}
+
+/// One model and its unsampled decisions.
+class Deciding {
+ public:
+  Deciding(const Side& side, Evidence& evidence, const std::vector<SizeChoice>& sizes)
+      : side_(side), evidence_(evidence), graph_(side.model->graph()), sizes_(sizes) {}
+
+  [[nodiscard]] std::vector<UnsampledDecision> find() {
+    std::vector<UnsampledDecision> out;
+    const auto needed = needed_nodes(graph_);
+    for (const Node& node : graph_.nodes()) {
+      if (!needed.contains(&node)) continue;
+      if (!node.is("If") && !node.is("Slice") && !limits(node)) continue;
+      const OtherSizes other = differs_at(node);
+      const bool by_data = !other.by_sizes && node.is("If") && evidence_.misses_one_of(side_, node);
+      if (by_data || other.at) out.push_back({&node, other.at});
+    }
+    return out;
+  }
+
+  /// Known shapes at the sizes of this index.
+  [[nodiscard]] layout::Shapes& at(std::size_t i) { return shapes_.try_emplace(i, graph_, sizes_[i].options).first->second; }
+  [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
+
+ private:
+  /// Other sizes at which a node decides differently from all samples, if any; and whether its decision follows from sizes.
+  struct OtherSizes {
+    bool by_sizes = true;
+    std::optional<std::size_t> at;
+  };
+  [[nodiscard]] OtherSizes differs_at(const Node& node) {
+    Decision usual = Decision::unknown;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      const bool is_sample = sizes_[i].text.empty();
+      const Decision decision = decision_of(node, at(i));
+      if (i == 0) usual = decision;
+      if (is_sample && decision == Decision::unknown) return {false, {}};
+      // A Slice or a limit that cuts values of the samples shows in them.
+      const bool is_shown = (is_sample && decision != usual) || (!node.is("If") && usual == Decision::yes);
+      if (is_shown) return {};
+      if (decision != Decision::unknown && decision != usual) return {true, i};
+    }
+    return {};
+  }
+
+  const Side& side_;
+  Evidence& evidence_;
+  const Graph& graph_;
+  const std::vector<SizeChoice>& sizes_;
+  std::map<std::size_t, layout::Shapes> shapes_;
+};
+
+/// Compares the decisions of two models.
+class Decisions {
+ public:
+  explicit Decisions(Evidence& evidence)
+      : pair_(evidence.pair()),
+        sizes_(sizes_that_fit(pair_, evidence.reference())),
+        a_(pair_.a, evidence, sizes_),
+        b_(pair_.b, evidence, sizes_) {}
+
+  /// The first unsampled decision of each model that the other one does not take.
+  [[nodiscard]] VerifyFindings find() {
+    const std::vector<UnsampledDecision> of_a = a_.find(), of_b = b_.find();
+    VerifyFindings out;
+    const auto add = [&](const UnsampledDecision* found, const std::string& model) {
+      if (found != nullptr) out.push_back({.text = describe(*found, model), .node = reported_name(*found->node)});
+    };
+    add(first_alone(of_a, of_b), pair_.a.name);
+    add(first_alone(of_b, of_a), pair_.b.name);
+    return out;
+  }
+
+ private:
+  /// The first decision without a counterpart among the others: of the same operator, or both limits, at the same sizes.
+  [[nodiscard]] const UnsampledDecision* first_alone(const std::vector<UnsampledDecision>& decisions,
+                                                     std::vector<UnsampledDecision> others) {
+    for (const UnsampledDecision& decision : decisions) {
+      const auto is_it = [&](const UnsampledDecision& other) {
+        const bool is_like = other.node->op_type() == decision.node->op_type() || (limits(*other.node) && limits(*decision.node));
+        return is_like && other.sizes == decision.sizes;
+      };
+      const auto found = std::ranges::find_if(others, is_it);
+      if (found == others.end() && !is_done_by_slices(decision)) return &decision;
+      if (found != others.end()) others.erase(found);
+    }
+    return nullptr;
+  }
+
+  /// Whether the Slices that read a limit have the same effect without it at its sizes: every value that both models have then has the same
+  /// dims in both.
+  [[nodiscard]] bool is_done_by_slices(const UnsampledDecision& decision) {
+    if (!limits(*decision.node) || !decision.sizes || !is_read_by_slices(*decision.node->output(0))) return false;
+    layout::Shapes &a = a_.at(*decision.sizes), &b = b_.at(*decision.sizes);
+    const auto has_same_dims = [&](const Node& node) {
+      return std::ranges::all_of(node.outputs(), [&](const Value* value) {
+        const Value* const namesake = value == nullptr ? nullptr : a_.graph().find(value->name());
+        const Dims *const of_a = namesake == nullptr ? nullptr : a.dims_of(namesake), *const of_b =
+                                                                                          of_a == nullptr ? nullptr : b.dims_of(value);
+        return of_b == nullptr || *of_a == *of_b;
+      });
+    };
+    return std::ranges::all_of(b_.graph().nodes(), has_same_dims) && a.misfit().empty() == b.misfit().empty();
+  }
+
+  [[nodiscard]] std::string describe(const UnsampledDecision& decision, const std::string& model) const {
+    return "node " + decision.node->label() + " is in " + escape(model) + " alone, " +
+           (decision.sizes ? "and no size of the samples shows its effect, " + sizes_[*decision.sizes].text + " does (--dim, --shape)"
+                           : std::string("and no sample enters one of its graphs") + kMoreSamples);
+  }
+
+  const Pair& pair_;
+  std::vector<SizeChoice> sizes_;
+  Deciding a_, b_;
+};
+
+/// Operators that read sizes, or results of which are sizes.
+constexpr auto kSizeOperators =
+    std::to_array<std::string_view>({"Reshape", "Expand", "Tile", "Slice", "Resize", "Upsample", "Pad", "ConstantOfShape", "Range", "Split",
+                                     "SplitToSequence", "CenterCropPad", "Shape", "Size", "EyeLike", "Flatten"});
+
+/// Whether a node has to do with sizes, or one that reads an integer constant, perhaps joined with others.
+bool is_about_sizes(const Graph& graph, const std::string& name) {
+  const auto has_sizes = [](const Node& node) { return std::ranges::find(kSizeOperators, node.op_type()) != kSizeOperators.end(); };
+  const Node* const node = find_node(graph, name);
+  if (node != nullptr && !node->is("Constant")) return has_sizes(*node);
+  const Value* const value = graph.find(name);
+  if (value == nullptr || !kIntegerTypes.has(Constants().type_of(*value))) return false;
+  return std::ranges::any_of(value->uses(),
+                             [&](const Use& use) { return has_sizes(*use.node) || use.node->is("Concat") || use.node->is("Cast"); });
+}
+
+/// Compares what sizes do to two models where all samples have the same size of a dim.
+class OneSize {
+ public:
+  explicit OneSize(Evidence& evidence) : evidence_(evidence), pair_(evidence.pair()), reference_(evidence.reference()) {}
+
+  /// A difference that another size might show.
+  [[nodiscard]] VerifyFindings find() const {
+    const Unexplained* const entry = find_entry();
+    if (entry == nullptr || reference_.samples().empty()) return {};
+    for (const auto& [key, places] : open_dims(pair_)) {
+      const auto size_of = [&k = key](const Sample& sample) {
+        const auto found = sample.assignment.dims.find(k);
+        return found == sample.assignment.dims.end() ? int64_t{0} : found->second;
+      };
+      const int64_t size = size_of(reference_.samples().front());
+      const auto has_it = [&](const Sample& sample) { return size_of(sample) == size; };
+      if (size == 0 || !std::ranges::all_of(reference_.samples(), has_it) || !may_show(key, places, size)) continue;
+      return {{.text = entry->text + ", and all samples have " + escape(key) + " = " + std::to_string(size) + " (--dim, --shape)",
+               .node = entry->name}};
+    }
+    return {};
+  }
+
+ private:
+  /// The first difference about sizes that nothing has explained.
+  [[nodiscard]] const Unexplained* find_entry() const {
+    const std::vector<Unexplained>& entries = evidence_.unexplained();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Unexplained& entry = entries[i];
+      if (evidence_.is_acquitted(i) || is_kept(entry)) continue;
+      if (is_about_sizes(pair_.a.model->graph(), entry.name) || is_about_sizes(pair_.b.model->graph(), entry.name)) return &entry;
+    }
+    return nullptr;
+  }
+
+  /// Whether both models have a node of this name, with the same operands: only its place in the proof differs.
+  [[nodiscard]] bool is_kept(const Unexplained& entry) const {
+    using Kind = Unexplained::Kind;
+    if (entry.kind == Kind::attribute || entry.kind == Kind::operand || entry.values > 0) return false;
+    const Node *const a = find_node(pair_.a.model->graph(), entry.name), *const b = find_node(pair_.b.model->graph(), entry.name);
+    const auto is_alike = [](const Value* x, const Value* y) { return x == nullptr || y == nullptr ? x == y : x->name() == y->name(); };
+    return a != nullptr && b != nullptr && a->op_type() == b->op_type() && std::ranges::equal(a->inputs(), b->inputs(), is_alike);
+  }
+
+  /// Whether the first other size that A accepts, according to its file, gives values of one name other dims, or dims that are not known.
+  [[nodiscard]] bool may_show(const std::string& key, const std::vector<std::pair<std::string, std::size_t>>& places, int64_t size) const {
+    const Graph &a = pair_.a.model->graph(), &b = pair_.b.model->graph();
+    const ShapeOptions sizes{{}, reference_.samples().front().assignment.shapes};
+    for (const int64_t other : {2 * size, 3 * size, size + 1, 4 * size, size + 2, size / 2, int64_t{1}}) {
+      if (other == size || other == 0) continue;
+      const SizeChoice choice = with_size(sizes, key, places, other);
+      layout::Shapes of_a(a, choice.options), of_b(b, choice.options);
+      if (!of_a.misfit().empty()) continue;
+      const auto differs = [&](const Value* value) {
+        const Value* const there = value == nullptr ? nullptr : b.find(value->name());
+        if (there == nullptr) return false;
+        const Dims *const dims = of_a.dims_of(value), *const dims_there = of_b.dims_of(there);
+        return dims == nullptr || dims_there == nullptr || *dims != *dims_there;
+      };
+      return !of_b.misfit().empty() ||
+             std::ranges::any_of(a.nodes(), [&](const Node& node) { return std::ranges::any_of(node.outputs(), differs); });
+    }
+    return false;
+  }
+
+  Evidence& evidence_;
+  const Pair& pair_;
+  const Reference& reference_;
+};
+
+}  // namespace
+
+VerifyFindings find_dims_of_one_size(Evidence& evidence) {
+  return OneSize(evidence).find();
+}
+
+VerifyFindings find_other_sizes(Evidence& evidence) {
+  return Decisions(evidence).find();
+}
+
+}  // namespace relayout

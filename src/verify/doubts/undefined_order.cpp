@@ -1,0 +1,120 @@
+// Finds a TopK that may return its numbers in any order in one model alone, where a reader sees the order.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "model/node.h"
+#include "model/walk.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/verify.h"
+#include "verify/doubts/doubts.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
+#include "verify/pair.h"
+#include "verify/run/elements.h"
+#include "verify/run/reference.h"
+
+namespace relayout {
+namespace {
+
+/// Whether a node reduces along an axis; where that is not known, it may.
+bool reduces_along(const Node& node, int64_t axis, std::size_t rank) {
+  constexpr auto kReductions = std::to_array<std::string_view>({"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
+                                                                "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"});
+  if (std::ranges::none_of(kReductions, [&](std::string_view op) { return node.is(op); })) return false;
+  std::vector<int64_t> axes = Attributes(node).integers("axes");
+  const auto known = node.input(1) == nullptr ? std::nullopt : Constants().value(*node.input(1));
+  if (known && kIntegerTypes.has(known->type())) axes = truncated_integers_of(*known);
+  const auto is_it = [&](int64_t other) {
+    const bool is_comparable = rank > 0 || (other < 0) == (axis < 0);
+    return !is_comparable || other == axis || other == axis + static_cast<int64_t>(rank) || other + static_cast<int64_t>(rank) == axis;
+  };
+  return axes.empty() || std::ranges::any_of(axes, is_it);
+}
+
+/// Whether a use takes all elements whatever their order: a reduction, or a scatter of numbers to positions that both move along.
+bool takes_any_order(const Use& use, const Node& top, const std::unordered_set<const Value*>& unordered) {
+  const Node& node = *use.node;
+  const auto declared = top.input(0)->declared();
+  if (reduces_along(node, Attributes(top).integer("axis", -1), declared && declared->has_shape ? declared->dims.size() : 0))
+    return use.index == 0;
+  if (!node.is("ScatterElements") && !node.is("ScatterND")) return false;
+  const auto is_fit = [&](const Value* value) {
+    return value != nullptr && (unordered.contains(value) || Constants().is_constant(*value));
+  };
+  return use.index > 0 && is_fit(node.input(1)) && is_fit(node.input(2));
+}
+
+/// Whether a node's results have the same order as a value that it reads.
+bool keeps_open_order(const Use& use) {
+  const Traits traits = traits_of(*use.node);
+  return traits.has(Trait::elementwise) || traits.has(Trait::casts) || traits.has(Trait::identity) ||
+         traits.arithmetic() != Arithmetic::none || use.node->is("Unsqueeze") || use.node->is("Squeeze") || use.node->is("Softmax") ||
+         (use.index == 1 && (use.node->is("Gather") || use.node->is("GatherElements")));
+}
+
+/// Whether outputs can depend on the order of a node's results.
+bool shows_order(const Node& node) {
+  std::vector<const Value*> open;
+  std::unordered_set<const Value*> unordered;
+  const auto enter = [&](const Node& of) {
+    for (const Value* const output : of.outputs()) {
+      if (output != nullptr && unordered.insert(output).second) open.push_back(output);
+    }
+  };
+  enter(node);
+  std::vector<Use> readers;
+  while (!open.empty()) {
+    const Value& value = *open.back();
+    open.pop_back();
+    if (value.is_output()) return true;
+    for (const Use& use : value.uses()) keeps_open_order(use) ? enter(*use.node) : readers.push_back(use);
+  }
+  return !std::ranges::all_of(readers, [&](const Use& use) { return takes_any_order(use, node, unordered); });
+}
+
+bool takes_one(const Node& top) {
+  const Value* const count = top.input(1);
+  if (count == nullptr) return Attributes(top).integer("k", 0) == 1;
+  const auto known = Constants().value(*count);
+  return known && kIntegerTypes.has(known->type()) && known->element_count() == 1 && truncated_integers_of(*known).front() == 1;
+}
+
+/// The TopKs of a model whose order is open and can be seen.
+std::vector<const Node*> open_orders(const Model& model) {
+  const auto needed = needed_nodes(model.graph());
+  std::vector<const Node*> out;
+  for_each_node(model, [&](const Node& node) {
+    if (!node.is("TopK") || !needed.contains(&node) || Attributes(node).integer("sorted", 1) != 0) return;
+    if (!takes_one(node) && shows_order(node)) out.push_back(&node);
+  });
+  return out;
+}
+
+}  // namespace
+
+VerifyFindings find_undefined_order(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  const std::vector<const Node*> of_a = open_orders(*pair.a.model), of_b = open_orders(*pair.b.model);
+  if (of_a.size() == of_b.size()) return {};
+  const bool is_of_a = of_a.size() > of_b.size();
+  const Node& node = *(is_of_a ? of_a : of_b).front();
+  return {{.text = "node " + node.label() + " of " + (is_of_a ? "A" : "B") +
+                   " may return its numbers in any order (sorted = 0), those of the other model are in order, and outputs show it",
+           .node = reported_name(node)}};
+}
+
+}  // namespace relayout

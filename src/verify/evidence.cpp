@@ -1,0 +1,344 @@
+// Computes the facts that rules ask for, each when first asked for, and keeps them.
+#include "verify/evidence.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "model/walk.h"
+#include "ops/op.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare/changes.h"
+#include "verify/compare/compare_nodes.h"
+#include "verify/compare/feeding.h"
+#include "verify/compare/tried_pieces.h"
+#include "verify/finding.h"
+#include "verify/inputs/port.h"
+#include "verify/pair.h"
+#include "verify/run/bounds.h"
+#include "verify/run/candidate.h"
+#include "verify/run/floors.h"
+#include "verify/run/reference.h"
+#include "verify/run/session.h"
+
+namespace relayout {
+namespace {
+
+std::vector<std::string> output_names(const Pair& pair) {
+  std::vector<std::string> names;
+  for (const Port& port : pair.b.outputs) names.push_back(port.name);
+  return names;
+}
+
+/// Feedings that try pieces of changed operators, in this order.
+constexpr auto kTrying = std::to_array<Feeding>({Feeding::near, Feeding::middle, Feeding::far, Feeding::negative, Feeding::positive});
+
+bool layer_differs(const LayerResult& layer) {
+  return layer.outcome == Outcome::different;
+}
+
+/// How many elements rounding moves across a boundary to the neighbouring step, and the node with most of them; empty: none.
+std::string flips_of(int sample, const std::vector<LayerResult>& layers) {
+  int64_t flips = 0;
+  const LayerResult* most = nullptr;
+  for (const LayerResult& layer : layers) {
+    flips += layer.flips;
+    if (layer.flips > 0 && (most == nullptr || layer.flips > most->flips)) most = &layer;
+  }
+  if (most == nullptr) return {};
+  return "sample " + std::to_string(sample) + ": " + counted(flips, "element falls", "elements fall") +
+         " to the neighbouring step by rounding, most of " + quote(most->node) + " (" + escape(most->op_type) + ")";
+}
+
+bool has_nested_graphs(const Model& model) {
+  bool found = false;
+  for_each_node(model, [&](const Node& node) { found = found || &node.graph() != &model.graph(); });
+  return found;
+}
+
+/// An output and a sample in which it differs.
+struct Place {
+  std::size_t output, sample;
+};
+
+std::vector<Place> differing_places(const Candidate& candidate, std::size_t samples) {
+  std::vector<Place> out;
+  for (std::size_t s = 0; s < samples; ++s) {
+    for (std::size_t i = 0; i < candidate.outputs().size(); ++i) {
+      const auto& figures = candidate.outputs()[i].figures;
+      if (s < figures.size() && figures[s].outcome == Outcome::different) out.push_back({i, s});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample) {
+  return "output " + quote(pair.a.outputs[output].name) + ", sample " + std::to_string(reference.samples()[sample].number);
+}
+
+Evidence::Evidence(const Pair& pair, const Reference& reference, Floors& floors, const Candidate& candidate, const VerifyResult& measured)
+    : pair_(&pair),
+      reference_(&reference),
+      floors_(&floors),
+      candidate_(&candidate),
+      measured_(&measured),
+      is_varied_(!reference.inputs().all_from_files() && !pair.a.model->graph().inputs().empty() && reference.samples().size() > 1) {}
+
+// --- outputs ------------------------------------------------------------------------------------------------------------------------
+
+bool Evidence::are_right_alone(const std::vector<std::size_t>& differing) const {
+  std::vector<std::size_t> samples = differing;
+  // Where differing samples say nothing about a node, another sample has to.
+  for (std::size_t s = 0; s < reference_->samples().size() && samples.size() < differing.size() + rules::kLayerSamples; ++s) {
+    if (std::ranges::find(samples, s) == samples.end()) samples.push_back(s);
+  }
+  std::set<std::string> vague;  // in all samples so far
+  for (std::size_t k = 0; k < samples.size() && (k < differing.size() || !vague.empty()); ++k) {
+    const auto layers = compare_nodes(*pair_, *reference_, samples[k], proof(), Feeding::exact);
+    if (std::ranges::any_of(layers, layer_differs) || !has_all(layers, output_names(*pair_))) return false;
+    const std::set<std::string> here = find_vague(layers);
+    if (k == 0) vague = here;
+    std::erase_if(vague, [&](const std::string& tensor) { return !here.contains(tensor); });
+  }
+  return vague.empty();
+}
+
+const VerifyFindings& Evidence::acquittals() {
+  if (acquittals_) return *acquittals_;
+  acquittals_.emplace();
+  const std::vector<Place> places = differing_places(*candidate_, reference_->samples().size());
+  const auto may_jump = [&](const Place& place) {
+    const CandidateOutput& output = candidate_->outputs()[place.output];
+    // Choices exchange numbers; they do not give a value other dims or another type.
+    return !output.figures[place.sample].other_structure && output.contradiction.empty() &&
+           depends_on_choice(*pair_->b.model->graph().outputs()[*output.place]);
+  };
+  if (places.empty() || !candidate_->rejection().empty() || !std::ranges::all_of(places, may_jump)) return *acquittals_;
+  std::vector<std::size_t> samples;
+  for (const Place& place : places) {
+    if (samples.empty() || samples.back() != place.sample) samples.push_back(place.sample);
+  }
+  if (!are_right_alone(samples)) return *acquittals_;
+  for (const auto& [i, s] : places) {
+    acquittals_->push_back({.severity = Severity::acquittal,
+                            .name = "choice",
+                            .text = place_of(*pair_, *reference_, i, s) + ": B is " +
+                                    scientific(candidate_->outputs()[i].figures[s].max_error) + " of the range away" + kChoice,
+                            .output = i,
+                            .sample = s});
+  }
+  return *acquittals_;
+}
+
+bool Evidence::outputs_differ() {
+  if (!candidate_->rejection().empty()) return true;
+  const auto contradicts = [](const CandidateOutput& output) { return !output.contradiction.empty(); };
+  if (std::ranges::any_of(candidate_->outputs(), contradicts)) return true;
+  return !differing_places(*candidate_, reference_->samples().size()).empty() && acquittals().empty();
+}
+
+bool Evidence::has_same_interface() const {
+  return std::ranges::all_of(measured_->interface, [](const InterfaceDifference& difference) { return difference.remark; });
+}
+
+std::optional<std::string> Evidence::inconclusive(std::size_t output) const {
+  return pair_->proved ? std::nullopt : reference_->outputs().summary(output).inconclusive(is_varied_);
+}
+
+bool Evidence::shows_nothing(std::size_t output) const {
+  const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
+  return inconclusive(output).has_value() || std::ranges::all_of(candidate_->outputs()[output].figures, is_ill);
+}
+
+// --- nodes --------------------------------------------------------------------------------------------------------------------------
+
+void Evidence::compare_samples(Nodes& nodes) {
+  const VerifyOptions& options = *pair_->options;
+  const bool is_judged = proof() != nullptr && !pair_->proved && !options.outputs_only;
+  if (!is_judged && !options.layers) return;
+  nodes.vouch = is_judged;
+  bool all = options.layers;
+  for (std::size_t i = 0; i < reference_->outputs().count(); ++i) all = all || shows_nothing(i);
+  const std::size_t samples = std::min<std::size_t>(is_judged ? rules::kLayerSamples : 1, reference_->samples().size());
+  for (std::size_t s = 0; s < samples; ++s) {
+    const bool is_listed = options.layers && s == 0;
+    std::vector<LayerResult> layers = is_judged && !all
+                                          ? compare_open_nodes(*pair_, *reference_, s, *proof(), Feeding::exact)
+                                          : compare_nodes(*pair_, *reference_, s, proof(), is_listed ? Feeding::by_depth : Feeding::exact);
+    nodes.vouch = nodes.vouch && covers(layers, output_names(*pair_)) && std::ranges::none_of(layers, layer_differs);
+    if (std::string flips = flips_of(reference_->samples()[s].number, layers); !flips.empty()) nodes.remarks.push_back(std::move(flips));
+    if (is_judged) check_unexplained(nodes.checks, layers, *proof());
+    for (LayerResult& layer : layers) {
+      const bool is_guilty = is_judged && convicts(layer);
+      const auto is_named = [&](const std::vector<LayerResult>& among) {
+        return std::ranges::find(among, layer.tensor, &LayerResult::tensor) != among.end();
+      };
+      if (is_guilty && !is_named(nodes.guilty)) nodes.guilty.push_back(layer);
+      if (is_listed || (is_guilty && !is_named(nodes.layers))) nodes.layers.push_back(std::move(layer));
+    }
+  }
+}
+
+const Evidence::Nodes& Evidence::nodes() {
+  if (!nodes_) compare_samples(nodes_.emplace());
+  return *nodes_;
+}
+
+const UnexplainedCheck* Evidence::check_of(std::size_t entry) {
+  const auto found = std::ranges::find(nodes().checks, entry, &UnexplainedCheck::entry);
+  return found == nodes().checks.end() ? nullptr : &*found;
+}
+
+bool Evidence::is_acquitted(std::size_t entry) {
+  const UnexplainedCheck* const check = check_of(entry);
+  return check != nullptr && check->acquitted;
+}
+
+bool Evidence::is_shown(std::size_t entry) {
+  const UnexplainedCheck* const check = check_of(entry);
+  return check != nullptr && (check->felt || check->acquitted);
+}
+
+const std::vector<LayerResult>& Evidence::fed(Feeding feeding) {
+  if (const auto found = fed_.find(feeding); found != fed_.end()) return found->second;
+  if (const auto* const tried = try_pieces(feeding)) return *tried;
+  const bool is_of_open_nodes = feeding == Feeding::shaken || is_free(feeding);
+  auto layers = is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, 0, *proof(), feeding)
+                                 : compare_nodes(*pair_, *reference_, 0, proof(), feeding);
+  return fed_.emplace(feeding, std::move(layers)).first->second;
+}
+
+const Changes& Evidence::changes() {
+  if (!changes_) changes_.emplace(*pair_, *proof());
+  return *changes_;
+}
+
+// --- runs that are watched ----------------------------------------------------------------------------------------------------------
+
+void Evidence::observe(const Side& side) {
+  auto& entered = entered_[&side];
+  const bool has_nested = has_nested_graphs(*side.model);
+  ExecuteOptions options = pair_->execute_options(Mode::as_written);
+  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+    entered.insert(&node.graph());
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (node.output(k) != nullptr) trials_->watch(*node.output(k), outputs[k]);
+    }
+  };
+  std::unique_ptr<Session> session;
+  for (std::size_t s = 0; s < reference_->samples().size() && (has_nested || trials_->are_open()); ++s) {
+    if (!session) session = pair_->open(side, options);
+    pair_->steps->next("samples watched");
+    trials_->start_run();
+    const Inputs& inputs = reference_->inputs_of(s);
+    for (const auto& [name, datum] : inputs) {
+      if (const Value* const input = side.model->graph().find(name)) trials_->watch(*input, datum);
+    }
+    (void)session->run(inputs);
+    trials_->end_sample();
+  }
+}
+
+void Evidence::observe() {
+  if (trials_) return;
+  trials_.emplace(*pair_, *reference_, changes());
+  for (const Side* const side : {&pair_->a, &pair_->b}) observe(*side);
+}
+
+bool Evidence::enters(const Side& side, const Graph& graph) {
+  observe();
+  return entered_[&side].contains(&graph);
+}
+
+bool Evidence::misses_one_of(const Side& side, const Node& node) {
+  return std::ranges::any_of(node.subgraphs(), [&](const auto& graph) { return !enters(side, *graph); });
+}
+
+const Trials& Evidence::tried() {
+  observe();
+  return *trials_;
+}
+
+/// Compares with values that try pieces if earlier ones have left some open; nullptr: none is, or these values try none. In 16 bits, sums
+/// of numbers far from one would overflow.
+const std::vector<LayerResult>* Evidence::try_pieces(Feeding feeding) {
+  const auto at = std::ranges::find(kTrying, feeding);
+  if (at == kTrying.end()) return nullptr;
+  if (const auto found = fed_.find(feeding); found != fed_.end()) return open_before_.contains(feeding) ? &found->second : nullptr;
+  observe();
+  const bool is_far = feeding == Feeding::middle || feeding == Feeding::far;
+  if (at != kTrying.begin()) (void)try_pieces(*(at - 1));
+  if ((is_far && pair_->narrow != DataType::undefined) || trials_->find_open() == nullptr) return nullptr;
+  open_before_.emplace(feeding, trials_->open_by_change());
+  trials_->start_run();
+  auto layers = compare_nodes(*pair_, *reference_, 0, proof(), feeding,
+                              [&](const Value& value, const Datum& datum) { trials_->watch(value, datum); });
+  trials_->end_comparison(layers);
+  return &fed_.emplace(feeding, std::move(layers)).first->second;
+}
+
+std::vector<Evidence::Trying> Evidence::tryings() {
+  std::vector<Trying> out;
+  for (const Feeding feeding : kTrying) {
+    if (const auto* const layers = try_pieces(feeding)) out.push_back({open_before_.at(feeding), layers});
+  }
+  return out;
+}
+
+// --- the report ---------------------------------------------------------------------------------------------------------------------
+
+/// Lists the nodes that cause a difference of the outputs.
+void Evidence::report_wrong_nodes(VerifyResult& result) const {
+  const auto sample = candidate_->first_different();
+  if (!sample) return;
+  const bool lists_all = pair_->options->layers;
+  auto layers = compare_nodes(*pair_, *reference_, *sample, proof(), lists_all ? Feeding::by_depth : Feeding::exact);
+  // If an unexplained change accounts for the difference, nodes that differ without it compute other values under an old name.
+  const auto is_touched = [](const LayerResult& layer) { return layer_differs(layer) && is_open(layer); };
+  if (std::ranges::any_of(layers, is_touched)) {
+    for (LayerResult& layer : layers) layer.outcome = is_touched(layer) ? Outcome::different : Outcome::same;
+  }
+  for (LayerResult& layer : layers) {
+    if (lists_all || layer_differs(layer)) result.layers.push_back(std::move(layer));
+  }
+}
+
+void Evidence::report(VerifyResult& result) {
+  result.seconds_b += seconds_of_b_;
+  if (outputs_differ()) return report_wrong_nodes(result);
+  result.checks = nodes().checks;
+  result.layers = nodes().layers;
+  result.remarks.insert(result.remarks.end(), nodes().remarks.begin(), nodes().remarks.end());
+  const auto shaken = fed_.find(Feeding::shaken);
+  if (shaken == fed_.end()) return;
+  std::vector<UnexplainedCheck> checks;
+  for (const LayerResult& layer : shaken->second) {
+    if (!convicts(layer)) continue;
+    check_unexplained(checks, {layer}, *proof());
+    result.layers.push_back(layer);
+  }
+  for (const UnexplainedCheck& check : checks) {
+    const auto found = std::ranges::find(result.checks, check.entry, &UnexplainedCheck::entry);
+    if (found != result.checks.end() && found->outcome == Outcome::same) *found = check;
+  }
+}
+
+}  // namespace relayout

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+#include "relayout/verify.h"
+#include "verify/compare/changes.h"
+#include "verify/compare/feeding.h"
+#include "verify/compare/tried_pieces.h"
+#include "verify/finding.h"
+#include "verify/pair.h"
+#include "verify/run/candidate.h"
+#include "verify/run/floors.h"
+#include "verify/run/reference.h"
+
+namespace relayout {
+
+/// "output 'y', sample 2"
+[[nodiscard]] std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample);
+/// Follows the size of a difference that no node alone accounts for.
+inline constexpr const char* kChoice = ", though no node alone differs: a choice among nearly equal numbers falls either way";
+
+/// The facts about two models that rules ask for. Each is computed at most once, when a rule first asks for it.
+class Evidence {
+ public:
+  /// `measured`: interface, proof and the outputs' figures.
+  Evidence(const Pair& pair, const Reference& reference, Floors& floors, const Candidate& candidate, const VerifyResult& measured);
+
+  [[nodiscard]] const Pair& pair() const noexcept { return *pair_; }
+  [[nodiscard]] const Reference& reference() const noexcept { return *reference_; }
+  [[nodiscard]] Floors& floors() const noexcept { return *floors_; }
+  /// Whether interfaces differ in nothing that counts.
+  [[nodiscard]] bool has_same_interface() const;
+  [[nodiscard]] const Candidate& candidate() const noexcept { return *candidate_; }
+  [[nodiscard]] const std::vector<OutputComparison>& outputs() const noexcept { return measured_->outputs; }
+  /// Null without a proof (of identical files).
+  [[nodiscard]] const ProofResult* proof() const noexcept { return measured_->proof ? &*measured_->proof : nullptr; }
+  /// Of a pair that is not proved: what the proof leaves open.
+  [[nodiscard]] const std::vector<Unexplained>& unexplained() const { return measured_->proof->unexplained; }
+
+  /// Differences of outputs that a choice among nearly equal numbers explains; empty unless it explains all.
+  [[nodiscard]] const VerifyFindings& acquittals();
+  /// Whether an output differs, apart from acquittals, or B refuses its inputs.
+  [[nodiscard]] bool outputs_differ();
+  /// Whether an output shows nothing by itself: no number depends on what was computed, or rounding moves all of them far.
+  [[nodiscard]] bool shows_nothing(std::size_t output) const;
+  /// Why equal numbers of an output would prove nothing; nullopt: they prove something.
+  [[nodiscard]] std::optional<std::string> inconclusive(std::size_t output) const;
+
+  /// The nodes that the proof leaves open, fed A's values over the first samples.
+  struct Nodes {
+    std::vector<UnexplainedCheck> checks;  ///< in the order of the proof's entries
+    std::vector<LayerResult> layers;       ///< guilty ones, or with VerifyOptions::layers all of the first sample
+    std::vector<LayerResult> guilty;       ///< first of each value
+    std::vector<std::string> remarks;
+    bool vouch = false;  ///< every node was compared, none differs, and none is vague: they vouch for outputs that show nothing
+  };
+  [[nodiscard]] const Nodes& nodes();
+  /// The check of an entry of the proof; nullptr: no node shows it.
+  [[nodiscard]] const UnexplainedCheck* check_of(std::size_t entry);
+  /// Whether nodes differ by an entry as their readers expect (channels in another order).
+  [[nodiscard]] bool is_acquitted(std::size_t entry);
+  /// Whether a node's result shows an entry in some sample.
+  [[nodiscard]] bool is_shown(std::size_t entry);
+  /// The nodes of the first sample, fed other values than A's. Those that the proof leaves open are among them.
+  [[nodiscard]] const std::vector<LayerResult>& fed(Feeding feeding);
+
+  /// The nodes in which both models differ.
+  [[nodiscard]] const Changes& changes();
+  /// Whether a sample enters a graph of a model.
+  [[nodiscard]] bool enters(const Side& side, const Graph& graph);
+  /// Whether a node of a model holds a graph that no sample enters.
+  [[nodiscard]] bool misses_one_of(const Side& side, const Node& node);
+
+  /// The pieces of changed operators that samples have tried.
+  [[nodiscard]] const Trials& tried();
+  /// A comparison with other values, and the pieces that were open before it, by change.
+  struct Trying {
+    std::map<const Change*, Trial> open;
+    const std::vector<LayerResult>* layers = nullptr;
+  };
+  /// The comparisons with other values that untried pieces need, in their order.
+  [[nodiscard]] std::vector<Trying> tryings();
+
+  void add_seconds_of_b(double seconds) noexcept { seconds_of_b_ += seconds; }
+  /// Copies checks, compared nodes, remarks on them and the time of further runs into the result.
+  void report(VerifyResult& result);
+
+ private:
+  void compare_samples(Nodes& nodes);
+  void observe(const Side& side);
+  void observe();
+  void report_wrong_nodes(VerifyResult& result) const;
+  [[nodiscard]] const std::vector<LayerResult>* try_pieces(Feeding feeding);
+  [[nodiscard]] bool are_right_alone(const std::vector<std::size_t>& samples) const;
+
+  const Pair* pair_;
+  const Reference* reference_;
+  Floors* floors_;
+  const Candidate* candidate_;
+  const VerifyResult* measured_;
+  bool is_varied_;  ///< inputs differ between samples
+  std::optional<VerifyFindings> acquittals_;
+  std::optional<Nodes> nodes_;
+  std::map<Feeding, std::vector<LayerResult>> fed_;
+  std::optional<Changes> changes_;
+  std::optional<Trials> trials_;
+  std::map<Feeding, std::map<const Change*, Trial>> open_before_;
+  std::unordered_map<const Side*, std::unordered_set<const Graph*>> entered_;
+  double seconds_of_b_ = 0;
+};
+
+}  // namespace relayout

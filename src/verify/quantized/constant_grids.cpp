@@ -1,0 +1,189 @@
+// Pairs integer weights and biases of a quantized model with the original's constants (also MatMul and Gemm, transposed or folded weights)
+// and gives the grid of each.
+#include "verify/quantized/constant_grids.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/quantized_form.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+#include "verify/compare/layers.h"
+#include "verify/run/quantizer.h"
+
+namespace relayout {
+namespace {
+
+/// The result of a node that moves elements of a stored constant; nullptr for any other node.
+const Value* moved_integers(const Node& node) {
+  const bool moves = node.input(0) != nullptr && traits_of(node).moves_input(0) && node.input(0)->is_stored_constant();
+  return moves ? node.output(0) : nullptr;
+}
+
+/// A constant operand of a node: stored as it is read, or a stored matrix whose axes a Transpose exchanges.
+struct Operand {
+  const Value* stored = nullptr;
+  bool is_transposed = false;
+};
+
+Operand operand_of(const Value* read) {
+  if (read == nullptr || read->is_stored_constant()) return {read, false};
+  const Node* const maker = read->producer();
+  if (maker == nullptr || !maker->is("Transpose") || maker->input(0) == nullptr || !maker->input(0)->is_stored_constant()) return {};
+  const std::vector<int64_t> order = Attributes(*maker).integers("perm");
+  return order.empty() || order == std::vector<int64_t>{1, 0} ? Operand{maker->input(0), true} : Operand();
+}
+
+/// Nothing where the dims are unknown, or the operand of a Transpose has other than two axes.
+std::optional<Dims> dims_of(const Operand& operand, Constants& constants) {
+  auto dims = constants.dims(*operand.stored);
+  if (!dims || !operand.is_transposed) return dims;
+  return dims->size() == 2 ? std::optional(Dims{(*dims)[1], (*dims)[0]}) : std::nullopt;
+}
+
+/// Whether a Gemm is a plain product and sum: no transposition, no factors.
+bool is_plain_gemm(const Node& node) {
+  const Attributes attributes(node);
+  return node.is("Gemm") && attributes.integer("transA", 0) == 0 && attributes.integer("transB", 0) == 0 &&
+         attributes.real("alpha", 1) == 1 && attributes.real("beta", 1) == 1;
+}
+
+/// Number of elements; 0 where the dims are unknown.
+int64_t elements_of(const Value& constant, Constants& constants) {
+  const auto dims = constants.dims(constant);
+  int64_t elements = dims ? 1 : 0;
+  for (std::size_t i = 0; dims && i < dims->size(); ++i) elements *= (*dims)[i];
+  return elements;
+}
+
+bool is_counterpart(const Node& node, const Node& original) {
+  const QuantizedForm* const form = weight_reader(node);
+  if (form != nullptr) return original.is(form->real) || (form->real == "MatMul" && original.is("Gemm"));
+  if (is_plain_gemm(node) && original.is("MatMul")) return true;
+  return original.op_type() == node.op_type() && original.domain() == node.domain();
+}
+
+}  // namespace
+
+const Quantizer* ConstantGrids::find(const std::string& constant) const {
+  const auto found = grids_.find(constant);
+  return found == grids_.end() ? nullptr : &found->second;
+}
+
+void ConstantGrids::add(const Layers& layers, const Layer& layer) {
+  std::vector<const Node*> rest = layers.region_in_a(layer);
+  const std::vector<const Node*> nodes = layers.region_in_b(layer);
+  for (const Node* const node : nodes) {
+    const auto found = std::ranges::find_if(rest, [&](const Node* other) { return is_counterpart(*node, *other); });
+    if (found == rest.end()) continue;
+    const Node& original = **found;
+    rest.erase(found);
+    if (weight_reader(*node) != nullptr) {
+      pair_weights(*node, original);
+    } else {
+      pair(*node, original);
+    }
+    if (node->op_type() != original.op_type() && node->is("Gemm")) std::erase(rest, pair_bias(*node, original, rest));
+  }
+  if (is_folded(layers.region_in_a(layer), nodes)) restructured_.insert(layer.b);
+}
+
+bool ConstantGrids::is_folded(const std::vector<const Node*>& originals, const std::vector<const Node*>& nodes) {
+  std::multiset<int64_t> others;  // element counts of real constants that are no scales
+  std::unordered_set<std::string_view> names;
+  for (const Node* const node : nodes) {
+    const bool has_scales = has_trait(*node, Trait::quantizes) || has_trait(*node, Trait::quantized) ||
+                            (node->output(0) != nullptr && constants_b_.is_constant(*node->output(0)));
+    for (const Value* const input : node->inputs()) {
+      if (input == nullptr) continue;
+      names.insert(input->name());
+      if (!has_scales && input->is_stored_constant() && kRealTypes.has(constants_b_.type_of(*input)))
+        others.insert(elements_of(*input, constants_b_));
+    }
+  }
+  for (const Node* const original : originals) {
+    if (!has_trait(*original, Trait::affine) && !has_trait(*original, Trait::multiplies)) continue;
+    for (const Value* const operand : original->inputs()) {
+      const bool is_constant = operand != nullptr && constants_a_.is_constant(*operand);
+      const Value* const stored = operand_of(operand).stored;
+      if (!is_constant || names.contains(operand->name()) || met_.contains(operand)) continue;
+      if (stored != nullptr && grids_.contains(stored->name())) continue;
+      // A scalar is no counterpart: scales are scalars too.
+      const int64_t elements = elements_of(*operand, constants_a_);
+      const auto other = elements > 1 ? others.find(elements) : others.end();
+      if (other == others.end()) return true;
+      others.erase(other);
+    }
+  }
+  return false;
+}
+
+void ConstantGrids::note(const Value& constant, Quantizer grid, const Node& reader) {
+  grids_.emplace(constant.name(), std::move(grid));
+  paired_.insert(&reader);
+}
+
+void ConstantGrids::pair(const Node& node, const Node& original) {
+  const Value* const moved = moved_integers(node);
+  if (moved != nullptr && original.input(0) != nullptr && original.input(0)->is_stored_constant()) {
+    auto grid = Quantizer::of_moved(*moved, constants_b_);
+    if (grid) note(*original.input(0), *std::move(grid), node);
+    for (const Use& use : moved->uses()) {
+      if (is_paired(node) && use.node->is("DequantizeLinear")) paired_.insert(use.node);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(node.inputs().size(), original.inputs().size()); ++i) pair_operand(node.input(i), original.input(i));
+}
+
+void ConstantGrids::pair_operand(const Value* operand, const Value* constant) {
+  const Operand mine = operand_of(constant);
+  if (mine.stored == nullptr || operand == nullptr) return;
+  const auto dims = dims_of(mine, constants_a_);
+  if (operand->is_stored_constant() && dims == constants_b_.dims(*operand)) met_.insert(constant);
+  if (operand->producer() == nullptr) return;
+  const Node& dequantizer = *operand->producer();
+  if (!dequantizer.is("DequantizeLinear") || !dequantizer.input(0)->is_stored_constant()) return;
+  auto grid = dims && dims == constants_b_.dims(*dequantizer.input(0)) ? Quantizer::of(dequantizer, constants_b_) : std::nullopt;
+  if (grid) note(*mine.stored, mine.is_transposed ? grid->transposed() : *std::move(grid), dequantizer);
+}
+
+const Node* ConstantGrids::pair_bias(const Node& gemm, const Node& product, const std::vector<const Node*>& rest) {
+  const auto adds = [&](const Node* node) {
+    return arithmetic_of(*node) == Arithmetic::add && node->inputs().size() == 2 &&
+           (node->input(0) == product.output(0) || node->input(1) == product.output(0));
+  };
+  const auto sum = std::ranges::find_if(rest, adds);
+  if (sum == rest.end()) return nullptr;
+  pair_operand(gemm.input(2), (*sum)->input((*sum)->input(0) == product.output(0) ? 1 : 0));
+  return *sum;
+}
+
+void ConstantGrids::pair_weights(const Node& node, const Node& original) {
+  const bool transposed = original.is("Gemm") && Attributes(original).integer("transB", 0) != 0;
+  std::map<std::string, Quantizer> grids;
+  for (const QuantizedForm::Operand& weight : weight_reader(node)->weights(node)) {
+    const Operand constant = operand_of(original.input(weight.numbers));
+    if (constant.stored == nullptr) return;
+    auto grid = Quantizer::of_weight(node, weight.numbers, constants_b_, transposed != constant.is_transposed);
+    const auto dims = constants_a_.dims(*constant.stored);
+    if (!grid || !dims || !grid->suits(*dims)) return;
+    grids.emplace(constant.stored->name(), *std::move(grid));
+  }
+  grids_.merge(grids);
+  paired_.insert(&node);
+}
+
+}  // namespace relayout

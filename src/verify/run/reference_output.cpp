@@ -1,0 +1,131 @@
+// Notes what the values of an output over all samples could show: nothing where they are constant, saturated or independent of the inputs.
+#include "verify/run/reference_output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/numbers.h"
+#include "base/positions.h"
+#include "base/text.h"
+#include "relayout/datum.h"
+#include "relayout/proof.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/rules.h"
+#include "verify/run/data_structure.h"
+#include "verify/run/elements.h"
+
+namespace relayout {
+
+// Signs by which an output shows nothing.
+namespace {
+
+uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t hash) {
+  for (const std::byte byte : bytes) hash = fnv_1a(hash, std::to_integer<uint64_t>(byte));
+  return hash;
+}
+
+uint64_t hash_slice(const Tensor& dense, int64_t first, int64_t count, uint64_t hash) {
+  if (dense.type() == DataType::string) {
+    for (int64_t i = first; i < first + count; ++i) {
+      const std::string& text = dense.data<std::string>()[i];
+      hash = hash_bytes(std::as_bytes(std::span(text)), hash ^ text.size());
+    }
+    return hash;
+  }
+  const auto size = static_cast<int64_t>(memory_size(dense.type()));
+  return hash_bytes({dense.bytes() + first * size, as_size(count * size)}, hash);
+}
+
+}  // namespace
+
+double saturated_share(const Datum& datum) {
+  double minimum = std::numeric_limits<double>::infinity(), maximum = -minimum;
+  int64_t finite = 0, at_extremes = 0;
+  const auto each = [&](const auto& f) {
+    for (const Tensor& leaf : leaves(datum)) {
+      if (!leaf || !is_measured(leaf.type())) continue;
+      for_each_chunk(real_parts(leaf), [&](int64_t, std::span<const double> values) {
+        for (const double value : values) {
+          if (std::isfinite(value)) f(value);
+        }
+      });
+    }
+  };
+  each([&](double value) {
+    minimum = std::min(minimum, value);
+    maximum = std::max(maximum, value);
+    ++finite;
+  });
+  if (finite < 3) return 0;
+  each([&](double value) { at_extremes += value == minimum || value == maximum ? 1 : 0; });
+  return static_cast<double>(at_extremes) / static_cast<double>(finite);
+}
+
+std::vector<uint64_t> slice_hashes(const Datum& datum) {
+  constexpr int64_t kMaxSlices = 64;
+  std::vector<uint64_t> hashes;
+  for (const Tensor& leaf : leaves(datum)) {
+    if (!leaf) continue;
+    const Tensor dense = contiguous(leaf);
+    const int64_t count = dense.element_count();
+    const int64_t slices = dense.rank() == 0 ? 1 : dense.dims()[0];
+    const int64_t size = slices == 0 ? 0 : count / slices;
+    uint64_t basis = kFnvBasis;
+    for (std::size_t i = 1; i < dense.dims().size(); ++i) basis = (basis ^ static_cast<uint64_t>(dense.dims()[i])) * 31;
+    for (int64_t i = 0; i < std::min(slices, kMaxSlices); ++i) hashes.push_back(hash_slice(dense, i * size, size, basis));
+  }
+  return hashes;
+}
+
+void ReferenceOutput::add(const Datum& datum) {
+  const std::vector<Tensor> tensors = leaves(datum);
+  if (samples_++ == 0 && !tensors.empty()) {
+    type_ = tensors.front().type();
+    dims_ = tensors.front().dims();
+  }
+  for (const Tensor& tensor : tensors) elements_ += tensor ? tensor.element_count() : 0;
+  yardstick_.add(datum);
+  const double share = saturated_share(datum);
+  least_saturated_share_ = std::min(least_saturated_share_, share);
+  saturated_ += share > rules::kSaturated ? 1 : 0;
+
+  const std::vector<uint64_t> slices = slice_hashes(datum);
+  if (first_slices_.empty()) {
+    first_slices_ = slices;
+    return;
+  }
+  // Batches may differ in size: only slices that both have are compared.
+  const std::size_t common = std::min(slices.size(), first_slices_.size());
+  compared_ = compared_ || common > 0;
+  independent_ = independent_ && std::equal(slices.begin(), slices.begin() + static_cast<std::ptrdiff_t>(common), first_slices_.begin());
+}
+
+std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
+  // Of an output that is declared to have no elements, other inputs would not show more.
+  if (elements_ == 0)
+    return declared_.is_empty ? std::nullopt : std::optional<std::string>("no elements in any sample: nothing was compared");
+  if (!is_measured(type_)) return std::nullopt;
+  if (yardstick_.count() == 0) return "no finite value";
+  if (declared_.is_fixed) return std::nullopt;
+  if (yardstick_.is_constant() && yardstick_.count() > 1) return "constant: every element is " + exact_number(yardstick_.mean());
+  if (varied && compared_ && independent_) return "same bytes for every sample: it does not depend on the inputs";
+  if (declared_.may_saturate && saturated_ == samples_) {
+    return "saturated: " + std::to_string(static_cast<int>(std::floor(100 * least_saturated_share_))) +
+           " % of its elements are at its smallest or largest value";
+  }
+  return std::nullopt;
+}
+
+}  // namespace relayout

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relayout/datum.h"
+#include "relayout/types.h"
+#include "verify/run/yardstick.h"
+
+namespace relayout {
+
+/// Share of finite elements that equal the smallest or largest value; 0 for fewer than three.
+[[nodiscard]] double saturated_share(const Datum& datum);
+/// A hash for each slice along axis 0 (at most 64) of every tensor. Equal hashes in two samples mean that the output does not depend on the
+/// difference between them.
+[[nodiscard]] std::vector<uint64_t> slice_hashes(const Datum& datum);
+
+/// Facts about one output of the reference over all samples that it ran.
+class ReferenceOutput {
+ public:
+  /// Facts from the file.
+  struct Declared {
+    bool may_saturate = false;  ///< false for outputs that have two values by nature
+    bool is_empty = false;      ///< never has elements
+    bool is_fixed = false;      ///< the model has no inputs: one sample shows every value
+  };
+  ReferenceOutput() = default;
+  ReferenceOutput(std::string name, Declared declared) : name_(std::move(name)), declared_(declared) {}
+
+  /// Adds the values of the next sample.
+  void add(const Datum& datum);
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] DataType type() const noexcept { return type_; }
+  [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
+  /// Whether any element was finite and of a type that is compared by distance.
+  [[nodiscard]] bool holds_values() const noexcept { return elements_ > 0 && yardstick_.count() > 0; }
+  /// Reason why equal values would prove nothing; nullopt: they prove something. `varied`: inputs differed between samples.
+  [[nodiscard]] std::optional<std::string> inconclusive(bool varied) const;
+
+ private:
+  std::string name_;
+  Declared declared_;
+  Yardstick yardstick_;
+  DataType type_ = DataType::undefined;
+  Dims dims_;
+  int64_t elements_ = 0, samples_ = 0, saturated_ = 0;
+  double least_saturated_share_ = 1;
+  std::vector<uint64_t> first_slices_;
+  bool compared_ = false;    ///< two samples had slices to compare
+  bool independent_ = true;  ///< all slices compared so far agree
+};
+
+}  // namespace relayout

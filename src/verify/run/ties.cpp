@@ -1,0 +1,319 @@
+// Explains exact outputs that differ by choices among nearly equal numbers, as rounding may decide them either way.
+#include "verify/run/ties.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/positions.h"
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/pair.h"
+#include "verify/run/bounds.h"
+#include "verify/run/box_ties.h"
+#include "verify/run/distance.h"
+#include "verify/run/noise.h"
+#include "verify/run/quantizer.h"
+#include "verify/run/session.h"
+#include "verify/run/yardstick.h"
+
+namespace relayout {
+
+// Elements within the tolerance of a tie.
+void TieCount::weigh(double x, double y, double tolerance, const char* what) {
+  const std::string text = competitors(what, x, y, tolerance);
+  if (tolerance > 0 && std::fabs(x - y) <= tolerance) {
+    tie(text);
+  } else {
+    unexplained(text);
+  }
+}
+
+std::string competitors(const char* what, double x, double y, double tolerance) {
+  return std::string(what) + " " + exact_number(x) + " and " + exact_number(y) + " are " + scientific(std::fabs(x - y)) +
+         " apart, rounding may be " + scientific(tolerance);
+}
+
+const DeciderOperand& DeciderOperands::operator[](std::size_t i) const {
+  static const DeciderOperand kNone;
+  return i < all_->size() ? (*all_)[i] : kNone;
+}
+
+std::optional<std::vector<double>> DeciderOperands::numbers(std::size_t i) const {
+  const Tensor& value = (*this)[i].value;
+  return value && kRealTypes.has(value.type()) ? std::optional(reals_of(value)) : std::nullopt;
+}
+
+double DeciderOperands::scalar(std::size_t i, double otherwise) const {
+  const auto values = numbers(i);
+  return values && !values->empty() ? values->front() : otherwise;
+}
+
+namespace {
+
+/// Whether a node rounds to steps of a scale that is an operand.
+bool is_quantizer(const Node& node) {
+  return has_trait(node, Trait::quantizes) && has_trait(node, Trait::jumps) && node.input(1) != nullptr;
+}
+
+/// Index, in a tensor of dims `of` that is broadcast to `dims`, of element `flat`.
+std::size_t broadcast_index(const Dims& dims, const Dims& of, int64_t flat) {
+  int64_t index = 0, stride = 1;
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    const std::size_t axis = dims.size() - 1 - k;
+    const int64_t at = flat % dims[axis];
+    flat /= dims[axis];
+    if (k >= of.size()) continue;
+    const int64_t length = of[of.size() - 1 - k];
+    index += (length == 1 ? 0 : at) * stride;
+    stride *= length;
+  }
+  return as_size(index);
+}
+
+/// Compares two results of a decider.
+class Explanation {
+ public:
+  Explanation(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference, const Tensor& candidate)
+      : node_(*decider.node), attributes_(*decider.node), operands_(operands), reference_(reference), candidate_(candidate) {}
+
+  TieVerdict run() {
+    if (reference_.dims() != candidate_.dims() || reference_.type() != candidate_.type()) return {};
+    a_ = reals_of(reference_);
+    b_ = reals_of(candidate_);
+    if (node_.is("ArgMax") || node_.is("ArgMin")) {
+      chosen_indices();
+    } else if (node_.is("TopK")) {
+      best_indices();
+    } else if (is_quantizer(node_)) {
+      quantized();
+    } else if (has_trait(node_, Trait::casts)) {
+      cast();
+    } else {
+      compared();
+    }
+    return tally_.verdict();
+  }
+
+ private:
+  /// The index of the largest or smallest element along an axis.
+  void chosen_indices() {
+    const auto scores = operands_.numbers(0);
+    if (!scores) return;
+    const Dims& dims = operands_[0].value.dims();
+    const auto axis = checked_axis(attributes_.integer("axis", 0), dims.size());
+    if (!axis) return;
+    const int64_t length = dims[*axis], inner = element_count(std::span(dims).subspan(*axis + 1));
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      if (a_[i] == b_[i]) continue;
+      const auto row = static_cast<int64_t>(i);
+      weigh_indices(*scores, (row / inner) * length * inner + row % inner, inner, length, a_[i], b_[i]);
+    }
+  }
+
+  void weigh_indices(const std::vector<double>& scores, int64_t first, int64_t stride, int64_t length, double a, double b) {
+    const auto score = [&](double index) -> std::optional<double> {
+      if (!(index >= 0) || index >= static_cast<double>(length)) return std::nullopt;
+      const auto at = as_size(first + static_cast<int64_t>(index) * stride);
+      return at < scores.size() ? std::optional(scores[at]) : std::nullopt;
+    };
+    const auto x = score(a), y = score(b);
+    if (!x || !y) return tally_.unexplained("index " + exact_number(b) + " is not in range");
+    tally_.weigh(*x, *y, 2 * operands_[0].tolerance, "scores");
+  }
+
+  /// TopK's second output.
+  void best_indices() {
+    const auto scores = operands_.numbers(0);
+    if (!scores) return;
+    const Dims &dims = operands_[0].value.dims(), &out = reference_.dims();
+    const auto axis = checked_axis(attributes_.integer("axis", -1), dims.size());
+    if (!axis || out.size() != dims.size()) return;
+    const int64_t length = dims[*axis], count = out[*axis], inner = element_count(std::span(dims).subspan(*axis + 1));
+    const int64_t rows = count == 0 ? 0 : static_cast<int64_t>(a_.size()) / count;
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t outer = row / inner, within = row % inner;
+      std::set<double> seen;
+      for (int64_t k = 0; k < count; ++k) {
+        const auto at = as_size((outer * count + k) * inner + within);
+        if (!seen.insert(b_[at]).second) return tally_.unexplained("index " + exact_number(b_[at]) + " appears twice");
+        if (a_[at] != b_[at]) weigh_indices(*scores, outer * length * inner + within, inner, length, a_[at], b_[at]);
+      }
+    }
+  }
+
+  void compared() {
+    const auto x = operands_.numbers(0), y = operands_.numbers(1);
+    if (!x || !y) return;
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      if (a_[i] == b_[i]) continue;
+      const auto flat = static_cast<int64_t>(i);
+      const std::size_t at_x = broadcast_index(reference_.dims(), operands_[0].value.dims(), flat);
+      const std::size_t at_y = broadcast_index(reference_.dims(), operands_[1].value.dims(), flat);
+      if (at_x >= x->size() || at_y >= y->size()) return tally_.unexplained("");
+      tally_.weigh((*x)[at_x], (*y)[at_y], operands_[0].tolerance + operands_[1].tolerance, "operands");
+    }
+  }
+
+  /// Towards zero: ties are at whole numbers. To bool: at zero.
+  void cast() {
+    const auto x = operands_.numbers(0);
+    if (!x || x->size() != a_.size()) return;
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      if (a_[i] == b_[i]) continue;
+      const double edge = reference_.type() == DataType::boolean ? 0 : std::round((*x)[i]);
+      if (std::fabs(a_[i] - b_[i]) > 1) {
+        tally_.unexplained(exact_number(b_[i]) + ", was " + exact_number(a_[i]));
+      } else {
+        tally_.weigh((*x)[i], edge, operands_[0].tolerance, "value and edge");
+      }
+    }
+  }
+
+  /// To nearest: ties are at halves of the scale.
+  void quantized() {
+    const auto x = operands_.numbers(0), scale = operands_.numbers(1);
+    if (!x || !scale || x->size() != a_.size()) return;
+    const ScaleSharing::Places places = ScaleSharing::of(node_).places(reference_.dims(), std::ssize(*scale));
+    if (places == nullptr) return;
+    for (std::size_t i = 0; i < a_.size(); ++i) {
+      if (a_[i] == b_[i]) continue;
+      const double step = (*scale)[places(static_cast<int64_t>(i))], at = (*x)[i] / step;
+      if (std::fabs(a_[i] - b_[i]) > 1) {
+        tally_.unexplained(exact_number(b_[i]) + ", was " + exact_number(a_[i]));
+      } else {
+        // A number reduced by a share of itself crosses the boundary below, however near the one above is.
+        const double tolerance = operands_[0].tolerance / std::fabs(step), below = b_[i] < a_[i] ? operands_[0].share_below : 0;
+        const double edge = std::floor(at) + (below > 0 && at < std::floor(at) + 0.5 - tolerance ? -0.5 : 0.5);
+        tally_.weigh(at, edge, tolerance + below * std::fabs(at), "value and edge (in steps)");
+      }
+    }
+  }
+
+  const Node& node_;
+  Attributes attributes_;
+  DeciderOperands operands_;
+  const Tensor &reference_, &candidate_;
+  std::vector<double> a_, b_;
+  TieCount tally_;
+};
+
+bool is_decider(const Node& node) {
+  if (!node.domain().empty()) return false;
+  return node.is("ArgMax") || node.is("ArgMin") || node.is("TopK") || node.is("NonMaxSuppression") || is_quantizer(node) ||
+         compares(predicate_of(node));
+}
+
+bool may_be_float(const Value* value) {
+  if (value == nullptr) return false;
+  const auto declared = value->declared();
+  return !declared || declared->type == DataType::undefined || traits(declared->type).is_float;
+}
+
+/// Collects, in one run of a, the operands that nodes compute; with `noise` as moved by a draw of it.
+std::unordered_map<const Value*, Tensor> run_for(const Pair& pair, const Decider& decider, const Inputs& inputs,
+                                                 const WeightNoise* noise = nullptr, int draw = 0) {
+  std::unordered_map<const Value*, Tensor> made;
+  ExecuteOptions options = pair.execute_options(Mode::as_written);
+  const auto wanted = decider.node->inputs();
+  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Value* const value = node.output(k);
+      if (value == nullptr || std::ranges::find(wanted, value) == wanted.end() || !outputs[k].tensor) continue;
+      const Tensor dense = contiguous(outputs[k].tensor);
+      if (!kNumericTypes.has(dense.type())) continue;
+      Tensor copy(dense.type(), dense.dims());
+      std::copy_n(dense.bytes(), as_size(dense.element_count()) * memory_size(dense.type()), copy.bytes());
+      made.insert_or_assign(value, copy);
+    }
+  };
+  if (noise != nullptr) noise->apply(options, draw, pair.grain);
+  (void)pair.open(pair.a, std::move(options))->run(inputs);
+  return made;
+}
+
+}  // namespace
+
+std::optional<Decider> decider_of(const Value& output) {
+  constexpr int kMostSteps = 32;
+  const Value* at = &output;
+  for (int step = 0; step < kMostSteps && at->producer() != nullptr; ++step) {
+    const Node& node = *at->producer();
+    if (is_decider(node)) return Decider{&node, at->output_index()};
+    if (has_trait(node, Trait::casts)) {
+      // From a float it decides itself; from an exact type it only passes on a decision.
+      const Value* const from = node.input(0);
+      const bool carries =
+          from != nullptr && from->producer() != nullptr &&
+          (is_decider(*from->producer()) || has_trait(*from->producer(), Trait::keeps_order) || has_trait(*from->producer(), Trait::casts));
+      if (!carries) return may_be_float(from) ? std::optional(Decider{&node, 0}) : std::nullopt;
+    } else if (!has_trait(node, Trait::keeps_order)) {
+      return std::nullopt;
+    }
+    if (node.input(0) == nullptr) return std::nullopt;
+    at = node.input(0);
+  }
+  return std::nullopt;
+}
+
+TieVerdict explain_ties(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference,
+                        const Tensor& candidate) {
+  if (operands.empty() || !operands.front().value) return {};
+  if (decider.node->is("NonMaxSuppression")) return explain_boxes(*decider.node, operands, reference, candidate);
+  return Explanation(decider, operands, reference, candidate).run();
+}
+
+std::vector<DeciderOperand> decider_operands(const Pair& pair, const Decider& decider, const std::function<Inputs()>& inputs, int draws) {
+  const auto made = run_for(pair, decider, inputs());
+  const Inputs given = inputs();
+  Constants constants;
+  std::vector<DeciderOperand> operands;
+  for (const Value* const value : decider.node->inputs()) {
+    DeciderOperand& operand = operands.emplace_back();
+    if (value == nullptr) continue;
+    if (const auto found = made.find(value); found != made.end()) {
+      operand.value = found->second;
+    } else if (const auto input = given.find(value->name()); input != given.end()) {
+      operand.value = input->second.tensor;
+    } else if (const auto constant = constants.value(*value)) {
+      operand.value = *constant;
+    }
+  }
+  const WeightNoise noise(pair.a.model->graph());
+  for (int draw = 0; draw < draws; ++draw) {
+    const auto moved = run_for(pair, decider, noise.inputs(inputs(), pair.options->seed, draw, pair.grain), &noise, draw);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const auto found = moved.find(decider.node->input(i));
+      if (found == moved.end() || found->second.dims() != operands[i].value.dims()) continue;
+      Yardstick yardstick;
+      yardstick.add(operands[i].value);
+      const double apart = distance(operands[i].value, found->second).max_abs;
+      const DataType type = operands[i].value.type();
+      if (!is_measured(type)) continue;
+      const double minimum = dtype_minimum(coarser(type, pair.grain)) * yardstick.range();
+      operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
+    }
+  }
+  return operands;
+}
+
+}  // namespace relayout
