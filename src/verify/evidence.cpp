@@ -170,7 +170,7 @@ bool Evidence::shows_nothing(std::size_t output) const {
 
 // --- nodes --------------------------------------------------------------------------------------------------------------------------
 
-void Evidence::compare_samples(Nodes& nodes) {
+void Evidence::compare_samples(ComparedNodes& nodes) {
   const VerifyOptions& options = *pair_->options;
   const bool is_judged = proof() != nullptr && !pair_->proved && !options.outputs_only;
   if (!is_judged && !options.layers) return;
@@ -197,7 +197,7 @@ void Evidence::compare_samples(Nodes& nodes) {
   }
 }
 
-const Evidence::Nodes& Evidence::nodes() {
+const ComparedNodes& Evidence::nodes() {
   if (!nodes_) compare_samples(nodes_.emplace());
   return *nodes_;
 }

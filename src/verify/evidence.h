@@ -27,6 +27,15 @@ namespace relayout {
 /// Follows the size of a difference that no node alone accounts for.
 inline constexpr const char* kChoice = ", though no node alone differs: a choice among nearly equal numbers falls either way";
 
+/// The nodes that the proof leaves open, fed A's values over the first samples.
+struct ComparedNodes {
+  std::vector<UnexplainedCheck> checks;  ///< in the order of the proof's entries
+  std::vector<LayerResult> layers;       ///< guilty ones, or with VerifyOptions::layers all of the first sample
+  std::vector<LayerResult> guilty;       ///< first of each value
+  std::vector<std::string> remarks;
+  bool vouch = false;  ///< every node was compared, none differs, and none is vague: they vouch for outputs that show nothing
+};
+
 /// The facts about two models that rules ask for. Each is computed at most once, when a rule first asks for it.
 class Evidence {
  public:
@@ -54,15 +63,7 @@ class Evidence {
   /// Why equal numbers of an output would prove nothing; nullopt: they prove something.
   [[nodiscard]] std::optional<std::string> inconclusive(std::size_t output) const;
 
-  /// The nodes that the proof leaves open, fed A's values over the first samples.
-  struct Nodes {
-    std::vector<UnexplainedCheck> checks;  ///< in the order of the proof's entries
-    std::vector<LayerResult> layers;       ///< guilty ones, or with VerifyOptions::layers all of the first sample
-    std::vector<LayerResult> guilty;       ///< first of each value
-    std::vector<std::string> remarks;
-    bool vouch = false;  ///< every node was compared, none differs, and none is vague: they vouch for outputs that show nothing
-  };
-  [[nodiscard]] const Nodes& nodes();
+  [[nodiscard]] const ComparedNodes& nodes();
   /// The check of an entry of the proof; nullptr: no node shows it.
   [[nodiscard]] const UnexplainedCheck* check_of(std::size_t entry);
   /// Whether nodes differ by an entry as their readers expect (channels in another order).
@@ -94,7 +95,7 @@ class Evidence {
   void report(VerifyResult& result);
 
  private:
-  void compare_samples(Nodes& nodes);
+  void compare_samples(ComparedNodes& nodes);
   void observe(const Side& side);
   void observe();
   void report_wrong_nodes(VerifyResult& result) const;
@@ -108,7 +109,7 @@ class Evidence {
   const VerifyResult* measured_;
   bool is_varied_;  ///< inputs differ between samples
   std::optional<VerifyFindings> acquittals_;
-  std::optional<Nodes> nodes_;
+  std::optional<ComparedNodes> nodes_;
   std::map<Feeding, std::vector<LayerResult>> fed_;
   std::optional<Changes> changes_;
   std::optional<Trials> trials_;

@@ -131,10 +131,10 @@ ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   table.peak = profile.peak;
   table.executor = line_of(profile.rows.back());
   std::vector<TableLine> lines = all_lines(profile, choice), left_out;
-  const auto fits = [&](const std::string& pattern) {
+  const auto is_of_any = [&](const std::string& pattern) {
     return std::ranges::any_of(lines, [&](const TableLine& line) { return matches({pattern}, line); });
   };
-  check_patterns(choice.only, choice.exclude, fits, "line of the table");
+  check_patterns(choice.only, choice.exclude, is_of_any, "line of the table");
   sort_lines(lines, choice.sort);
   for (TableLine& line : lines) {
     const bool chosen = (choice.only.empty() || matches(choice.only, line)) && !matches(choice.exclude, line);
