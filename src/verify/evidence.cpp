@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,7 +15,6 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "model/walk.h"
-#include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -31,7 +29,6 @@
 #include "verify/finding.h"
 #include "verify/inputs/port.h"
 #include "verify/pair.h"
-#include "verify/run/bounds.h"
 #include "verify/run/candidate.h"
 #include "verify/run/floors.h"
 #include "verify/run/reference.h"
