@@ -13,7 +13,6 @@
 #include "diff/changes.h"
 #include "model/node.h"
 #include "proof/account.h"
-#include "proof/cancelling_transposes.h"
 #include "proof/claim.h"
 #include "proof/identities.h"
 #include "proof/linear.h"

@@ -18,7 +18,7 @@
 #include "diff/matching.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
-#include "proof/cancelling_transposes.h"
+#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -12,9 +12,9 @@
 
 #include "base/positions.h"
 #include "model/node.h"
+#include "proof/attributes.h"
 #include "proof/claim.h"
 #include "proof/linear.h"
-#include "proof/node_differences.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"

@@ -1,5 +1,4 @@
-// The role of each node in the proof (partner, folded, bypassed, evaluated, dead, rewritten), and the totals of its result: folds, near
-// folds, equal and permuted constants. A random node that stands for several nodes is an issue.
+// Keeps the role of each node in the proof, and sums up its result.
 
 #include "proof/account.h"
 

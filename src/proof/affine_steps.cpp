@@ -1,6 +1,5 @@
-// Reads a node as factor and shift per channel for the proof (BatchNormalization in inference, Add, Sub, Mul, Div, Neg), grants its
-// roundings, and composes chains unless shifts round the operand. Composition uses extended precision, so that stored values can be judged
-// to half a unit in the last place.
+// Reads a node as factor and shift per channel, and composes consecutive ones.
+// Composition uses extended precision, so that stored values can be judged to half a unit in the last place.
 
 #include "proof/affine_steps.h"
 
@@ -16,8 +15,8 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
-#include "proof/float_types.h"
 #include "proof/side.h"
+#include "proof/tensors.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -1,24 +1,26 @@
-// Decides whether two values are one formula computed by different nodes (an operator and its decomposition), and how far their numbers may
-// differ (order of terms and factors: sums.cpp, formula_match.cpp). Several readings of the formulas are tried in order.
+// Decides whether two values are one formula, computed by different nodes in any order of terms and factors.
+// Several readings of the formulas are tried in order.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/numbers.h"
 #include "ops/op.h"
+#include "proof/attributes.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
-#include "proof/float_types.h"
 #include "proof/formula.h"
-#include "proof/formula_match.h"
-#include "proof/node_differences.h"
-#include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
+#include "proof/sums.h"
+#include "proof/tensors.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
@@ -26,6 +28,134 @@
 
 namespace relayout::proof {
 namespace {
+
+/// Whether two values may be paired.
+using MayPair = std::function<bool(Ref a, Ref b)>;
+
+/// Assumptions under which two formulas are the same.
+struct Match {
+  std::vector<RefPair> pairs;                            ///< values that must then be the same
+  std::vector<std::pair<double, double>> other_numbers;  ///< different numbers, of the first and the second formula
+};
+
+/// Pairs the parts of two formulas. Numbers are the same within their roundings; `rounding` is the error of one, relative to its result.
+class Matcher {
+ public:
+  Matcher(const Formula& a, const Formula& b, double rounding, MayPair may_pair)
+      : a_(a), b_(b), rounding_(rounding), may_pair_(std::move(may_pair)) {}
+  /// From now on numbers may differ, and are listed.
+  void let_numbers_differ() { may_differ_ = true; }
+  /// Whether the formulas have one form; match() is the first pairing that is found.
+  [[nodiscard]] bool run() { return same(a_.value, b_.value); }
+  [[nodiscard]] const Match& match() const noexcept { return match_; }
+
+ private:
+  [[nodiscard]] bool same(const Sum& a, const Sum& b);
+  [[nodiscard]] bool same_form(const Sum& a, const Sum& b);
+  [[nodiscard]] bool same(const Product& a, const Product& b);
+  [[nodiscard]] bool same(const Factor& a, const Factor& b);
+  [[nodiscard]] bool same_atoms(const Atom& a, const Atom& b);
+  /// Pairs all parts of one list with all of the other, in any order.
+  template <class Part>
+  [[nodiscard]] bool pair_up(const std::vector<Part>& a, const std::vector<Part>& b);
+  [[nodiscard]] bool pair(Ref a, Ref b);
+  [[nodiscard]] bool same_number(Number a, Number b);
+  /// Runs an attempt; a failed one leaves no trace.
+  template <class Attempt>
+  [[nodiscard]] bool attempt(const Attempt& attempt);
+
+  const Formula &a_, &b_;
+  double rounding_;
+  MayPair may_pair_;
+  Match match_;
+  bool may_differ_ = false;
+  int steps_ = 0;
+};
+
+/// Limit of attempts to match two formulas; sums of many similar terms would take more.
+constexpr int kMostAttempts = 20'000;
+
+/// The leaf that a sum consists of, or nullptr.
+const Atom* leaf_of(const Formula& formula, const Sum& sum) {
+  if (sum.constant.value != 0 || sum.terms.size() != 1 || sum.terms[0].coefficient.value != 1 || sum.terms[0].factors.size() != 1)
+    return nullptr;
+  const Factor& factor = sum.terms[0].factors[0];
+  const Atom& atom = formula.atoms[factor.atom];
+  return factor.halves == 2 && atom.kind == Atom::Kind::leaf ? &atom : nullptr;
+}
+
+template <class Attempt>
+bool Matcher::attempt(const Attempt& attempt) {
+  const std::size_t pairs = match_.pairs.size(), numbers = match_.other_numbers.size();
+  if (++steps_ < kMostAttempts && attempt()) return true;
+  match_.pairs.resize(pairs);
+  match_.other_numbers.resize(numbers);
+  return false;
+}
+
+bool Matcher::same(const Sum& a, const Sum& b) {
+  if (attempt([&] { return same_form(a, b); })) return true;
+  // The other model may compute this by an operator that is no arithmetic.
+  const Atom *const leaf_a = leaf_of(a_, a), *const leaf_b = leaf_of(b_, b);
+  if ((leaf_a != nullptr) == (leaf_b != nullptr)) return false;
+  const Ref of_a = leaf_a != nullptr ? leaf_a->origin : a.origin;
+  const Ref of_b = leaf_b != nullptr ? leaf_b->origin : b.origin;
+  return pair(of_a, of_b);
+}
+
+bool Matcher::same_form(const Sum& a, const Sum& b) {
+  if (a.terms.size() != b.terms.size() || (a.constant.value == 0) != (b.constant.value == 0)) return false;
+  return same_number(a.constant, b.constant) && pair_up(a.terms, b.terms);
+}
+
+bool Matcher::same(const Product& a, const Product& b) {
+  if (a.factors.size() != b.factors.size()) return false;
+  return same_number(a.coefficient, b.coefficient) && pair_up(a.factors, b.factors);
+}
+
+bool Matcher::same(const Factor& a, const Factor& b) {
+  return a.halves == b.halves && same_atoms(a_.atoms[a.atom], b_.atoms[b.atom]);
+}
+
+bool Matcher::same_atoms(const Atom& a, const Atom& b) {
+  if (a.kind == Atom::Kind::leaf || b.kind == Atom::Kind::leaf) return pair(a.origin, b.origin);
+  if (a.kind != b.kind || a.function != b.function || a.arguments.size() != b.arguments.size()) return false;
+  for (std::size_t i = 0; i < a.arguments.size(); ++i) {
+    if (!same(a.arguments[i], b.arguments[i])) return false;
+  }
+  return true;
+}
+
+template <class Part>
+bool Matcher::pair_up(const std::vector<Part>& a, const std::vector<Part>& b) {
+  if (a.size() != b.size()) return false;
+  std::vector<bool> taken(b.size(), false);
+  for (const Part& part : a) {
+    std::size_t at = 0;
+    while (at < b.size() && (taken[at] || !attempt([&] { return same(part, b[at]); }))) ++at;
+    if (at == b.size()) return false;
+    taken[at] = true;
+  }
+  return true;
+}
+
+bool Matcher::pair(Ref a, Ref b) {
+  // Pairing the two compared values themselves would show nothing.
+  if (!a || !b || (a == a_.value.origin && b == b_.value.origin)) return false;
+  for (const auto& [known_a, known_b] : match_.pairs) {
+    if (known_a == a || known_b == b) return known_a == a && known_b == b;
+  }
+  if (!may_pair_(a, b)) return false;
+  match_.pairs.emplace_back(a, b);
+  return true;
+}
+
+bool Matcher::same_number(Number a, Number b) {
+  const double tolerance = std::min(a.roundings + b.roundings, kMostRoundings) * rounding_;
+  if (std::abs(a.value - b.value) <= tolerance * std::max(std::abs(a.value), std::abs(b.value))) return true;
+  if (may_differ_) match_.other_numbers.emplace_back(a.value, b.value);
+  return may_differ_;
+}
 
 /// Rules for the comparison of two formulas.
 struct Reading {

@@ -1,5 +1,4 @@
-// Folds in the proof: carries affines upstream until a Conv, Gemm or MatMul absorbs them, decides where both models meet, and words wrong
-// folds ("cannot be part of", "does not absorb it").
+// Carries affines upstream until a linear operator absorbs them, decides where both models meet, and words wrong folds.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,20 +12,16 @@
 #include "base/text.h"
 #include "ops/partial_dims.h"
 #include "proof/affine_steps.h"
+#include "proof/attributes.h"
 #include "proof/chain.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
+#include "proof/finite_numbers.h"
 #include "proof/linear.h"
-#include "proof/node_differences.h"
-#include "proof/passable.h"
-#include "proof/product_spellings.h"
 #include "proof/recompute.h"
-#include "proof/rounded_guards.h"
-#include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"
-#include "proof/versions.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
 
@@ -59,7 +54,7 @@ struct Pair {
   Linear a, b;
   Chain upstream_a, upstream_b;
   Composed downstream_a, downstream_b;
-  bool is_product = false;  ///< spelled by different operators, see product_spellings.h
+  bool is_product = false;  ///< spelled by different operators, see read_product()
 };
 
 /// Candidate meeting points of two chains: equal names, the operators themselves, upstream of all differences, both ends.

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "proof/claim.h"
-#include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -39,7 +38,7 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
 // carried_affines.cpp: claims with affines, and linear operators.
 void examine_affine(Sides& sides, Claim claim, Look& look);
 [[nodiscard]] bool examine_linear(Sides& sides, const Claim& claim, Look& look);
-/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see product_spellings.h.
+/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see read_product().
 [[nodiscard]] bool examine_product(Sides& sides, const Claim& claim, Look& look);
 
 // reshapes.cpp: claims about elements in row-major order.
@@ -53,17 +52,16 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 /// Applies examine_arithmetic() or examine_booleans() to nodes of one operator with different or reordered operands.
 [[nodiscard]] bool examine_reordered(Sides& sides, const Claim& claim, Look& look);
 
-// slices.cpp
+// selections.cpp
 /// Whether a Slice or Split selects all of its operand.
 [[nodiscard]] bool takes_all(Side& side, Shapes& shapes, Ref output);
 /// The same part of a value along one axis, selected by different operators.
 [[nodiscard]] bool examine_selection(Sides& sides, const Claim& claim, Look& look);
 
-// roundings.cpp
+// quantizers.cpp
 /// A QuantizeLinear and a DequantizeLinear of the second model without a counterpart in the first: the claim continues upstream of them.
 [[nodiscard]] bool examine_rounding(Sides& sides, const Claim& claim, Look& look);
 
-// positions.cpp
 /// Two nodes of one operator whose axes, indices, or begins and ends are the same, however they are counted.
 [[nodiscard]] bool examine_positions(Sides& sides, const Claim& claim, Look& look);
 
@@ -71,7 +69,6 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 /// Both values are the same function of the same boolean values, by any And, Or, Xor, Not, Equal and Where.
 [[nodiscard]] bool examine_booleans(Sides& sides, const Claim& claim, Look& look);
 
-// comparisons.cpp
 /// Both values are one comparison, with its operands exchanged.
 [[nodiscard]] bool examine_comparison(Sides& sides, const Claim& claim, Look& look);
 
@@ -79,7 +76,6 @@ void examine_flat(Sides& sides, Claim claim, Look& look);
 /// Both values are one value with the same limits, by any Relu, Clip, Max and Min.
 [[nodiscard]] bool examine_limits(Sides& sides, const Claim& claim, Look& look);
 
-// quantized_weights.cpp
 /// Transpose (DequantizeLinear (W)) of the first model equals DequantizeLinear (W') of the second, where W' is W transposed.
 [[nodiscard]] bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look);
 

@@ -1,5 +1,4 @@
-// Which values the proof compares as constants (stored, or evaluated where different nodes make them), and the words: weight, bias or
-// constant "differs", "is of another type or shape". Elements: tensors.cpp.
+// Decides which values are compared as constants, and words their differences.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -10,11 +9,10 @@
 
 #include "base/text.h"
 #include "ops/op.h"
+#include "proof/attributes.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/linear.h"
-#include "proof/node_differences.h"
-#include "proof/product_spellings.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"

@@ -1,6 +1,5 @@
-// Reads a value as a formula: definitions of Gelu, HardSwish, Mish, Swish, LayerNormalization, RMSNormalization, Pow, FusedMatMul and
-// others, limits of depth and size (bodies of FusedConv …: side.cpp). The form is the same for all spellings, so that an operator and the
-// nodes that it stands for can be compared.
+// Reads a value as a formula, composed operators by their definitions.
+// The form is the same for all spellings, so that an operator and the nodes that it stands for can be compared.
 
 #include "proof/formula.h"
 
@@ -20,12 +19,10 @@
 #include "model/node.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
-#include "proof/cancelling_transposes.h"
-#include "proof/float_types.h"
 #include "proof/identities.h"
-#include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sums.h"
+#include "proof/tensors.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "proof/shapes.h"
 #include "proof/side.h"
 #include "proof/sums.h"
 

@@ -1,5 +1,5 @@
-// Compares inputs and outputs of two models for the proof: missing, new, at another place, other types or dims, defaults lost or new, dims
-// of outputs (may become fixed). A proof about nodes is of no use to a caller that cannot call the second model like the first.
+// Compares inputs and outputs of two models as their callers see them.
+// A proof about nodes is of no use to a caller that cannot call the second model like the first.
 
 #include "proof/interface_check.h"
 

@@ -1,5 +1,4 @@
-// Nodes, functions and unread initializers that no output needs: those of the second model are compared by name, the rest is listed as
-// added ("nothing reads it"), removed, unreached or dead.
+// Compares nodes, functions and initializers that no output needs by name, and lists the rest.
 
 #include <onnx/onnx_pb.h>
 
@@ -15,9 +14,9 @@
 #include "model/node.h"
 #include "ops/op.h"
 #include "proof/account.h"
+#include "proof/attributes.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
-#include "proof/node_differences.h"
 #include "proof/prover.h"
 #include "proof/side.h"
 #include "proof/sides.h"

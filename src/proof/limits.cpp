@@ -1,4 +1,4 @@
-// Compares chains of Relu, Clip, Max and Min with constant limits in the proof: they are the same if they clip one value to the same range.
+// Compares chains of operators with constant limits: they are the same if they clip one value to the same range.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

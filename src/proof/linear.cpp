@@ -1,6 +1,5 @@
-// Reads Conv, ConvTranspose, Gemm and MatMul with a constant weight as one kind of operator for the proof: its channels, groups, alpha,
-// beta, and whether padding prevents the fold of a shift upstream. One formula then covers a fold into any of them.
-
+// Reads convolutions and matrix products with a constant weight as one kind of operator, so that one formula covers a fold into any.
+// Optimizers write a product followed by a sum as one operator between two changes of dims, and the reverse.
 #include "proof/linear.h"
 
 #include <algorithm>
@@ -11,9 +10,8 @@
 #include <vector>
 
 #include "ops/op.h"
-#include "proof/float_types.h"
-#include "proof/shapes.h"
 #include "proof/side.h"
+#include "proof/tensors.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
@@ -189,6 +187,37 @@ std::optional<Linear> read_linear(Side& side, Shapes& shapes, Ref output) {
     read = read_matmul(linear, shapes);
   }
   if (!read || attributes.is_open()) return std::nullopt;
+  return linear;
+}
+
+// Matrix products in one form.
+namespace {
+
+/// Turns a Gemm into a MatMul of matrices, if it uses no feature that MatMul lacks.
+std::optional<Linear> product_of(Linear gemm) {
+  const AttributeReader attributes(*gemm.node, gemm.output.call);
+  if (attributes.integer("transA", 0) != 0 || attributes.is_open() || gemm.alpha != 1) return std::nullopt;
+  // A bias per row is not a bias per channel.
+  if (gemm.bias_value && (!gemm.bias || gemm.bias->dims.size() > 2 || (gemm.bias->dims.size() == 2 && gemm.bias->dims[0] != 1))) {
+    return std::nullopt;
+  }
+  if (gemm.transposed) {
+    gemm.weight.data = gemm.weight.data.permuted(Dims{1, 0});
+    gemm.weight.dims = gemm.weight.data.dims();
+    gemm.transposed = false;
+    std::swap(gemm.rows, gemm.columns);
+  }
+  gemm.kind = Linear::Kind::matmul_right;
+  gemm.output_axis = gemm.input_axis = {0, true};
+  return gemm;
+}
+
+}  // namespace
+
+std::optional<Linear> read_product(Side& side, Shapes& shapes, Ref output) {
+  auto linear = read_linear(side, shapes, output);
+  if (linear && linear->kind == Linear::Kind::gemm) linear = product_of(std::move(*linear));
+  if (!linear || linear->kind != Linear::Kind::matmul_right || linear->weight.dims.size() != 2) return std::nullopt;
   return linear;
 }
 

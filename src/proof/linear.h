@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "proof/affine_steps.h"
-#include "proof/shapes.h"
 #include "proof/side.h"
 
 namespace relayout::proof {
@@ -48,5 +47,9 @@ struct Linear {
 [[nodiscard]] std::optional<Linear> read_linear(Side& side, Shapes& shapes, Ref output);
 /// Whether the node could be one, judged without its operands.
 [[nodiscard]] bool is_linear(const Node& node);
+
+/// A MatMul with a constant matrix on its right, or an equivalent Gemm with a bias, both as such a MatMul: the product of the last axis of
+/// `data` with `weight` [inputs, outputs]. Empty for any other node.
+[[nodiscard]] std::optional<Linear> read_product(Side& side, Shapes& shapes, Ref output);
 
 }  // namespace relayout::proof

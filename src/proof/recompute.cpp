@@ -1,13 +1,12 @@
-// Recomputes weight and bias of a folded operator and compares them with the stored ones: tolerances in ULP, near folds in float32 or
-// float16, and why no fold is possible ("padded border"). It computes in extended precision, and reads weights in pieces, whatever their
-// size.
-
+// Recomputes weight and bias of a folded operator, and compares them with the stored ones within the roundings of a fold.
+// It computes in extended precision, and reads weights in pieces, whatever their size.
 #include "proof/recompute.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -22,7 +21,6 @@
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "proof/affine_steps.h"
-#include "proof/float_types.h"
 #include "proof/linear.h"
 #include "proof/single_fold.h"
 #include "proof/tensors.h"
@@ -35,7 +33,7 @@ constexpr long double kDoubleError = 0x1p-53L;
 /// Rounding errors of a fold in double, per step: add, root, divide, multiply.
 constexpr long double kErrorsPerStep = 4;
 /// Limit of the roundings that a fold in the weight's own type is granted: see recompute.h.
-constexpr double kMostRoundings = 9;
+constexpr double kGrantedRoundings = 9;
 
 /// The error of one rounding, if other tools are known to fold weights of this type in that type; else 0.
 double rounding_error(DataType type) {
@@ -44,7 +42,7 @@ double rounding_error(DataType type) {
 
 /// Number of roundings of a fold in the weight's own type.
 double roundings_of(const Around& a, const Around& b) {
-  return std::min(a.downstream.roundings + a.upstream.roundings + b.downstream.roundings + b.upstream.roundings, kMostRoundings);
+  return std::min(a.downstream.roundings + a.upstream.roundings + b.downstream.roundings + b.upstream.roundings, kGrantedRoundings);
 }
 
 /// Weights of the types other than float32.
@@ -499,21 +497,6 @@ void compare_biases(const Linear& a, const Around& around_a, const Linear& b, co
 
 }  // namespace
 
-void Difference::note(double expected, double found) {
-  ++values;
-  const double relative = expected == found ? 0 : expected == 0 ? 1 : std::abs(found - expected) / std::abs(expected);
-  if (!(relative <= largest)) largest = relative;
-  const double distance = std::abs(found - expected);
-  if (!(distance <= absolute)) absolute = distance;
-  // Two steps of float16's smallest numbers: converters raise numbers below 1e-7 to 1e-7.
-  constexpr double kHalfSteps = 0x1p-23;
-  if (!(distance <= kHalfSteps) && !(relative <= beyond_half)) beyond_half = relative;
-}
-
-std::string Difference::text() const {
-  return "(" + counted(values, "value") + (std::isfinite(largest) ? ", up to " + scientific(largest) + " relative)" : ")");
-}
-
 Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough) {
   Recomputed out;
   if (a.weight.type != b.weight.type || a.weight.dims != b.weight.dims) {
@@ -546,6 +529,24 @@ Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, c
   if (out.weight.values == 0) out.obstacle = weights.range_left();
   if (out.obstacle.empty() && (thorough || out.weight.values == 0)) compare_biases(a, around_a, b, around_b, weights, out);
   return out;
+}
+
+// Folds that were recomputed before.
+namespace {
+
+/// Smaller weights are read again in less time, and in less memory, than it takes to keep their affines.
+constexpr int64_t kLeastKept = int64_t{1} << 16U;
+
+}  // namespace
+
+Recomputed KnownFolds::recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough) {
+  if (b.weight.data.byte_size() < kLeastKept) return proof::recompute(a, around_a, b, around_b, thorough);
+  std::vector<Known>& of_pair = known_[{a.output, b.output}];
+  const auto found = std::ranges::find_if(
+      of_pair, [&](const Known& known) { return known.thorough == thorough && known.around_a == around_a && known.around_b == around_b; });
+  if (found != of_pair.end()) return found->found;
+  of_pair.push_back({around_a, around_b, thorough, proof::recompute(a, around_a, b, around_b, thorough)});
+  return of_pair.back().found;
 }
 
 }  // namespace relayout::proof

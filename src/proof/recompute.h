@@ -2,9 +2,13 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "proof/affine_steps.h"
 #include "proof/linear.h"
+#include "proof/side.h"
+#include "proof/tensors.h"
 
 namespace relayout::proof {
 
@@ -15,20 +19,10 @@ struct Around {
   bool operator==(const Around&) const = default;
 };
 
-/// The number of wrong elements and the largest difference: relative to the right value, and absolute.
-struct Difference {
-  int64_t values = 0;
-  double largest = 0, absolute = 0;
-  double beyond_half = 0;  ///< the largest relative one above 2⁻²³, two steps of float16's smallest numbers, which may round to zero
-  void note(double expected, double found);
-  /// "(3 values, up to 5.0e-02 relative)"
-  [[nodiscard]] std::string text() const;
-};
-
 /// Whether two linear operators with affines around them are one function.
 struct Recomputed {
   std::string obstacle;      ///< the reason why no fold can account for it at all; empty if there is none
-  std::string rounded_away;  ///< the guard that the fold loses, see rounded_guards.h; empty if there is none
+  std::string rounded_away;  ///< the guard that the fold loses, see finite_numbers.h; empty if there is none
   Difference weight, bias;
   double near = 0;  ///< the largest error, in ULP, that a fold in the elements' own type explains; 0: there is none
   [[nodiscard]] bool holds() const { return obstacle.empty() && rounded_away.empty() && weight.values == 0 && bias.values == 0; }
@@ -50,5 +44,21 @@ struct Recomputed {
 /// If the operator misses taps at its borders (padding), shifts upstream must be the same on both sides instead. Weights are read in
 /// pieces. Unless `thorough`, reading ends at the first piece that differs.
 [[nodiscard]] Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough);
+
+/// Cache of recompute() by the operators and the affines around them. Several readings of the nodes upstream of an operator may result in
+/// the same affines, and probes of dependent claims come back to it. The weights of both files are read only once.
+class KnownFolds {
+ public:
+  /// Same as recompute(). `a` and `b` are the results of read_linear() for their outputs.
+  [[nodiscard]] Recomputed recompute(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, bool thorough);
+
+ private:
+  struct Known {
+    Around around_a, around_b;
+    bool thorough = false;
+    Recomputed found;
+  };
+  std::unordered_map<RefPair, std::vector<Known>, RefPairHash> known_;  ///< by the outputs of the operators
+};
 
 }  // namespace relayout::proof

@@ -1,5 +1,4 @@
-// Compares values by their elements in row-major order where Reshapes differ, merge or are removed in one model, through elementwise
-// operators and matrix products between the Reshapes.
+// Compares values by their elements in row-major order, where only one model reshapes, or at other places.
 
 #include <onnx/onnx_pb.h>
 
@@ -12,12 +11,11 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "proof/affine_steps.h"
+#include "proof/attributes.h"
 #include "proof/claim.h"
 #include "proof/examine.h"
 #include "proof/identities.h"
-#include "proof/node_differences.h"
-#include "proof/product_spellings.h"
-#include "proof/shapes.h"
+#include "proof/linear.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"

@@ -1,5 +1,4 @@
-// Both models of the proof: paired inputs and graphs, the cache of compared constants, the limit of carried lanes, and the words of issues
-// ("reads … where … was read", "a graph output").
+// Pairs inputs and graphs of the two models, caches differences of constants, and words issues.
 
 #include "proof/sides.h"
 

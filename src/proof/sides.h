@@ -8,9 +8,7 @@
 #include <unordered_set>
 
 #include "proof/claim.h"
-#include "proof/known_folds.h"
 #include "proof/recompute.h"
-#include "proof/shapes.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

@@ -1,5 +1,4 @@
-// Vectorized loops that compare float32 weights of a fold with products in double: equal, within rounding, near, or unclear and left to
-// recompute.cpp.
+// Compares the weights of a fold with products in double, in vectorized loops that leave unclear ones to a slower comparison.
 
 #include "proof/single_fold.h"
 

@@ -1,5 +1,5 @@
-// Arithmetic of formulas in one form, sums of products of powers: it fails where terms or factors cancel (x / x, products of square roots,
-// numbers that nearly cancel), and keeps small numbers apart from large ones. The form would otherwise lose facts about the value.
+// Computes with formulas in one form, sums of products of powers, and fails where terms or factors cancel.
+// The form would otherwise lose facts about the value.
 
 #include "proof/sums.h"
 

@@ -1,6 +1,4 @@
-// Compares the elements of two constants byte by byte, permuted or not; decides whether float16 and float32 constants differ beyond
-// rounding, and words other types ("is …, was …").
-
+// Compares the elements of two constants, and measures distances in units of their type.
 #include "proof/tensors.h"
 
 #include <algorithm>
@@ -12,18 +10,90 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "base/half.h"
 #include "base/interrupt.h"
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
-#include "proof/float_types.h"
-#include "proof/recompute.h"
 #include "relayout/proof.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {
+
+// Floating-point types.
+namespace {
+
+/// Fraction bits, and the exponent of the smallest normal number.
+struct Precision {
+  int fraction, least;
+};
+
+Precision precision_of(DataType type) noexcept {
+  switch (type) {
+    case DataType::float64:
+      return {52, -1022};
+    case DataType::float16:
+      return {10, -14};
+    case DataType::bfloat16:
+      return {7, -126};
+    default:
+      return {23, -126};
+  }
+}
+
+}  // namespace
+
+bool is_real(DataType type) noexcept {
+  return type == DataType::float32 || type == DataType::float64 || type == DataType::float16 || type == DataType::bfloat16;
+}
+
+double ulp(double value, DataType type) noexcept {
+  if (!std::isfinite(value)) return std::numeric_limits<double>::infinity();
+  const Precision precision = precision_of(type);
+  const int exponent = value == 0 ? precision.least : std::max(std::ilogb(value), precision.least);
+  return std::ldexp(1.0, exponent - precision.fraction);
+}
+
+double spacing(double value, long double other, DataType type) noexcept {
+  const double above = ulp(value, type);
+  if (!std::isfinite(value) || std::abs(other) >= std::abs(static_cast<long double>(value))) return above;
+  int exponent = 0;
+  const bool is_power = std::abs(std::frexp(value, &exponent)) == 0.5;
+  return is_power && exponent - 1 > precision_of(type).least ? above / 2 : above;
+}
+
+int fraction_bits(DataType type) noexcept {
+  return precision_of(type).fraction;
+}
+
+std::vector<double> to_doubles(const Tensor& tensor) {
+  const Tensor dense = contiguous(tensor);
+  std::vector<double> out(as_size(dense.element_count()));
+  to_doubles(dense.type(), dense.bytes(), out.size(), out.data());
+  return out;
+}
+
+void to_doubles(DataType type, const std::byte* elements, std::size_t count, double* out) {
+  const auto widen = [&]<class T>(const T* from, auto convert) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<double>(convert(from[i]));
+  };
+  switch (type) {
+    case DataType::float64:
+      return widen(reinterpret_cast<const double*>(elements), [](double x) { return x; });
+    case DataType::float16:
+      return widen(reinterpret_cast<const uint16_t*>(elements), half_to_float);
+    case DataType::bfloat16:
+      return widen(reinterpret_cast<const uint16_t*>(elements), bfloat16_to_float);
+    default:
+      return widen(reinterpret_cast<const float*>(elements), [](float x) { return x; });
+  }
+}
+
+// Differences of constants.
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;
@@ -123,6 +193,21 @@ Difference compare_strings(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+void Difference::note(double expected, double found) {
+  ++values;
+  const double relative = expected == found ? 0 : expected == 0 ? 1 : std::abs(found - expected) / std::abs(expected);
+  if (!(relative <= largest)) largest = relative;
+  const double distance = std::abs(found - expected);
+  if (!(distance <= absolute)) absolute = distance;
+  // Two steps of float16's smallest numbers: converters raise numbers below 1e-7 to 1e-7.
+  constexpr double kHalfSteps = 0x1p-23;
+  if (!(distance <= kHalfSteps) && !(relative <= beyond_half)) beyond_half = relative;
+}
+
+std::string Difference::text() const {
+  return "(" + counted(values, "value") + (std::isfinite(largest) ? ", up to " + scientific(largest) + " relative)" : ")");
+}
 
 int64_t rows_per_piece(const TensorData& data) {
   const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];

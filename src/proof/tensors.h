@@ -1,14 +1,39 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/tensor_data.h"
 #include "ops/constants.h"
-#include "proof/recompute.h"
 #include "relayout/proof.h"
+#include "relayout/tensor.h"
 
 namespace relayout::proof {
+
+/// Whether folds support the type: float32, float64, float16, bfloat16.
+[[nodiscard]] bool is_real(DataType type) noexcept;
+/// Distance of a stored value from its neighbour on the side away from zero; infinity for values that are not finite.
+[[nodiscard]] double ulp(double value, DataType type) noexcept;
+/// Distance of a stored value from its neighbour on the side of `other`: half an ulp() below a power of two.
+[[nodiscard]] double spacing(double value, long double other, DataType type) noexcept;
+/// Fraction bits: 23 for float32.
+[[nodiscard]] int fraction_bits(DataType type) noexcept;
+/// Elements of a tensor of a real type.
+[[nodiscard]] std::vector<double> to_doubles(const Tensor& tensor);
+/// Widens dense elements in memory.
+void to_doubles(DataType type, const std::byte* elements, std::size_t count, double* out);
+
+/// The number of wrong elements and the largest difference: relative to the right value, and absolute.
+struct Difference {
+  int64_t values = 0;
+  double largest = 0, absolute = 0;
+  double beyond_half = 0;  ///< the largest relative one above 2⁻²³, two steps of float16's smallest numbers, which may round to zero
+  void note(double expected, double found);
+  /// "(3 values, up to 5.0e-02 relative)"
+  [[nodiscard]] std::string text() const;
+};
 
 /// Number of rows of a tensor per read: about 1 MiB, at least one row.
 [[nodiscard]] int64_t rows_per_piece(const TensorData& data);

@@ -7,7 +7,7 @@
 
 #include "base/numbers.h"
 #include "model/node.h"
-#include "proof/overflows.h"
+#include "proof/finite_numbers.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"

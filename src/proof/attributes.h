@@ -2,12 +2,34 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ops/op_history.h"
 #include "proof/side.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+
+namespace relayout::proof {
+
+/// Whether two nodes name the same operator (domain, name, overload).
+[[nodiscard]] bool same_operator(const Node& a, const Node& b);
+
+/// Names of the attributes in which the producers of two values differ, with tensors compared by their elements. An absent attribute has
+/// the default of its operator's version, if there is one. Nested graphs are not examined, except that both nodes must have them under the
+/// same names. `ignored` is an attribute that may differ.
+[[nodiscard]] std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b, Ref b, std::string_view ignored = {});
+
+/// Measures a floating-point attribute that differs, like a constant with one element: its distance from that of the other node. Sizes,
+/// axes and texts are not measured.
+void measure_number(const Node& a, const Node& b, std::string_view name, Unexplained& entry);
+
+}  // namespace relayout::proof
 
 namespace onnx {
+
 class AttributeProto;
+
 }
 
 namespace relayout::proof {
@@ -29,7 +51,7 @@ struct AttributeDefault {
 };
 [[nodiscard]] AttributeDefault attribute_default(const Node& node, const std::string& name);
 
-/// implied_attributes.cpp: whether writing the attribute is equivalent to leaving it out, because the node's operands imply its value, or
+/// Whether writing the attribute is equivalent to leaving it out, because the node's operands imply its value, or
 /// it has a default that the schema only describes (strides and dilations of 1, pads of 0, the weight's kernel_shape, axes of Transpose in
 /// reverse order …).
 [[nodiscard]] bool is_implied(Side& side, Ref output, const onnx::AttributeProto& attribute);
