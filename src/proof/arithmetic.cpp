@@ -15,8 +15,8 @@
 #include "ops/op.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
 #include "proof/formula.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/sums.h"
@@ -201,7 +201,8 @@ std::optional<Match> match(Sides& sides, const Formula& a, const Formula& b, dou
   return matcher.run() ? std::optional(matcher.match()) : std::nullopt;
 }
 
-void accept_formulas(const Sides& sides, const Claim& claim, const Formula& a, const Formula& b, const Match& found, Look& look) {
+Look accepted(const Sides& sides, const Claim& claim, const Formula& a, const Formula& b, const Match& found) {
+  Look look;
   const Node* const node = claim.b.value->producer();
   for (const auto& [of_a, of_b] : found.other_numbers) {
     Issue& issue = look.issues.emplace_back(
@@ -215,6 +216,7 @@ void accept_formulas(const Sides& sides, const Claim& claim, const Formula& a, c
   for (const auto& [of_a, of_b] : found.pairs) {
     look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b.nodes.empty() ? claim.reader : node});
   }
+  return look;
 }
 
 /// Whether the two nodes have operands of the same kind in the same order, judged by the producers of the operands alone.
@@ -235,20 +237,8 @@ bool have_like_operands(Sides& sides, const Claim& claim) {
   return true;
 }
 
-}  // namespace
-
-bool examine_reordered(Sides& sides, const Claim& claim, Look& look) {
-  const Node& node = *claim.b.value->producer();
-  const Arithmetic arithmetic = arithmetic_of(node);
-  const bool is_arithmetic = arithmetic == Arithmetic::add || arithmetic == Arithmetic::multiply;
-  const Predicate predicate = predicate_of(node);
-  const bool is_boolean = predicate != Predicate::none && predicate == mirrored(predicate);
-  if ((!is_arithmetic && !is_boolean) || have_like_operands(sides, claim)) return false;
-  return is_arithmetic ? examine_arithmetic(sides, claim, true, look) : examine_booleans(sides, claim, look);
-}
-
-bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& look) {
-  if (!claim.a || !claim.b) return false;
+/// The two values as one formula; strictly: only values that may well be the same are paired.
+Found examine_arithmetic(Sides& sides, const Claim& claim, bool strictly) {
   const double rounding = rounding_of(sides.b.type_of(claim.b));
   const auto read = [&](Side& side, Shapes& shapes, Ref ref, const Model& other, const Reading& reading) {
     FormulaReader reader(side, shapes, reading.by_name ? &other.graph() : nullptr);
@@ -262,12 +252,30 @@ bool examine_arithmetic(Sides& sides, const Claim& claim, bool strictly, Look& l
     // Two single nodes can differ only in the order of their operands.
     const bool is_plain = a->nodes.empty() || b->nodes.empty() || (a->nodes.size() == 1 && b->nodes.size() == 1);
     if (!reading.is_strict && (strictly || is_plain)) continue;
-    if (const auto found = match(sides, *a, *b, rounding, reading)) {
-      accept_formulas(sides, claim, *a, *b, *found, look);
-      return true;
-    }
+    if (const auto found = match(sides, *a, *b, rounding, reading)) return accepted(sides, claim, *a, *b, *found);
   }
-  return false;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Found examine_reordered(Sides& sides, const Claim& claim) {
+  const Node& node = *claim.b.value->producer();
+  const Arithmetic arithmetic = arithmetic_of(node);
+  const bool is_arithmetic = arithmetic == Arithmetic::add || arithmetic == Arithmetic::multiply;
+  const Predicate predicate = predicate_of(node);
+  const bool is_boolean = predicate != Predicate::none && predicate == mirrored(predicate);
+  if ((!is_arithmetic && !is_boolean) || have_like_operands(sides, claim)) return std::nullopt;
+  return is_arithmetic ? examine_arithmetic(sides, claim, true) : examine_booleans(sides, claim);
+}
+
+Found examine_call(Sides& sides, const Claim& claim) {
+  const bool is_call = sides.a.entered(claim.a) || sides.b.entered(claim.b);
+  return is_call ? examine_arithmetic(sides, claim, true) : std::nullopt;
+}
+
+Found examine_formula(Sides& sides, const Claim& claim) {
+  return examine_arithmetic(sides, claim, false);
 }
 
 }  // namespace relayout::proof

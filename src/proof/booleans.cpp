@@ -13,8 +13,8 @@
 #include "ops/op.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
 #include "proof/identities.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -166,7 +166,7 @@ std::optional<std::vector<Ref>> paired(Sides& sides, const std::vector<Ref>& of_
 
 }  // namespace
 
-bool examine_booleans(Sides& sides, const Claim& claim, Look& look) {
+Found examine_booleans(Sides& sides, const Claim& claim) {
   for (const bool by_name : {true, false}) {
     ExpressionReader reader_a(sides.a, by_name ? &sides.b.model().graph() : nullptr);
     ExpressionReader reader_b(sides.b, by_name ? &sides.a.model().graph() : nullptr);
@@ -175,14 +175,15 @@ bool examine_booleans(Sides& sides, const Claim& claim, Look& look) {
     if (!b || a->nodes.size() + b->nodes.size() < 2 || a->operands.empty()) continue;
     const auto operands = paired(sides, a->operands, b->operands);
     if (!operands || reader_a.truth_of(a->result, a->operands) != reader_b.truth_of(b->result, *operands)) continue;
+    Look look;
     look.account(*a, *b);
     if (!b->nodes.empty()) look.rewritten.push_back(b->nodes.front());
     for (std::size_t i = 0; i < operands->size(); ++i) {
       look.claims.push_back({a->operands[i], (*operands)[i], {}, {}, {}, {}, b->nodes.empty() ? claim.reader : b->nodes.front()});
     }
-    return true;
+    return look;
   }
-  return false;
+  return std::nullopt;
 }
 
 // Comparisons of the same two values.
@@ -266,23 +267,23 @@ std::optional<Condition> read_condition(Side& side, Ref result, int level) {
 
 }  // namespace
 
-bool examine_comparison(Sides& sides, const Claim& claim, Look& look) {
-  if (!claim.a || !claim.b) return false;
+Found examine_comparison(Sides& sides, const Claim& claim) {
   const auto a = read_condition(sides.a, claim.a, 0), b = a ? read_condition(sides.b, claim.b, 0) : std::nullopt;
-  if (!b || a->possible != b->possible || a->holds == 0 || a->holds == a->possible) return false;
+  if (!b || a->possible != b->possible || a->holds == 0 || a->holds == a->possible) return std::nullopt;
   const bool is_straight = a->holds == b->holds;
   const bool has_one_root = predicate_of(*a->nodes.back()) == predicate_of(*b->nodes.back());
-  if (is_straight ? has_one_root : a->holds != exchanged(b->holds)) return false;
+  if (is_straight ? has_one_root : a->holds != exchanged(b->holds)) return std::nullopt;
   const std::array<RefPair, 2> operands{RefPair{a->first, is_straight ? b->first : b->second},
                                         RefPair{a->second, is_straight ? b->second : b->first}};
   for (const auto& [of_a, of_b] : operands) {
-    if (!sides.have_one_type(of_a, of_b)) return false;
+    if (!sides.have_one_type(of_a, of_b)) return std::nullopt;
   }
+  Look look;
   for (const auto& [of_a, of_b] : operands) look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b->nodes.back()});
   look.nodes_a.insert(look.nodes_a.end(), a->nodes.begin(), a->nodes.end());
   look.nodes_b.insert(look.nodes_b.end(), b->nodes.begin(), b->nodes.end());
   look.rewritten.push_back(b->nodes.back());
-  return true;
+  return look;
 }
 
 }  // namespace relayout::proof

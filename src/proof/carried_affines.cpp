@@ -15,10 +15,10 @@
 #include "proof/attributes.h"
 #include "proof/chain.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
 #include "proof/finite_numbers.h"
 #include "proof/linear.h"
 #include "proof/recompute.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"
@@ -191,7 +191,8 @@ void compare_operators(Sides& sides, const Claim& claim, const Pair& pair, Look&
   look.nodes_b.push_back(pair.b.node);
 }
 
-void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, double near, Look& look) {
+Look accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, double near) {
+  Look look;
   compare_operators(sides, claim, pair, look);
   bool is_fold = !claim.downstream_a.empty() || !claim.downstream_b.empty();
   std::vector<std::pair<const Node*, Ref>> passed_a, passed_b;
@@ -245,6 +246,7 @@ void accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   upstream.is_flat = claim.is_flat;
   if (upstream.is_flat) upstream.origin_a = upstream.a, upstream.origin_b = upstream.b;
   look.claims.push_back(std::move(upstream));
+  return look;
 }
 
 /// Whether weight and bias of the two operators are the same bytes, or absent in both.
@@ -323,7 +325,8 @@ void note_changed_constants(Sides& sides, const Pair& pair, const std::vector<st
   compare(pair.a.bias_value, pair.b.bias_value, *pair.b.node);
 }
 
-void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate, Look& look) {
+Look reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candidate& candidate) {
+  Look look;
   compare_operators(sides, claim, pair, look);
   const Recomputed found = try_candidate(sides, claim, pair, candidate, true);
   Steps absorbed = claim.downstream_a;
@@ -344,12 +347,13 @@ void reject_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
   }
   // The issues are recorded; from here on the fold counts as right.
   std::vector<Issue> issues = std::move(look.issues);
-  accept_fold(sides, claim, pair, candidate, 0, look);
+  look.add(accept_fold(sides, claim, pair, candidate, 0));
   look.issues = std::move(issues);
   look.fold = nullptr;
   look.folded.clear();
   for (const Step& step : absorbed) look.nodes_a.push_back(step.node);
   std::erase_if(look.equal_nodes, [&](const auto& nodes) { return nodes.second == pair.b.node; });
+  return look;
 }
 
 /// Reads the chains upstream of both operators.
@@ -374,8 +378,7 @@ bool has_paired_transposes(const Pair& pair) {
 }
 
 /// Tries the points where the two chains may meet, and accepts the fold that the weights show.
-bool accept_any(Sides& sides, const Claim& claim, const Pair& pair, const std::vector<Candidate>& tried, bool is_same_operator,
-                Look& look) {
+Found accept_any(Sides& sides, const Claim& claim, const Pair& pair, const std::vector<Candidate>& tried, bool is_same_operator) {
   std::vector<Candidate> exact, near;
   std::vector<double> distances;  // of the near candidates
   for (const Candidate& candidate : tried) {
@@ -385,82 +388,81 @@ bool accept_any(Sides& sides, const Claim& claim, const Pair& pair, const std::v
     if (found.near > 0) distances.push_back(found.near);
     (found.near > 0 ? near : exact).push_back(candidate);
   }
-  look.is_ambiguous = (exact.empty() ? near : exact).size() > 1;
-  if (!exact.empty()) {
-    accept_fold(sides, claim, pair, most_likely(sides, pair, std::move(exact)), 0, look);
-    return true;
-  }
-  if (near.empty()) return false;
-  const Candidate best = most_likely(sides, pair, near);
-  accept_fold(sides, claim, pair, best, distances[as_size(std::ranges::find(near, best) - near.begin())], look);
-  return true;
+  const std::vector<Candidate>& holding = exact.empty() ? near : exact;
+  if (holding.empty()) return std::nullopt;
+  const Candidate best = most_likely(sides, pair, holding);
+  Look look = accept_fold(sides, claim, pair, best, exact.empty() ? distances[as_size(std::ranges::find(near, best) - near.begin())] : 0);
+  look.is_ambiguous = holding.size() > 1;
+  return look;
 }
 
-bool examine_pair(Sides& sides, const Claim& claim, Pair pair, Look& look) {
+Found examine_pair(Sides& sides, const Claim& claim, Pair pair) {
   bool is_same_operator = false;
   if (claim.is_plain() && !pair.is_product) {
     is_same_operator = keeps_constants(sides, pair);  // the usual case
   }
-  if (!sides.spend(lanes_of(claim.downstream_a)) || !sides.spend(lanes_of(claim.downstream_b))) return false;
+  if (!sides.spend(lanes_of(claim.downstream_a)) || !sides.spend(lanes_of(claim.downstream_b))) return std::nullopt;
   read_chains(sides, claim, Transposes::paired, pair);
   // A removed node may have had no effect: factors of 1.
-  if (is_same_operator && pair.upstream_a.steps() == pair.upstream_b.steps()) return false;
+  if (is_same_operator && pair.upstream_a.steps() == pair.upstream_b.steps()) return std::nullopt;
   const auto downstream_a = compose(claim.downstream_a, pair.a.output_axis, pair.a.outputs, pair.a.rank, pair.a.weight.type);
   const auto downstream_b = compose(claim.downstream_b, pair.b.output_axis, pair.b.outputs, pair.b.rank, pair.b.weight.type);
-  if (!downstream_a || !downstream_b) return false;
+  if (!downstream_a || !downstream_b) return std::nullopt;
   pair.downstream_a = *downstream_a;
   pair.downstream_b = *downstream_b;
   const std::vector<Candidate> tried = candidates(sides, pair);
-  if (accept_any(sides, claim, pair, tried, is_same_operator, look)) return true;
+  if (Found found = accept_any(sides, claim, pair, tried, is_same_operator)) return found;
   if (has_paired_transposes(pair)) {
     // The removal of an affine leaves the two Transposes around it adjacent.
     Pair apart = pair;
     read_chains(sides, claim, Transposes::single, apart);
-    if (accept_any(sides, claim, apart, candidates(sides, apart), is_same_operator, look)) return true;
+    if (Found found = accept_any(sides, claim, apart, candidates(sides, apart), is_same_operator)) return found;
   }
-  if (claim.is_plain()) return false;
-  reject_fold(sides, claim, pair, tried.empty() ? Candidate() : tried.front(), look);
-  return true;
+  if (claim.is_plain()) return std::nullopt;
+  return reject_fold(sides, claim, pair, tried.empty() ? Candidate() : tried.front());
 }
 
-bool pass(Sides& sides, const Claim& claim, Look& look) {
-  if (!sides.spend(lanes_of(claim.downstream_a)) || !sides.spend(lanes_of(claim.downstream_b))) return false;
+/// Carries the affines past one operator.
+Found pass(Sides& sides, const Claim& claim) {
+  if (!sides.spend(lanes_of(claim.downstream_a)) || !sides.spend(lanes_of(claim.downstream_b))) return std::nullopt;
   const Node& node = *claim.a.value->producer();
   std::vector<Steps> upstream_a, upstream_b;
   if (node.is("Concat")) {
     upstream_a = cut(sides.a, sides.shapes_a, claim.a, claim.downstream_a);
     upstream_b = cut(sides.b, sides.shapes_b, claim.b, claim.downstream_b);
-    if (upstream_a.empty() || upstream_a.size() != upstream_b.size()) return false;
+    if (upstream_a.empty() || upstream_a.size() != upstream_b.size()) return std::nullopt;
   } else {
-    if (!is_passable(node)) return false;
+    if (!is_passable(node)) return std::nullopt;
     upstream_a = {claim.downstream_a};
     upstream_b = {claim.downstream_b};
     for (Step& step : upstream_a[0]) {
-      if (!pull(sides.a, sides.shapes_a, claim.a, step)) return false;
+      if (!pull(sides.a, sides.shapes_a, claim.a, step)) return std::nullopt;
     }
     for (Step& step : upstream_b[0]) {
-      if (!pull(sides.b, sides.shapes_b, claim.b, step)) return false;
+      if (!pull(sides.b, sides.shapes_b, claim.b, step)) return std::nullopt;
     }
   }
+  Look look;
   compare_heads(sides, claim, {}, look);
   examine_operands(sides, claim, upstream_a.size(), look);
   for (std::size_t i = 0; i < upstream_a.size(); ++i) {
     look.claims.push_back({sides.a.operand(claim.a, i), sides.b.operand(claim.b, i), std::move(upstream_a[i]), std::move(upstream_b[i]),
                            claim.origin_a, claim.origin_b, claim.b.value->producer(), true});
   }
-  return true;
+  return look;
 }
 
-/// Reports affines that no linear operator absorbed.
-void give_up(Sides& sides, const Claim& claim, Look& look) {
+/// Reports affines that no linear operator absorbed, after a look at the nodes that were passed.
+Look give_up(Sides& sides, const Claim& claim, Look look) {
   if (!claim.has_passed) {
     // No part of the claim is settled: the nodes at the top simply differ.
     const Claim top{claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader};
-    look = Look();
     const Node* const a = top.a.value->producer();
     const Node* const b = top.b.value->producer();
-    if (a != nullptr && b != nullptr && same_operator(*a, *b)) return examine_nodes(sides, top, look);
-    return resynchronize(sides, top, look);
+    const bool same = a != nullptr && b != nullptr && same_operator(*a, *b);
+    look = same ? examine_nodes(sides, top) : resynchronize(sides, top);
+    look.starts_anew = true;
+    return look;
   }
   Steps of_a = claim.downstream_a;
   Steps of_b = claim.downstream_b;
@@ -487,25 +489,45 @@ void give_up(Sides& sides, const Claim& claim, Look& look) {
   for (const Step& step : claim.downstream_a) look.nodes_a.push_back(step.node);
   for (const Step& step : claim.downstream_b) look.nodes_b.push_back(step.node);
   if (claim.a && claim.b) look.claims.push_back({claim.a, claim.b, {}, {}, {}, {}, claim.reader});
+  return look;
+}
+
+/// Whether both nodes have the same constants after their first operand but different attributes. No fold changes attributes alone.
+bool differs_by_attributes(Sides& sides, const Claim& claim) {
+  const std::size_t inputs = claim.a.value->producer()->inputs().size();
+  if (inputs != claim.b.value->producer()->inputs().size()) return false;
+  for (std::size_t i = 1; i < inputs; ++i) {
+    const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
+    const auto found = of_a && of_b ? sides.tensor_difference(of_a, of_b) : std::nullopt;
+    if (!found || found->values > 0) return false;
+  }
+  return !different_attributes(sides.a, claim.a, sides.b, claim.b).empty();
+}
+
+/// The claim with its values as origins of affines.
+Claim from_here(Claim claim) {
+  claim.origin_a = claim.a;
+  claim.origin_b = claim.b;
+  return claim;
 }
 
 }  // namespace
 
-bool examine_linear(Sides& sides, const Claim& claim, Look& look) {
+Found examine_linear(Sides& sides, const Claim& claim) {
   auto linear_a = read_linear(sides.a, sides.shapes_a, claim.a);
   auto linear_b = linear_a ? read_linear(sides.b, sides.shapes_b, claim.b) : std::nullopt;
-  if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return false;
-  if (linear_a->transposed != linear_b->transposed) return examine_product(sides, claim, look);
-  return examine_pair(sides, claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}}, look);
+  if (!linear_a || !linear_b || linear_a->kind != linear_b->kind) return std::nullopt;
+  if (linear_a->transposed != linear_b->transposed) return examine_product(sides, claim);
+  return examine_pair(sides, claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}});
 }
 
-bool examine_product(Sides& sides, const Claim& claim, Look& look) {
+Found examine_product(Sides& sides, const Claim& claim) {
   const Node* const node_a = claim.a.value->producer();
   const Node* const node_b = claim.b.value->producer();
-  if (node_a == nullptr || node_b == nullptr || !is_linear(*node_a) || !is_linear(*node_b)) return false;
+  if (node_a == nullptr || node_b == nullptr || !is_linear(*node_a) || !is_linear(*node_b)) return std::nullopt;
   auto linear_a = read_product(sides.a, sides.shapes_a, claim.a);
   auto linear_b = linear_a ? read_product(sides.b, sides.shapes_b, claim.b) : std::nullopt;
-  if (!linear_a || !linear_b) return false;
+  if (!linear_a || !linear_b) return std::nullopt;
   // Gemm takes matrices. MatMul must, too, unless only elements in row-major order are compared: then the elements of the results are equal
   // if those of the data are, whatever their dims, because the last axis is as long as the weight's.
   const auto fits = [](Shapes& shapes, const Linear& product) {
@@ -513,15 +535,28 @@ bool examine_product(Sides& sides, const Claim& claim, Look& look) {
     return dims && !dims->empty() && dims->back() == product.inputs && (dims->size() == 2 || !product.node->is("Gemm"));
   };
   const bool are_matrices = linear_a->rank == 2 && linear_b->rank == 2;
-  if (claim.is_flat ? !fits(sides.shapes_a, *linear_a) || !fits(sides.shapes_b, *linear_b) : !are_matrices) return false;
-  return examine_pair(sides, claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}, true}, look);
+  if (claim.is_flat ? !fits(sides.shapes_a, *linear_a) || !fits(sides.shapes_b, *linear_b) : !are_matrices) return std::nullopt;
+  return examine_pair(sides, claim, {std::move(*linear_a), std::move(*linear_b), {}, {}, {}, {}, true});
 }
 
-void examine_affine(Sides& sides, Claim claim, Look& look) {
+Found examine_affine(Sides& sides, const Claim& claim) {
+  const bool any = read_step(sides.a, claim.a, false) || read_step(sides.b, claim.b, true);
+  return any ? std::optional(carry(sides, from_here(claim))) : std::nullopt;
+}
+
+Found examine_changed_affine(Sides& sides, const Claim& claim) {
+  const auto step_a = read_step(sides.a, claim.a, false);
+  const auto step_b = read_step(sides.b, claim.b, true);
+  const bool are_same = step_a && step_b && (same_lanes(*step_a, *step_b) || differs_by_attributes(sides, claim));
+  return (step_a || step_b) && !are_same ? std::optional(carry(sides, from_here(claim))) : std::nullopt;
+}
+
+Look carry(Sides& sides, Claim claim) {
+  Look look;
   for (;;) {
     claim.a = sides.a.resolve(claim.a);
     claim.b = sides.b.resolve(claim.b);
-    if (!claim.a || !claim.b) return give_up(sides, claim, look);
+    if (!claim.a || !claim.b) return give_up(sides, claim, std::move(look));
     bool collected = false;
     const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
       auto step = steps.size() < kMostSteps && lanes_of(steps) < kMostLanes ? read_step(side, at, rounded) : std::nullopt;
@@ -536,11 +571,14 @@ void examine_affine(Sides& sides, Claim claim, Look& look) {
     const Node* const a = claim.a.value->producer();
     const Node* const b = claim.b.value->producer();
     const bool same = a != nullptr && b != nullptr && same_operator(*a, *b);
-    if (same && is_linear(*a) && examine_linear(sides, claim, look)) return;
-    if (!same && examine_product(sides, claim, look)) return;
-    if (same && pass(sides, claim, look)) return;
-    if (step_down(sides, claim, look)) continue;
-    return give_up(sides, claim, look);
+    Found found = same ? examine_linear(sides, claim) : examine_product(sides, claim);
+    if (!found && same) found = pass(sides, claim);
+    if (!found) found = step_down(sides, claim);
+    if (!found) return give_up(sides, claim, std::move(look));
+    std::optional<Claim> next = std::move(found->next);
+    look.add(std::move(*found));
+    if (!next) return look;
+    claim = std::move(*next);
   }
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,8 @@ struct Issue {
 /// Result of one look at a claim: its issues, the claims that it depends on, and the nodes of both models that it accounts for. A look has
 /// no side effects, so that another reading of the second model can be examined instead.
 struct Look {
+  std::string_view rule;      ///< the name of the rule that decided, unless it compared two nodes as they stand
+  std::optional<Claim> next;  ///< what remains to be looked at, for a rule that only moves a claim upstream
   std::vector<Issue> issues;
   std::vector<Claim> claims;
   std::vector<const Node*> nodes_a, nodes_b;           ///< accounted for
@@ -49,9 +53,12 @@ struct Look {
   const Node* fold = nullptr;                                    ///< of the second model: its weight was recomputed
   double near = 0;                                               ///< distance of that fold, see Recomputed
   std::vector<std::pair<const Node*, const Node*>> equal_nodes;  ///< pairs of the same operator with the same attributes
+  bool starts_anew = false;                                      ///< nodes that were passed on the way to the claim do not count
   bool is_ambiguous = false;                                     ///< the operator may be read in several ways
   bool is_exclusive = false;  ///< `equal_nodes` may have no other counterparts: they produce random values
 
+  /// rules.cpp: adds everything except the rule and what remains to be looked at.
+  void add(Look more);
   /// Accounts for the nodes and constants of two values, as read in the first and the second model.
   template <class Read>
   void account(const Read& a, const Read& b) {

@@ -10,7 +10,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -113,15 +113,15 @@ class LimitReader {
 
 }  // namespace
 
-bool examine_limits(Sides& sides, const Claim& claim, Look& look) {
-  if (!claim.a || !claim.b) return false;
+Found examine_limits(Sides& sides, const Claim& claim) {
   const Limits a = LimitReader(sides.a).read(claim.a), b = LimitReader(sides.b).read(claim.b);
-  if (a.nodes.empty() || b.nodes.empty() || !a.operand || !b.operand || a.lowest != b.lowest || a.highest != b.highest) return false;
-  if (!sides.have_one_type(a.operand, b.operand)) return false;
+  if (a.nodes.empty() || b.nodes.empty() || !a.operand || !b.operand || a.lowest != b.lowest || a.highest != b.highest) return std::nullopt;
+  if (!sides.have_one_type(a.operand, b.operand)) return std::nullopt;
+  Look look;
   look.account(a, b);
   look.rewritten.push_back(b.nodes.front());
   look.claims.push_back({a.operand, b.operand, {}, {}, {}, {}, b.nodes.back()});
-  return true;
+  return look;
 }
 
 }  // namespace relayout::proof

@@ -17,18 +17,20 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "model/origin.h"
 #include "model/walk.h"
 #include "ops/op_attributes.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
 #include "proof/finite_numbers.h"
 #include "proof/interface_check.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -59,6 +61,17 @@ void for_each_pair(const std::vector<const Value*>& a, const std::vector<const V
   }
 }
 
+/// With -v: the rule by which a value of the second model equals one of the first, unless nodes are compared as they stand.
+void tell(const Sides& sides, const Claim& claim, const Look& look) {
+  if (look.rule.empty() || !look.issues.empty()) return;
+  const Ref a = claim.origin_a ? claim.origin_a : claim.a, b = claim.origin_b ? claim.origin_b : claim.b;
+  const auto text = [](const Side& side, Ref ref) {
+    const Node* const node = ref ? ref.value->producer() : nullptr;
+    return node != nullptr ? side.in_file(*node).label() : ref ? quote(ref.value->name()) : "nothing";
+  };
+  log_detail("proof: " + text(sides.b, b) + " for " + text(sides.a, a) + " by rule: " + std::string(look.rule));
+}
+
 std::vector<const Value*> output_values(const Model& model) {
   return {model.graph().outputs().begin(), model.graph().outputs().end()};
 }
@@ -66,6 +79,7 @@ std::vector<const Value*> output_values(const Model& model) {
 }  // namespace
 
 ProofResult Prover::run() {
+  tells_ = log_level() == LogLevel::verbose;
   find();
   if (account_.issues().empty()) note_overflows();
   return account_.result();
@@ -148,6 +162,7 @@ void Prover::settle(Claim claim) {
   const bool is_flat = claim.is_flat && claim.downstream_a.empty() && claim.downstream_b.empty();
   if (is_flat && !claimed_flat_.emplace(claim.a, claim.b).second) return;
   Look look = examine(sides_, claim);
+  if (tells_) tell(sides_, claim, look);
   if (hints_.realign && claim.is_plain()) {
     if (auto other = hints_.realign(sides_, claim, look); other && !other->issues.empty()) return accept(std::move(*other));
   }

@@ -60,6 +60,7 @@ class Prover {
   std::vector<Claim> open_;
   std::unordered_set<RefPair, RefPairHash> claimed_, claimed_flat_;
   int64_t settled_ = 0;
+  bool tells_ = false;  ///< which rules explained what
 };
 
 }  // namespace relayout::proof

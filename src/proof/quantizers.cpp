@@ -10,8 +10,8 @@
 #include "ops/loops/dtypes.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
 #include "proof/identities.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"
@@ -41,14 +41,14 @@ bool same_axis(const Node& a, const Call* call_a, const Node& b, const Call* cal
 
 }  // namespace
 
-bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
+Found examine_moved_quantizer(Sides& sides, const Claim& claim) {
   const Node* const transpose = claim.a.value->producer();
   const Node* const node_b = claim.b.value->producer();
-  if (transpose == nullptr || node_b == nullptr || !(node_b->is("DequantizeLinear") || node_b->is("QuantizeLinear"))) return false;
+  if (transpose == nullptr || node_b == nullptr || !(node_b->is("DequantizeLinear") || node_b->is("QuantizeLinear"))) return std::nullopt;
   const auto permutation = written_permutation(*transpose, claim.a.call);
   const Ref upstream = permutation.empty() ? Ref{} : sides.a.operand(claim.a, 0);
   const Node* const node_a = upstream ? upstream.value->producer() : nullptr;
-  if (node_a == nullptr || !same_operator(*node_a, *node_b)) return false;
+  if (node_a == nullptr || !same_operator(*node_a, *node_b)) return std::nullopt;
   const Ref of_a = sides.a.operand(upstream, 0), of_b = sides.b.operand(claim.b, 0), scale = sides.b.operand(claim.b, 1);
   auto data_a = of_a ? sides.a.contents(of_a) : std::nullopt;
   const auto data_b = of_b ? sides.b.contents(of_b) : std::nullopt;
@@ -56,15 +56,17 @@ bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
   Dims sorted = permutation;
   std::ranges::sort(sorted);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (sorted[i] != static_cast<int64_t>(i)) return false;
+    if (sorted[i] != static_cast<int64_t>(i)) return std::nullopt;
   }
-  if (!data_a || !data_b || !scales || data_a->type == DataType::string || data_a->dims.size() != permutation.size()) return false;
+  if (!data_a || !data_b || !scales || data_a->type == DataType::string || data_a->dims.size() != permutation.size()) return std::nullopt;
   data_a->data = data_a->data.permuted(permutation);
   data_a->dims = data_a->data.dims();
   const auto found = difference(*data_a, *data_b);
-  if (!found || found->values != 0 || !same_axis(*node_a, upstream.call, *node_b, claim.b.call, permutation, scales->dims)) return false;
-  if (!different_attributes(sides.a, upstream, sides.b, claim.b, "axis").empty()) return false;
+  if (!found || found->values != 0 || !same_axis(*node_a, upstream.call, *node_b, claim.b.call, permutation, scales->dims))
+    return std::nullopt;
+  if (!different_attributes(sides.a, upstream, sides.b, claim.b, "axis").empty()) return std::nullopt;
 
+  Look look;
   look.bypassed.push_back(transpose);
   look.nodes_a.push_back(node_a);
   look.nodes_b.push_back(node_b);
@@ -72,7 +74,7 @@ bool examine_moved_quantizer(Sides& sides, const Claim& claim, Look& look) {
   look.constants_b.push_back(of_b);
   look.tensors.emplace_back(of_b.value, true);
   examine_operands(sides, {upstream, claim.b, {}, {}, {}, {}, claim.reader}, 1, look);
-  return true;
+  return look;
 }
 
 // Roundings in the second model alone.
@@ -93,16 +95,17 @@ bool cuts_off_negatives(Side& side, Ref integers) {
 
 }  // namespace
 
-bool examine_rounding(Sides& sides, const Claim& claim, Look& look) {
+Found examine_rounding(Sides& sides, const Claim& claim) {
   const Node* const node_a = claim.a.value->producer();
   const Node* const back = claim.b.value->producer();
-  if (sides.rounds_first || back == nullptr || !back->is("DequantizeLinear")) return false;
-  if (node_a != nullptr && node_a->is("DequantizeLinear")) return false;
+  if (sides.rounds_first || back == nullptr || !back->is("DequantizeLinear")) return std::nullopt;
+  if (node_a != nullptr && node_a->is("DequantizeLinear")) return std::nullopt;
   const Ref integers = sides.b.resolve(sides.b.operand(claim.b, 0));
   const Node* const there = integers ? integers.value->producer() : nullptr;
-  if (there == nullptr || !there->is("QuantizeLinear") || sides.b.constant(integers)) return false;
+  if (there == nullptr || !there->is("QuantizeLinear") || sides.b.constant(integers)) return std::nullopt;
   const Ref rounded = sides.b.operand(integers, 0);
-  if (!rounded) return false;
+  if (!rounded) return std::nullopt;
+  Look look;
   look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *there, false, "rounds a value that was not rounded"));
   for (std::size_t i = 1; i < 3; ++i) {
     const Ref of_there = sides.b.resolve(sides.b.operand(integers, i)), of_back = sides.b.resolve(sides.b.operand(claim.b, i));
@@ -125,7 +128,7 @@ bool examine_rounding(Sides& sides, const Claim& claim, Look& look) {
   } else {
     look.claims.push_back({claim.a, rounded, {}, {}, {}, {}, there});
   }
-  return true;
+  return look;
 }
 
 }  // namespace relayout::proof

@@ -13,9 +13,9 @@
 #include "proof/affine_steps.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
 #include "proof/identities.h"
 #include "proof/linear.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -61,57 +61,58 @@ void pass_reshapes(Sides& sides, Ref& at, bool is_first, Look& look) {
 }
 
 /// Compares nodes of the same elementwise operator. On each side, operands must have the dims of the result or be single constants.
-bool examine_flat_elements(Sides& sides, const Claim& claim, Look& look) {
+Found examine_flat_elements(Sides& sides, const Claim& claim) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
-  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !is_elementwise(*a) || !is_elementwise(*b)) return false;
-  if (a->inputs().size() != b->inputs().size()) return false;
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !is_elementwise(*a) || !is_elementwise(*b)) return std::nullopt;
+  if (a->inputs().size() != b->inputs().size()) return std::nullopt;
   std::vector<Claim> claims;
   std::vector<RefPair> numbers;
   for (std::size_t i = 0; i < a->inputs().size(); ++i) {
     Claim operand{sides.a.operand(claim.a, i), sides.b.operand(claim.b, i), {}, {}, claim.origin_a, claim.origin_b, b};
-    if (!operand.a || !operand.b) return false;
+    if (!operand.a || !operand.b) return std::nullopt;
     const bool are_single = is_single(sides.a, operand.a) && is_single(sides.b, operand.b);
     operand.is_flat = !are_single;
     const bool are_whole = certain_dims(sides.shapes_a, operand.a) == certain_dims(sides.shapes_a, claim.a) &&
                            certain_dims(sides.shapes_b, operand.b) == certain_dims(sides.shapes_b, claim.b);
-    if (!are_single && !are_whole) return false;
+    if (!are_single && !are_whole) return std::nullopt;
     if (are_single) {
       const auto difference = sides.tensor_difference(operand.a, operand.b);
-      if (!difference || difference->values != 0) return false;
+      if (!difference || difference->values != 0) return std::nullopt;
       numbers.emplace_back(operand.a, operand.b);
     } else {
       claims.push_back(std::move(operand));
     }
   }
+  Look look;
   compare_heads(sides, claim, {}, look);
   for (const auto& [of_a, of_b] : numbers) {
     look.constants_a.push_back(of_a);
     look.constants_b.push_back(of_b);
   }
   for (Claim& operand : claims) look.claims.push_back(std::move(operand));
-  return true;
+  return look;
 }
 
 }  // namespace
 
 /// Reshapes with different requests, of different operands, or on one side alone, that result in the same dims: the values upstream must
 /// have the same elements. Equal requests for operands of the same dims are examined like any other nodes.
-bool examine_reshaped(Sides& sides, const Claim& claim, Look& look) {
+Found examine_reshaped(Sides& sides, const Claim& claim) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
   const bool any = (a != nullptr && is_reshaping(*a)) || (b != nullptr && is_reshaping(*b));
-  if (!any) return false;
+  if (!any) return std::nullopt;
   const auto dims_a = certain_dims(sides.shapes_a, claim.a);
   const auto dims_b = certain_dims(sides.shapes_b, claim.b);
-  if (!dims_a || !dims_b || *dims_a != *dims_b) return false;
+  if (!dims_a || !dims_b || *dims_a != *dims_b) return std::nullopt;
   if (a != nullptr && b != nullptr && same_operator(*a, *b) && different_attributes(sides.a, claim.a, sides.b, claim.b).empty()) {
     const Ref request_a = sides.a.operand(claim.a, 1);
     const Ref request_b = sides.b.operand(claim.b, 1);
     const auto difference = request_a && request_b ? sides.tensor_difference(request_a, request_b) : std::nullopt;
     const bool same_request = request_a && request_b ? difference && difference->values == 0 : !request_a && !request_b;
     const bool same_operand = sides.shapes_a.of(sides.a.operand(claim.a, 0)) == sides.shapes_b.of(sides.b.operand(claim.b, 0));
-    if (same_request && same_operand) return false;
+    if (same_request && same_operand) return std::nullopt;
   }
   Claim flat = claim;
   flat.is_flat = true;
@@ -120,14 +121,21 @@ bool examine_reshaped(Sides& sides, const Claim& claim, Look& look) {
   Look found;
   pass_reshapes(sides, flat.a, true, found);
   pass_reshapes(sides, flat.b, false, found);
-  if (flat.a == claim.a && flat.b == claim.b) return false;
-  examine_flat(sides, std::move(flat), found);
-  if (!found.issues.empty()) return false;
-  look = std::move(found);
-  return true;
+  if (flat.a == claim.a && flat.b == claim.b) return std::nullopt;
+  found.add(examine_flat(sides, std::move(flat)));
+  return found.issues.empty() ? std::optional(std::move(found)) : std::nullopt;
 }
 
-void examine_flat(Sides& sides, Claim claim, Look& look) {
+Found examine_two_reshapes(Sides& sides, const Claim& claim) {
+  const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
+  const bool both = a != nullptr && b != nullptr && is_reshaping(*a) && is_reshaping(*b);
+  Found found = both ? examine_reshaped(sides, claim) : std::nullopt;
+  if (found) found->starts_anew = true;
+  return found;
+}
+
+Look examine_flat(Sides& sides, Claim claim) {
+  Look look;
   for (;;) {
     claim.a = sides.a.resolve(claim.a);
     claim.b = sides.b.resolve(claim.b);
@@ -141,10 +149,14 @@ void examine_flat(Sides& sides, Claim claim, Look& look) {
       claim.is_flat = false;
       if (claim.is_plain()) claim.origin_a = claim.origin_b = Ref();
       look.claims.push_back(std::move(claim));
-      return;
+      return look;
     }
-    if (examine_product(sides, claim, look)) return;
-    if (claim.downstream_a.empty() && claim.downstream_b.empty() && examine_flat_elements(sides, claim, look)) return;
+    auto found = examine_product(sides, claim);
+    if (!found && claim.downstream_a.empty() && claim.downstream_b.empty()) found = examine_flat_elements(sides, claim);
+    if (found) {
+      look.add(std::move(*found));
+      return look;
+    }
     bool collected = false;
     const auto collect = [&](Side& side, Ref& at, Steps& steps, bool rounded) {
       constexpr std::size_t kMostSteps = 16;
@@ -159,6 +171,7 @@ void examine_flat(Sides& sides, Claim claim, Look& look) {
     if (!collected) break;
   }
   look.issues.push_back(issue_of_other_value(sides, {claim.origin_a, claim.origin_b, {}, {}, {}, {}, claim.reader}, *claim.origin_a.value));
+  return look;
 }
 
 }  // namespace relayout::proof

@@ -12,7 +12,7 @@
 #include "ops/op.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -178,32 +178,31 @@ std::optional<Places> places_of(Side& side, Shapes& shapes, Ref output) {
 
 }  // namespace
 
-bool examine_positions(Sides& sides, const Claim& written, Look& look) {
+Found examine_positions(Sides& sides, const Claim& written) {
   Claim claim = written;
   claim.a = sides.a.resolve(claim.a);
   claim.b = sides.b.resolve(claim.b);
   const Node *const a = claim.a ? claim.a.value->producer() : nullptr, *const b = claim.b ? claim.b.value->producer() : nullptr;
-  if (a == nullptr || b == nullptr || !same_operator(*a, *b)) return false;
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b)) return std::nullopt;
   const auto of_a = places_of(sides.a, sides.shapes_a, claim.a);
   const auto of_b = of_a ? places_of(sides.b, sides.shapes_b, claim.b) : std::nullopt;
-  if (!of_b || of_a->numbers != of_b->numbers) return false;
-  Look heads;
-  compare_heads(sides, claim, of_a->attribute.empty() ? of_b->attribute : of_a->attribute, heads);
-  if (!heads.issues.empty()) return false;
+  if (!of_b || of_a->numbers != of_b->numbers) return std::nullopt;
+  Look look;
+  compare_heads(sides, claim, of_a->attribute.empty() ? of_b->attribute : of_a->attribute, look);
+  if (!look.issues.empty()) return std::nullopt;
   const auto specifies = [](const Places& places, std::size_t input) {
     return std::ranges::find(places.operands, input) != places.operands.end();
   };
   for (std::size_t i = 0; i < std::max(a->inputs().size(), b->inputs().size()); ++i) {
     const Ref operand_a = sides.a.operand(claim.a, i), operand_b = sides.b.operand(claim.b, i);
     const bool specifies_a = specifies(*of_a, i), specifies_b = specifies(*of_b, i);
-    if (specifies_a) heads.constants_a.push_back(operand_a);
-    if (specifies_b) heads.constants_b.push_back(operand_b);
+    if (specifies_a) look.constants_a.push_back(operand_a);
+    if (specifies_b) look.constants_b.push_back(operand_b);
     if (specifies_a || specifies_b || (!operand_a && !operand_b)) continue;
-    if (!operand_a || !operand_b) return false;
-    heads.claims.push_back({operand_a, operand_b, {}, {}, {}, {}, b});
+    if (!operand_a || !operand_b) return std::nullopt;
+    look.claims.push_back({operand_a, operand_b, {}, {}, {}, {}, b});
   }
-  look = std::move(heads);
-  return true;
+  return look;
 }
 
 // One part, selected by different operators.
@@ -335,14 +334,15 @@ bool takes_all(Side& side, Shapes& shapes, Ref output) {
   return found && !found->is_squeezed && found->begin == 0 && found->end == found->size;
 }
 
-bool examine_selection(Sides& sides, const Claim& claim, Look& look) {
+Found examine_selection(Sides& sides, const Claim& claim) {
   const auto a = SelectionReader(sides.a, sides.shapes_a).read(claim.a);
   const auto b = a ? SelectionReader(sides.b, sides.shapes_b).read(claim.b) : std::nullopt;
-  if (!b || !a->takes_same(*b)) return false;
+  if (!b || !a->takes_same(*b)) return std::nullopt;
+  Look look;
   look.account(*a, *b);
   look.rewritten.push_back(b->nodes.front());
   look.claims.push_back({a->data, b->data, {}, {}, {}, {}, b->nodes.front()});
-  return true;
+  return look;
 }
 
 }  // namespace relayout::proof

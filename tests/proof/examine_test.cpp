@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/log.h"
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "support/proof_example.h"
@@ -23,6 +24,22 @@ TEST(ProofOfNodes, EqualModels) {
   const ProofResult result = prove(model, model);
   EXPECT_TRUE(is_proved(result));
   EXPECT_EQ(result.nodes_equal, 3);
+}
+
+TEST(ProofOfNodes, TellsTheRuleThatExplainedANode) {
+  const auto told = [](const Example& before, const Example& after) {
+    testing::internal::CaptureStderr();
+    set_log_level(LogLevel::verbose);
+    EXPECT_TRUE(is_proved(prove(before, after)));
+    set_log_level(LogLevel::normal);
+    return testing::internal::GetCapturedStderr();
+  };
+  const Example whole = graph("a = Relu (x) y = Mish (a)");
+  EXPECT_EQ(told(whole, whole), "");
+  EXPECT_EQ(told(whole, graph("a = Relu (x) s = Softplus (a) t = Tanh (s) y = Mul (a, t)")),
+            "relayout: proof: output 'y' (Mul) for output 'y' (Mish) by rule: formula\n");
+  EXPECT_EQ(told(graph("a = Relu (x) b = Identity (a) y = Mish (b)"), whole),
+            "relayout: proof: output 'a' (Relu) for output 'b' (Identity) by rule: no effect\n");
 }
 
 TEST(ProofOfNodes, V19NamesAndDocumentationDoNotMatter) {

@@ -11,8 +11,8 @@
 #include "ops/op.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/examine.h"
 #include "proof/linear.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "proof/tensors.h"
@@ -45,25 +45,30 @@ bool is_there_under_its_name(Sides& sides, const Claim& claim, const Value& cons
 
 }  // namespace
 
-bool examine_stored(Sides& sides, const Claim& claim, Look& look) {
+Found examine_stored(Sides& sides, const Claim& claim) {
   std::vector<const Node*> path_a, path_b;
   const Value* const leaf_a = sides.a.stored(claim.a, &path_a);
   const Value* const leaf_b = leaf_a != nullptr ? sides.b.stored(claim.b, &path_b) : nullptr;
-  if (leaf_b == nullptr) return false;
+  if (leaf_b == nullptr) return std::nullopt;
+  Look look;
   compare_tensors(sides, claim, look, leaf_b);
   look.nodes_a.insert(look.nodes_a.end(), path_a.begin(), path_a.end());
   look.nodes_b.insert(look.nodes_b.end(), path_b.begin(), path_b.end());
   const bool same_paths = std::ranges::equal(path_a, path_b, [](const Node* a, const Node* b) { return same_operator(*a, *b); });
   for (std::size_t i = 0; same_paths && i < path_a.size(); ++i) look.equal_nodes.emplace_back(path_a[i], path_b[i]);
-  return true;
+  return look;
 }
 
-bool examine_evaluated(Sides& sides, const Claim& claim, bool is_same_operator, Look& look) {
-  // Shape and similar operators depend on the dims of their operand alone, which are in the result.
-  if (is_same_operator && traits_of(*claim.b.value->producer()).reads(0) == Reads::elements) return false;
-  if (!sides.a.constant(claim.a) || !sides.b.constant(claim.b)) return false;
+Found examine_evaluated(Sides& sides, const Claim& claim) {
+  if (!sides.a.constant(claim.a) || !sides.b.constant(claim.b)) return std::nullopt;
+  Look look;
   compare_tensors(sides, claim, look, nullptr);
-  return true;
+  return look;
+}
+
+Found examine_sizes(Sides& sides, const Claim& claim) {
+  const bool depends_on_elements = traits_of(*claim.b.value->producer()).reads(0) == Reads::elements;
+  return depends_on_elements ? std::nullopt : examine_evaluated(sides, claim);
 }
 
 void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf) {

@@ -1,9 +1,5 @@
-// The order in which the proof tries its comparisons of two values, nested graphs of If, Loop and Scan among them, and the words for nodes
-// that differ: "was not there", "is gone", "stands where … was", "has another attribute". The issue of a claim that fails is placed where
-// the two models meet again, so that one wrong node gives one issue.
-
-#include "proof/examine.h"
-
+// Compares two nodes with their operands and nested graphs, and finds where the models meet again after nodes that differ.
+// The issue of a claim that fails is placed there, so that one wrong node gives one issue.
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -24,6 +20,7 @@
 #include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/recompute.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
@@ -37,80 +34,6 @@ bool is_random(const Node& node, bool is_call) {
   if (!node.domain().empty()) return !is_call;
   if (node.op_type() == "Dropout") return node.opset() >= 12;
   return has_trait(node, Trait::random) && node.attribute("seed") == nullptr;
-}
-
-/// Whether both nodes leave out the same outputs.
-bool makes_same_outputs(const Node& a, const Node& b) {
-  const auto is_made = [](const Value* output) { return output != nullptr; };
-  const auto trimmed = [&](std::span<Value* const> outputs) {
-    while (!outputs.empty() && !is_made(outputs.back())) outputs = outputs.first(outputs.size() - 1);
-    return outputs;
-  };
-  return std::ranges::equal(trimmed(a.outputs()), trimmed(b.outputs()), {}, is_made, is_made);
-}
-
-bool examine_leaves(Sides& sides, const Claim& claim, Look& look) {
-  if (examine_stored(sides, claim, look)) return true;
-  if (claim.a.value->producer() != nullptr || claim.b.value->producer() != nullptr) return false;
-  const bool is_stored = sides.a.stored(claim.a) != nullptr || sides.b.stored(claim.b) != nullptr;
-  if (is_stored || !sides.same_input(*claim.a.value, *claim.b.value)) {
-    look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
-  }
-  return true;
-}
-
-/// Whether both nodes have the same constants after their first operand but different attributes. No fold changes attributes alone.
-bool differs_by_attributes(Sides& sides, const Claim& claim) {
-  const std::size_t inputs = claim.a.value->producer()->inputs().size();
-  if (inputs != claim.b.value->producer()->inputs().size()) return false;
-  for (std::size_t i = 1; i < inputs; ++i) {
-    const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
-    const auto found = of_a && of_b ? sides.tensor_difference(of_a, of_b) : std::nullopt;
-    if (!found || found->values > 0) return false;
-  }
-  return !different_attributes(sides.a, claim.a, sides.b, claim.b).empty();
-}
-
-void examine_plain(Sides& sides, Claim claim, Look& look) {
-  for (;;) {
-    claim.a = sides.a.resolve(claim.a);
-    claim.b = sides.b.resolve(claim.b);
-    if (!claim.a || !claim.b) {
-      if (claim.a || claim.b)
-        look.issues.push_back(
-            issue_of_reader(sides, Unexplained::Kind::operand, claim, "has an operand that is absent in the other model"));
-      return;
-    }
-    if (examine_leaves(sides, claim, look)) return;
-    const Node* const node_a = claim.a.value->producer();
-    const Node* const node_b = claim.b.value->producer();
-    bool same = node_a != nullptr && node_b != nullptr && same_operator(*node_a, *node_b);
-    // An identity does not correspond to a node with an effect, nor to an identity with other outputs.
-    const bool passes_on = same && is_identity(sides.a, claim.a);
-    same = same && passes_on == is_identity(sides.b, claim.b) && (!passes_on || makes_same_outputs(*node_a, *node_b));
-    if (same && examine_reordered(sides, claim, look)) return;
-    if (same && is_linear(*node_a) && examine_linear(sides, claim, look)) return;
-    const bool both_reshape = node_a != nullptr && node_b != nullptr && is_reshaping(*node_a) && is_reshaping(*node_b);
-    if (both_reshape && examine_reshaped(sides, claim, look)) return;
-    if (!same && examine_product(sides, claim, look)) return;
-    if (examine_evaluated(sides, claim, same, look)) return;
-    // A call is compared as one formula before it is entered.
-    const bool is_call = !same && (sides.a.entered(claim.a) || sides.b.entered(claim.b));
-    if (is_call && examine_arithmetic(sides, claim, true, look)) return;
-    if (!same && step_down(sides, claim, look)) continue;
-    if (!same && (examine_moved_quantizer(sides, claim, look) || examine_selection(sides, claim, look))) return;
-    if (!same && examine_rounding(sides, claim, look)) return;
-    const auto step_a = read_step(sides.a, claim.a, false);
-    const auto step_b = read_step(sides.b, claim.b, true);
-    const bool same_steps = same && step_a && step_b && (same_lanes(*step_a, *step_b) || differs_by_attributes(sides, claim));
-    if ((step_a || step_b) && !same_steps) {
-      claim.origin_a = claim.a;
-      claim.origin_b = claim.b;
-      return examine_affine(sides, std::move(claim), look);
-    }
-    if (same) return examine_nodes(sides, claim, look);
-    return resynchronize(sides, claim, look);
-  }
 }
 
 void examine_bodies(Sides& sides, const Claim& claim, Look& look) {
@@ -138,59 +61,44 @@ void examine_bodies(Sides& sides, const Claim& claim, Look& look) {
 
 }  // namespace
 
-Look examine(Sides& sides, Claim claim) {
-  Look look;
-  if (claim.is_flat) {
-    examine_flat(sides, std::move(claim), look);
-  } else if (claim.is_plain()) {
-    examine_plain(sides, claim, look);
-    if (look.issues.empty()) return look;
-    // The elements may still be the same: counted or written differently, or downstream of a Reshape that only one model has.
-    Look other;
-    const bool is_same = examine_positions(sides, claim, other) || examine_booleans(sides, claim, other) ||
-                         examine_comparison(sides, claim, other) || examine_limits(sides, claim, other) ||
-                         examine_reshaped(sides, claim, other) || examine_arithmetic(sides, claim, false, other);
-    if (is_same) return other;
-  } else {
-    examine_affine(sides, std::move(claim), look);
-  }
-  return look;
+bool makes_same_outputs(const Node& a, const Node& b) {
+  const auto is_made = [](const Value* output) { return output != nullptr; };
+  const auto trimmed = [&](std::span<Value* const> outputs) {
+    while (!outputs.empty() && !is_made(outputs.back())) outputs = outputs.first(outputs.size() - 1);
+    return outputs;
+  };
+  return std::ranges::equal(trimmed(a.outputs()), trimmed(b.outputs()), {}, is_made, is_made);
 }
 
-bool step_down(Sides& sides, Claim& claim, Look& look) {
-  const Node* const node_a = claim.a.value->producer();
-  if (is_identity(sides.a, claim.a) || takes_all(sides.a, sides.shapes_a, claim.a)) {
+Found step_down(Sides& sides, const Claim& claim) {
+  Look look;
+  Ref a = claim.a, b = claim.b;
+  const Node *const node_a = a.value->producer(), *const node_b = b.value->producer();
+  if (is_identity(sides.a, a) || takes_all(sides.a, sides.shapes_a, a)) {
     look.bypassed.push_back(node_a);
-    claim.a = sides.a.operand(claim.a, 0);
-    return true;
-  }
-  const Node* const node_b = claim.b.value->producer();
-  if (is_identity(sides.b, claim.b) || takes_all(sides.b, sides.shapes_b, claim.b)) {
+    a = sides.a.operand(a, 0);
+  } else if (is_identity(sides.b, b) || takes_all(sides.b, sides.shapes_b, b)) {
     look.nodes_b.push_back(node_b);
-    claim.b = sides.b.operand(claim.b, 0);
-    return true;
-  }
-  if (const Ref upstream = upstream_of_transposes(sides.a, claim.a, look.bypassed)) {
-    claim.a = upstream;
-    return true;
-  }
-  if (const Ref upstream = upstream_of_transposes(sides.b, claim.b, look.nodes_b)) {
-    claim.b = upstream;
-    return true;
-  }
-  if (const auto inside = sides.a.entered(claim.a)) {
+    b = sides.b.operand(b, 0);
+  } else if (const Ref upstream_a = upstream_of_transposes(sides.a, a, look.bypassed)) {
+    a = upstream_a;
+  } else if (const Ref upstream_b = upstream_of_transposes(sides.b, b, look.nodes_b)) {
+    b = upstream_b;
+  } else if (const auto inside_a = sides.a.entered(a)) {
     look.nodes_a.push_back(node_a);
     if (sides.a.function_of(*node_a) == nullptr && node_b != nullptr) look.rewritten.push_back(node_b);
-    claim.a = *inside;
-    return true;
-  }
-  if (const auto inside = sides.b.entered(claim.b)) {
+    a = *inside_a;
+  } else if (const auto inside_b = sides.b.entered(b)) {
     look.nodes_b.push_back(node_b);
     if (sides.b.function_of(*node_b) == nullptr) look.rewritten.push_back(node_b);
-    claim.b = *inside;
-    return true;
+    b = *inside_b;
+  } else {
+    return std::nullopt;
   }
-  return false;
+  look.next = claim;
+  look.next->a = a;
+  look.next->b = b;
+  return look;
 }
 
 void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look) {
@@ -223,12 +131,14 @@ void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, L
   for (std::size_t i = issues; i < look.issues.size(); ++i) look.issues[i].partner = &sides.a.in_file(a);
 }
 
-void examine_nodes(Sides& sides, const Claim& claim, Look& look) {
+Look examine_nodes(Sides& sides, const Claim& claim) {
   const Node& node = *claim.b.value->producer();
+  Look look;
   compare_heads(sides, claim, {}, look);
   look.is_exclusive = claim.a.call == nullptr && claim.b.call == nullptr && is_random(node, sides.b.function_of(node) != nullptr);
   examine_operands(sides, claim, 0, look);
   examine_bodies(sides, claim, look);
+  return look;
 }
 
 void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look& look) {
@@ -249,8 +159,10 @@ void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look&
       look.issues.push_back(issue_of_node(sides, Unexplained::Kind::operand, b, false,
                                           of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
                                                : "has lost its operand " + quote(of_a.value->name())));
-    } else if (!examine_stored(sides, operand, look)) {
+    } else if (auto stored = examine_stored(sides, operand)) {
       // Stored constants are examined here, so that another reading of the whole node can be tried if they differ.
+      look.add(std::move(*stored));
+    } else {
       look.claims.push_back(std::move(operand));
     }
   }
@@ -271,7 +183,8 @@ void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& 
   }
 }
 
-void resynchronize(Sides& sides, const Claim& claim, Look& look) {
+Look resynchronize(Sides& sides, const Claim& claim) {
+  Look look;
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
   const auto meets = [&](Ref of_a, Ref of_b, bool by_name) {
@@ -296,7 +209,7 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
       look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_added, *b, false, "was not there"));
       look.nodes_b.push_back(b);
       look.claims.push_back({claim.a, upstream, {}, {}, {}, {}, b});
-      return;
+      return look;
     }
     for (std::size_t i = 0; a != nullptr && i < a->inputs().size(); ++i) {
       const Ref upstream = sides.a.operand(claim.a, i);
@@ -306,13 +219,13 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
       look.issues.push_back(std::move(issue));
       look.nodes_a.push_back(a);
       look.claims.push_back({upstream, claim.b, {}, {}, {}, {}, claim.reader});
-      return;
+      return look;
     }
     if (is_replaced(by_name)) break;
   }
   if (a == nullptr || b == nullptr) {
     look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
-    return;
+    return look;
   }
   look.issues.push_back(
       issue_of_node(sides, Unexplained::Kind::node_changed, *b, false, "stands where " + sides.a.in_file(*a).label() + " was"));
@@ -324,6 +237,7 @@ void resynchronize(Sides& sides, const Claim& claim, Look& look) {
     const Ref of_b = sides.b.operand(claim.b, i);
     if (of_a && of_b) look.claims.push_back({of_a, of_b, {}, {}, {}, {}, b});
   }
+  return look;
 }
 
 }  // namespace relayout::proof

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "proof/claim.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "relayout/graph.h"
+
+namespace relayout::proof {
+
+/// Examines one claim. Only caches of the two models change.
+[[nodiscard]] Look examine(Sides& sides, const Claim& claim);
+
+// Rules for one claim: the table of rules.cpp has their order. Both values are resolved, and there.
+
+/// What a rule adds to a look; nothing where it does not apply, so that no rule leaves a part of its findings behind.
+using Found = std::optional<Look>;
+
+// constants.cpp
+/// Two stored constants.
+[[nodiscard]] Found examine_stored(Sides& sides, const Claim& claim);
+/// The results of two nodes that follow from constants.
+[[nodiscard]] Found examine_evaluated(Sides& sides, const Claim& claim);
+/// The same for nodes of one operator whose results dims alone decide: these depend on no element of their operand.
+[[nodiscard]] Found examine_sizes(Sides& sides, const Claim& claim);
+
+// carried_affines.cpp: claims with affines, and linear operators.
+[[nodiscard]] Found examine_linear(Sides& sides, const Claim& claim);
+/// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see read_product().
+[[nodiscard]] Found examine_product(Sides& sides, const Claim& claim);
+/// Affines that only one model has, or that are not the same.
+[[nodiscard]] Found examine_affine(Sides& sides, const Claim& claim);
+/// Affines of one operator with other constants: another may have been folded into one of them.
+[[nodiscard]] Found examine_changed_affine(Sides& sides, const Claim& claim);
+
+// reshapes.cpp: claims about elements in row-major order.
+/// Reshapes with different requests, of different operands, or on one side alone, that result in the same dims.
+[[nodiscard]] Found examine_reshaped(Sides& sides, const Claim& claim);
+/// The same for reshaping nodes in both models.
+[[nodiscard]] Found examine_two_reshapes(Sides& sides, const Claim& claim);
+
+// arithmetic.cpp
+/// Both values are the same formula of other values.
+[[nodiscard]] Found examine_formula(Sides& sides, const Claim& claim);
+/// A call and the formula that it computes, before the call is entered.
+[[nodiscard]] Found examine_call(Sides& sides, const Claim& claim);
+/// Applies examine_formula() or examine_booleans() to nodes of one operator with different or reordered operands.
+[[nodiscard]] Found examine_reordered(Sides& sides, const Claim& claim);
+
+// selections.cpp
+/// The same part of a value along one axis, selected by different operators.
+[[nodiscard]] Found examine_selection(Sides& sides, const Claim& claim);
+/// Two nodes of one operator whose axes, indices, or begins and ends are the same, however they are counted.
+[[nodiscard]] Found examine_positions(Sides& sides, const Claim& claim);
+
+// quantizers.cpp
+/// A QuantizeLinear and a DequantizeLinear of the second model without a counterpart in the first: the claim continues upstream of them.
+[[nodiscard]] Found examine_rounding(Sides& sides, const Claim& claim);
+/// Transpose (DequantizeLinear (W)) of the first model equals DequantizeLinear (W') of the second, where W' is W transposed.
+[[nodiscard]] Found examine_moved_quantizer(Sides& sides, const Claim& claim);
+
+// booleans.cpp
+/// Both values are the same function of the same boolean values, by any And, Or, Xor, Not, Equal and Where.
+[[nodiscard]] Found examine_booleans(Sides& sides, const Claim& claim);
+/// Both values are one comparison, with its operands exchanged.
+[[nodiscard]] Found examine_comparison(Sides& sides, const Claim& claim);
+
+// limits.cpp
+/// Both values are one value with the same limits, by any Relu, Clip, Max and Min.
+[[nodiscard]] Found examine_limits(Sides& sides, const Claim& claim);
+
+// nodes.cpp
+/// Continues upstream of a node that only one of the two models has.
+[[nodiscard]] Found step_down(Sides& sides, const Claim& claim);
+/// Compares two nodes of the same operator: attributes, operands, nested graphs.
+[[nodiscard]] Look examine_nodes(Sides& sides, const Claim& claim);
+/// Handles different operators that nothing accounts for. The point where the models meet again decides which nodes are added or removed.
+[[nodiscard]] Look resynchronize(Sides& sides, const Claim& claim);
+
+// Claims of other kinds.
+
+/// carried_affines.cpp: carries the affines of both sides upstream until linear operators absorb them.
+[[nodiscard]] Look carry(Sides& sides, Claim claim);
+/// reshapes.cpp: compares the elements in row-major order.
+[[nodiscard]] Look examine_flat(Sides& sides, Claim claim);
+
+// Parts of rules, which add to a look.
+
+/// nodes.cpp: compares two nodes of the same operator except for their operands and nested graphs.
+void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look);
+void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look& look);
+/// Turns two nested graphs or functions into claims about their outputs.
+void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& b, const Call* call_b, Look& look);
+/// Whether both nodes leave out the same outputs.
+[[nodiscard]] bool makes_same_outputs(const Node& a, const Node& b);
+/// constants.cpp: compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
+void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
+/// selections.cpp: whether a Slice or Split selects all of its operand.
+[[nodiscard]] bool takes_all(Side& side, Shapes& shapes, Ref output);
+
+}  // namespace relayout::proof
