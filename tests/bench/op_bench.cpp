@@ -22,7 +22,7 @@
 #include "support/op_cases.h"
 #include "support/paths.h"
 #include "support/temporary_folder.h"
-#include "verify/inputs/save_data.h"
+#include "verify/inputs/data_file.h"
 
 namespace relayout::test {
 namespace {

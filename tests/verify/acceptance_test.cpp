@@ -24,7 +24,7 @@
 #include "verified.h"
 #include "verify/decide.h"
 #include "verify/run/bounds.h"
-#include "verify/run/metrics.h"
+#include "verify/run/distance.h"
 #include "verify/run/yardstick.h"
 
 namespace relayout {

@@ -18,7 +18,6 @@
 #include "verify/run/bounds.h"
 #include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
-#include "verify/run/metrics.h"
 #include "verify/run/reference_output.h"
 #include "verify/run/yardstick.h"
 

@@ -1,5 +1,3 @@
-#include "verify/run/hints.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "base/half.h"
 #include "relayout/tensor.h"
 #include "tensors.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,3 @@
-#include "verify/inputs/save_data.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

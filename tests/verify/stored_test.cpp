@@ -13,7 +13,7 @@
 #include "support/network.h"
 #include "tensors.h"
 #include "verified.h"
-#include "verify/inputs/save_data.h"
+#include "verify/inputs/data_file.h"
 
 namespace relayout {
 namespace {

@@ -81,4 +81,10 @@ VerifyFindings find_lost_guards(Evidence& evidence);
 // Rules on the executor.
 VerifyFindings find_optimized_difference(Evidence& evidence);
 
+/// An output of the reference that differed between two runs: a remark if it has random nodes, or else a defect.
+[[nodiscard]] VerifyFindings find_unrepeatable_outputs(const Evidence& evidence);
+
+/// A run in double precision that is far from the reference as written: a defect only if a node alone errs, fed the values as written.
+[[nodiscard]] VerifyFindings find_reference_difference(const Evidence& evidence);
+
 }  // namespace relayout

@@ -1,7 +1,5 @@
 // Defects of relayout itself: runs that are not repeatable, double precision far from the run as written, an optimized run of B that fails
 // or errs, and the node at fault.
-#include "verify/doubts/executor_defects.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <string>

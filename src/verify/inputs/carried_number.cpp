@@ -1,7 +1,5 @@
 // Carries a number back through arithmetic with constants, casts and functions that have an inverse, to the numbers of an input that give
 // it.
-#include "verify/inputs/carried_number.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "ops/op.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
+#include "verify/inputs/vocabulary.h"
 
 namespace relayout {
 namespace {

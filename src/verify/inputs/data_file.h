@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "relayout/datum.h"
@@ -28,5 +29,10 @@ inline constexpr std::string_view kDataSetPrefix = "test_data_set_";
 
 /// Error{invalid}, with `name`, if a datum contradicts the port's declaration.
 void check_fits(const Datum& datum, const Port& port, const std::string& name);
+
+/// Writes inputs and outputs of one sample as DIRECTORY/test_data_set_NUMBER/{input,output}_I.pb, the form of ONNX's backend tests. The
+/// folder appears whole or not at all. Error{usage} if it already exists, Error{io}.
+void save_data_set(const std::filesystem::path& directory, int number, const std::vector<Datum>& inputs, const std::vector<Datum>& outputs,
+                   const std::vector<std::string>& input_names, const std::vector<std::string>& output_names);
 
 }  // namespace relayout

@@ -1,5 +1,4 @@
-// Sizes of free dims for samples: `--dim`, `--shape`, which dims are batches, sequences or images by name or place, their guessed sizes,
-// errors where no guess is safe (sizes that weights imply: demanded_dims.cpp).
+// Chooses the sizes of free dims for each sample, as the model's operators allow, and refuses where no guess is safe.
 #include "verify/inputs/free_dims.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The purpose of an input by the operators that read it: image, bytes, ids and their limit, mask, length, size, positive, scale
-// (demanded_dims.cpp: dims that their weights demand).
+// Tells the purpose of an input by the operators that read it, so that generated numbers are what users feed.
 #include "verify/inputs/roles.h"
 
 #include <onnx/onnx_pb.h>
@@ -9,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -25,12 +25,28 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
-#include "verify/inputs/demanded_dims.h"
 #include "verify/inputs/mask_uses.h"
 #include "verify/inputs/table_rows.h"
 
 namespace relayout {
 namespace {
+
+/// Sizes of the dims, by axis, of input 0 of rank `rank` that the node's weight (input 1) of dims `weight` requires.
+std::map<int64_t, int64_t> demanded_dims(const Node& node, const Dims& weight, std::size_t rank) {
+  if (weight.empty()) return {};
+  const auto last = static_cast<int64_t>(rank) - 1;
+  const Attributes attributes(node);
+  if (node.is("Conv") && weight.size() >= 2) return {{1, weight[1] * attributes.integer("group", 1)}};
+  if (node.is("ConvTranspose") || node.is("BatchNormalization") || node.is("InstanceNormalization")) return {{1, weight[0]}};
+  if (node.is("MatMul") && rank > 0) return {{last, weight.size() == 1 ? weight[0] : weight[weight.size() - 2]}};
+  if (node.is("Gemm") && weight.size() == 2) {
+    const bool transposed = attributes.integer("transA", 0) != 0;
+    return {{transposed ? 0 : 1, weight[attributes.integer("transB", 0) != 0 ? 1 : 0]}};
+  }
+  if ((node.is("LSTM") || node.is("GRU") || node.is("RNN")) && weight.size() == 3) return {{2, weight[2]}};
+  if (node.is("LayerNormalization") && weight.size() == 1) return {{last, weight[0]}};
+  return {};
+}
 
 /// Inputs `first` to `last` of `op` have this role. The table of operators has the roles of axes, indices, and images of pools and
 /// convolutions.

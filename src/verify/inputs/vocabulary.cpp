@@ -23,7 +23,6 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/inputs/carried_number.h"
 
 namespace relayout {
 namespace {

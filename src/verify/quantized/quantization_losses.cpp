@@ -38,7 +38,7 @@
 #include "verify/quantized/spelled_out.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
-#include "verify/run/metrics.h"
+#include "verify/run/distance.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"

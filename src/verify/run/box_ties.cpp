@@ -1,7 +1,5 @@
 // Ties in NonMaxSuppression: boxes in one result alone because scores, overlaps, thresholds or the last place of max_output_boxes_per_class
 // differ by no more than rounding.
-#include "verify/run/box_ties.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>

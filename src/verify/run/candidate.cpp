@@ -28,8 +28,6 @@
 #include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/floors.h"
-#include "verify/run/hints.h"
-#include "verify/run/metrics.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
 #include "verify/run/ties.h"

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "relayout/datum.h"
+#include "relayout/verify.h"
+#include "verify/run/yardstick.h"
 
 namespace relayout {
 
@@ -13,5 +16,14 @@ struct Distance {
 [[nodiscard]] Distance distance(const Datum& a, const Datum& b);
 /// Number of elements with |a − b| > atol + rtol · |a|. Elements that are not finite count unless they are NaN in both or equal infinities.
 [[nodiscard]] int64_t count_beyond(const Datum& a, const Datum& b, double rtol, double atol);
+
+/// The metrics of one output over one sample that need no floor. The structures must be equal.
+[[nodiscard]] SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick);
+/// Number of differing elements in tensors of types that are compared exactly. The structures must be equal.
+[[nodiscard]] int64_t count_mismatches(const Datum& a, const Datum& b);
+
+/// A change that would make two different outputs agree, or the place of their difference, in a few words; empty: none found. Absolute
+/// differences up to `tolerance` do not count.
+[[nodiscard]] std::string hint(const Datum& a, const Datum& b, double tolerance);
 
 }  // namespace relayout

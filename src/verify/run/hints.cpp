@@ -1,7 +1,5 @@
 // Hints at two different outputs: "equal after Transpose", exchanged slices, "B is 2 × A", a shift, values representable in f16 or bf16,
 // differences at the border or in few slices.
-#include "verify/run/hints.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,5 @@
 // Figures of one output in one sample, B's against A's: largest and RMS error, PSNR, ULP histogram, the sums and score rows (top-1, top-5)
 // that make up a loss, NaN and infinity counts, first mismatch of exact types.
-#include "verify/run/metrics.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,6 +22,7 @@
 #include "relayout/verify.h"
 #include "verify/acceptance.h"
 #include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/yardstick.h"
 

@@ -29,7 +29,6 @@
 #include "relayout/verify.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
-#include "verify/run/box_ties.h"
 #include "verify/run/distance.h"
 #include "verify/run/noise.h"
 #include "verify/run/quantizer.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/run/session.h"
@@ -80,5 +81,9 @@ class DeciderOperands {
  private:
   const std::vector<DeciderOperand>* all_;
 };
+
+/// Explains boxes that only one of two results of a NonMaxSuppression keeps.
+[[nodiscard]] TieVerdict explain_boxes(const Node& node, const std::vector<DeciderOperand>& operands, const Tensor& reference,
+                                       const Tensor& candidate);
 
 }  // namespace relayout

@@ -9,7 +9,7 @@
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "verify/run/data_structure.h"
-#include "verify/run/metrics.h"
+#include "verify/run/distance.h"
 #include "verify/run/quantized_work.h"
 
 namespace relayout {

@@ -20,7 +20,6 @@
 #include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
-#include "verify/run/metrics.h"
 #include "verify/run/yardstick.h"
 
 namespace relayout {

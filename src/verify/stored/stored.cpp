@@ -30,7 +30,6 @@
 #include "verify/run/bounds.h"
 #include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
-#include "verify/run/metrics.h"
 #include "verify/run/noise.h"
 #include "verify/run/quantized_work.h"
 #include "verify/run/session.h"
