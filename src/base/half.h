@@ -1,4 +1,4 @@
-// Rounding of 32- and 64-bit numbers to f16 and bf16 (to nearest even, once), as of weights that --precision converts, and the way back.
+// Rounds numbers to 16-bit types, to nearest even and once, and widens them.
 #pragma once
 
 #include <bit>

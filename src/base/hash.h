@@ -1,4 +1,4 @@
-// Hash functions: splitmix64's finaliser (also for random numbers), and FNV-1a.
+// Declares hash functions of numbers and bytes.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Typed indices of elements (StepId, LayoutNodeId …), and the ranges, vectors and lists that only ids of one kind can index.
+// Declares typed indices, and the ranges, vectors and lists that only indices of one kind can index.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,4 @@
-// Axes and positions counted from either end (−1 is the last), axes checked against a rank, and conversions between int64_t and
-// std::size_t.
+// Counts axes and positions from either end, checks them against a rank, and converts between signed and unsigned sizes.
 
 #pragma once
 

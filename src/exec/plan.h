@@ -1,5 +1,4 @@
-// A compiled plan as data: buffers and their kinds (arena, fixed, external, result), imported and exported values, steps, continuations;
-// and the values that live between plans.
+// Declares a compiled plan as data: its buffers, steps, continuations, and the values that live between plans.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Convolutions in `inspect`: stored layout of their weights (contiguous, channels-last, both, other, computed), and whether the
-// BatchNormalization after each folds, or the code of the reason.
+// Lists the convolutions of a model with the layout of their weights, and what becomes of the BatchNormalization after each.
 #include "inspect/convolution_list.h"
 
 #include <cstddef>

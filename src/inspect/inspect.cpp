@@ -1,6 +1,6 @@
-// Contents of a model for `relayout inspect`: header, numbers of nodes, of parameters and of each operator, and the findings of convert.
-// These come from convert's passes, run on the loaded model, which is not saved: a second BatchNormalization folds only after the first
-// has, so that only the passes themselves give the same answers.
+// Summarizes the contents of a model, with the findings that a conversion of it would have.
+// They come from convert's passes, run on the loaded model, which is not saved: a second BatchNormalization folds only after the first has,
+// so that only the passes themselves give the same answers.
 #include "relayout/inspect.h"
 
 #include <onnx/onnx_pb.h>

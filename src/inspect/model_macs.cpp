@@ -1,6 +1,5 @@
-// Multiply-accumulates of a whole model for `inspect`: iterations of Loop and Scan, the larger branch of an If, calls of functions,
-// operators left out, and the words of assumptions. Functions are followed into each call, with the shapes of that call; nested graphs as
-// often as they run.
+// Counts the multiply-accumulates of a whole model, and words what the count assumes or leaves out.
+// Functions are followed into each call, with the shapes of that call; nested graphs as often as they run.
 #include "inspect/model_macs.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// One line of the op table: layout rules (agnostic, wants, axis_mapped, view, barrier, shape_only), functions, and how a node's operator,
-// kernel and traits are looked up.
+// Declares one line of the op table, and how operator, kernel and traits of a node are looked up.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Interface of passes: their description, the state of one run with options, findings and caches, and the limit of --stop-after.
+// Declares what a pass is, and the state of one run of passes.
 
 #pragma once
 

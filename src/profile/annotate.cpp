@@ -1,5 +1,4 @@
-// `profile --annotate`: writes time, share, layout, implementation or absorbing node into the metadata of nodes (relayout.time_us …), for
-// viewers, and raises the IR version to 10 (below 4 refused).
+// Writes what a profile measured into the metadata of a model's nodes, for viewers.
 #include <onnx/onnx_pb.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Pairs the rows of two profiles and decides the cause of each difference in time: folded, fused, layout, kernel, reorder, removed, added
-// or unexplained. Every microsecond of the difference has one cause.
+// Pairs the rows of two profiles, and decides the cause of each difference in time.
+// Every microsecond of the difference has one cause.
 #include "profile/causes.h"
 
 #include <algorithm>

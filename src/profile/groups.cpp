@@ -1,5 +1,4 @@
-// `profile --by`: groups rows by operator, layout, implementation or scope, and splits the names of nodes into scopes (at slashes, else at
-// dots; "(top)" if there are none).
+// Groups the rows of a profile by what they share, and splits the names of nodes into scopes.
 #include <algorithm>
 #include <array>
 #include <cstddef>

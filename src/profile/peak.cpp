@@ -1,5 +1,5 @@
-// `profile --peak`: measures peak GFLOP/s (multiply-adds) and GB/s (triad over arrays of 64 MiB), and computes the rates of a row and the
-// part of the roofline that it reaches. See Williams, Waterman, Patterson: Roofline, 2009.
+// Measures the peak rates of the machine, and computes which part of them a row reaches.
+// See Williams, Waterman, Patterson: Roofline, 2009.
 #include <time.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Measuring loops of `profile`: warm-up, runs (50, or 100 pairs in 10 rounds), `--repeat`, `--until`, `--max-time`, `--clock`, alternation
-// of two models.
+// Runs one model, or two in turn, until their times are certain enough or the time allowed is over.
 #include "relayout/profile.h"
 
 #include <algorithm>

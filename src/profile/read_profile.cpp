@@ -1,4 +1,4 @@
-// Reads back profiles that `relayout profile --json` wrote (schema, at most 256 MiB), and compares two of them for `diff --profiles`.
+// Reads back profiles that were written as documents, and compares two of them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

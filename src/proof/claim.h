@@ -1,5 +1,4 @@
-// The data of the proof: a claim that two values are equal with the affines downstream of them applied, an issue and its place, and the
-// findings of one look at a claim.
+// Declares the data of the proof: claims that two values are equal, issues, and what one look at a claim finds.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// The two models with the options that all stages of a comparison read (proved, quantized, 16-bit type of B), and the counter that reports
-// runs as progress.
+// Declares the two models of a comparison with the options that all its stages read.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Remarks that leave the verdict alone: ratios above 3, floors above 5 %, lost input defaults, random nodes and pinned seeds, elements NaN
-// in both, inputs held within the range of B's quantizer.
+// Words remarks on a comparison that leave its verdict alone.
 #include "verify/remarks.h"
 
 #include <algorithm>

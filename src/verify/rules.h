@@ -1,5 +1,4 @@
-// Thresholds of the verdict with unit and source: least bounds, ill-conditioned floors, remarks, correlation, loss of quantized nodes,
-// saturation (kFloorFactor: relayout/verify.h; samples: sample_count.h; draws: draw_count.h).
+// Declares the thresholds of the verdict, each with its unit and source.
 #pragma once
 
 #include <cstdint>

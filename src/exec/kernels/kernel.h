@@ -1,4 +1,4 @@
-// Kernel, Place and Step, of which plans consist, and the division of a step's work among threads: at least 16384 elements each.
+// Declares kernels, places and steps, of which plans consist, and divides the work of a step among threads.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Declares the lower_… functions of lower_table.cpp, and helpers that they share for copies, views, broadcasting and chains of functions.
+// Declares the functions that lower operators to steps, and what they share.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Declarations of all kernels and shape rules (`infer_x`) of the op table, by the file in src/ops/kernels where each is.
+// Declares all kernels and shape rules of the op table, by the file where each is.
 
 #pragma once
 

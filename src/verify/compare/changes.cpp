@@ -1,5 +1,4 @@
-// Finds the nodes in which two models differ between values that both have: for each value that the proof leaves open, the nodes of A and
-// of B upstream of it.
+// Finds, for each value that the proof leaves open, the nodes upstream of it in which the two models differ.
 #include "verify/compare/changes.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,5 +1,4 @@
-// Brings two paired values to one type, dims and order (16-bit, signed against unsigned steps, transposed to channels-last), copies one
-// over the other, and measures their correlation and slope.
+// Brings two paired values to one type, dims and order, and measures how far they go together.
 #include "verify/compare/datum_pair.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Which operators treat equal numbers, NaN or infinities as special cases: searches such as ArgMax, tests such as IsNaN, limits,
-// comparisons, and a Where that chooses by them; which take a padding for a number.
+// Tells which operators treat some numbers as special, and so hide or show differences only there.
 #include "verify/compare/edges.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Runs a model with A's values fed to every node: the floor and error of each node alone, its common factor ("on the whole larger or
-// smaller"), and the errors by depth of `--layers`.
+// Runs a model with A's values fed to every node, for the floor and the error of each node alone.
 #include "verify/compare/fed_runs.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Attention masks that tools write as different large negative numbers: when two differ by these alone, and whether a value ends in
-// Softmax, also an expanded one.
+// Tells when two values differ only in the large negative numbers that mask scores of attention.
 #include "verify/compare/masks.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Which value of B corresponds to which of A: by name, else by operator and operands, also across folded chains, Casts and quantizers;
-// which values have their channels last in B alone.
+// Finds which value of B corresponds to which of A, by name or else by what computes it.
 #include "verify/compare/pairing.h"
 
 #include <onnx/onnx_pb.h>

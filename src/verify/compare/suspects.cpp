@@ -1,5 +1,4 @@
-// Places unexplained differences of the proof at nodes: a constant at the nodes that compute with it, a node at itself, a nested graph at
-// the If, Loop or Scan of the main graph.
+// Places each difference that the proof leaves unexplained at the nodes that compute with it.
 #include "verify/compare/suspects.h"
 
 #include <algorithm>

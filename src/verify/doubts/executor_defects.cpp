@@ -1,5 +1,4 @@
-// Defects of relayout itself: runs that are not repeatable, double precision far from the run as written, an optimized run of B that fails
-// or errs, and the node at fault.
+// Finds defects of relayout itself, and the node at fault, so that they are not taken for faults of a model.
 #include <algorithm>
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-// Finds numbers that keep an operand away from the edge of a domain and that one model alone has, or that its type does not hold.
+// Finds guards, numbers that keep an operand off the edge of a domain, that one model lacks or its type does not hold.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Finds differences within an If, Loop or Scan graph, or a function, that no sample enters, and whether other inputs could enter it.
+// Finds differences within nested graphs and functions that no sample enters, and tells whether other inputs could enter them.
 // Neither the outputs nor the node itself can show them.
 #include <algorithm>
 #include <cstddef>

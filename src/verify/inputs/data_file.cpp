@@ -1,5 +1,4 @@
-// Reads .npy files and protobuf data files (.pb) as tensors, sequences or optionals, checks them against the declared input, and hints at a
-// transposed (channels-last) tensor.
+// Reads files of numbers as the values of inputs, and checks these against the declared input.
 #include "verify/inputs/data_file.h"
 
 #include <onnx/onnx-data_pb.h>

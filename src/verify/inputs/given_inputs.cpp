@@ -1,5 +1,4 @@
-// `--input NAME=FILE` or a folder with a file for each sample: order and equal number of files, repetition over samples, and the remark
-// that pictures are resized.
+// Deals the files that a user gives for inputs to the samples, in order and with equal numbers for all inputs.
 #include "verify/inputs/given_inputs.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Reads images (.png, .jpg, .bmp, .gif, .tga, .ppm, .psd) as inputs: `--resize` bilinearly, channels first or last, `--mean`, `--std`, and
-// refusal of damaged files.
+// Reads pictures as inputs, resized and normalized as asked, and refuses damaged ones.
 #include "verify/inputs/image.h"
 
 #include <algorithm>

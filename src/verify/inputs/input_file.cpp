@@ -1,4 +1,4 @@
-// The format of an `--input` file by its name (.npz, .bin or .raw, image, otherwise .npy or protobuf), and the dims of a raw file.
+// Tells the format of a given file by its name, and the dims of numbers that state none.
 #include "verify/inputs/input_file.h"
 
 #include <algorithm>

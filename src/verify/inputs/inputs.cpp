@@ -1,5 +1,4 @@
-// Makes all inputs of a sample from files or generated values, lets ids choose rows in which B's tables differ, and refuses inputs (sizes,
-// axes) that cannot be guessed.
+// Makes all inputs of a sample from files or generated numbers, and refuses inputs that cannot be guessed.
 #include "verify/inputs/inputs.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Whether an input is a mask, from what all its readers compute: 1 − m, m · −10000, products with features, choices speak for it, functions
-// and scaling against.
+// Tells whether an input is a mask, by what all its readers compute with it.
 #include "verify/inputs/mask_uses.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Parses NumPy's .npy format: header, versions 1 to 3, byte order, Fortran order, strings, and the element types that are not read.
+// Parses NumPy's format of one array, and names the kinds of arrays that it does not read.
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,4 @@
-// Declarations of a graph's inputs and outputs: which inputs are required or have defaults, the key of a free dim, and the text "f32[batch,
-// 3, ?]".
+// Reads the declarations of a graph's inputs and outputs, and words them.
 #include "verify/inputs/port.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,5 +1,4 @@
-// `--save-data`: writes inputs and outputs of a sample as test_data_set_N/input_0.pb and output_0.pb, complete or not at all, and never
-// over an existing folder.
+// Writes the inputs and outputs of a sample as a folder that other tools read, complete or not at all.
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
 #include <stdlib.h>

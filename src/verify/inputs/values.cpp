@@ -1,5 +1,4 @@
-// Random contents of a generated input from `--seed`, by its role: normal, wide, smooth or whole numbers by sample, image bytes, id walks,
-// masks and padding, lengths, boxes, strings.
+// Generates the contents of an input at random, by its purpose, and differently from sample to sample.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Finds the numbers of an input at which a model decides (comparisons, conditions, positions, remainders), so that samples contain them.
+// Finds the numbers of an input at which a model decides, so that samples contain them.
 #include "verify/inputs/vocabulary.h"
 
 #include <onnx/onnx_pb.h>

@@ -1,5 +1,4 @@
-// Reads single files of ZIP archives such as .npz: stored or deflated, checked by CRC, with limits on size, and refusal of encrypted or
-// split archives.
+// Reads single files of ZIP archives, checked and within limits, and refuses kinds that it does not know.
 #include "verify/inputs/zip.h"
 
 #include <zlib.h>

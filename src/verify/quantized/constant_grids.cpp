@@ -1,5 +1,4 @@
-// Pairs integer weights and biases of a quantized model with the original's constants (also MatMul and Gemm, transposed or folded weights)
-// and gives the grid of each.
+// Pairs integer constants of a quantized model with the original's, and gives the grid of each.
 #include "verify/quantized/constant_grids.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Runs both models to measure the loss of each node of a quantized B beside the loss that rounding A's values and constants to B's grids
-// implies, and sorts worst first.
+// Measures the loss of each node of a quantized model beside the loss that rounding to its grids implies.
 #include "verify/quantized/quantization_losses.h"
 
 #include <algorithm>

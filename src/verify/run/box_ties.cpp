@@ -1,5 +1,4 @@
-// Ties in NonMaxSuppression: boxes in one result alone because scores, overlaps, thresholds or the last place of max_output_boxes_per_class
-// differ by no more than rounding.
+// Explains boxes that one of two results alone keeps, where their numbers differ by no more than rounding.
 #include <algorithm>
 #include <array>
 #include <cmath>

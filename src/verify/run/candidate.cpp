@@ -1,5 +1,5 @@
-// Runs B and compares its outputs with A's: `--rtol`/`--atol`, contradicted declarations, renamed or exchanged outputs, extra floor draws
-// near a bound, exact outputs that ties explain. Errors are relative to the range of each sample; bounds follow from the floors.
+// Runs B, pairs its outputs with A's, and judges their errors by the floors of each sample.
+// Errors are relative to the range of each sample; bounds follow from the floors.
 #include "verify/run/candidate.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Kinds, types and dims of two data (tensor, sequence, optional): their difference before any values count, its words "…, was …", and
-// equality bit by bit.
+// Compares kinds, types and dims of two values before any numbers count, and words their difference.
 #include "verify/run/data_structure.h"
 
 #include <algorithm>

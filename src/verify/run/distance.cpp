@@ -1,5 +1,4 @@
-// Largest absolute and RMS difference of two runs for floors, ties and nodes, and the number of elements beyond |d| ≤ atol + rtol ·
-// |reference|, in vectorized loops.
+// Measures the largest and the root mean square difference of two values, in vectorized loops.
 #include "verify/run/distance.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Hints at two different outputs: "equal after Transpose", exchanged slices, "B is 2 × A", a shift, values representable in f16 or bf16,
-// differences at the border or in few slices.
+// Searches for a simple change that would make two different outputs agree, or for the place of their difference.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

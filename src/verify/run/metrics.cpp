@@ -1,5 +1,4 @@
-// Figures of one output in one sample, B's against A's: largest and RMS error, PSNR, ULP histogram, the sums and score rows (top-1, top-5)
-// that make up a loss, NaN and infinity counts, first mismatch of exact types.
+// Computes the figures of one output in one sample that need no floor.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Which weights, inputs and dequantized values move by one ULP for a noise floor (no sizes, zeros, whole or power-of-two scalars), in what
-// direction, and in ULPs of which type. The distance between two such runs shows by how much correct evaluations may differ.
+// Moves the weights and inputs of a model by one ULP at random, each in the type that it is rounded to.
+// The distance between two such runs shows by how much correct evaluations may differ.
 #include "verify/run/noise.h"
 
 #include <algorithm>

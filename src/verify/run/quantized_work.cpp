@@ -1,5 +1,4 @@
-// Which nodes quantize; counts a model's quantized weights and activations, with their least bits, and words the line "B quantizes …
-// tensors to int8"; which model is quantized to fewer bits.
+// Tells which nodes quantize, and counts a model's quantized weights and activations with their least bits.
 #include "verify/run/quantized_work.h"
 
 #include <algorithm>

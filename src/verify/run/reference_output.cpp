@@ -1,4 +1,4 @@
-// Notes what the values of an output over all samples could show: nothing where they are constant, saturated or independent of the inputs.
+// Notes what the values of an output over all samples cannot show, as where they are constant or independent of the inputs.
 #include "verify/run/reference_output.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// One model loaded to run in one mode: which errors count as refused inputs, the model's name in errors, memory given back to the system,
-// and which nodes count as random.
+// Keeps one model loaded to run in one mode, and words errors of its runs.
 #include "verify/run/session.h"
 
 #include <memory>

@@ -1,5 +1,4 @@
-// Counts elements of quantized tensors within a model (`--data`) that moved weights carry to another step, and names the node where they
-// begin.
+// Counts the elements of quantized tensors that moved weights carry to another step, and names the node where they begin.
 #include "verify/stored/flips.h"
 
 #include <cstddef>

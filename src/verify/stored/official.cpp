@@ -1,5 +1,4 @@
-// Comparison of one output with its stored value (`--data`): the ONNX backend test runner's rule, and relayout's stricter rule with
-// tolerance, least bound and neighbouring integers.
+// Compares one output with its stored value, by the rule of ONNX's own tests and by a stricter one.
 #include "verify/stored/official.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// `verify MODEL --data`: finds test_data_set_N, light models and tolerances in data.json, runs each set in each `--mode`, and decides
-// passed, pass-loose or failed by the model's floor.
+// Runs a model on the inputs stored beside it, and compares with the stored outputs.
 
 #include <algorithm>
 #include <cstddef>
