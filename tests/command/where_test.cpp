@@ -124,5 +124,23 @@ TEST(SourceGuide, HasEveryOperatorOfTheTable) {
   EXPECT_GT(found, 150);
 }
 
+TEST(SourceGuide, NamesEachFileThatDecidesByManyOperators) {
+  const std::string guide = content_of("src/README.md"), table = content_of("src/ops/op_table.cpp");
+  static const std::regex kEntry("(?:\\{|\\()\"([A-Z][A-Za-z0-9]+)\", [0-9]+"), kText("\"([A-Z][A-Za-z0-9]+)\""), kRemark("//[^\n]*");
+  const auto first_group = [](const std::string& text, const std::regex& pattern) {
+    return std::set<std::string>(std::sregex_token_iterator(text.begin(), text.end(), pattern, 1), {});
+  };
+  const std::set<std::string> operators = first_group(table, kEntry);
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_folder()) / "src")) {
+    const std::string file = fs::relative(entry.path(), source_folder()).string();
+    if (!(file.ends_with(".cpp") || file.ends_with(".h")) || file.starts_with("src/ops/")) continue;
+    const std::set<std::string> words = first_group(std::regex_replace(content_of(file), kRemark, ""), kText);
+    const auto count = std::ranges::count_if(words, [&](const std::string& word) { return operators.contains(word); });
+    constexpr int kMany = 5;
+    const std::regex mention("[`/]" + std::regex_replace(entry.path().filename().string(), std::regex("[.]"), "[.]") + "`");
+    EXPECT_TRUE(count < kMany || std::regex_search(guide, mention)) << file << " names " << count << " operators";
+  }
+}
+
 }  // namespace
 }  // namespace relayout::test
