@@ -57,6 +57,38 @@ struct Pair {
   bool is_product = false;  ///< spelled by different operators, see read_product()
 };
 
+/// Whether an operator that the affines of both models pass is the same, with the same constants.
+bool is_one_passage(Sides& sides, const Link& of_a, const Link& of_b) {
+  if (!same_operator(*of_a.node, *of_b.node)) return false;
+  if (!same_semantics(*of_a.node, of_a.output.call, *of_b.node, of_b.output.call)) return false;
+  if (!different_attributes(sides.a, of_a.output, sides.b, of_b.output).empty()) return false;
+  for (std::size_t i = 1; i < std::max(of_a.node->inputs().size(), of_b.node->inputs().size()); ++i) {
+    const Ref operand_a = sides.a.operand(of_a.output, i);
+    const Ref operand_b = sides.b.operand(of_b.output, i);
+    if (!operand_a && !operand_b) continue;
+    if (!operand_a || !operand_b) return false;
+    // Computed operands are claims of the fold.
+    const bool is_constant = sides.a.constant(operand_a).has_value();
+    if (is_constant != sides.b.constant(operand_b).has_value()) return false;
+    const auto found = is_constant ? sides.tensor_difference(operand_a, operand_b) : std::nullopt;
+    if (is_constant && (!found || found->values > 0)) return false;
+  }
+  return true;
+}
+
+/// Whether both sides pass the same operators on the way upstream.
+bool pass_alike(Sides& sides, const Pair& pair, const Candidate& candidate) {
+  const auto passed = [](const Chain& chain, std::size_t count) {
+    std::vector<const Link*> links;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!chain.links[i].step && !chain.links[i].is_identity) links.push_back(&chain.links[i]);
+    }
+    return links;
+  };
+  return std::ranges::equal(passed(pair.upstream_a, candidate.of_a), passed(pair.upstream_b, candidate.of_b),
+                            [&](const Link* of_a, const Link* of_b) { return is_one_passage(sides, *of_a, *of_b); });
+}
+
 /// Candidate meeting points of two chains: equal names, the operators themselves, upstream of all differences, both ends.
 std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   const Chain& a = pair.upstream_a;
@@ -86,33 +118,7 @@ std::vector<Candidate> candidates(Sides& sides, const Pair& pair) {
   } else {
     add({0, 0});
   }
-  // Both sides must pass the same operators on the way upstream.
-  std::erase_if(out, [&](const Candidate& candidate) {
-    const auto passed = [](const Chain& chain, std::size_t count) {
-      std::vector<const Link*> links;
-      for (std::size_t i = 0; i < count; ++i) {
-        if (!chain.links[i].step && !chain.links[i].is_identity) links.push_back(&chain.links[i]);
-      }
-      return links;
-    };
-    return !std::ranges::equal(passed(a, candidate.of_a), passed(b, candidate.of_b), [&](const Link* of_a, const Link* of_b) {
-      if (!same_operator(*of_a->node, *of_b->node)) return false;
-      if (!same_semantics(*of_a->node, of_a->output.call, *of_b->node, of_b->output.call)) return false;
-      if (!different_attributes(sides.a, of_a->output, sides.b, of_b->output).empty()) return false;
-      for (std::size_t i = 1; i < std::max(of_a->node->inputs().size(), of_b->node->inputs().size()); ++i) {
-        const Ref operand_a = sides.a.operand(of_a->output, i);
-        const Ref operand_b = sides.b.operand(of_b->output, i);
-        if (!operand_a && !operand_b) continue;
-        if (!operand_a || !operand_b) return false;
-        // Computed operands are claims of the fold.
-        const bool is_constant = sides.a.constant(operand_a).has_value();
-        if (is_constant != sides.b.constant(operand_b).has_value()) return false;
-        const auto found = is_constant ? sides.tensor_difference(operand_a, operand_b) : std::nullopt;
-        if (is_constant && (!found || found->values > 0)) return false;
-      }
-      return true;
-    });
-  });
+  std::erase_if(out, [&](const Candidate& candidate) { return !pass_alike(sides, pair, candidate); });
   return out;
 }
 

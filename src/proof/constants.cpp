@@ -43,6 +43,51 @@ bool is_there_under_its_name(Sides& sides, const Claim& claim, const Value& cons
   return found && found->values == 0;
 }
 
+/// "weight 'w'"
+std::string words_of(Unexplained::Kind kind, const std::string& name) {
+  const std::string_view what = kind == Unexplained::Kind::weight ? "weight " : kind == Unexplained::Kind::bias ? "bias " : "constant ";
+  return std::string(what) + quote(name);
+}
+
+Issue issue_of_elements(const Sides& sides, const Claim& claim, const std::string& name, const Difference& found) {
+  const auto kind = kind_of_operand(claim.reader, *claim.b.value);
+  Issue issue{{kind, name, words_of(kind, name) + " differs " + found.text() + "; no fold explains it", found.values, found.largest, false},
+              order_of(sides, claim),
+              claim.reader,
+              nullptr,
+              claim.a,
+              claim.b};
+  issue.what.beyond_half = found.beyond_half;
+  return issue;
+}
+
+/// The constants are of other types or dims.
+Issue issue_of_form(Sides& sides, const Claim& claim, const std::string& name) {
+  const auto kind = kind_of_operand(claim.reader, *claim.b.value);
+  const std::string words = words_of(kind, name), &was = claim.a.value->name();
+  Issue issue{{kind, name, words + " is of another type or shape than " + quote(was), 0, 0, false},
+              order_of(sides, claim),
+              claim.reader,
+              nullptr,
+              claim.a,
+              claim.b};
+  const auto a = sides.a.contents(claim.a), b = sides.b.contents(claim.b);
+  if (!a || !b) return issue;
+  issue.what.text = words + " " + forms_text(*a, *b) + (was == name ? "" : " (" + quote(was) + ")");
+  name_types(*a, *b, issue.what);
+  // If all operands of a commutative operator changed their type, this may be a different constant. The names decide.
+  const bool is_widened = memory_size(a->type) < memory_size(b->type);
+  const bool is_same_one = is_widened ? name.ends_with(was) : kind == Unexplained::Kind::tensor && name.starts_with(was);
+  const auto beyond = is_same_one ? difference_beyond_rounding(*a, *b) : std::nullopt;
+  if (beyond && beyond->values > 0) {
+    issue.what.text += " and differs " + beyond->text();
+    issue.what.values = beyond->values;
+    issue.what.largest = beyond->largest;
+    issue.what.beyond_half = beyond->beyond_half;
+  }
+  return issue;
+}
+
 }  // namespace
 
 Found examine_stored(Sides& sides, const Claim& claim) {
@@ -79,52 +124,13 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
     const auto a = sides.a.contents(claim.a);
     const auto b = sides.b.contents(claim.b);
     look.tensors.emplace_back(leaf != nullptr ? leaf : claim.b.value, a->data.permutation() != b->data.permutation());
-    return;
-  }
-  if (is_there_under_its_name(sides, claim, leaf != nullptr ? *leaf : *claim.b.value)) {
+  } else if (is_there_under_its_name(sides, claim, leaf != nullptr ? *leaf : *claim.b.value)) {
     look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
-    return;
-  }
-  // The output of a Transpose keeps the old name of the constant.
-  const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");
-  const std::string& name = (leaf != nullptr && !is_moved ? leaf : claim.b.value)->name();
-  const auto kind = kind_of_operand(claim.reader, *claim.b.value);
-  const std::string_view what = kind == Unexplained::Kind::weight ? "weight " : kind == Unexplained::Kind::bias ? "bias " : "constant ";
-  if (found) {
-    Issue issue{{kind, name, std::string(what) + quote(name) + " differs " + found->text() + "; no fold explains it", found->values,
-                 found->largest, false},
-                order_of(sides, claim),
-                claim.reader,
-                nullptr,
-                claim.a,
-                claim.b};
-    issue.what.beyond_half = found->beyond_half;
-    look.issues.push_back(std::move(issue));
   } else {
-    Issue issue{
-        {kind, name, std::string(what) + quote(name) + " is of another type or shape than " + quote(claim.a.value->name()), 0, 0, false},
-        order_of(sides, claim),
-        claim.reader,
-        nullptr,
-        claim.a,
-        claim.b};
-    const auto a = sides.a.contents(claim.a), b = sides.b.contents(claim.b);
-    if (a && b) {
-      const std::string& was = claim.a.value->name();
-      issue.what.text = std::string(what) + quote(name) + " " + forms_text(*a, *b) + (was == name ? "" : " (" + quote(was) + ")");
-      name_types(*a, *b, issue.what);
-      // If all operands of a commutative operator changed their type, this may be a different constant. The names decide.
-      const bool is_widened = memory_size(a->type) < memory_size(b->type);
-      const bool is_same_one = is_widened ? name.ends_with(was) : kind == Unexplained::Kind::tensor && name.starts_with(was);
-      const auto beyond = is_same_one ? difference_beyond_rounding(*a, *b) : std::nullopt;
-      if (beyond && beyond->values > 0) {
-        issue.what.text += " and differs " + beyond->text();
-        issue.what.values = beyond->values;
-        issue.what.largest = beyond->largest;
-        issue.what.beyond_half = beyond->beyond_half;
-      }
-    }
-    look.issues.push_back(std::move(issue));
+    // The output of a Transpose keeps the old name of the constant.
+    const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");
+    const std::string& name = (leaf != nullptr && !is_moved ? leaf : claim.b.value)->name();
+    look.issues.push_back(found ? issue_of_elements(sides, claim, name, *found) : issue_of_form(sides, claim, name));
   }
 }
 
