@@ -99,6 +99,19 @@ enum class Along : uint8_t {
   axes,          ///< by attribute `axes`, in some versions by input 1; their order does not matter
 };
 
+/// Why 16 bits do not do for the numbers of an operator: mixed-precision training and inference keep it in 32 bits everywhere.
+enum class Weakness : uint8_t {
+  none,
+  exponential,  ///< its results leave their range
+  logarithm,    ///< near the singularity every bit of the operand counts
+  sum,          ///< of many elements: it loses small ones
+  variance,     ///< squares and small variances leave the range
+  position,     ///< positions above 2048 are no whole numbers
+  scale,        ///< decides integers
+  steep,        ///< small errors of the operand become large
+  feedback,     ///< errors add up from step to step
+};
+
 /// The part of an input that an operator reads.
 enum class Reads : uint8_t { elements, dims, type };
 
@@ -106,10 +119,11 @@ enum class Reads : uint8_t { elements, dims, type };
 /// states its traits.
 class Traits {
  public:
-  constexpr Traits(Trait one) noexcept : flags_(static_cast<uint64_t>(one)) {}   // NOLINT(google-explicit-constructor): one is a set
-  constexpr Traits(Arithmetic arithmetic) noexcept : arithmetic_(arithmetic) {}  // NOLINT(google-explicit-constructor): as above
-  constexpr Traits(Predicate predicate) noexcept : predicate_(predicate) {}      // NOLINT(google-explicit-constructor): as above
-  constexpr Traits(Along along) noexcept : along_(along) {}                      // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Trait one) noexcept : flags_(static_cast<uint64_t>(one)) {}       // NOLINT(google-explicit-constructor): one is a set
+  constexpr Traits(Arithmetic arithmetic) noexcept : arithmetic_(arithmetic) {}      // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Predicate predicate) noexcept : predicate_(predicate) {}          // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Along along) noexcept : along_(along) {}                          // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Weakness weakness) noexcept : weak_(~0U), weakness_(weakness) {}  // NOLINT(google-explicit-constructor): as above
   /// For an operator that none of the traits describes.
   [[nodiscard]] static constexpr Traits none() noexcept { return Traits(uint64_t{0}); }
   /// Each element of the results is an element of input `input` (or of another input with this fact) or a fill value; the choice does not
@@ -123,6 +137,17 @@ class Traits {
   /// No correct evaluation rounds input `input`: a bound, a threshold, an exponent, a scale of sizes, or the position of a step.
   [[nodiscard]] static constexpr Traits takes_exactly(std::size_t input) noexcept { return none().with(&Traits::exactly_, 1U << input); }
   [[nodiscard]] static constexpr Traits takes_all_exactly() noexcept { return none().with(&Traits::exactly_, ~0U); }
+
+  /// Inputs `first` to `last` are dims, counts, positions or axes, which no arithmetic follows.
+  [[nodiscard]] static constexpr Traits gives_sizes_by(std::size_t first, std::size_t last) noexcept {
+    return none().with(&Traits::sizes_, bits(first, last));
+  }
+  /// 16 bits do not do for inputs `first` to `last` alone.
+  [[nodiscard]] static constexpr Traits weak_in(Weakness weakness, std::size_t first, std::size_t last) noexcept {
+    Traits out = none().with(&Traits::weak_, bits(first, last));
+    out.weakness_ = weakness;
+    return out;
+  }
 
   /// Input `input` is the weight of a convolution with fixed taps: [O, I/groups, k…]; of a transposed one [I, O/groups, k…].
   [[nodiscard]] static constexpr Traits convolves_with(std::size_t input) noexcept {
@@ -139,6 +164,11 @@ class Traits {
     return contains(type_only_, input) ? Reads::type : contains(dims_only_, input) ? Reads::dims : Reads::elements;
   }
 
+  [[nodiscard]] constexpr bool gives_sizes(std::size_t input) const noexcept { return contains(sizes_, input); }
+  [[nodiscard]] constexpr Weakness weakness(std::size_t input) const noexcept {
+    return contains(weak_, input) ? weakness_ : Weakness::none;
+  }
+
   /// Which input is the weight of a convolution; nothing for other operators.
   [[nodiscard]] constexpr std::optional<std::size_t> convolution_weight() const noexcept {
     return convolution_weight_ == 0 ? std::nullopt : std::optional<std::size_t>(std::countr_zero(convolution_weight_));
@@ -151,6 +181,9 @@ class Traits {
     a.type_only_ |= b.type_only_;
     a.exactly_ |= b.exactly_;
     a.convolution_weight_ |= b.convolution_weight_;
+    a.sizes_ |= b.sizes_;
+    a.weak_ |= b.weak_;
+    if (b.weakness_ != Weakness::none) a.weakness_ = b.weakness_;
     if (b.arithmetic_ != Arithmetic::none) a.arithmetic_ = b.arithmetic_;
     if (b.predicate_ != Predicate::none) a.predicate_ = b.predicate_;
     if (b.along_ != Along::none) a.along_ = b.along_;
@@ -164,14 +197,20 @@ class Traits {
     out.*inputs |= bits;
     return out;
   }
+  static constexpr uint32_t bits(std::size_t first, std::size_t last) noexcept {
+    uint32_t out = 0;
+    for (std::size_t i = first; i <= last; ++i) out |= 1U << i;
+    return out;
+  }
   /// The last bit stands for all further inputs.
   static constexpr bool contains(uint32_t inputs, std::size_t input) noexcept { return ((inputs >> (input < 31 ? input : 31)) & 1U) != 0; }
 
   uint64_t flags_ = 0;
-  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, exactly_ = 0, convolution_weight_ = 0;
+  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, exactly_ = 0, convolution_weight_ = 0, sizes_ = 0, weak_ = 0;
   Arithmetic arithmetic_ = Arithmetic::none;
   Predicate predicate_ = Predicate::none;
   Along along_ = Along::none;
+  Weakness weakness_ = Weakness::none;
 };
 
 /// Combines a trait with another one, or with a fact of another kind.

@@ -48,8 +48,8 @@ std::map<int64_t, int64_t> demanded_dims(const Node& node, const Dims& weight, s
   return {};
 }
 
-/// Inputs `first` to `last` of `op` have this role. The table of operators has the roles of axes, indices, and images of pools and
-/// convolutions.
+/// Inputs `first` to `last` of `op` have this role. The table of operators has the roles of axes, sizes, indices, and images of pools
+/// and convolutions.
 struct Rule {
   std::string_view op;
   int first, last;
@@ -57,31 +57,6 @@ struct Rule {
 };
 
 constexpr auto kRules = std::to_array<Rule>({
-    {"Reshape", 1, 1, InputRole::shape},
-    {"Expand", 1, 1, InputRole::shape},
-    {"Tile", 1, 1, InputRole::shape},
-    {"ConstantOfShape", 0, 0, InputRole::shape},
-    {"Range", 0, 2, InputRole::shape},
-    {"Slice", 1, 4, InputRole::shape},
-    {"Split", 1, 1, InputRole::shape},
-    {"SplitToSequence", 1, 1, InputRole::shape},
-    {"Pad", 1, 1, InputRole::shape},
-    {"Pad", 3, 3, InputRole::shape},
-    {"TopK", 1, 1, InputRole::shape},
-    {"OneHot", 1, 1, InputRole::shape},
-    {"Resize", 1, 3, InputRole::shape},
-    {"Upsample", 1, 1, InputRole::shape},
-    {"CenterCropPad", 1, 1, InputRole::shape},
-    {"AffineGrid", 1, 1, InputRole::shape},
-    {"Col2Im", 1, 2, InputRole::shape},
-    {"MaxUnpool", 1, 2, InputRole::shape},
-    {"DFT", 1, 2, InputRole::shape},
-    {"STFT", 1, 1, InputRole::shape},
-    {"STFT", 3, 3, InputRole::shape},
-    {"MelWeightMatrix", 0, 4, InputRole::shape},
-    {"HannWindow", 0, 0, InputRole::shape},
-    {"HammingWindow", 0, 0, InputRole::shape},
-    {"BlackmanWindow", 0, 0, InputRole::shape},
     {"SequenceAt", 1, 1, InputRole::zero},
     {"SequenceErase", 1, 1, InputRole::zero},
     {"SequenceInsert", 2, 2, InputRole::zero},
@@ -137,7 +112,7 @@ constexpr auto kArithmetic =
 /// Role by the operator's traits, else by the rules; nullopt if the input takes any number.
 std::optional<InputRole> role_of(const Node& node, int index) {
   const Traits traits = traits_of(node);
-  if (index == 1 && traits.along() == Along::axes) return InputRole::shape;
+  if (traits.gives_sizes(as_size(index)) || (index == 1 && traits.along() == Along::axes)) return InputRole::shape;
   if (index == 1 && traits.along() == Along::axis_operand) return InputRole::zero;
   if (index == 1 && traits.has(Trait::indexes)) return InputRole::ids;
   if (index == 0 && (traits.has(Trait::pools) || traits.convolution_weight())) return InputRole::image;
