@@ -221,10 +221,14 @@ struct UnexplainedCheck {
   int sample = 0;
   double error = 0, floor = 0, bound = 0;  ///< for that node alone, as in LayerResult
   bool finite = true;                      ///< for that node alone, as in LayerResult
-  bool felt = false;                       ///< in some sample it changes a bit of some node's result
+  /// What it does to the results of nodes, over all samples.
+  enum class Effect : uint8_t {
+    none,      ///< it changes no bit
+    rounding,  ///< it changes bits, or makes the node different
+    expected,  ///< a node differs by it, as its consumers expect (channels in a different order)
+  } effect = Effect::none;
   bool alone = true;                       ///< all nodes that show it are changed by their constants only
   bool together = true;                    ///< every value that shows it is computed by several products, whose rounding may hide it
-  bool acquitted = false;                  ///< a node differs by it, as its consumers expect (channels in a different order)
   Outcome outcome = Outcome::same;
 };
 

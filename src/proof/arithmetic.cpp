@@ -208,8 +208,11 @@ Look accepted(const Sides& sides, const Claim& claim, const Formula& a, const Fo
     Issue& issue = look.issues.emplace_back(
         issue_of_reader(sides, Unexplained::Kind::tensor, {claim.a, claim.b, {}, {}, {}, {}, node != nullptr ? node : claim.reader},
                         "computes with " + significant(of_b, 9) + " where " + significant(of_a, 9) + " was"));
-    issue.what.values = 1;
-    issue.what.largest = issue.what.beyond_half = std::fabs(of_b - of_a) / std::max(std::fabs(of_a), std::numeric_limits<double>::min());
+    Difference difference;
+    difference.note(of_a, of_b);
+    issue.what.values = difference.values;
+    issue.what.largest = difference.largest;
+    issue.what.beyond_half = difference.beyond_half;
   }
   look.account(a, b);
   if (found.other_numbers.empty() && !b.nodes.empty()) look.rewritten.push_back(node);

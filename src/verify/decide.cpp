@@ -109,6 +109,8 @@ class Decision {
       set(output, Outcome::different, telling.reason + " (sample " + std::to_string(telling.sample) + ")");
     } else if (doubt != nullptr) {
       set(output, Outcome::inconclusive, doubt->text);
+    } else if (output.samples.empty() && find(Severity::agreement, std::nullopt) != nullptr) {
+      set(output, Outcome::same, "");
     } else if (output.samples.empty()) {
       set(output, Outcome::inconclusive, "not compared");
       add_doubt({.name = "not-compared", .text = "not compared", .output = place});
@@ -215,6 +217,21 @@ class Decision {
 
 VerifyResult decide(VerifyResult measured, const VerifyFindings& findings, const VerifyOptions& options) {
   return Decision(std::move(measured), findings, options).make();
+}
+
+DataCase decide(DataCase measured, const VerifyFindings& findings, bool passes_official_rule) {
+  const auto first = [&](Severity severity) { return std::ranges::find(findings, severity, &VerifyFinding::severity); };
+  const auto doubt = first(Severity::doubt), difference = first(Severity::difference);
+  if (doubt != findings.end()) {
+    measured.status = "unsupported";
+    measured.message = doubt->text;
+  } else if (difference != findings.end()) {
+    measured.status = passes_official_rule ? "pass-loose" : "failed";
+    measured.message = difference->text;
+  } else {
+    measured.status = "passed";
+  }
+  return measured;
 }
 
 std::string_view to_string(Outcome outcome) noexcept {

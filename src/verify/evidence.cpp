@@ -85,6 +85,19 @@ std::vector<Place> differing_places(const Candidate& candidate, std::size_t samp
   return out;
 }
 
+/// " (first 'topk' (TopK): 2.0e-01 of its range from A's)": the first node whose result jumps where both models run on their own values;
+/// empty: none that both have.
+std::string choice_among(const std::vector<LayerResult>& layers, const Graph& b) {
+  const auto has_jumped = [&](const LayerResult& layer) {
+    const Value* const made = b.find(layer.tensor);
+    const bool may_jump = made != nullptr && made->producer() != nullptr && jumps(*made->producer());
+    return may_jump && layer.depth.error && *layer.depth.error > layer.depth.floor.value_or(0);
+  };
+  const auto found = std::ranges::find_if(layers, has_jumped);
+  if (found == layers.end()) return {};
+  return " (first " + quote(found->node) + " (" + escape(found->op_type) + ")" + ": " + scientific(*found->depth.error) + " of its range from A's)";
+}
+
 }  // namespace
 
 std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample) {
@@ -101,21 +114,25 @@ Evidence::Evidence(const Pair& pair, const Reference& reference, Floors& floors,
 
 // --- outputs ------------------------------------------------------------------------------------------------------------------------
 
-bool Evidence::are_right_alone(const std::vector<std::size_t>& differing) const {
+std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std::vector<std::size_t>& differing) const {
   std::vector<std::size_t> samples = differing;
   // Where differing samples say nothing about a node, another sample has to.
   for (std::size_t s = 0; s < reference_->samples().size() && samples.size() < differing.size() + rules::kLayerSamples; ++s) {
     if (std::ranges::find(samples, s) == samples.end()) samples.push_back(s);
   }
+  std::map<std::size_t, std::string> choices;
   std::set<std::string> vague;  // in all samples so far
   for (std::size_t k = 0; k < samples.size() && (k < differing.size() || !vague.empty()); ++k) {
-    const auto layers = compare_nodes(*pair_, *reference_, samples[k], proof(), Feeding::exact);
-    if (std::ranges::any_of(layers, layer_differs) || !has_all(layers, output_names(*pair_))) return false;
+    const bool has_choice = k < differing.size();
+    const auto layers = compare_nodes(*pair_, *reference_, samples[k], proof(), has_choice ? Feeding::by_depth : Feeding::exact);
+    if (std::ranges::any_of(layers, layer_differs) || !has_all(layers, output_names(*pair_))) return std::nullopt;
+    if (has_choice) choices.emplace(samples[k], choice_among(layers, pair_->b.model->graph()));
     const std::set<std::string> here = find_vague(layers);
     if (k == 0) vague = here;
     std::erase_if(vague, [&](const std::string& tensor) { return !here.contains(tensor); });
   }
-  return vague.empty();
+  if (!vague.empty()) return std::nullopt;
+  return choices;
 }
 
 const VerifyFindings& Evidence::acquittals() {
@@ -133,12 +150,14 @@ const VerifyFindings& Evidence::acquittals() {
   for (const Place& place : places) {
     if (samples.empty() || samples.back() != place.sample) samples.push_back(place.sample);
   }
-  if (!are_right_alone(samples)) return *acquittals_;
+  const auto choices = choices_of(samples);
+  if (!choices) return *acquittals_;
   for (const auto& [i, s] : places) {
     acquittals_->push_back({.severity = Severity::acquittal,
                             .name = "choice",
                             .text = place_of(*pair_, *reference_, i, s) + ": B is " +
-                                    scientific(candidate_->outputs()[i].figures[s].max_error) + " of the range away" + kChoice,
+                                    scientific(candidate_->outputs()[i].figures[s].max_error) + " of the range away" + kChoice +
+                                    choices->at(s),
                             .output = i,
                             .sample = s});
   }
@@ -206,12 +225,12 @@ const UnexplainedCheck* Evidence::check_of(std::size_t entry) {
 
 bool Evidence::is_acquitted(std::size_t entry) {
   const UnexplainedCheck* const check = check_of(entry);
-  return check != nullptr && check->acquitted;
+  return check != nullptr && check->effect == UnexplainedCheck::Effect::expected;
 }
 
 bool Evidence::is_shown(std::size_t entry) {
   const UnexplainedCheck* const check = check_of(entry);
-  return check != nullptr && (check->felt || check->acquitted);
+  return check != nullptr && check->effect != UnexplainedCheck::Effect::none;
 }
 
 const std::vector<LayerResult>& Evidence::fed(Feeding feeding) {
@@ -318,7 +337,7 @@ void Evidence::report_wrong_nodes(VerifyResult& result) const {
   }
 }
 
-void Evidence::report(VerifyResult& result) {
+void Evidence::report(const VerifyFindings& findings, VerifyResult& result) {
   result.seconds_b += seconds_of_b_;
   if (outputs_differ()) return report_wrong_nodes(result);
   result.checks = nodes().checks;
@@ -328,7 +347,10 @@ void Evidence::report(VerifyResult& result) {
   if (shaken == fed_.end()) return;
   std::vector<UnexplainedCheck> checks;
   for (const LayerResult& layer : shaken->second) {
-    if (!convicts(layer)) continue;
+    const auto is_about_it = [&](const VerifyFinding& finding) {
+      return finding.severity == Severity::difference && finding.node == layer.node;
+    };
+    if (!convicts(layer) || std::ranges::none_of(findings, is_about_it)) continue;
     check_unexplained(checks, {layer}, *proof());
     result.layers.push_back(layer);
   }

@@ -91,8 +91,9 @@ class Evidence {
   [[nodiscard]] std::vector<Trying> tryings();
 
   void add_seconds_of_b(double seconds) noexcept { seconds_of_b_ += seconds; }
-  /// Copies checks, compared nodes, remarks on them and the time of further runs into the result.
-  void report(VerifyResult& result);
+  /// Copies checks, compared nodes, remarks on them and the time of further runs into the result. Of nodes fed other values than A's, those
+  /// that a finding calls different.
+  void report(const VerifyFindings& findings, VerifyResult& result);
 
  private:
   void compare_samples(ComparedNodes& nodes);
@@ -100,7 +101,8 @@ class Evidence {
   void observe();
   void report_wrong_nodes(VerifyResult& result) const;
   [[nodiscard]] const std::vector<LayerResult>* try_pieces(Feeding feeding);
-  [[nodiscard]] bool are_right_alone(const std::vector<std::size_t>& samples) const;
+  /// The choice that falls the other way in each of the samples, if each node alone is right; nullopt: one is not.
+  [[nodiscard]] std::optional<std::map<std::size_t, std::string>> choices_of(const std::vector<std::size_t>& differing) const;
 
   const Pair* pair_;
   const Reference* reference_;

@@ -234,5 +234,15 @@ TEST(Decide, DoubtsHaveNamesThatTheOptionTakes) {
   EXPECT_EQ(std::ranges::adjacent_find(sorted), sorted.end()) << "each once";
 }
 
+TEST(Decide, ACaseOfStoredOutputsPassesUnlessSomethingIsFound) {
+  const VerifyFinding refusal{.text = "node 'n' cannot run"};
+  EXPECT_EQ(decide(DataCase{}, {}, false).status, "passed");
+  EXPECT_EQ(decide(DataCase{}, {kDifference}, false).status, "failed");
+  EXPECT_EQ(decide(DataCase{}, {kDifference}, false).message, kDifference.text);
+  EXPECT_EQ(decide(DataCase{}, {kDifference}, true).status, "pass-loose");
+  EXPECT_EQ(decide(DataCase{}, {refusal}, true).status, "unsupported");
+  EXPECT_EQ(decide(DataCase{}, {kDifference, refusal}, true).message, refusal.text);
+}
+
 }  // namespace
 }  // namespace relayout

@@ -283,7 +283,7 @@ TEST(Verify, V92ANumberThatNoSampleReachesIsInconclusive) {
   EXPECT_EQ(result.outcome, Outcome::inconclusive) << summary(result);
   EXPECT_THAT(result.reason, AllOf(HasSubstr("'hi'"), HasSubstr("no sample reaches that")));
   ASSERT_THAT(result.checks, SizeIs(1));
-  EXPECT_FALSE(result.checks[0].felt);
+  EXPECT_EQ(result.checks[0].effect, UnexplainedCheck::Effect::none);
 }
 
 TEST(Verify, AConstantFurtherOffThanRoundingToF16IsNotItsRounding) {
@@ -1054,6 +1054,30 @@ Network chooser() {
   return n;
 }
 
+TEST(Verify, AChoiceAmongNearlyEqualNumbersIsNamed) {
+  const auto scores = [](bool is_written_out) {
+    Network n(1);
+    n.input("x", {"N", "64"}).output("y", {"N", "1"}).output("best", {"N", "1"}, onnx::TensorProto::INT64);
+    n.node("Sigmoid", {"x"}, {"s"}).node("Mul", {"x", "s"}, {"silu"});
+    if (is_written_out) {
+      n.node("Mul", {"s", "x"}, {"first"}).floats("one", {}, {1}).node("Neg", {"x"}, {"minus"}).node("Exp", {"minus"}, {"e"});
+      n.node("Add", {"e", "one"}, {"sum"}).node("Div", {"x", "sum"}, {"other"});
+    } else {
+      n.node("Mul", {"x", "s"}, {"other"});
+    }
+    n.node("Concat", {"silu", "other"}, {"scores"}, {"axis=1"}).node("ArgMax", {"scores"}, {"best"}, {"axis=1", "keepdims=1"});
+    std::vector<float> boxes(128);
+    for (std::size_t i = 0; i < boxes.size(); ++i) boxes[i] = 0.7F * static_cast<float>(i);
+    n.floats("boxes", {128}, boxes).node("Gather", {"boxes", "best"}, {"y"});
+    return n;
+  };
+  VerifyOptions options;
+  options.samples = 12;
+  const VerifyResult result = verified(scores(false), scores(true), options);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+  EXPECT_THAT(result.remarks, Contains(HasSubstr("falls either way (first '/best/ArgMax' (ArgMax): "))) << summary(result);
+}
+
 TEST(Verify, AChoiceThatFallsOtherwiseInDoublePrecisionIsNoDefect) {
   const Network n = chooser();
   const auto tip = [](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
@@ -1319,6 +1343,10 @@ TEST(Verify, V69IdenticalFilesNeedNoRun) {
   EXPECT_EQ(result.outcome, Outcome::same);
   EXPECT_THAT(result.reason, MatchesRegex("identical files \\(sha256 [0-9a-f]{64}\\)"));
   EXPECT_EQ(result.samples, 0);
+  // Readers of reports find each output.
+  ASSERT_THAT(result.outputs, SizeIs(n.graph().output_size()));
+  EXPECT_EQ(result.outputs[0].outcome, Outcome::same);
+  EXPECT_EQ(result.outputs[0].max_error, 0);
 }
 
 TEST(Verify, TheUsersBoundsAreAddedAndNeverLoosen) {

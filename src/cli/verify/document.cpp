@@ -24,7 +24,7 @@ Json checks_json(const VerifyResult& result) {
     Json entry = Json::object();
     entry.set("name", result.proof->unexplained[check.entry].name).set("node", check.node).set("op", check.op_type);
     entry.set("sample", check.sample).set("local_err", check.error).set("local_floor", check.floor).set("bound", check.bound);
-    out.add(std::move(entry.set("felt", check.felt).set("verdict", to_string(check.outcome))));
+    out.add(std::move(entry.set("felt", check.effect != UnexplainedCheck::Effect::none).set("verdict", to_string(check.outcome))));
   }
   return out;
 }

@@ -118,7 +118,7 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
   if (checks.empty()) return;
   // Differences that are judged at one node with one result share a line.
   const auto is_alike = [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
-    return x->node == y->node && x->outcome == y->outcome && x->felt == y->felt && x->error == y->error && x->floor == y->floor;
+    return x->node == y->node && x->outcome == y->outcome && x->effect == y->effect && x->error == y->error && x->floor == y->floor;
   };
   table.row({{"unexplained, at its node", Style::faint},
              {"node", Style::faint},

@@ -150,7 +150,7 @@ std::string error_text(const LayerResult& layer) {
 
 std::string error_text(const UnexplainedCheck& check) {
   if (!check.finite) return kNotFinite;
-  return check.felt ? scientific(check.error) : "equal";
+  return check.effect != UnexplainedCheck::Effect::none ? scientific(check.error) : "equal";
 }
 
 const LayerResult* first_wrong(const VerifyResult& result) {

@@ -121,6 +121,12 @@ bool is_constant(const Unexplained& entry) noexcept {
          (entry.kind == Kind::attribute && entry.values > 0);
 }
 
+UnexplainedCheck::Effect effect_of(const LayerResult& layer) {
+  using Effect = UnexplainedCheck::Effect;
+  if (layer.other_structure || layer.mask || (layer.outcome == Outcome::different && !convicts(layer))) return Effect::expected;
+  return layer.error > 0 || !layer.reason.empty() ? Effect::rounding : Effect::none;
+}
+
 void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof) {
   const auto weight = [](const LayerResult& layer) { return layer.bound > 0 ? layer.error / layer.bound : layer.error; };
   for (const LayerResult& layer : layers) {
@@ -134,8 +140,7 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
       at->alone = at->alone &&
                   std::ranges::all_of(layer.proof.unexplained, [&](std::size_t other) { return is_constant(proof.unexplained[other]); });
       at->together = at->together && layer.proof.products > 1;
-      at->acquitted = at->acquitted || layer.other_structure || layer.mask || (layer.outcome == Outcome::different && !guilty);
-      at->felt = at->felt || layer.error > 0 || !layer.reason.empty();
+      at->effect = std::max(at->effect, effect_of(layer));
       const double shown = at->bound > 0 ? at->error / at->bound : at->error;
       const bool more = guilty == (at->outcome == Outcome::different) && weight(layer) > shown;
       if (!at->node.empty() && !more && !(guilty && at->outcome != Outcome::different)) continue;
@@ -170,9 +175,12 @@ bool covers(const std::vector<LayerResult>& layers, const std::vector<std::strin
   return find_vague(layers).empty() && has_all(layers, outputs);
 }
 
+bool jumps(const Node& node) {
+  return find_kernel(node) == nullptr || has_trait(node, Trait::jumps);
+}
+
 bool depends_on_choice(const Value& output) {
-  return std::ranges::any_of(needed_nodes({&output}),
-                             [](const Node* node) { return find_kernel(*node) == nullptr || has_trait(*node, Trait::jumps); });
+  return std::ranges::any_of(needed_nodes({&output}), [](const Node* node) { return jumps(*node); });
 }
 
 }  // namespace relayout

@@ -55,7 +55,9 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// Whether every output was compared and no value is vague.
 [[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
 
-/// Whether a value depends on a node that may jump, or on one without a kernel.
+/// Whether the smallest change of its operands may change a node's result by a step; unknown of a node without a kernel.
+[[nodiscard]] bool jumps(const Node& node);
+/// Whether a value depends on a node that jumps.
 [[nodiscard]] bool depends_on_choice(const Value& output);
 
 }  // namespace relayout

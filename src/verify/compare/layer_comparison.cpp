@@ -130,7 +130,7 @@ void compare_fed(const LayerTask& task, FedRuns& runs, Layers& layers) {
 
 /// Layers that differ, each with the different ones downstream of it, and the equal ones between them that only move elements.
 struct Followers {
-  std::map<std::size_t, std::vector<std::size_t>> of;  ///< by layer: those downstream of it
+  std::map<std::size_t, std::set<std::size_t>> of;  ///< by layer: those downstream of it
   std::set<std::size_t> between;
 };
 
@@ -148,16 +148,16 @@ Followers find_followers(const Layers& layers) {
         before = upstream.front();
       }
       if (!all[before].differs() || all[before].b->is_output()) continue;
-      followers.of[before].push_back(i);
+      followers.of[before].insert(i);
       followers.between.insert(moved.begin(), moved.end());
     }
   }
   return followers;
 }
 
-/// Layers that may be other values under old names, each reading the one before, and the layers that read the last.
+/// Layers that may be other values under old names, each reading one of the others, and the layers that read the last of them.
 struct Chain {
-  std::vector<std::size_t> values, readers;
+  std::set<std::size_t> values, readers;
 };
 
 /// Chains of one layer each, in the order of the nodes; none begins within another, but layers after that may begin one again.
@@ -205,7 +205,7 @@ void confirm(FedRuns& runs, Layers& layers) {
     runs.measure_floors(0, rules::kNoiseDraws);
     runs.feed_candidate();
     look_closer(runs, layers);
-    std::vector<Chain> longer;
+    std::map<std::size_t, Chain> longer;  // by the last value, at which chains meet
     for (const Chain& chain : chains) {
       for (const std::size_t reader : chain.readers) {
         const auto next = followers.of.find(reader);
@@ -218,12 +218,15 @@ void confirm(FedRuns& runs, Layers& layers) {
           found[reader].floor = all[reader].floor;
           if (!all[reader].differs()) acquit(found[reader]);
         } else if (all[reader].differs() && next != followers.of.end()) {
-          longer.push_back({chain.values, next->second});
-          longer.back().values.push_back(reader);
+          Chain& one = longer[reader];
+          one.values.insert(chain.values.begin(), chain.values.end());
+          one.values.insert(reader);
+          one.readers = next->second;
         }
       }
     }
-    chains = std::move(longer);
+    chains.clear();
+    for (auto& [last, chain] : longer) chains.push_back(std::move(chain));
   }
   all = std::move(found);
 }

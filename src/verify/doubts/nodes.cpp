@@ -29,6 +29,7 @@ namespace relayout {
 namespace {
 
 using Entries = std::vector<Unexplained>;
+using Effect = UnexplainedCheck::Effect;
 
 std::string label_of(const std::string& node, const std::string& op_type) {
   return "node " + quote(node) + " (" + escape(op_type) + ")";
@@ -48,7 +49,7 @@ bool is_never_rounded(const Unexplained& entry, const Graph& b) {
 /// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples.
 bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Graph& b) {
   const Unexplained& entry = entries[check.entry];
-  return check.outcome == Outcome::same && check.alone && !check.acquitted && is_constant(entry) && entry.values > 0 &&
+  return check.outcome == Outcome::same && check.alone && check.effect != Effect::expected && is_constant(entry) && entry.values > 0 &&
          (entry.largest > rules::kRoundedConstant || is_never_rounded(entry, b));
 }
 
@@ -57,11 +58,11 @@ std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
 }
 
 /// Whether a constant differs by more than rounding to b's narrow type, and its nodes stay within their floors. Every node differs by
-/// rounding there, so that `felt` says nothing about the constant. Weights and biases may hold folded factors, which the proof does not
+/// rounding there, so that an effect says nothing about the constant. Weights and biases may hold folded factors, which the proof does not
 /// recognize where types change.
 bool exceeds_rounding(const UnexplainedCheck& check, const Entries& entries, DataType grain) {
   const Unexplained& entry = entries[check.entry];
-  return check.outcome == Outcome::same && !check.acquitted && entry.kind == Unexplained::Kind::tensor && entry.values > 0 &&
+  return check.outcome == Outcome::same && check.effect != Effect::expected && entry.kind == Unexplained::Kind::tensor && entry.values > 0 &&
          entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
 }
 
@@ -69,13 +70,13 @@ bool exceeds_rounding(const UnexplainedCheck& check, const Entries& entries, Dat
 /// products, whose rounding may hide it; or no node shows it, as it is too far upstream of every value that both models have.
 bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check, DataType narrow) {
   const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > rules::kGainRoundings * unit_roundoff(narrow);
-  return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && !check->acquitted));
+  return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && check->effect != Effect::expected));
 }
 
 /// Whether an operator (added, removed or changed) has nodes that compute the same bits over all samples.
 bool is_unreached(const UnexplainedCheck& check, const Entries& entries) {
   const Unexplained& entry = entries[check.entry];
-  return check.outcome == Outcome::same && !check.felt && !check.acquitted && !(check.alone && is_constant(entry)) &&
+  return check.outcome == Outcome::same && check.effect == Effect::none && !(check.alone && is_constant(entry)) &&
          entry.largest <= rules::kRoundedConstant;
 }
 
@@ -135,7 +136,7 @@ VerifyFindings find_hidden_constants(Evidence& evidence) {
                    .node = layer.node});
   }
   for (const UnexplainedCheck* const check : hidden) {
-    if (check->felt || std::ranges::find(shown, check->entry) != shown.end()) continue;
+    if (check->effect != Effect::none || std::ranges::find(shown, check->entry) != shown.end()) continue;
     out.push_back({.text = unreached(*check, entries), .node = check->node});
   }
   return out;

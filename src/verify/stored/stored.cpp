@@ -24,11 +24,14 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "report/json.h"
+#include "verify/decide.h"
+#include "verify/finding.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/port.h"
 #include "verify/run/bounds.h"
 #include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
+#include "verify/run/metrics.h"
 #include "verify/run/noise.h"
 #include "verify/run/quantized_work.h"
 #include "verify/run/session.h"
@@ -132,6 +135,7 @@ struct Attempt {
   DataCase result;
   std::vector<StoredComparison> outputs;
   std::vector<bool> official;  ///< verdict of the official rule on each output
+  VerifyFindings findings;     ///< why it did not run, or what differs
 };
 
 class StoredVerification {
@@ -166,8 +170,10 @@ class StoredVerification {
     result.model = side_.name;
     result.unsupported = unsupported;
     for (Attempt& attempt : attempts_) {
-      judge(attempt);
-      result.cases.push_back(std::move(attempt.result));
+      compare(attempt);
+      const bool official =
+          !attempt.official.empty() && std::ranges::all_of(attempt.official, [](bool passes) { return passes; });
+      result.cases.push_back(decide(std::move(attempt.result), attempt.findings, official));
     }
     return result;
   }
@@ -183,9 +189,7 @@ class StoredVerification {
 
   void refuse_mode(Mode mode, const std::vector<Unsupported>& unsupported) {
     for (std::size_t set = 0; set < sets_.size(); ++set) {
-      Attempt& attempt = add_attempt(set, mode);
-      attempt.result.status = "unsupported";
-      attempt.result.message = cannot_run_text(unsupported);
+      add_attempt(set, mode).findings.push_back({.text = cannot_run_text(unsupported)});
     }
   }
 
@@ -202,8 +206,7 @@ class StoredVerification {
         run_set(*session, attempt);
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
-        attempt.result.status = "unsupported";
-        attempt.result.message = error.what();
+        attempt.findings.push_back({.text = error.what()});
       }
       attempt.result.seconds = watch.seconds();
     }
@@ -250,14 +253,13 @@ class StoredVerification {
     const DataSet& set = sets_[attempt.set];
     const Session::Run run = session.run(read_inputs(set));
     if (!run.rejected.empty()) {
-      attempt.result.status = "failed";
-      attempt.result.message = run.rejected;
+      attempt.findings.push_back({.severity = Severity::difference, .text = run.rejected});
       return;
     }
     if (set.outputs.size() != run.outputs.size()) {
-      attempt.result.status = "failed";
-      attempt.result.message =
-          "outputs: the model has " + std::to_string(run.outputs.size()) + ", the folder has " + std::to_string(set.outputs.size());
+      attempt.findings.push_back({.severity = Severity::difference,
+                                  .text = "outputs: the model has " + std::to_string(run.outputs.size()) + ", the folder has " +
+                                          std::to_string(set.outputs.size())});
       return;
     }
     for (std::size_t i = 0; i < run.outputs.size(); ++i) {
@@ -322,12 +324,12 @@ class StoredVerification {
     attempt.result.flips_node = inside.node();
   }
 
-  void judge(Attempt& attempt) {
+  /// Finds what differs from the stored outputs by more than rounding.
+  void compare(Attempt& attempt) {
+    if (!attempt.findings.empty()) return;
     DataCase& result = attempt.result;
-    if (!result.status.empty()) return;
     result.rtol = tolerance_.rtol;
     result.atol = tolerance_.atol;
-    bool passed = true;
     for (std::size_t i = 0; i < attempt.outputs.size(); ++i) {
       StoredComparison& output = attempt.outputs[i];
       if (!output.passed() && output.same_structure) allow_rounding(attempt, i);
@@ -336,12 +338,10 @@ class StoredVerification {
         result.bound = output.bound;
         result.by_tolerance = output.tolerance_alone || (output.within_tolerance && output.error > output.bound);
       }
-      if (output.passed() || !passed) continue;
-      passed = false;
-      result.message = "output " + quote(side_.outputs[i].name) + ": " + output.message;
+      if (output.passed()) continue;
+      const std::string what = "output " + quote(side_.outputs[i].name) + ": " + output.message;
+      attempt.findings.push_back({.severity = Severity::difference, .text = what, .output = i});
     }
-    const bool official = std::ranges::all_of(attempt.official, [](bool passes) { return passes; });
-    result.status = passed ? "passed" : official ? "pass-loose" : "failed";
   }
 
   Side side_;

@@ -1,0 +1,139 @@
+// Reads both files of a comparison: their interfaces, what proves them equal, and what decides before anything runs.
+#include "verify/files.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/machine.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "base/times.h"
+#include "model/origin.h"
+#include "ops/element_types.h"
+#include "passes/pass.h"
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/layout.h"
+#include "relayout/model.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+#include "verify/coarser_work.h"
+#include "verify/compare_models.h"
+#include "verify/decide.h"
+#include "verify/doubts/doubts.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
+#include "verify/inputs/free_dims.h"
+#include "verify/inputs/inputs.h"
+#include "verify/inputs/port.h"
+#include "verify/inputs/data_file.h"
+#include "verify/interface.h"
+#include "verify/pair.h"
+#include "verify/quantized/quantization_losses.h"
+#include "verify/remarks.h"
+#include "verify/run/candidate.h"
+#include "verify/run/floors.h"
+#include "verify/run/quantizer.h"
+#include "verify/run/reference.h"
+#include "verify/run/session.h"
+
+namespace relayout {
+namespace {
+
+/// Removes the nodes that `convert --io nhwc` added after inputs and before outputs (exact pairs of dims and a Transpose, see
+/// passes/export_io.cpp), so that both models take images in the original order.
+void take_images_contiguous(Model& model) {
+  passes::PassContext context;
+  context.options.layout = WeightsLayout::contiguous;
+  const passes::Pass* const pass = passes::find_pass("export-io");
+  passes::run_passes(model, std::span(&pass, 1), context);
+}
+
+/// Compares the interfaces and proves what the files show. From here on both models are known to be valid.
+void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
+  const Graph& graph = a.model->graph();
+  result.interface = take_names(graph, *b.model, options);
+  const bool renamed = !result.interface.empty();
+  std::vector<InterfaceDifference> differences = compare_interfaces(graph, b.model->graph());
+  adapt(graph, *b.model, options, differences);
+  note_lost_defaults(*a.model, *b.model, result);
+  result.interface.insert(result.interface.end(), differences.begin(), differences.end());
+  b.outputs = output_ports(b.model->graph());
+  result.unsupported_a = Executor::unsupported(a.model->graph());
+  result.unsupported_b = Executor::unsupported(b.model->graph());
+  result.identical = !renamed && are_identical(*a.model, *b.model);
+  if (!result.identical) result.proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
+}
+
+/// Refuses names, sizes and files given by the caller that do not fit, even if nothing runs.
+void check_inputs(const Side& a, const VerifyOptions& options) {
+  if (options.inputs.empty() && options.dims.empty() && options.shapes.empty()) return;
+  InputMaker inputs(a.model->graph(), options, nullptr, {false, {}, true});
+  inputs.prepare(std::max(inputs.given().in_folders(), 1));
+}
+
+/// Why nothing has to run, or nothing can; empty otherwise.
+VerifyFindings decided_by_files(const Pair& pair, const VerifyResult& measured) {
+  const bool cannot_run = !measured.unsupported_a.empty() || !measured.unsupported_b.empty();
+  if (measured.identical && (cannot_run || !pair.options->run_identical)) {
+    check_declared_types(*pair.a.model);  // models that run are checked when they are planned
+    return {{.severity = Severity::agreement, .text = "identical files (sha256 " + sha256_of(*origin_of(*pair.a.model).file) + ")"}};
+  }
+  if (pair.a.model->graph().outputs().empty()) {
+    return {{.name = "no-outputs", .text = escape(pair.a.name) + " has no outputs: there is nothing to compare"}};
+  }
+  if (cannot_run && measured.proof && measured.proof->proved) {
+    return {{.severity = Severity::agreement, .text = "proved from the files; nodes that cannot run: nothing was executed"}};
+  }
+  if (cannot_run) return {{.name = "cannot-run", .text = "nodes that cannot run: nothing was executed"}};
+  if (inputs_fit(measured.interface)) return {};
+  const std::string why = "B cannot be given A's inputs" + misfits_of(measured.interface) + ": nothing was run";
+  return {{.severity = Severity::difference, .name = "unfit-inputs", .text = why}};
+}
+
+}  // namespace
+
+Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last) {
+  Side side;
+  side.name = path.string();
+  side.model = Model::load(path, options);
+  if (images_last) take_images_contiguous(*side.model);
+  side.outputs = output_ports(side.model->graph());
+  return side;
+}
+
+VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& options) {
+  VerifyResult result;
+  result.a = a.name;
+  result.b = b.name;
+  result.seed = options.seed;
+  result.threads = threads_or_all(options.threads);
+  if (!options.digests) return result;
+  if (origin_of(*a.model).file) result.sha256_a = sha256_of(*origin_of(*a.model).file);
+  if (origin_of(*b.model).file) result.sha256_b = sha256_of(*origin_of(*b.model).file);
+  return result;
+}
+
+Pair read_files(Side a, Side b, const VerifyOptions& options, OpenSession open, Steps& steps, VerifyResult& measured) {
+  read(a, b, options, measured);
+  Pair pair{std::move(a), std::move(b), &options, std::move(open), &steps};
+  pair.proved = measured.proof && measured.proof->proved;
+  return pair;
+}
+
+VerifyFindings find_decided(const Pair& pair, const VerifyResult& measured) {
+  VerifyFindings findings = decided_by_files(pair, measured);
+  if (!findings.empty()) check_inputs(pair.a, *pair.options);
+  return findings;
+}
+
+}  // namespace relayout
