@@ -227,8 +227,8 @@ struct UnexplainedCheck {
     rounding,  ///< it changes bits, or makes the node different
     expected,  ///< a node differs by it, as its consumers expect (channels in a different order)
   } effect = Effect::none;
-  bool alone = true;                       ///< all nodes that show it are changed by their constants only
-  bool together = true;                    ///< every value that shows it is computed by several products, whose rounding may hide it
+  bool alone = true;     ///< all nodes that show it are changed by their constants only
+  bool together = true;  ///< every value that shows it is computed by several products, whose rounding may hide it
   Outcome outcome = Outcome::same;
 };
 

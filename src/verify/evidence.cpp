@@ -14,6 +14,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "model/node.h"
 #include "model/walk.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -85,17 +86,32 @@ std::vector<Place> differing_places(const Candidate& candidate, std::size_t samp
   return out;
 }
 
-/// " (first 'topk' (TopK): 2.0e-01 of its range from A's)": the first node whose result jumps where both models run on their own values;
-/// empty: none that both have.
+/// The node at which the way to a value jumps: the nearest one upstream among values that were not compared as numbers, or the value's own
+/// producer.
+const Node* jump_before(const Value& value, const std::vector<LayerResult>& layers) {
+  const Node* const made_by = value.producer();
+  if (made_by == nullptr) return nullptr;
+  for (const Value* const operand : made_by->inputs()) {
+    const auto is_compared = [&](const LayerResult& layer) { return layer.tensor == operand->name() && is_measured(layer.type); };
+    const bool ends = operand == nullptr || std::ranges::any_of(layers, is_compared);
+    const Node* const before = ends ? nullptr : jump_before(*operand, layers);
+    if (before != nullptr) return before;
+  }
+  return jumps(*made_by) ? made_by : nullptr;
+}
+
+/// " (first 'topk' (TopK), whose readers are 2.0e-01 of the range from A's)": the first jump where both models run on their own values;
+/// empty: it is not known.
 std::string choice_among(const std::vector<LayerResult>& layers, const Graph& b) {
-  const auto has_jumped = [&](const LayerResult& layer) {
+  for (const LayerResult& layer : layers) {
     const Value* const made = b.find(layer.tensor);
-    const bool may_jump = made != nullptr && made->producer() != nullptr && jumps(*made->producer());
-    return may_jump && layer.depth.error && *layer.depth.error > layer.depth.floor.value_or(0);
-  };
-  const auto found = std::ranges::find_if(layers, has_jumped);
-  if (found == layers.end()) return {};
-  return " (first " + quote(found->node) + " (" + escape(found->op_type) + ")" + ": " + scientific(*found->depth.error) + " of its range from A's)";
+    if (made == nullptr || !layer.depth.error || !(*layer.depth.error > layer.bound)) continue;
+    const Node* const jump = jump_before(*made, layers);
+    if (jump == nullptr) continue;
+    return " (first " + quote(reported_name(*jump)) + " (" + escape(jump->op_type()) + "), where B is " + scientific(*layer.depth.error) +
+           " of the range of " + quote(layer.tensor) + " away)";
+  }
+  return {};
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
 /// recognize where types change.
 bool exceeds_rounding(const UnexplainedCheck& check, const Entries& entries, DataType grain) {
   const Unexplained& entry = entries[check.entry];
-  return check.outcome == Outcome::same && check.effect != Effect::expected && entry.kind == Unexplained::Kind::tensor && entry.values > 0 &&
-         entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
+  return check.outcome == Outcome::same && check.effect != Effect::expected && entry.kind == Unexplained::Kind::tensor &&
+         entry.values > 0 && entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
 }
 
 /// Whether a constant differs by more than rounding to the narrow type of either model, and its nodes vouch for it only together with other

@@ -31,7 +31,6 @@
 #include "verify/run/bounds.h"
 #include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
-#include "verify/run/metrics.h"
 #include "verify/run/noise.h"
 #include "verify/run/quantized_work.h"
 #include "verify/run/session.h"
@@ -171,8 +170,7 @@ class StoredVerification {
     result.unsupported = unsupported;
     for (Attempt& attempt : attempts_) {
       compare(attempt);
-      const bool official =
-          !attempt.official.empty() && std::ranges::all_of(attempt.official, [](bool passes) { return passes; });
+      const bool official = !attempt.official.empty() && std::ranges::all_of(attempt.official, [](bool passes) { return passes; });
       result.cases.push_back(decide(std::move(attempt.result), attempt.findings, official));
     }
     return result;
