@@ -63,7 +63,7 @@ set(inner_rooms
   "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|rules)\\.h$)"
   "^src/verify/compare/" "^verify/(compare/|run/|(pair|rules)\\.h$)"
   "^src/verify/quantized/" "^verify/(quantized/|compare/|run/|(acceptance|pair|rules)\\.h$)"
-  "^src/verify/stored/" "^verify/(stored/|run/|inputs/|rules\\.h$)"
+  "^src/verify/stored/" "^verify/(stored/|run/|inputs/|(decide|finding|rules)\\.h$)"
   "^src/verify/doubts/" "^verify/(doubts/|compare/|run/|inputs/|(evidence|finding|pair|rules|interface)\\.h$)"
   "^src/verify/" "^verify/(doubts/|compare/|quantized/|run/|inputs/|[a-z_]+\\.h$)")
 
