@@ -100,7 +100,7 @@ DataType inner_type(const Node& node) {
   return DataType::undefined;
 }
 
-// Defaults of ONNX Runtime's operators: those of its schemas, and those that only the schemas' text states.
+// Defaults of operators that the linked ONNX may not know: of ONNX Runtime's, from its schemas and their text, and of newer operator sets.
 namespace {
 
 struct Default {
@@ -188,14 +188,48 @@ constexpr auto kDefaults = std::to_array<Default>({
     {"RotaryEmbedding", "num_heads", int64_t{0}},
     {"RotaryEmbedding", "rotary_embedding_dim", int64_t{0}},
     {"RotaryEmbedding", "scale", 1.0F},
-    {"SimplifiedLayerNormalization", "axis", int64_t{-1}},
-    {"SimplifiedLayerNormalization", "epsilon", 1e-5F},
-    {"SimplifiedLayerNormalization", "stash_type", int64_t{1}},
     {"SkipLayerNormalization", "epsilon", 1e-12F},
     {"SkipSimplifiedLayerNormalization", "epsilon", 1e-12F},
 });
-static_assert(std::ranges::adjacent_find(kDefaults, std::ranges::greater_equal(), operator_and_attribute) == kDefaults.end(),
-              "the table is sorted, each attribute once");
+
+/// Attributes of the default domain from opset 23 on, sorted likewise.
+constexpr auto kNewDefaults = std::to_array<Default>({
+    {"Attention", "is_causal", int64_t{0}},
+    {"Attention", "left_window_size", int64_t{-1}},
+    {"Attention", "qk_matmul_output_mode", int64_t{0}},
+    {"Attention", "right_window_size", int64_t{-1}},
+    {"Attention", "softcap", 0.0F},
+    {"Cast", "round_mode", std::string_view("up")},
+    {"CastLike", "round_mode", std::string_view("up")},
+    {"CausalConvWithState", "activation", std::string_view("none")},
+    {"CumProd", "exclusive", int64_t{0}},
+    {"CumProd", "reverse", int64_t{0}},
+    {"DequantizeLinear", "output_dtype", int64_t{0}},
+    {"LinearAttention", "chunk_size", int64_t{64}},
+    {"LinearAttention", "scale", 0.0F},
+    {"LinearAttention", "update_rule", std::string_view("gated_delta")},
+    {"QuantizeLinear", "precision", int64_t{0}},
+    {"RMSNormalization", "axis", int64_t{-1}},
+    {"RMSNormalization", "epsilon", 1e-5F},
+    {"RMSNormalization", "stash_type", int64_t{1}},
+    {"Range", "stash_type", int64_t{1}},
+    {"RotaryEmbedding", "interleaved", int64_t{0}},
+    {"RotaryEmbedding", "rotary_embedding_dim", int64_t{0}},
+    {"SimplifiedLayerNormalization", "axis", int64_t{-1}},  // of ONNX Runtime
+    {"SimplifiedLayerNormalization", "epsilon", 1e-5F},
+    {"SimplifiedLayerNormalization", "stash_type", int64_t{1}},
+    {"SpaceToDepth", "mode", std::string_view("DCR")},
+    {"SwiGLU", "alpha", 1.0F},
+    {"Swish", "alpha", 1.0F},
+    {"TensorScatter", "axis", int64_t{-2}},
+    {"TensorScatter", "mode", std::string_view("linear")},
+});
+
+template <std::size_t Size>
+constexpr bool is_sorted(const std::array<Default, Size>& table) {
+  return std::ranges::adjacent_find(table, std::ranges::greater_equal(), operator_and_attribute) == table.end();
+}
+static_assert(is_sorted(kDefaults) && is_sorted(kNewDefaults), "each table is sorted, each attribute once");
 
 onnx::AttributeProto message_of(const Default& entry) {
   onnx::AttributeProto out;
@@ -213,22 +247,23 @@ onnx::AttributeProto message_of(const Default& entry) {
   return out;
 }
 
-std::vector<onnx::AttributeProto> all_messages() {
-  std::vector<onnx::AttributeProto> out;
-  for (const Default& entry : kDefaults) out.push_back(message_of(entry));
-  return out;
+template <const auto& table>
+const onnx::AttributeProto* find_default(std::string_view op_type, std::string_view attribute) {
+  static const std::vector<onnx::AttributeProto> messages = [] {
+    std::vector<onnx::AttributeProto> out;
+    for (const Default& entry : table) out.push_back(message_of(entry));
+    return out;
+  }();
+  const auto* const at = std::ranges::lower_bound(table, std::tuple(op_type, attribute), {}, operator_and_attribute);
+  const bool is_known = at != table.end() && at->op_type == op_type && at->attribute == attribute;
+  return is_known ? &messages[as_size(at - table.begin())] : nullptr;
 }
 
 }  // namespace
 
-const onnx::AttributeProto* microsoft_default(const Node& node, std::string_view attribute) {
-  static const std::vector<onnx::AttributeProto> messages = all_messages();
-  const std::string_view op_type = node.op_type();
-  // ONNX Runtime has this one in the default domain.
-  if (node.domain() != kMicrosoftDomain && !(node.domain().empty() && op_type == "SimplifiedLayerNormalization")) return nullptr;
-  const auto* const at = std::ranges::lower_bound(kDefaults, std::tuple(op_type, attribute), {}, operator_and_attribute);
-  const bool is_known = at != kDefaults.end() && at->op_type == op_type && at->attribute == attribute;
-  return is_known ? &messages[as_size(at - kDefaults.begin())] : nullptr;
+const onnx::AttributeProto* default_beyond_schemas(std::string_view domain, std::string_view op_type, std::string_view attribute) {
+  if (domain == kMicrosoftDomain) return find_default<kDefaults>(op_type, attribute);
+  return domain.empty() ? find_default<kNewDefaults>(op_type, attribute) : nullptr;
 }
 
 // Nodes without a definition in their opset.

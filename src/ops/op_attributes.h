@@ -45,8 +45,10 @@ namespace relayout {
 
 class Node;
 
-/// The value that an attribute of an operator of com.microsoft has if it is not written; nullptr if there is none or it is not known.
-[[nodiscard]] const onnx::AttributeProto* microsoft_default(const Node& node, std::string_view attribute);
+/// The value of an attribute that is not written, of an operator of com.microsoft or one newer than the linked ONNX; nullptr: there is none,
+/// or it is not known.
+[[nodiscard]] const onnx::AttributeProto* default_beyond_schemas(std::string_view domain, std::string_view op_type,
+                                                                    std::string_view attribute);
 
 class Model;
 class Node;

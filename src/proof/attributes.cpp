@@ -233,12 +233,12 @@ bool is_same_argument(Side& side_a, Ref a, Side& side_b, Ref b, const MovedArgum
 
 AttributeDefault attribute_default(const Node& node, const std::string& name) {
   const onnx::OpSchema* const schema = schema_at(node, node.opset());
-  if (schema == nullptr) {
-    const onnx::AttributeProto* const added = microsoft_default(node, name);
-    return {added != nullptr, added};
+  const auto* const attributes = schema == nullptr ? nullptr : &schema->attributes();
+  if (attributes == nullptr || !attributes->contains(name)) {
+    const onnx::AttributeProto* const known = default_beyond_schemas(node.domain(), node.op_type(), name);
+    return {known != nullptr, known};
   }
-  const auto found = schema->attributes().find(name);
-  if (found == schema->attributes().end()) return {};
+  const auto found = attributes->find(name);
   const bool has_value = found->second.default_value.has_name();
   return {true, has_value ? &found->second.default_value : nullptr};
 }
@@ -368,6 +368,7 @@ bool is_implied(Side& side, Ref output, const onnx::AttributeProto& attribute) {
   if (node.is("Transpose") && name == "perm") return is_reversal(attribute);
   if (node.is("Split") && name == "num_outputs") return attribute.i() == static_cast<int64_t>(node.outputs().size());
   if (has_trait(node, Trait::quantizes) && name == "axis") return is_scaled_whole(side, output);
+  if (name == "smooth_softmax") return attribute.i() <= 0;  // ONNX Runtime's schema has −1 for off, like 0
   if (name == "scale" && node.op_type().ends_with("Attention")) return is_scale_of_heads(side, output, attribute);
   return is_unused_parameter(node, output.call, name);
 }

@@ -249,25 +249,45 @@ void for_each_attribute(const Model& model, const Visit& visit) {
   }
 }
 
+/// An integer or a text as testdata/schemas writes it.
+std::string text_of(const onnx::AttributeProto& attribute) {
+  return attribute.type() == onnx::AttributeProto::STRING ? "\"" + attribute.s() + "\"" : std::to_string(attribute.i());
+}
+
 TEST(MicrosoftDefaults, AreThoseOfTheSchemas) {
   int compared = 0;
   for (const auto& file : operator_files()) {
     for_each_attribute(*Model::load(file), [&](const Node& node, const std::string& name, const std::string& wanted) {
       if (find_composed(node.domain(), node.op_type()) == nullptr || wanted == "-" || wanted == "required") return;
-      const onnx::AttributeProto* const found = microsoft_default(node, name);
+      const onnx::AttributeProto* const found = default_beyond_schemas(node.domain(), node.op_type(), name);
       ASSERT_NE(found, nullptr) << node.op_type() << " " << name;
-      const std::string text = found->type() == onnx::AttributeProto_AttributeType_STRING ? "\"" + found->s() + "\""
-                               : found->type() == onnx::AttributeProto_AttributeType_INT  ? std::to_string(found->i())
-                                                                                          : "";
-      if (text.empty()) {
+      if (found->type() == onnx::AttributeProto::FLOAT) {
         EXPECT_FLOAT_EQ(found->f(), std::stof(wanted)) << node.op_type() << " " << name;
       } else {
-        EXPECT_EQ(text, wanted) << node.op_type() << " " << name;
+        EXPECT_EQ(text_of(*found), wanted) << node.op_type() << " " << name;
       }
       ++compared;
     });
   }
   EXPECT_GT(compared, 100);
+}
+
+TEST(NewDefaults, AreThoseOfTheSchemas) {
+  int compared = 0;
+  for (const Fact& fact : facts_of_known_operators()) {
+    if (!fact.domain.empty() || fact.otherwise == "-" || fact.otherwise == "required") continue;
+    const onnx::OpSchema* const linked = onnx::OpSchemaRegistry::Schema(fact.op, "");
+    if (linked != nullptr && linked->attributes().contains(fact.attribute)) continue;
+    const onnx::AttributeProto* const found = default_beyond_schemas("", fact.op, fact.attribute);
+    if (found == nullptr) continue;  // of a version before opset 23
+    if (found->type() == onnx::AttributeProto::FLOAT) {
+      EXPECT_FLOAT_EQ(found->f(), std::stof(fact.otherwise)) << fact.op << " " << fact.attribute;
+    } else {
+      EXPECT_EQ(text_of(*found), fact.otherwise) << fact.op << " " << fact.attribute;
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
 }
 
 /// A default that a node states is the one that its body takes: results are equal to the bit.
@@ -280,7 +300,7 @@ TEST(MicrosoftDefaults, AreThoseOfTheBodies) {
     for (onnx::NodeProto& node : *message.mutable_graph()->mutable_node()) nodes[node.name()] = &node;
     int added = 0;
     for_each_attribute(*a, [&](const Node& node, const std::string& name, const std::string&) {
-      const onnx::AttributeProto* const value = microsoft_default(node, name);
+      const onnx::AttributeProto* const value = default_beyond_schemas(node.domain(), node.op_type(), name);
       if (node.attribute(name) != nullptr || value == nullptr) return;
       *nodes.at(node.name())->add_attribute() = *value;
       ++added;

@@ -270,7 +270,7 @@ TEST(ProofOfNodes, DefaultsOfOnnxRuntime) {
       {ms + "GroupQueryAttention", "packed", "num_heads = 2, kv_num_heads = 2", "scale = 0.25", "scale = 0.2"},
       {ms + "GroupQueryAttention", "x, k, v", "num_heads = 2, kv_num_heads = 2", "softcap = 0.0, do_rotary = 0, rotary_interleaved = 0",
        "softcap = 1.0"},
-      {ms + "GroupQueryAttention", "x, k, v", "num_heads = 2, kv_num_heads = 2", "local_window_size = -1, smooth_softmax = -1",
+      {ms + "GroupQueryAttention", "x, k, v", "num_heads = 2, kv_num_heads = 2", "local_window_size = -1, smooth_softmax = 0",
        "local_window_size = 2"},
       {ms + "SkipLayerNormalization", "x, k, s, s", "", "epsilon = 0.000000000001", "epsilon = 0.00001"},
       {"SimplifiedLayerNormalization", "x, s", "", "epsilon = 0.00001, axis = -1, stash_type = 1", "epsilon = 0.000001"},
