@@ -45,10 +45,10 @@ namespace relayout {
 
 class Node;
 
-/// The value of an attribute that is not written, of an operator of com.microsoft or one newer than the linked ONNX; nullptr: there is none,
-/// or it is not known.
+/// The value of an attribute that is not written, of an operator of com.microsoft or one newer than the linked ONNX; nullptr: there is
+/// none, or it is not known.
 [[nodiscard]] const onnx::AttributeProto* default_beyond_schemas(std::string_view domain, std::string_view op_type,
-                                                                    std::string_view attribute);
+                                                                 std::string_view attribute);
 
 class Model;
 class Node;

@@ -2,11 +2,7 @@
 #include "verify/files.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <filesystem>
-#include <iterator>
-#include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,35 +11,21 @@
 #include "base/machine.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "base/times.h"
 #include "model/origin.h"
 #include "ops/element_types.h"
 #include "passes/pass.h"
-#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
-#include "relayout/types.h"
-#include "verify/coarser_work.h"
-#include "verify/compare_models.h"
-#include "verify/decide.h"
-#include "verify/doubts/doubts.h"
-#include "verify/evidence.h"
+#include "relayout/verify.h"
 #include "verify/finding.h"
-#include "verify/inputs/data_file.h"
-#include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/interface.h"
 #include "verify/pair.h"
-#include "verify/quantized/quantization_losses.h"
 #include "verify/remarks.h"
-#include "verify/run/candidate.h"
-#include "verify/run/floors.h"
-#include "verify/run/quantizer.h"
-#include "verify/run/reference.h"
 #include "verify/run/session.h"
 
 namespace relayout {

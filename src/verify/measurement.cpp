@@ -3,34 +3,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <iterator>
-#include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/machine.h"
-#include "base/sha256.h"
 #include "base/text.h"
-#include "base/times.h"
-#include "model/origin.h"
-#include "ops/element_types.h"
-#include "passes/pass.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
-#include "relayout/layout.h"
-#include "relayout/model.h"
-#include "relayout/proof.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/coarser_work.h"
-#include "verify/compare_models.h"
-#include "verify/decide.h"
-#include "verify/doubts/doubts.h"
-#include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/free_dims.h"
@@ -38,7 +23,6 @@
 #include "verify/inputs/port.h"
 #include "verify/interface.h"
 #include "verify/pair.h"
-#include "verify/quantized/quantization_losses.h"
 #include "verify/remarks.h"
 #include "verify/run/candidate.h"
 #include "verify/run/floors.h"
