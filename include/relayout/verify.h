@@ -57,7 +57,7 @@ struct VerifyOptions : InputOptions {
   bool strict = false;        ///< unexplained differences make the verdict `different`, whatever the samples show
   bool outputs_only = false;  ///< judge the outputs only; do not check unexplained differences at their nodes
   bool allow_inconclusive = false;
-  std::set<std::string, std::less<>> allow;  ///< doubts, by name, that do not count: see doubt_names()
+  std::set<std::string, std::less<>> allow;  ///< doubts, by name, that do not fail a run: see doubt_names()
   bool images_last = false;                  ///< one model has channels-last image inputs and outputs, as written by convert --io nhwc
   bool run_identical = false;                ///< execute even when both files are identical
   bool digests = false;                      ///< put the SHA-256 of both files in the result
@@ -238,7 +238,7 @@ struct Doubt {
   std::string node;      ///< by its name or that of its first result; empty where it is about no single node
   std::string output;    ///< the output that it is about; empty: the models
   std::string text;      ///< one line
-  bool allowed = false;  ///< by VerifyOptions::allow: it does not count
+  bool allowed = false;  ///< by VerifyOptions::allow: by itself it leaves the exit code 0
 };
 /// The names of all rules that may doubt a pair, in the order of their weight.
 [[nodiscard]] std::vector<std::string_view> doubt_names();

@@ -128,7 +128,7 @@ class Obstacles {
 /// Error{usage} when a pattern of --only or --exclude matches no node of the model.
 void check_patterns(const Model& model, const PassOptions& options);
 
-// The passes of the pass table, one file each.
+// The passes of the pass table, in files of their names; both folds are in fold.cpp.
 void fold_batch_norm(Graph& graph, PassContext& context);
 void fold_affine(Graph& graph, PassContext& context);
 void fold_constants(Graph& graph, PassContext& context);

@@ -160,7 +160,7 @@ std::string find_coarser_results(Pair& pair, VerifyResult& result) {
 VerifyFindings find_coarser(Pair& pair, VerifyResult& result) {
   if (pair.proved || !result.proof) return {};
   const std::string refused = find_coarser_results(pair, result), inside = find_coarser_inside(pair, result);
-  VerifyFinding finding{.severity = Severity::difference, .name = "coarser-type", .text = refused.empty() ? inside : refused};
+  VerifyFinding finding{.severity = Severity::difference, .name = kCoarserType, .text = refused.empty() ? inside : refused};
   if (finding.text.empty()) return {};
   if (pair.grain != DataType::undefined) {
     const std::string option = option_of(pair.grain);

@@ -56,7 +56,7 @@ class Decision {
   [[nodiscard]] VerifyResult make() {
     list();
     for (std::size_t i = 0; i < result_.outputs.size(); ++i) decide_output(i);
-    const bool is_accepting = options_.accept.is_given() && is_compared() && find("rejected") == nullptr;
+    const bool is_accepting = options_.accept.is_given() && is_compared() && find(kRejected) == nullptr;
     if (is_accepting) {
       for (OutputComparison& output : result_.outputs) accept_loss(output);
     }
@@ -158,15 +158,18 @@ class Decision {
   }
 
   void decide_whole(bool is_accepting) {
-    const VerifyFinding* const coarser = find("coarser-type");
+    const VerifyFinding* const coarser = find(kCoarserType);
     const VerifyFinding* const difference = first_difference();
     const std::string missed = is_accepting ? missed_by_loss(options_.accept, result_) : "";
     const bool is_beyond = any(Outcome::different) || !missed.empty() || (difference != nullptr && !is_accepting);
     if (is_beyond || coarser != nullptr || !fits()) {
       decide_different(difference, coarser, is_beyond, missed);
+    } else if (options_.strict && result_.proof && !result_.proof->proved) {
+      result_.outcome = Outcome::different;
+      result_.reason = "--strict: " + counted(static_cast<int64_t>(result_.proof->unexplained.size()), "difference") + " not explained";
     } else if (!result_.doubts.empty() && find(Severity::agreement, std::nullopt) == nullptr) {
       result_.outcome = Outcome::inconclusive;
-      const VerifyFinding* const doubt = find(Severity::doubt, std::nullopt);
+      const VerifyFinding* const doubt = first_doubt();
       if (doubt != nullptr) result_.reason = doubt->text + doubt->advice;
     } else if (difference != nullptr || any(Outcome::accepted)) {
       result_.outcome = Outcome::accepted;
@@ -176,10 +179,19 @@ class Decision {
     }
   }
 
+  /// The first doubt about the whole that is not allowed, or else the first.
+  [[nodiscard]] const VerifyFinding* first_doubt() const {
+    const auto is_open = [&](const VerifyFinding& finding) {
+      return finding.severity == Severity::doubt && !finding.output && !options_.allow.contains(finding.name);
+    };
+    const auto found = std::ranges::find_if(findings_, is_open);
+    return found == findings_.end() ? find(Severity::doubt, std::nullopt) : &*found;
+  }
+
   /// The first difference of the whole that is not about the types that b computes in.
   [[nodiscard]] const VerifyFinding* first_difference() const {
     const auto is_it = [](const VerifyFinding& finding) {
-      return finding.severity == Severity::difference && !finding.output && finding.name != "coarser-type";
+      return finding.severity == Severity::difference && !finding.output && finding.name != kCoarserType;
     };
     const auto found = std::ranges::find_if(findings_, is_it);
     return found == findings_.end() ? nullptr : &*found;
@@ -203,9 +215,6 @@ class Decision {
   void decide_same() {
     result_.outcome = Outcome::same;
     if (const VerifyFinding* const agreement = find(Severity::agreement, std::nullopt)) result_.reason = agreement->text;
-    if (!options_.strict || !result_.proof || result_.proof->proved) return;
-    result_.outcome = Outcome::different;
-    result_.reason = "--strict: " + counted(static_cast<int64_t>(result_.proof->unexplained.size()), "difference") + " not explained";
   }
 
   VerifyResult result_;

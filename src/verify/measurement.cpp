@@ -79,7 +79,7 @@ VerifyFindings take_figures(const Pair& pair, const Reference& reference, const 
   }
   if (candidate.rejection().empty()) return out;
   const std::string why = escape(pair.b.name) + ": " + candidate.rejection();
-  out.push_back({.severity = Severity::difference, .name = "rejected", .text = "the reference runs, the candidate does not: " + why});
+  out.push_back({.severity = Severity::difference, .name = kRejected, .text = "the reference runs, the candidate does not: " + why});
   return out;
 }
 

@@ -64,7 +64,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
   Steps steps(options.progress);
   VerifyResult measured = describe_run(a, b, options);
   Pair pair = read_files(std::move(a), std::move(b), options, std::move(open), steps, measured);
-  VerifyFindings findings = find_decided(pair, measured);
+  VerifyFindings findings = find_decided(pair, measured);  // identical files and those that cannot run; proved ones run
   if (findings.empty() || findings.front().severity == Severity::agreement) list_outputs(pair, measured);
   if (findings.empty()) findings = run_and_look(pair, rules, measured);
   VerifyResult result = decide(std::move(measured), findings, options);

@@ -207,7 +207,10 @@ TEST(Decide, StrictTakesNoUnexplainedDifference) {
   measured.proof->unexplained.resize(2);
   EXPECT_EQ(decide(measured, {}, options).outcome, Outcome::different);
   EXPECT_THAT(decide(measured, {}, options).reason, HasSubstr("2 differences"));
-  EXPECT_EQ(decide(measured, {kDoubt}, options).outcome, Outcome::inconclusive);
+  // An allowed doubt is no excuse.
+  options.allow = {"guard-lost"};
+  EXPECT_EQ(decide(measured, {kDoubt}, options).outcome, Outcome::different);
+  EXPECT_EQ(decide(measured, {kDoubt}, options).doubts.size(), 1);
   measured.proof->unexplained.clear();
   measured.proof->proved = true;
   EXPECT_EQ(decide(measured, {}, options).outcome, Outcome::same);

@@ -20,7 +20,7 @@ namespace relayout {
 namespace {
 
 constexpr auto kRules = std::to_array<Rule>({
-    {"node-differs", Cost::samples, Scope::nodes, find_differing_nodes},
+    {"node-differs", Cost::samples, Scope::nodes, find_differing_nodes, false},
     {"hidden-constant", Cost::fed, Scope::nodes, find_hidden_constants},
     {"hidden-by-rounding", Cost::samples, Scope::nodes, find_constants_hidden_by_rounding},
     {"diluted-constant", Cost::samples, Scope::nodes, find_diluted_constants},
@@ -42,8 +42,8 @@ constexpr auto kRules = std::to_array<Rule>({
     {"shows-nothing", Cost::samples, Scope::outputs, find_outputs_that_show_nothing},
     {"ill-conditioned", Cost::samples, Scope::outputs, find_ill_conditioned_outputs},
     {"wide-floor", Cost::files, Scope::outputs, find_wide_floors},
-    {"mask-with-holes", Cost::modes, Scope::outputs, find_masks_with_holes},
-    {"optimized", Cost::modes, Scope::every, find_optimized_difference},
+    {"mask-with-holes", Cost::modes, Scope::outputs, find_masks_with_holes, false},
+    {"optimized", Cost::modes, Scope::every, find_optimized_difference, false},
 });
 
 bool applies(const Rule& rule, const Evidence& evidence) {
@@ -75,8 +75,7 @@ std::vector<std::string_view> doubt_names() {
   // Besides those of rules: reasons why nothing was run or compared.
   std::vector<std::string_view> out{"no-outputs", "cannot-run", "not-run", "reference-cannot-run", "not-compared"};
   for (const Rule& rule : kRules) {
-    const bool may_doubt = rule.cost != Cost::modes && rule.look != find_differing_nodes;
-    if (may_doubt) out.push_back(rule.name);
+    if (rule.doubts) out.push_back(rule.name);
   }
   return out;
 }

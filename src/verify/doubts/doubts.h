@@ -33,6 +33,7 @@ struct Rule {
   Cost cost;
   Scope scope;
   VerifyFindings (*look)(Evidence& evidence);
+  bool doubts = true;  ///< false: it finds differences, defects and remarks only
 };
 
 /// All rules, the most telling first: of several doubts the first is the reason of the verdict.
