@@ -100,6 +100,10 @@ TEST(NarrowConvolution, OfWholeNumbersIsExact) {
       Executor executor(model->graph(), options);
       ASSERT_EQ(values_of(executor.run({{"x", tensor_of(one.x, one.source)}}).at(0).tensor), wanted)
           << to_string(one.x) << to_string(one.w);
+      bool is_narrow = false;
+      for (const StepInfo& step : executor.plan_info().steps)
+        is_narrow = is_narrow || step.implementation.find("narrow") != std::string::npos;
+      ASSERT_TRUE(is_narrow);
     }
   }
 }

@@ -155,6 +155,21 @@ void pack_weights(const Recurrence& recurrence, const Tensor& weights, std::byte
 /// those present of B, lengths (int32), initial_h, initial_c, P, Y, Y_h, Y_c. Error{invalid} names the node when a length is out of range.
 [[nodiscard]] std::unique_ptr<Kernel> make_recurrent_kernel(const Recurrence& recurrence, const ProgramNode& node, Team team);
 
+/// A convolution of one group to so few outputs that kernels with outputs side by side in a vector leave most of it empty: here channels
+/// are side by side. [N, C, …] of at most three spatial dims, dense and channels-last.
+struct NarrowConvolution {
+  static constexpr int64_t kMostOutputs = 4, kChannels = 8;  ///< channels are a multiple of kChannels
+  Dims source, destination;                                  ///< [N, C, …], [N, M, …]
+  Dims kernel, strides, dilations, before;
+  bool has_bias = false;
+};
+
+/// Weights [M, C, …] of any strides as [M, elements of a window, C].
+[[nodiscard]] Tensor narrow_weights(const Tensor& weights);
+
+/// Operands: source, narrow_weights(), all finite (padding is multiplied by them), the bias [M] where there is one, destination.
+[[nodiscard]] std::unique_ptr<Kernel> make_narrow_convolution_kernel(const NarrowConvolution& spec, Team team);
+
 /// Convolutions of 3 × 3 windows at stride 1 by Winograd's minimal filtering F(2 × 2, 3 × 3) (Lavin and Gray, "Fast Algorithms for
 /// Convolutional Neural Networks", CVPR 2016): each tile of 4 × 4 inputs gives 2 × 2 outputs by 16 products instead of 36. The products of
 /// all tiles are 16 matrix products, tiles × channels by channels × outputs. Windows of several planes are sums of windows of one plane.

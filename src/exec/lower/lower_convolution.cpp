@@ -1,5 +1,6 @@
 // Lowers convolutions to the fastest form that their shapes allow.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -195,6 +196,15 @@ bool has_few_channels(const Lowering& lowering, const ProgramNode& node) {
   return element_at(lowering.info(node.inputs[0]).dims, 1) <= rates::kFewChannels;
 }
 
+/// Whether a convolution has so few outputs that the library's vectors would be nearly empty.
+bool is_narrow(const Lowering& lowering, const ConvolutionGroup& parts) {
+  constexpr int64_t kFewestTaps = 2;
+  const Dims& w = lowering.info(parts.node->inputs[1]).dims;
+  const int64_t taps = w[0] == 0 ? 0 : element_count(w) / (w[0] * w[1]);
+  return lowering.optimized() && are_own(parts.rest.stages) && !parts.spec.transposed && parts.spec.groups == 1 &&
+         w[0] <= NarrowConvolution::kMostOutputs && w[1] % NarrowConvolution::kChannels == 0 && taps >= kFewestTaps;
+}
+
 /// Repeats each channel once for each output of it.
 Place repeated(Lowering& lowering, const Place& place, int64_t repeats, Order order) {
   const auto with_repeats = [&](TensorDesc desc, int64_t stride) {
@@ -251,7 +261,7 @@ class ConvolutionLowering {
     const Place source = operand(order);
     bias_ = make_bias(lowering_, parts_);
     lowering_.steps.use_threads(nanoseconds());
-    if (emit_winograd(source, order)) return true;
+    if (emit_winograd(source, order) || emit_narrow(source, order)) return true;
     if (!emit_with_post_ops(source, order) && !emit_bare(source, order)) {
       const Order other = order == Order::contiguous ? Order::channels_last : Order::contiguous;
       if (!emit_bare(operand(other), other)) return false;
@@ -280,7 +290,7 @@ class ConvolutionLowering {
   /// is computed channels-last inside the node.
   [[nodiscard]] Order computed_order() const {
     if (outer_order() == Order::channels_last || parts_.spec.transposed || repeats_ > 1) return Order::channels_last;
-    if (winograd().has_value()) return Order::channels_last;
+    if (winograd().has_value() || is_narrow(lowering_, parts_)) return Order::channels_last;
     if (lowering_.library().fast_plain_convolution())
       return has_few_channels(lowering_, *parts_.node) ? Order::channels_last : Order::contiguous;
     return parts_.spec.groups > 1 || output_dims_.size() == 5 ? Order::channels_last : Order::contiguous;
@@ -357,6 +367,26 @@ class ConvolutionLowering {
         places, threads);
     lowering_.steps.count_macs(macs_);
     finish(lowering_, group_, outside(destination), {stages.begin(), stages.end()});
+    return true;
+  }
+
+  bool emit_narrow(const Place& source, Order order) {
+    if (order != Order::channels_last || !is_narrow(lowering_, parts_)) return false;
+    const Tensor weights = narrow_weights(reader_of_weights(lowering_, parts_)());
+    const std::span<const float> numbers(weights.data<float>(), as_size(weights.element_count()));
+    if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); })) return false;
+    const Dims& w = lowering_.info(parts_.node->inputs[1]).dims;
+    const NarrowConvolution spec{source.desc.dims,    output_dims_,          Dims(w.begin() + 2, w.end()),
+                                 parts_.spec.strides, parts_.spec.dilations, parts_.spec.pads_begin,
+                                 bias_.has_value()};
+    std::vector<Place> places{source, lowering_.steps.fixed_place(weights)};
+    if (bias_) places.push_back(*bias_);
+    const Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
+    places.push_back(destination);
+    const int threads = lowering_.steps.use_threads(nanoseconds());
+    lowering_.steps.emit(make_narrow_convolution_kernel(spec, {lowering_.settings.library, threads}), places, threads);
+    lowering_.steps.count_macs(macs_);
+    finish(lowering_, group_, outside(destination), parts_.rest.stages);
     return true;
   }
 
