@@ -13,8 +13,8 @@
 #include "base/times.h"
 #include "relayout/convert.h"
 #include "relayout/suite.h"
-#include "report/entry_cache.h"
 #include "report/json.h"
+#include "suite/entry_cache.h"
 // IWYU pragma: end_exports
 
 namespace relayout {

@@ -1,5 +1,5 @@
 // Keeps cached results in a folder, one file for each key, shared by concurrent processes.
-#include "report/entry_cache.h"
+#include "suite/entry_cache.h"
 
 #include <cstdint>
 #include <exception>
