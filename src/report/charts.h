@@ -30,8 +30,6 @@ std::string in_both_rooms(const Draw& draw) {
 [[nodiscard]] std::string coordinate(double value);
 /// The opening tag of a picture of this size; `says` is its text alternative.
 [[nodiscard]] std::string open_chart(Room room, double width, double height, std::string_view says);
-/// "<rect x='1.0' …/>": an element without contents.
-[[nodiscard]] std::string svg_element(const std::string& name, const std::string& attributes);
 /// A straight line. Styles are classes of the style sheet.
 [[nodiscard]] std::string svg_segment(double x1, double y1, double x2, double y2, const std::string& style);
 /// Text that begins at x, or as its style says.
@@ -50,9 +48,6 @@ struct LogAxis {
   /// Powers from one mark to the next.
   [[nodiscard]] int step() const;
 };
-
-/// "1e-7", the label of a mark.
-[[nodiscard]] std::string power_text(int power);
 
 /// One bar, with its floor and bound for comparison.
 struct SvgBar {

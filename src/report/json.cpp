@@ -92,7 +92,7 @@ Json Json::array() {
   return Json(std::make_unique<Value>(Value{Document::array()}));
 }
 
-Json& Json::set(std::string_view key, Json value) {
+Json& Json::set(std::string_view key, Json value) & {
   value_->document[std::string(key)] = std::move(value.value_->document);
   return *this;
 }

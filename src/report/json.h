@@ -2,10 +2,13 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace relayout {
@@ -39,12 +42,24 @@ class Json {
   Json(const std::vector<T>& values) : Json(array()) {
     for (const T& value : values) add(value);
   }
+  template <class T>
+  Json(const std::map<std::string, T>& members) : Json(object()) {
+    for (const auto& [name, value] : members) set(name, value);
+  }
   // NOLINTEND(google-explicit-constructor)
 
   [[nodiscard]] static Json object();
   [[nodiscard]] static Json array();
+  /// An array of what `of` makes of each item.
+  template <class Items, class Of>
+  [[nodiscard]] static Json list(const Items& items, Of of) {
+    Json out = array();
+    for (const auto& item : items) out.add(std::invoke(of, item));
+    return out;
+  }
   /// Adds or replaces a member; turns null into an object. Returns this object.
-  Json& set(std::string_view key, Json value);
+  Json& set(std::string_view key, Json value) &;
+  Json&& set(std::string_view key, Json value) && { return std::move(set(key, std::move(value))); }
   /// Appends an element; turns null into an array. Returns this array.
   Json& add(Json value);
 

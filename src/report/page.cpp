@@ -1,18 +1,188 @@
-// Writes the frame of all HTML pages, which run no script but their own, and the page of a verdict.
+// Writes HTML pages, which run no script but their own: escaped text, tables that readers search, and the page of a verdict.
 #include "report/page.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/numbers.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "report/json.h"
 #include "report/table.h"
 
 namespace relayout {
+
+// Escaped text.
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+bool is_allowed(char32_t code) {
+  if (code < 0x20) return code == '\t' || code == '\n';
+  return !(code >= 0x7F && code < 0xA0) && code != 0xFFFE && code != 0xFFFF;
+}
+
+}  // namespace
+
+std::string printable_markup(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const bool allowed = character.length > 0 && is_allowed(character.code);
+    out += allowed ? text.substr(0, character.length) : kReplacement;
+    text.remove_prefix(character.length > 0 ? character.length : 1);
+  }
+  return out;
+}
+
+std::string escape_markup(std::string_view text) {
+  std::string out;
+  for (const char c : printable_markup(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string breakable_markup(std::string_view name) {
+  std::string out;
+  std::size_t begin = 0;
+  while (begin < name.size()) {
+    const std::size_t end = std::min(name.find_first_of("/_.:", begin), name.size() - 1) + 1;
+    out += escape_markup(name.substr(begin, end - begin));
+    // A point before a digit may be a decimal point.
+    const bool is_point = name[end - 1] == '.' && end < name.size() && name[end] >= '0' && name[end] <= '9';
+    if (begin > 0 && end < name.size() && !is_point) out += "<wbr>";
+    begin = end;
+  }
+  return out;
+}
+
+// Tables.
+namespace {
+
+/// The class of a style in the style sheet; empty for plain text.
+std::string html_class(Style style) {
+  constexpr auto kClasses = std::to_array<const char*>({"", "strong", "good", "bad", "warning", "faint"});  // in the order of Style
+  return kClasses[static_cast<std::size_t>(style)];
+}
+
+std::string classes(const Cell& cell, bool is_text = false) {
+  const std::string out = joined({html_class(cell.style), cell.align == Align::right ? "right" : "", is_text ? "text" : ""}, " ");
+  return out.empty() ? out : " class='" + out + "'";
+}
+
+constexpr std::size_t kLongTable = 20;  ///< rows that a screen shows without scrolling
+
+/// The begin of the search box that html_table() writes for kSearchScript. It stays hidden, with all rows visible, where scripts do not
+/// run.
+constexpr std::string_view kSearchBox = "<p class='search' hidden><input type='search' placeholder='search' aria-label='search'>";
+
+/// Hides the rows that lack a word of the search box above their table, or whose second cell is the value of an unticked box.
+constexpr std::string_view kSearchScript = R"js(
+'use strict';
+for (const search of document.querySelectorAll('p.search')) {
+  let table = search;
+  while (!table.matches('.wide')) table = table.nextElementSibling;
+  const rows = [...table.querySelectorAll('tbody tr')], texts = rows.map(row => row.textContent.toLowerCase());
+  const states = rows.map(row => row.cells[1]?.textContent);
+  const input = search.querySelector('input'), shown = search.querySelector('output');
+  const filter = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(word => word);
+    const unticked = [...search.querySelectorAll('input[type=checkbox]:not(:checked)')].map(box => box.value);
+    let count = 0;
+    rows.forEach((row, i) => {
+      row.hidden = unticked.includes(states[i]) || !words.every(word => texts[i].includes(word));
+      count += !row.hidden;
+    });
+    shown.textContent = count === rows.length ? '' : count + ' of ' + rows.length;
+  };
+  search.hidden = false;
+  search.addEventListener('input', filter);
+  filter();
+}
+)js";
+
+constexpr std::size_t kLongCell = 24;  ///< in characters: longer than most types and shapes
+
+/// Columns of names and sentences, which may take several lines to leave room for the others.
+std::vector<bool> breaking_columns(const std::vector<std::vector<Cell>>& rows) {
+  std::vector<bool> out(1, true);
+  for (const auto& row : rows) {
+    out.resize(std::max(out.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) out[i] = out[i] || display_width(row[i].text) > kLongCell;
+  }
+  return out;
+}
+
+/// HTML of a cell with the name of its column, which narrow screens show in place of the head.
+std::string html_cell(const Cell& cell, const std::string& title, bool may_break) {
+  const bool is_text = may_break && cell.align != Align::right;
+  return "<td" + classes(cell, is_text) + (title.empty() ? "" : " data-head='" + escape_markup(title) + "'") + ">" +
+         (is_text ? breakable_markup(cell.text) : escape_markup(cell.text)) + "</td>";
+}
+
+/// Whether some cell is a warning or worse.
+bool is_marked(const std::vector<Cell>& row) {
+  return std::ranges::any_of(row, [](const Cell& cell) { return cell.style == Style::bad || cell.style == Style::warning; });
+}
+
+}  // namespace
+
+std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows, const std::string& boxes) {
+  // Long tables can be filtered to rows with a warning or worse, or by the words of a search.
+  const bool is_long = rows.size() > kLongTable;
+  const auto marked = std::ranges::count_if(rows, is_marked);
+  std::string out;
+  if (is_long || !boxes.empty()) out.append(kSearchBox).append(boxes).append(" <output></output></p>\n");
+  if (is_long && marked > 0) {
+    out += "<label class='filter'><input type='checkbox'> only marked rows (" + format_count(marked) + " of " +
+           format_count(std::ssize(rows)) + ")</label>\n";
+  }
+  out += "<div class='wide'><table class='cards'><thead><tr>";
+  for (const Cell& cell : head) out += "<th" + classes(cell) + ">" + escape_markup(cell.text) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  const std::vector<bool> may_break = breaking_columns(rows);
+  for (const auto& row : rows) {
+    out += is_marked(row) ? "<tr class='hit'>" : "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) out += html_cell(row[i], i < head.size() ? head[i].text : "", may_break[i]);
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string html_lines(const std::vector<Cell>& lines) {
+  std::string out;
+  for (const Cell& cell : lines) out += "<p" + classes(cell) + ">" + escape_markup(cell.text) + "</p>\n";
+  return out;
+}
+
+// Pages.
 namespace {
 
 constexpr std::string_view kStyle =
@@ -121,14 +291,15 @@ std::string_view sign_of(Style style) {
 }  // namespace
 
 std::string html_page(const VerdictPage& page) {
-  std::string body = "<h1 class='" + std::string(html_class(page.style)) + "'>" + std::string(sign_of(page.style)) +
-                     escape_markup(page.verdict) + "</h1>\n<p class='subject'>" + escape_markup(page.subject) + "</p>\n";
+  std::string body = "<h1 class='" + html_class(page.verdict.style) + "'>" + std::string(sign_of(page.verdict.style)) +
+                     escape_markup(page.verdict.text) + "</h1>\n<p class='subject'>" + escape_markup(page.subject) + "</p>\n";
   for (const VerdictPage::Section& section : page.sections) {
     if (section.body.empty()) continue;
     body += "<section>" + (section.title.empty() ? std::string() : "<h2>" + escape_markup(section.title) + "</h2>") + "\n" + section.body +
             "</section>\n";
   }
-  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data, search_script(body));
+  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data,
+                   body.find(kSearchBox) == std::string::npos ? "" : kSearchScript);
 }
 
 }  // namespace relayout

@@ -27,16 +27,12 @@ namespace relayout {
 [[nodiscard]] std::string html_page(std::string_view title, std::string_view body, std::string_view style, const Json& data,
                                     std::string_view script = {});
 
-/// The class of a style in the style sheet of pages; empty for plain text.
-[[nodiscard]] std::string_view html_class(Style style);
 /// A table with a head; cells are text with style and alignment. Wide tables scroll separately. A search box filters the rows of long
 /// tables, and of tables with `boxes`: the markup of checkboxes. A row is shown if its second cell is not the value of an unticked box.
 [[nodiscard]] std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows,
                                      const std::string& boxes = {});
 /// Lines as paragraphs, one each.
 [[nodiscard]] std::string html_lines(const std::vector<Cell>& lines);
-/// The script that a page with such tables needs; empty where none of them has a search box.
-[[nodiscard]] std::string_view search_script(std::string_view body);
 
 /// A page with a verdict, followed by its evidence (see page.h for properties of all pages).
 struct VerdictPage {
@@ -44,11 +40,10 @@ struct VerdictPage {
     std::string title;  ///< may be empty
     std::string body;   ///< markup: html_table(), html_lines(), pictures; a section with an empty body is omitted
   };
-  std::string title;           ///< title of the window
-  std::string verdict;         ///< the verdict in a word
-  Style style = Style::plain;  ///< style of the verdict: good, bad, warning; also shown as a sign
-  std::string subject;         ///< the subject of the verdict
-  std::string footer;          ///< program, version and context of the run
+  std::string title;    ///< title of the window
+  Cell verdict = "";    ///< the verdict in a word; its style (good, bad, warning) is also shown as a sign
+  std::string subject;  ///< the subject of the verdict
+  std::string footer;   ///< program, version and context of the run
   std::vector<Section> sections;
   Json data;  ///< the complete result, for programs that read the page
 };

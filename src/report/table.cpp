@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/positions.h"
+#include "report/page.h"
 
 namespace relayout {
 namespace {
@@ -33,92 +33,147 @@ std::string paint(std::string_view text, Style style, bool color) {
   return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
 }
 
-void TextTable::row(std::vector<Cell> cells) {
-  rows_.emplace_back(std::move(cells));
-}
+// Tables.
+namespace {
 
-void TextTable::line(std::string text, Style style) {
-  rows_.emplace_back(Line{std::move(text), style});
-}
-
-void TextTable::shrink(std::vector<std::size_t>& widths) const {
-  constexpr std::size_t kShortest = 20;  // enough to distinguish names of one scope by their ends
-  std::size_t total = options_.indent;
-  for (const std::size_t width : widths) total += width + (width == 0 ? 0 : options_.gap);
-  total -= std::min(total, options_.gap);
-  while (options_.width > 0 && total > options_.width) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const bool may_shrink = widths[i] > kShortest && has_names_only(i);
-      if (may_shrink && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+/// Lays out the rows of one table; lines between them have no cells.
+class Layout {
+ public:
+  Layout(const std::vector<std::vector<Cell>>& rows, const Table::Options& options) : rows_(rows), options_(options) {
+    for (const auto& cells : rows) {
+      widths_.resize(std::max(widths_.size(), cells.size()), 0);
+      for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], display_width(cells[i].text));
     }
-    if (widest == widths.size()) return;
-    const std::size_t less = std::min(total - options_.width, widths[widest] - kShortest);
-    widths[widest] -= less;
-    total -= less;
-  }
-}
-
-bool TextTable::has_names_only(std::size_t column) const {
-  return std::ranges::all_of(rows_, [&](const Row& row) {
-    const auto* const cells = std::get_if<std::vector<Cell>>(&row);
-    return cells == nullptr || column >= cells->size() || is_name((*cells)[column].text);
-  });
-}
-
-std::vector<std::string> TextTable::column(std::size_t number, std::size_t width) const {
-  std::vector<std::string> out, names;
-  std::vector<std::size_t> places;
-  for (const Row& row : rows_) {
-    const auto* const cells = std::get_if<std::vector<Cell>>(&row);
-    out.push_back(cells == nullptr || number >= cells->size() ? "" : (*cells)[number].text);
-    if (!is_name(out.back())) continue;
-    places.push_back(out.size() - 1);
-    names.push_back(out.back());
-  }
-  const std::vector<std::string> apart = shortened_apart(names, width);
-  for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = apart[i];
-  return out;
-}
-
-std::string TextTable::text() const {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows_) {
-    const auto* const cells = std::get_if<std::vector<Cell>>(&row);
-    if (cells == nullptr) continue;
-    widths.resize(std::max(widths.size(), cells->size()), 0);
-    for (std::size_t i = 0; i < cells->size(); ++i) widths[i] = std::max(widths[i], display_width((*cells)[i].text));
+    shrink();
+    for (std::size_t i = 0; i < widths_.size(); ++i) columns_.push_back(column(i));
   }
 
-  shrink(widths);
-  std::vector<std::vector<std::string>> columns;
-  for (std::size_t i = 0; i < widths.size(); ++i) columns.push_back(column(i, widths[i]));
-
-  std::string out;
-  std::size_t row_number = 0;
-  for (const Row& row : rows_) {
-    const std::size_t at = row_number++;
-    if (const auto* const line = std::get_if<Line>(&row)) {
-      out += paint(line->text, line->style, options_.color) + "\n";
-      continue;
-    }
-    const auto& cells = std::get<std::vector<Cell>>(row);
-    // Blanks are deferred until text follows, so that no row has trailing blanks.
+  /// One row. Blanks are deferred until text follows, so that no row has trailing blanks.
+  [[nodiscard]] std::string row(std::size_t at) const {
+    std::string out;
     std::size_t owed = options_.indent;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string& text = columns[i][at];
-      const std::size_t width = display_width(text), pad = width < widths[i] ? widths[i] - width : 0;
-      if (cells[i].align == Align::right) owed += pad;
-      if (!text.empty()) {
-        out += std::string(owed, ' ') + paint(text, cells[i].style, options_.color);
-        owed = 0;
-      }
-      if (cells[i].align == Align::left) owed += pad;
-      owed += widths[i] == 0 ? 0 : options_.gap;
+    for (std::size_t i = 0; i < rows_[at].size(); ++i) {
+      const Cell& cell = rows_[at][i];
+      const std::string& text = columns_[i][at];
+      const std::size_t width = display_width(text), pad = width < widths_[i] ? widths_[i] - width : 0;
+      if (cell.align == Align::right) owed += pad;
+      if (!text.empty()) out += std::string(std::exchange(owed, 0), ' ') + paint(text, cell.style, options_.color);
+      if (cell.align == Align::left) owed += pad;
+      owed += widths_[i] == 0 ? 0 : options_.gap;
     }
-    out += "\n";
+    return out + "\n";
+  }
+
+ private:
+  [[nodiscard]] bool has_names_only(std::size_t column) const {
+    return std::ranges::all_of(rows_, [&](const auto& cells) { return column >= cells.size() || is_name(cells[column].text); });
+  }
+
+  /// Narrows the widest columns of names until a row fits or no name can be shortened further.
+  void shrink() {
+    constexpr std::size_t kShortest = 20;  // enough to distinguish names of one scope by their ends
+    std::size_t total = options_.indent;
+    for (const std::size_t width : widths_) total += width + (width == 0 ? 0 : options_.gap);
+    total -= std::min(total, options_.gap);
+    while (options_.width > 0 && total > options_.width) {
+      std::size_t widest = widths_.size();
+      for (std::size_t i = 0; i < widths_.size(); ++i) {
+        const bool may_shrink = widths_[i] > kShortest && has_names_only(i);
+        if (may_shrink && (widest == widths_.size() || widths_[i] > widths_[widest])) widest = i;
+      }
+      if (widest == widths_.size()) return;
+      const std::size_t less = std::min(total - options_.width, widths_[widest] - kShortest);
+      widths_[widest] -= less;
+      total -= less;
+    }
+  }
+
+  /// The texts of a column, by row: names no wider than the column and still distinguishable, sentences unchanged.
+  [[nodiscard]] std::vector<std::string> column(std::size_t number) const {
+    std::vector<std::string> out, names;
+    std::vector<std::size_t> places;
+    for (const auto& cells : rows_) {
+      out.push_back(number >= cells.size() ? "" : cells[number].text);
+      if (!is_name(out.back())) continue;
+      places.push_back(out.size() - 1);
+      names.push_back(out.back());
+    }
+    const std::vector<std::string> apart = shortened_apart(names, widths_[number]);
+    for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = apart[i];
+    return out;
+  }
+
+  const std::vector<std::vector<Cell>>& rows_;
+  const Table::Options& options_;
+  std::vector<std::size_t> widths_;
+  std::vector<std::vector<std::string>> columns_;
+};
+
+}  // namespace
+
+void Table::head(std::vector<Cell> cells) {
+  head_ = std::move(cells);
+  has_text_head_ = true;
+}
+
+void Table::head_of_page(std::vector<Cell> cells) {
+  head_ = std::move(cells);
+}
+
+void Table::row(std::vector<Cell> cells) {
+  for (std::size_t i = 0; i < std::min(cells.size(), head_.size()); ++i) cells[i].align = head_[i].align;
+  rows_.push_back({Row::Kind::cells, std::move(cells)});
+}
+
+void Table::note(std::string text, Style style) {
+  rows_.push_back({Row::Kind::note, {{std::move(text), style}}});
+}
+
+void Table::line(std::string text, Style style) {
+  rows_.push_back({Row::Kind::line, {{std::move(text), style}}});
+}
+
+std::vector<Cell> Table::shown(const std::vector<Cell>& cells, Form form) const {
+  std::vector<Cell> out;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Form of = i < head_.size() && head_[i].form != Form::every ? head_[i].form : cells[i].form;
+    if (of == Form::every || of == form) out.push_back(cells[i]);
   }
   return out;
+}
+
+std::string Table::text() const {
+  std::vector<std::vector<Cell>> rows;
+  if (has_text_head_) {
+    rows.push_back(shown(head_, Form::text));
+    for (Cell& cell : rows.front()) cell.style = Style::faint;
+  }
+  for (const Row& row : rows_) rows.push_back(row.kind == Row::Kind::cells ? shown(row.cells, Form::text) : std::vector<Cell>());
+  const Layout layout(rows, options_);
+  std::string out = has_text_head_ ? layout.row(0) : "";
+  std::size_t at = rows.size() - rows_.size();
+  for (const Row& row : rows_) {
+    const Cell* const free = row.kind == Row::Kind::cells ? nullptr : &row.cells.front();
+    const std::string indent(row.kind == Row::Kind::note ? options_.indent + 2 : 0, ' ');
+    out += free == nullptr ? layout.row(at) : paint(indent + free->text, free->style, options_.color) + "\n";
+    ++at;
+  }
+  return out;
+}
+
+std::string Table::html(const std::string& boxes) const {
+  std::vector<std::vector<Cell>> rows;
+  const bool has_notes = std::ranges::find(rows_, Row::Kind::note, &Row::kind) != rows_.end();
+  for (const Row& row : rows_) {
+    if (row.kind == Row::Kind::note) rows.back().back() = row.cells.front();
+    if (row.kind != Row::Kind::cells) continue;
+    rows.push_back(shown(row.cells, Form::page));
+    if (has_notes) rows.back().emplace_back("");
+  }
+  if (rows.empty()) return "";
+  std::vector<Cell> head = shown(head_, Form::page);
+  if (has_notes) head.emplace_back("");
+  return html_table(head, rows, boxes);
 }
 
 // Fields of exported tables.
@@ -145,6 +200,12 @@ std::string markdown_code(std::string_view text) {
   return "`" + out + "`";
 }
 
+std::string markdown_row(std::initializer_list<std::string> cells) {
+  std::string out = "|";
+  for (const std::string& cell : cells) out += " " + cell + " |";
+  return out + "\n";
+}
+
 std::string text_bar(double part, double most) {
   constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   constexpr std::size_t kSigns = 10;  // length of the largest bar
@@ -152,6 +213,10 @@ std::string text_bar(double part, double most) {
   std::string out;
   for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
   return out + std::string(kEighths[eighths % 8]);
+}
+
+std::string signed_bar(double difference, double most) {
+  return (difference < 0 ? "− " : difference > 0 ? "+ " : "") + text_bar(std::abs(difference), most);
 }
 
 }  // namespace relayout

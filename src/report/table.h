@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace relayout {
@@ -26,6 +27,26 @@ namespace relayout {
 /// words, never inside a word; a word longer than a line is shortened(). Colours have no width.
 [[nodiscard]] std::string fit_lines(std::string_view text, std::size_t width);
 
+/// Words in lines of at most `width` columns, all lines but the first indented; no newline at the end. Colours have no width.
+[[nodiscard]] std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width);
+
+/// The parts of a text between separators.
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+/// The texts of items with `separator` between them; empty texts are left out.
+template <class Items, class Text = std::identity>
+[[nodiscard]] std::string joined(const Items& items, std::string_view separator, Text text = {}) {
+  std::string out;
+  for (const auto& item : items) {
+    const std::string_view between = out.empty() ? "" : separator;
+    const std::string one(std::invoke(text, item));
+    if (!one.empty()) out.append(between).append(one);
+  }
+  return out;
+}
+[[nodiscard]] inline std::string joined(std::initializer_list<std::string> texts, std::string_view separator) {
+  return joined<std::initializer_list<std::string>>(texts, separator);
+}
+
 /// A CSV field as in RFC 4180. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
 [[nodiscard]] std::string csv_field(std::string_view text);
 /// A line of such fields, or of numbers.
@@ -33,8 +54,13 @@ namespace relayout {
 /// Text in a Markdown cell, as code, so that nothing in it is markup.
 [[nodiscard]] std::string markdown_code(std::string_view text);
 
+/// A row of a Markdown table.
+[[nodiscard]] std::string markdown_row(std::initializer_list<std::string> cells);
+
 /// A bar of text characters, ten for `part` equal to `most`. It can be printed and needs no colours.
 [[nodiscard]] std::string text_bar(double part, double most);
+/// The same for a difference, after its sign.
+[[nodiscard]] std::string signed_bar(double difference, double most);
 
 /// The meaning of a piece of text; shown by colour on a terminal, and not at all in a pipe.
 enum class Style { plain, strong, good, bad, warning, faint };
@@ -44,24 +70,32 @@ enum class Style { plain, strong, good, bad, warning, faint };
 
 enum class Align { left, right };
 
+/// The forms of a report that show a cell and, where it is the head of a column, all cells below it.
+enum class Form { every, text, page };
+
 struct Cell {
   std::string text;
   Style style = Style::plain;
   Align align = Align::left;
+  Form form = Form::every;
 
   Cell(std::string t, Style s = Style::plain, Align a = Align::left)  // NOLINT(google-explicit-constructor): text is a cell
       : text(std::move(t)), style(s), align(a) {}
   Cell(const char* t, Style s = Style::plain, Align a = Align::left)  // NOLINT(google-explicit-constructor): text is a cell
       : text(t), style(s), align(a) {}
+  [[nodiscard]] Cell only(Form f) && {
+    form = f;
+    return std::move(*this);
+  }
 };
 
 [[nodiscard]] inline Cell right(std::string text, Style style = Style::plain) {
   return {std::move(text), style, Align::right};
 }
 
-/// Rows of cells in aligned columns, with free-form lines between them. No rules and no borders: two or more blanks separate the columns.
+/// Rows of cells in aligned columns, for text and for pages. Text has no rules and no borders: two or more blanks separate the columns.
 /// Text must already be printable (escape() of base/text.h for names from files).
-class TextTable {
+class Table {
  public:
   struct Options {
     std::size_t indent = 0;  ///< blanks before each row
@@ -69,29 +103,36 @@ class TextTable {
     bool color = false;
     std::size_t width = 0;  ///< limit of the total width in columns, where shortening names suffices; 0: none
   };
-  explicit TextTable(Options options) : options_(options) {}
-  TextTable() : TextTable(Options{}) {}
+  explicit Table(Options options) : options_(options) {}
+  Table() : Table(Options{}) {}
 
+  /// Names the columns, before the first row. The rows' cells are aligned as their names.
+  void head(std::vector<Cell> cells);
+  /// The same, where text shows the rows alone.
+  void head_of_page(std::vector<Cell> cells);
   /// Adds a row. Rows may have different numbers of cells; missing cells are empty.
   void row(std::vector<Cell> cells);
-  /// Adds a line outside of the columns.
+  /// Adds a remark on the row added last: a line below it in text, its last cell in pages.
+  void note(std::string text, Style style = Style::plain);
+  /// Adds a line outside of the columns, in text alone.
   void line(std::string text, Style style = Style::plain);
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
   /// The table as text. Every row ends in a newline; none has trailing blanks.
   [[nodiscard]] std::string text() const;
+  /// The table of a page, as html_table() of report/page.h writes it; empty without rows.
+  [[nodiscard]] std::string html(const std::string& boxes = {}) const;
 
  private:
-  struct Line {
-    std::string text;
-    Style style;
+  struct Row {
+    enum class Kind { cells, note, line };
+    Kind kind = Kind::cells;
+    std::vector<Cell> cells;
   };
-  using Row = std::variant<std::vector<Cell>, Line>;
-  /// Narrows the widest columns of names until a row fits or no name can be shortened further.
-  void shrink(std::vector<std::size_t>& widths) const;
-  [[nodiscard]] bool has_names_only(std::size_t column) const;
-  /// The texts of a column, by row: names no wider than `width` and still distinguishable, sentences unchanged.
-  [[nodiscard]] std::vector<std::string> column(std::size_t number, std::size_t width) const;
+  /// The cells that a form shows.
+  [[nodiscard]] std::vector<Cell> shown(const std::vector<Cell>& cells, Form form) const;
   Options options_;
+  std::vector<Cell> head_;
+  bool has_text_head_ = false;
   std::vector<Row> rows_;
 };
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/verify/pairs.h"
+#include "cli/verify/report.h"
 #include "relayout/error.h"
 
 namespace relayout::cli {

@@ -96,8 +96,8 @@ TEST(FitLines, NoLineIsTooWideAndNoWordIsLost) {
   }
 }
 
-TEST(TextTable, NamesGetShorterBeforeLinesBreak) {
-  TextTable table({.gap = 2, .width = 40});
+TEST(Table, NamesGetShorterBeforeLinesBreak) {
+  Table table({.gap = 2, .width = 40});
   table.row({"/features/denseblock1/denselayer1/norm1/Relu", "f32 [1, 64]", "5.8e-07"});
   table.row({"/features/denseblock1/denselayer1/norm2/Relu", "f32 [1, 64]", "6.0e-07"});
   EXPECT_EQ(table.text(),

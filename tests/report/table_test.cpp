@@ -10,8 +10,8 @@
 namespace relayout {
 namespace {
 
-TEST(TextTable, AlignsColumnsLeftAndRight) {
-  TextTable table({.indent = 2, .gap = 2});
+TEST(Table, AlignsColumnsLeftAndRight) {
+  Table table({.indent = 2, .gap = 2});
   table.row({"output", {"1.5", Style::plain, Align::right}, "same"});
   table.row({"y", {"100.25", Style::plain, Align::right}, "different"});
   EXPECT_EQ(table.text(),
@@ -19,8 +19,8 @@ TEST(TextTable, AlignsColumnsLeftAndRight) {
             "  y       100.25  different\n");
 }
 
-TEST(TextTable, NoRowEndsInBlanks) {
-  TextTable table;
+TEST(Table, NoRowEndsInBlanks) {
+  Table table;
   table.row({"a long first cell", ""});
   table.row({"b", "second"});
   table.row({"c", "", "third"});
@@ -32,8 +32,8 @@ TEST(TextTable, NoRowEndsInBlanks) {
             "\n");
 }
 
-TEST(TextTable, FreeLinesKeepTheirPlaceAndWidenNothing) {
-  TextTable table;
+TEST(Table, FreeLinesKeepTheirPlaceAndWidenNothing) {
+  Table table;
   table.row({"a", "b"});
   table.line("a line much longer than any column");
   table.row({"cc", "d"});
@@ -43,26 +43,26 @@ TEST(TextTable, FreeLinesKeepTheirPlaceAndWidenNothing) {
             "cc   d\n");
 }
 
-TEST(TextTable, ColoursOnlyOnRequest) {
-  TextTable plain;
+TEST(Table, ColoursOnlyOnRequest) {
+  Table plain;
   plain.row({{"same", Style::good}, "x"});
   EXPECT_EQ(plain.text(), "same   x\n");
-  TextTable colored({.color = true});
+  Table colored({.color = true});
   colored.row({{"same", Style::good}, "x"});
   colored.row({{"different", Style::bad}, "y"});
   EXPECT_EQ(colored.text(), "\x1b[32msame\x1b[0m        x\n\x1b[31mdifferent\x1b[0m   y\n");
 }
 
-TEST(TextTable, ColumnsCountCharactersNotBytes) {
-  TextTable table;
+TEST(Table, ColumnsCountCharactersNotBytes) {
+  Table table;
   table.row({"σσ", "a"});
   table.row({"xxx", "b"});
   EXPECT_EQ(table.text(), "σσ    a\nxxx   b\n");
 }
 
-TEST(TextTable, ColumnsAreAlignedInAsciiToo) {
+TEST(Table, ColumnsAreAlignedInAsciiToo) {
   measure_ascii(true);
-  TextTable table({.width = 30});
+  Table table({.width = 30});
   table.row({"3 → 2 …", "a"});
   table.row({"103 µs", "b"});
   table.row({"a name that is far too long for it", "c"});

@@ -16,8 +16,7 @@ using ::testing::Not;
 
 TEST(VerdictPage, ShowsTheAnswerFirstAndBySign) {
   VerdictPage page;
-  page.verdict = "different";
-  page.style = Style::bad;
+  page.verdict = {"different", Style::bad};
   page.subject = "a<b>.onnx";
   page.sections = {{"Empty", ""}, {"Full", html_lines({{"</p><script>", Style::bad}})}};
   page.data = Json::object().set("x", "</script><img>");
@@ -34,8 +33,7 @@ TEST(VerdictPage, ShowsTheAnswerFirstAndBySign) {
 
 TEST(VerdictPage, ASignRepeatsTheColour) {
   VerdictPage page;
-  page.verdict = "inconclusive";
-  page.style = Style::warning;
+  page.verdict = {"inconclusive", Style::warning};
   EXPECT_THAT(html_page(page), HasSubstr("⚠ inconclusive</h1>"));
 }
 

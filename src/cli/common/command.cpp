@@ -58,6 +58,9 @@ bool is_command(std::string_view name) {
 }
 
 std::string program_help() {
+  const auto line = [](std::string_view name, std::size_t width, std::string_view summary) {
+    return "  " + std::string(name) + std::string(width - name.size(), ' ') + std::string(summary) + "\n";
+  };
   std::string out =
       "relayout: fold ONNX models, store their weights channels-last, prove the result\n"
       "\n"
@@ -68,14 +71,9 @@ std::string program_help() {
       "  relayout --version [--json]\n"
       "\n"
       "Commands:\n";
-  for (const Command* command : kCommands) {
-    out += "  " + std::string(command->name) + std::string(10 - command->name.size(), ' ') + std::string(command->summary) + "\n";
-  }
+  for (const Command* command : kCommands) out += line(command->name, 10, command->summary);
   out += "\nTopics (relayout help TOPIC):\n";
-  for (const Topic& topic : topics()) {
-    if (!is_command(topic.name))
-      out += "  " + std::string(topic.name) + std::string(11 - topic.name.size(), ' ') + std::string(topic.summary) + "\n";
-  }
+  for (const Topic& topic : topics()) out += is_command(topic.name) ? "" : line(topic.name, 11, topic.summary);
   out +=
       "\n"
       "Exit codes:\n"
@@ -112,31 +110,34 @@ bool is_requested(std::span<const std::string> arguments, std::initializer_list<
 void print_help(const Command& command, const OptionSet& options, bool as_document) {
   const std::string text = options.help(help_width());
   if (!as_document) return write_output(in_locale(text));
-  Json out = Json::object();
-  out.set("schema", "relayout." + std::string(command.name) + "/1").set("help", text).set("exit_code", 0);
-  write_output(out.dump() + "\n");
+  write_document(Json().set("schema", "relayout." + std::string(command.name) + "/1").set("help", text), 0);
 }
 
-int run_command(const Command& command, std::span<const std::string> arguments) {
-  OptionSet options(command.name, command.summary, command.synopsis, command.examples);
+/// A command with its options declared.
+struct Prepared {
+  OptionSet options;
   CommonValues values;
-  const std::function<int()> run = command.prepare(options, values.common);
-  add_common(options, values);
-  if (!options.parse(arguments)) {
-    print_help(command, options, is_requested(arguments, {"--json"}));
+  std::function<int()> run;
+
+  explicit Prepared(const Command& command)
+      : options(command.name, command.summary, command.synopsis, command.examples), run(command.prepare(options, values.common)) {
+    add_common(options, values);
+  }
+};
+
+int run_command(const Command& command, std::span<const std::string> arguments) {
+  Prepared prepared(command);
+  if (!prepared.options.parse(arguments)) {
+    print_help(command, prepared.options, is_requested(arguments, {"--json"}));
     return 0;
   }
-  apply_common(values);
-  return run();
+  apply_common(prepared.values);
+  return prepared.run();
 }
 
 /// The options of a command, as its --help has them.
 std::string help_of(const Command& command, std::size_t width) {
-  OptionSet options(command.name, command.summary, command.synopsis, command.examples);
-  CommonValues values;
-  const std::function<int()> run = command.prepare(options, values.common);
-  add_common(options, values);
-  return options.help(width);
+  return Prepared(command).options.help(width);
 }
 
 /// Writes all pages of the manual into a folder, for `man`.
@@ -216,10 +217,9 @@ int run(std::span<const std::string> arguments) {
 /// Every exit writes a document for programs that parse standard output.
 void print_document(const std::string& command, const Failure& failure) noexcept {
   try {
-    const bool is_known = std::ranges::any_of(kCommands, [&](const Command* known) { return known->name == command; });
-    Json out = Json::object();
-    out.set("schema", "relayout." + (is_known ? command : std::string("error")) + "/1").set("error", error_json(failure));
-    write_output(out.set("exit_code", failure.code).dump() + "\n");
+    const bool is_known = is_command(command);
+    const std::string schema = "relayout." + (is_known ? command : std::string("error")) + "/1";
+    write_document(Json().set("schema", schema).set("error", error_json(failure)), failure.code);
   } catch (...) {
     return;  // standard error has the message already
   }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,11 @@ namespace {
 /// Part of the line, not of the hint, so that it appears wherever the line does.
 constexpr char kDefectWords[] = " (a defect in relayout: please report it, with the model and the command line)";
 
+/// A line that explains how to report a defect in relayout itself.
+Failure defect_failure(const std::string& message) {
+  return {exit_code(ErrorKind::defect), message + kDefectWords, ""};
+}
+
 }  // namespace
 
 std::string Failure::line() const {
@@ -35,10 +41,6 @@ std::string Failure::line() const {
 
 bool Failure::is_interruption() const {
   return code == exit_code(ErrorKind::interrupted) || code == exit_code(ErrorKind::terminated);
-}
-
-Failure defect_failure(const std::string& message) {
-  return {exit_code(ErrorKind::defect), message + kDefectWords, ""};
 }
 
 Failure current_failure() {
@@ -95,34 +97,29 @@ struct UnsupportedGroup {
   friend bool operator==(const UnsupportedGroup&, const UnsupportedGroup&) = default;
 };
 
+/// The entry of a list that `is_it` finds, or a new one at its end.
+template <class List, class IsIt>
+auto& entry_of(List& list, const IsIt& is_it) {
+  const auto known = std::ranges::find_if(list, is_it);
+  return known == list.end() ? list.emplace_back() : *known;
+}
+
 /// "com.acme:Foo × 5, com.acme:Bar" for nodes that cannot run for the same reason, in the order of first occurrence.
 std::string operators_of(const std::vector<const Unsupported*>& nodes) {
   std::vector<std::pair<std::string, int64_t>> counts;
   for (const Unsupported* node : nodes) {
-    const auto known = std::ranges::find(counts, node->operator_name(), &std::pair<std::string, int64_t>::first);
-    if (known == counts.end()) {
-      counts.emplace_back(node->operator_name(), 1);
-    } else {
-      ++known->second;
-    }
+    auto& [name, count] = entry_of(counts, [&](const auto& known) { return known.first == node->operator_name(); });
+    name = node->operator_name();
+    ++count;
   }
-  std::string out;
-  for (const auto& [name, count] : counts) {
-    out += (out.empty() ? "" : ", ") + name + (count > 1 ? " × " + format_count(count) : "");
-  }
-  return out;
+  return joined(counts, ", ", [](const auto& one) { return one.first + (one.second > 1 ? " × " + format_count(one.second) : ""); });
 }
 
 /// Groups nodes by reason, in the order of each reason's first node.
 std::vector<UnsupportedGroup> unsupported_groups(const std::vector<Unsupported>& nodes) {
   std::vector<std::vector<const Unsupported*>> groups;
   for (const Unsupported& node : nodes) {
-    const auto known = std::ranges::find_if(groups, [&](const auto& group) { return group.front()->why == node.why; });
-    if (known == groups.end()) {
-      groups.push_back({&node});
-    } else {
-      known->push_back(&node);
-    }
+    entry_of(groups, [&](const auto& group) { return group.front()->why == node.why; }).push_back(&node);
   }
   std::vector<UnsupportedGroup> out;
   for (const auto& group : groups) {
@@ -135,14 +132,16 @@ std::vector<UnsupportedGroup> unsupported_groups(const std::vector<Unsupported>&
   return out;
 }
 
-}  // namespace
-
+/// "net.onnx: cannot run 181 nodes: com.microsoft.nchwc:Conv × 52 (unknown domain), 'roi' (MaxUnpool: indices) …": the number of nodes, and
+/// the first three groups.
 std::string unsupported_text(const std::string& model, const std::vector<Unsupported>& nodes) {
-  std::string out = escape(model) + ": cannot run " + counted(static_cast<int64_t>(nodes.size()), "node") + ":";
   const std::vector<UnsupportedGroup> groups = unsupported_groups(nodes);
-  for (std::size_t i = 0; i < std::min(groups.size(), kGroupsNamed); ++i) out += (i > 0 ? ", " : " ") + groups[i].text;
-  return out + (groups.size() > kGroupsNamed ? " …" : "");
+  const std::span first = std::span(groups).first(std::min(groups.size(), kGroupsNamed));
+  return escape(model) + ": cannot run " + counted(std::ssize(nodes), "node") + ": " + joined(first, ", ", &UnsupportedGroup::text) +
+         (groups.size() > kGroupsNamed ? " …" : "");
 }
+
+}  // namespace
 
 std::string unsupported_lines(const VerifyResult& result, bool verbose) {
   std::string out;
@@ -163,13 +162,11 @@ std::string unsupported_lines(const VerifyResult& result, bool verbose) {
 }
 
 Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
-  Json out = Json::array();
-  for (const Unsupported& node : nodes) {
-    Json entry = Json::object();
-    entry.set("side", side).set("node", node.node).set("op_type", node.op_type).set("domain", node.domain).set("opset", node.opset);
-    out.add(std::move(entry.set("why", node.why)));
-  }
-  return out;
+  return Json::list(nodes, [&](const Unsupported& node) {
+    Json out;
+    out.set("side", side).set("node", node.node).set("op_type", node.op_type).set("domain", node.domain).set("opset", node.opset);
+    return std::move(out.set("why", node.why));
+  });
 }
 
 // Verifications that get a message besides their verdict.

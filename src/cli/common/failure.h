@@ -26,9 +26,6 @@ struct Failure {
 /// The exception that is being handled; to be called inside a catch block.
 [[nodiscard]] Failure current_failure();
 
-/// A defect in relayout itself: exit code 70, and a line that explains how to report it.
-[[nodiscard]] Failure defect_failure(const std::string& message);
-
 /// Prints "relayout: …" in one line. On a terminal or with -v, the hint follows on its own line.
 void print_failure(const Failure& failure, bool verbose);
 
@@ -48,9 +45,6 @@ class Failures {
 /// {"exit": 5, "message": "…"}
 [[nodiscard]] Json error_json(const Failure& failure);
 
-/// "net.onnx: cannot run 181 nodes: com.microsoft.nchwc:Conv × 52 (unknown domain), 'roi' (MaxUnpool: indices) …": the number of nodes, and
-/// the first three groups.
-[[nodiscard]] std::string unsupported_text(const std::string& model, const std::vector<Unsupported>& nodes);
 /// A line per reason, "a.onnx, b.onnx: cannot run com.acme:Foo × 5 (unknown domain)"; files with the same nodes share it. `verbose`: every
 /// node below it.
 [[nodiscard]] std::string unsupported_lines(const VerifyResult& result, bool verbose);

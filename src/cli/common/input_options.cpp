@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/common/options.h"
 #include "relayout/inputs.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {
@@ -34,12 +35,8 @@ ImageOptions image_options(const InputWords& words) {
 std::vector<int64_t> parse_dims(const std::string& what, std::string_view text) {
   std::vector<int64_t> dims;
   if (text.empty()) return dims;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    dims.push_back(parse_integer(what, text.substr(0, comma), 0));
-    if (comma == std::string_view::npos) return dims;
-    text.remove_prefix(comma + 1);
-  }
+  for (const std::string& dim : split(text, ',')) dims.push_back(parse_integer(what, dim, 0));
+  return dims;
 }
 
 std::map<std::string, int64_t> dims_of(const Assignments& words) {

@@ -26,14 +26,6 @@ std::string_view trim(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-/// The first line of `text`, which it loses.
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-  return line;
-}
-
 /// Adds a line that is neither code nor blank. `follows`: the line before it was not blank.
 void add_line(std::vector<Block>& blocks, std::string_view line, bool follows) {
   using Kind = Block::Kind;
@@ -54,14 +46,13 @@ void add_line(std::vector<Block>& blocks, std::string_view line, bool follows) {
 std::vector<Block> blocks_of(std::string_view text) {
   std::vector<Block> out;
   bool is_code = false, follows = false;
-  while (!text.empty()) {
-    const std::string_view line = take_line(text);
+  for (const std::string& line : split(text, '\n')) {
     const bool is_fence = line.starts_with("```");
     if (is_fence) {
       is_code = !is_code;
       if (is_code) out.push_back({Block::Kind::code, {}});
     } else if (is_code) {
-      out.back().lines.emplace_back(line);
+      out.back().lines.push_back(line);
     } else if (!line.empty()) {
       add_line(out, line, follows);
     }
@@ -106,51 +97,21 @@ std::vector<Piece> pieces_of(std::string_view line) {
 }
 
 std::string plain(std::string_view line) {
-  std::string out;
-  for (const Piece& piece : pieces_of(line)) out += piece.text;
-  return out;
+  return joined(pieces_of(line), "", &Piece::text);
 }
 
-/// The words of a line, each with its width and its form on a terminal.
-struct Word {
-  std::string text;
-  std::size_t width = 0;
-};
-std::vector<Word> words_of(std::string_view line, bool color) {
-  std::vector<Word> out;
-  bool continues = false;  // the piece before did not end in a blank
+/// The words of a line, as a terminal shows them.
+std::vector<std::string> words_of(std::string_view line, bool color) {
+  std::vector<std::string> out(1);
   for (const Piece& piece : pieces_of(line)) {
-    std::string_view rest = piece.text;
-    while (!rest.empty()) {
-      const std::size_t end = rest.find(' ');
-      const std::string_view word = rest.substr(0, end);
-      if (!continues || out.empty()) out.emplace_back();
-      out.back().text += paint(word, piece.is_strong && !word.empty() ? Style::strong : Style::plain, color);
-      out.back().width += display_width(word);
-      continues = end == std::string_view::npos;
-      rest = continues ? std::string_view{} : rest.substr(end + 1);
+    bool is_first = true;  // it continues the word before it
+    for (const std::string& part : split(piece.text, ' ')) {
+      if (!std::exchange(is_first, false)) out.emplace_back();
+      out.back() += paint(part, piece.is_strong ? Style::strong : Style::plain, color);
     }
   }
-  std::erase_if(out, [](const Word& word) { return word.width == 0; });
+  std::erase(out, "");
   return out;
-}
-
-/// A line broken at blanks, all lines but the first indented.
-std::string wrapped(std::string_view line, std::size_t indent, std::size_t width, bool color) {
-  std::string out;
-  std::size_t at = indent;
-  for (const Word& word : words_of(line, color)) {
-    if (at > indent && at + 1 + word.width > width) {
-      out += "\n" + std::string(indent, ' ');
-      at = indent;
-    } else if (at > indent) {
-      out += ' ';
-      ++at;
-    }
-    out += word.text;
-    at += word.width;
-  }
-  return out + "\n";
 }
 
 /// The cells of a table by row, without the rule below its head.
@@ -174,21 +135,19 @@ std::vector<std::vector<std::string>> cells_of(const Block& table) {
 /// A table in columns where they fit, else each row's first cell with the others below it.
 std::string table_text(const Block& block, std::size_t width, bool color) {
   const auto rows = cells_of(block);
-  TextTable table({.indent = 2, .color = color});
+  Table table({.indent = 2, .color = color});
   for (const auto& row : rows) {
     std::vector<Cell> cells;
     for (const std::string& cell : row) cells.emplace_back(plain(cell));
     table.row(std::move(cells));
   }
   std::string columns = table.text();
-  std::size_t widest = 0;
-  for (std::string_view rest = columns; !rest.empty();) widest = std::max(widest, display_width(take_line(rest)));
-  if (widest <= width) return columns;
+  if (std::ranges::all_of(split(columns, '\n'), [&](const std::string& line) { return display_width(line) <= width; })) return columns;
   std::string out;
   for (const auto& row : rows) {
-    out += "  " + wrapped(row.front(), 2, width, color);
-    for (std::size_t i = 1; i < row.size(); ++i) {
-      if (!row[i].empty()) out += "      " + wrapped(row[i], 6, width, color);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t indent = i == 0 ? 2 : 6;
+      if (i == 0 || !row[i].empty()) out += std::string(indent, ' ') + wrapped(words_of(row[i], color), indent, width) + "\n";
     }
   }
   return out;
@@ -199,9 +158,9 @@ std::string block_text(const Block& block, std::size_t width, bool color) {
     case Block::Kind::heading:
       return paint(plain(block.lines.front()), Style::strong, color) + "\n";
     case Block::Kind::paragraph:
-      return "  " + wrapped(block.lines.front(), 2, width, color);
+      return "  " + wrapped(words_of(block.lines.front(), color), 2, width) + "\n";
     case Block::Kind::item:
-      return "  - " + wrapped(block.lines.front(), 4, width, color);
+      return "  - " + wrapped(words_of(block.lines.front(), color), 4, width) + "\n";
     case Block::Kind::table:
       return table_text(block, width, color);
     case Block::Kind::code:

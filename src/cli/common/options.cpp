@@ -8,7 +8,6 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <system_error>
 
 #include "base/atomic_file.h"
@@ -17,6 +16,7 @@
 #include "base/text.h"
 #include "cli/common/config_file.h"
 #include "cli/common/help.h"
+#include "report/table.h"
 
 namespace relayout::cli {
 namespace {
@@ -25,19 +25,6 @@ constexpr int64_t kLargestConfig = 1 << 20;
 
 [[noreturn]] void usage(const std::string& message) {
   fail(ErrorKind::usage, message);
-}
-
-/// "-o, --output" → {"-o", "--output"}
-std::vector<std::string> split_names(std::string_view names) {
-  std::vector<std::string> out;
-  while (!names.empty()) {
-    const std::size_t comma = names.find(',');
-    std::string_view name = names.substr(0, comma);
-    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    out.emplace_back(name);
-  }
-  return out;
 }
 
 /// Advice on how to write the name of a file that begins with a dash; `else_advice` if there is no such file.
@@ -57,6 +44,14 @@ std::size_t equals_before_file(const std::string& value) {
   return value.rfind('=');
 }
 
+/// The finite number that a text consists of.
+std::optional<double> real_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
+  return is_number ? std::optional(value) : std::nullopt;
+}
+
 /// Advice for a key outside of all sections: an option that is wrong for one command may be right for another.
 std::string belongs_below(const ConfigEntry& given) {
   return given.section.empty() ? " (options of one command belong below its section, like [convert])" : "";
@@ -65,11 +60,9 @@ std::string belongs_below(const ConfigEntry& given) {
 }  // namespace
 
 double parse_real(const std::string& what, std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-    usage(what + ": " + quote(text) + " is not a number");
-  return value;
+  const std::optional<double> value = real_number(text);
+  if (!value) usage(what + ": " + quote(text) + " is not a number");
+  return *value;
 }
 
 double parse_percent(const std::string& what, std::string word) {
@@ -77,16 +70,6 @@ double parse_percent(const std::string& what, std::string word) {
   const double value = parse_real(what, word);
   if (value < 0) usage(what + ": " + quote(word) + " is less than 0");
   return value / 100;
-}
-
-void check_patterns(const std::vector<std::string>& only, const std::vector<std::string>& exclude,
-                    const std::function<bool(const std::string& pattern)>& fits, std::string_view what) {
-  const auto check = [&](const char* option, const std::vector<std::string>& patterns) {
-    const auto misfit = std::ranges::find_if_not(patterns, fits);
-    if (misfit != patterns.end()) usage(option + (" " + quote(*misfit)) + ": no " + std::string(what) + " has a name like that");
-  };
-  check("--only", only);
-  check("--exclude", exclude);
 }
 
 struct OptionSet::Declared {
@@ -124,6 +107,9 @@ struct OptionSet::Impl {
   Declared& add_flag(Declared& entry, const std::string& names);
   [[nodiscard]] std::vector<std::string> option_names() const;
   [[nodiscard]] bool is_value(const std::string& word) const;
+  [[nodiscard]] bool is_configurable(const Declared& entry) const {
+    return entry.option != nullptr && &entry != config && &entry != help_flag;
+  }
   void refuse_values_of_flags(std::span<const std::string> arguments) const;
   void tokenize(std::span<const std::string> arguments);
   void read_config(const std::string& path);
@@ -146,16 +132,14 @@ OptionSet::~OptionSet() = default;
 OptionSet::Declared& OptionSet::Impl::declare(std::string_view names, std::string_view placeholder, std::string_view text) {
   help.add(names, placeholder, text);
   declared.push_back(std::make_unique<Declared>());
-  declared.back()->names = split_names(names);
+  for (const std::string& name : split(names, ',')) declared.back()->names.push_back(name.substr(name.find_first_not_of(' ')));
   declared.back()->facts.only(group_forms);
   return *declared.back();
 }
 
 OptionSet::Declared& OptionSet::Impl::add_valued(Declared& entry) {
   // One value per occurrence; check_and_assign() checks the number of occurrences.
-  std::string joined;
-  for (const std::string& name : entry.names) joined += (joined.empty() ? "" : ",") + name;
-  entry.option = app.add_option(joined)->expected(1)->take_all()->allow_extra_args(false);
+  entry.option = app.add_option(joined(entry.names, ","))->expected(1)->take_all()->allow_extra_args(false);
   return entry;
 }
 
@@ -209,34 +193,24 @@ OptionFacts& OptionSet::text(std::string_view names, std::string_view placeholde
 }
 
 OptionFacts& OptionSet::choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help) {
-  std::string joined;
-  for (const std::string_view choice : choices) joined += (joined.empty() ? "" : "|") + std::string(choice);
-  Declared& entry = impl_->add_valued(impl_->declare(names, joined, help));
+  Declared& entry = impl_->add_valued(impl_->declare(names, joined(choices, "|"), help));
   entry.choices = std::move(choices);
   entry.assign = [&target, &entry](const auto& values) {
     if (std::ranges::find(entry.choices, values.front()) == entry.choices.end()) {
-      std::string list;
-      for (const std::string_view choice : entry.choices) list += (list.empty() ? "" : ", ") + std::string(choice);
-      usage(entry.label() + ": " + quote(values.front()) + " is none of " + list);
+      usage(entry.label() + ": " + quote(values.front()) + " is none of " + joined(entry.choices, ", "));
     }
     target = values.front();
   };
   return entry.facts;
 }
 
-OptionFacts& OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target,
-                                std::string_view help) {
+OptionFacts& OptionSet::whole(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t maximum,
+                              std::function<void(int64_t)> take, std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
-  entry.assign = [&target, &entry, minimum](const auto& values) { target = parse_integer(entry.label(), values.front(), minimum); };
-  return entry.facts;
-}
-
-OptionFacts& OptionSet::integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help) {
-  Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
-  entry.assign = [&target, &entry, minimum](const auto& values) {
+  entry.assign = [&entry, minimum, maximum, take = std::move(take)](const auto& values) {
     const int64_t value = parse_integer(entry.label(), values.front(), minimum);
-    if (value > std::numeric_limits<int>::max()) usage(entry.label() + ": " + quote(values.front()) + " is too large");
-    target = static_cast<int>(value);
+    if (value > maximum) usage(entry.label() + ": " + quote(values.front()) + " is too large");
+    take(value);
   };
   return entry.facts;
 }
@@ -244,13 +218,8 @@ OptionFacts& OptionSet::integer(std::string_view names, std::string_view placeho
 OptionFacts& OptionSet::real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help) {
   Declared& entry = impl_->add_valued(impl_->declare(names, placeholder, help));
   entry.assign = [&target, &entry](const auto& values) {
-    const std::string& given = values.front();
-    double value = 0;
-    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
-    if (error != std::errc{} || end != given.data() + given.size() || !std::isfinite(value) || value < 0) {
-      usage(entry.label() + ": " + quote(given) + " is not a number from 0 on");
-    }
-    target = value;
+    target = real_number(values.front());
+    if (!(target >= 0.0)) usage(entry.label() + ": " + quote(values.front()) + " is not a number from 0 on");
   };
   return entry.facts;
 }
@@ -262,12 +231,8 @@ OptionFacts& OptionSet::list(std::string_view names, std::string_view placeholde
   entry.assign = [&target, separator](const auto& values) {
     target.clear();
     for (const std::string& value : values) {
-      std::size_t begin = 0, end = 0;
-      while (separator != '\0' && (end = value.find(separator, begin)) != std::string::npos) {
-        target.push_back(value.substr(begin, end - begin));
-        begin = end + 1;
-      }
-      target.push_back(value.substr(begin));
+      const std::vector<std::string> items = separator == '\0' ? std::vector{value} : split(value, separator);
+      target.insert(target.end(), items.begin(), items.end());
     }
   };
   return entry.facts;
@@ -368,9 +333,8 @@ void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
 void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
   std::vector<std::string> known;
   for (const auto& entry : declared) {
-    if (entry->option == nullptr || entry.get() == config || entry.get() == help_flag) continue;
     for (const std::string& name : entry->names) {
-      if (name.starts_with("--")) known.push_back(name.substr(2));
+      if (is_configurable(*entry) && name.starts_with("--")) known.push_back(name.substr(2));
     }
   }
   const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
@@ -382,7 +346,7 @@ void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
 void OptionSet::Impl::set_from_config(const ConfigEntry& given) {
   for (const auto& entry : declared) {
     const auto name = std::ranges::find(entry->names, "--" + given.key);
-    if (entry->option == nullptr || entry.get() == config || entry.get() == help_flag || name == entry->names.end()) continue;
+    if (!is_configurable(*entry) || name == entry->names.end()) continue;
     // The command line takes precedence. The section of the command follows the options for all commands, and overrides them.
     if (entry->is_given) return;
     if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {

@@ -1,10 +1,13 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/common/command.h"
 #include "cli/common/option_rules.h"
 #include "relayout/error.h"
@@ -50,8 +54,11 @@ class OptionSet {
   OptionFacts& text(std::string_view names, std::string_view placeholder, std::string& target, std::string_view help);
   /// One of `choices`, which are also the placeholder.
   OptionFacts& choice(std::string_view names, std::vector<std::string_view> choices, std::string& target, std::string_view help);
-  OptionFacts& integer(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t& target, std::string_view help);
-  OptionFacts& integer(std::string_view names, std::string_view placeholder, int64_t minimum, int& target, std::string_view help);
+  template <std::signed_integral Integer>
+  OptionFacts& integer(std::string_view names, std::string_view placeholder, int64_t minimum, Integer& target, std::string_view help) {
+    constexpr int64_t kMost = std::numeric_limits<Integer>::max();
+    return whole(names, placeholder, minimum, kMost, [&target](int64_t value) { target = static_cast<Integer>(value); }, help);
+  }
   /// A finite number that is not negative.
   OptionFacts& real(std::string_view names, std::string_view placeholder, std::optional<double>& target, std::string_view help);
   /// May be given several times. `separator` separates the items of one value; '\0': each value is one item.
@@ -84,6 +91,8 @@ class OptionSet {
  private:
   struct Declared;
   struct Impl;
+  OptionFacts& whole(std::string_view names, std::string_view placeholder, int64_t minimum, int64_t maximum,
+                     std::function<void(int64_t)> take, std::string_view help);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -92,8 +101,32 @@ class OptionSet {
 /// Parses "5%" or "5" as 0.05; rejects negative numbers.
 [[nodiscard]] double parse_percent(const std::string& what, std::string word);
 
-/// Error{usage} for a pattern of --only or --exclude that fits none of `what`, such as "line of the table".
-void check_patterns(const std::vector<std::string>& only, const std::vector<std::string>& exclude,
-                    const std::function<bool(const std::string& pattern)>& fits, std::string_view what);
+/// The patterns of --only and --exclude.
+struct NameChoice {
+  std::vector<std::string> only, exclude;
+
+  /// Error{usage} for a pattern that matches no item. `names`: of an item; `what`: "line of the table".
+  template <class Items, class Names>
+  void check(const Items& items, const Names& names, std::string_view what) const {
+    for (const std::string& pattern : only) check("--only", pattern, items, names, what);
+    for (const std::string& pattern : exclude) check("--exclude", pattern, items, names, what);
+  }
+  /// Whether an item of these names is chosen.
+  [[nodiscard]] bool has(const std::vector<std::string>& names) const {
+    return (only.empty() || fits(only, names)) && !fits(exclude, names);
+  }
+
+ private:
+  static bool fits(const std::vector<std::string>& patterns, const std::vector<std::string>& names) {
+    return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+      return std::ranges::any_of(names, [&](const std::string& name) { return !name.empty() && glob_match(pattern, name); });
+    });
+  }
+  template <class Items, class Names>
+  static void check(const char* option, const std::string& pattern, const Items& items, const Names& names, std::string_view what) {
+    if (std::ranges::any_of(items, [&](const auto& item) { return fits({pattern}, names(item)); })) return;
+    fail(ErrorKind::usage, option + (" " + quote(pattern)) + ": no " + std::string(what) + " has a name like that");
+  }
+};
 
 }  // namespace relayout::cli

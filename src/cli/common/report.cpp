@@ -12,89 +12,70 @@
 
 namespace relayout::cli {
 
-void Destinations::add(std::string_view option, const std::string& path) {
-  if (!path.empty()) paths_.emplace_back(option, path);
-}
-
-void Destinations::check(bool json) const {
-  std::string taken = json ? "--json" : "";
-  for (const auto& [option, path] : paths_) {
-    if (path != kStream) {
-      check_text_file(path);
-      continue;
-    }
-    if (!taken.empty()) fail(ErrorKind::usage, std::string(taken).append(" and ").append(option).append(" - both want standard output"));
-    taken = std::string(option).append(" -");
-  }
-}
-
-bool Destinations::take_output() const {
-  return std::ranges::any_of(paths_, [](const auto& entry) { return entry.second == kStream; });
-}
-
 ReportStyle style_of(const Common& common, bool to_error) {
   return {
       .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
-}
-
-void write_destination(const std::string& path, std::string_view text) {
-  if (path.empty()) return;
-  if (path == kStream) {
-    write_output(text);
-  } else {
-    write_text_file(path, text);
-  }
 }
 
 void write_document(Json document, int code) {
   write_output(document.set("exit_code", code).dump() + "\n");
 }
 
-// Verdicts in all their forms.
-Destinations ReportFiles::destinations() const {
-  Destinations out;
-  out.add("--html", html);
-  out.add("--junit", junit);
-  out.add("--markdown", markdown);
+std::vector<ReportFiles::Target> ReportFiles::targets() const {
+  std::vector<Target> out{{"--html", &html}, {"--junit", &junit}, {"--markdown", &markdown}};
+  out.insert(out.end(), others_.begin(), others_.end());
   return out;
 }
 
-ReportStyle ReportFiles::style(const Common& common) const {
-  return style_of(common, destinations().take_output());
+bool ReportFiles::take_output() const {
+  return std::ranges::any_of(targets(), [](const Target& target) { return *target.second == kStream; });
 }
 
-std::optional<Failure> ReportFiles::write_files(const std::vector<JunitSuite>& suites, const std::function<std::string()>& page) const {
+void ReportFiles::check(bool json) const {
+  std::string taken = json ? "--json" : "";
+  for (const auto& [option, path] : targets()) {
+    if (!path->empty() && *path != kStream) check_text_file(*path);
+    if (*path != kStream) continue;
+    if (!taken.empty()) fail(ErrorKind::usage, std::string(taken).append(" and ").append(option).append(" - both want standard output"));
+    taken = std::string(option).append(" -");
+  }
+}
+
+ReportStyle ReportFiles::style(const Common& common) const {
+  return style_of(common, take_output());
+}
+
+std::optional<Failure> ReportFiles::write_files(const Report& report) const {
   std::optional<Failure> out;
   const auto write = [&](const std::string& path, const auto& text) {
     if (path.empty()) return;
     try {
-      write_destination(path, text());
+      path == kStream ? write_output(text()) : write_text_file(path, text());
     } catch (const Error& error) {
       if (is_pipe_closed() || error.kind() != ErrorKind::io) throw;
       if (!out) out = current_failure();
     }
   };
-  write(junit, [&] { return junit_text(suites); });
-  write(markdown, [&] { return markdown_text(suites); });
-  if (page) write(html, page);
-  if (github) write_error(github_annotations(suites));
+  write(junit, [&] { return junit_text(report.suites); });
+  write(markdown, [&] { return report.markdown_page ? report.markdown_page() : markdown_text(report.suites); });
+  if (report.page) write(html, report.page);
+  for (const auto& [path, text] : report.files) write(path, text);
+  if (github) write_error(github_annotations(report.suites));
   return out;
 }
 
-int ReportFiles::write(const Common& common, VerdictForms forms) const {
-  const std::optional<Failure> failure = write_files(forms.suites, forms.page);
-  if (failure) {
-    forms.code = worse_code(forms.code, failure->code);
-    forms.document.set("unwritten", error_json(*failure)).set("exit_code", forms.code);
+int ReportFiles::write(const Common& common, const Report& report) const {
+  const std::optional<Failure> failure = write_files(report);
+  const int code = failure ? worse_code(report.code, failure->code) : report.code;
+  if (common.json) {
+    Json document = report.document();
+    if (failure) document.set("unwritten", error_json(*failure));
+    write_document(std::move(document), code);
+  } else {
+    (take_output() ? write_error : write_report)(report.text(style(common)));
   }
-  write_result(common, forms.document, forms.text);
   if (failure) print_failure(*failure, common.verbose);
-  return forms.code;
-}
-
-void ReportFiles::write_result(const Common& common, const Json& document, const std::string& text) const {
-  if (common.json) return write_output(document.dump() + "\n");
-  (destinations().take_output() ? write_error : write_report)(text);
+  return code;
 }
 
 JunitCase judged_case(std::string class_name, std::string name, const std::string& judged) {

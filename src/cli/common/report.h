@@ -39,55 +39,50 @@ inline constexpr std::size_t kUsualWidth = 80;
   return style.width == 0 || style.width >= width;
 }
 
-/// The files that a command writes in addition to its report. "-" is standard output; the report then goes to standard error.
-class Destinations {
- public:
-  /// Ignores an empty path.
-  void add(std::string_view option, const std::string& path);
-  /// Tests all paths before the work. Error{usage} when two need standard output (with `json`, the report does), Error{io} when one cannot
-  /// be written.
-  void check(bool json) const;
-  [[nodiscard]] bool take_output() const;
-
- private:
-  std::vector<std::pair<std::string, std::string>> paths_;  ///< option, path
-};
-
 /// The style of the report, on standard error if `to_error`.
 [[nodiscard]] ReportStyle style_of(const Common& common, bool to_error);
-/// Writes to one destination.
-void write_destination(const std::string& path, std::string_view text);
 /// Writes the document of --json with the exit code of the program.
 void write_document(Json document, int code);
 
 class OptionSet;
 
-/// A verdict in all its forms.
-struct VerdictForms {
-  std::vector<JunitSuite> suites;
-  Json document;
-  std::string text;
-  std::function<std::string()> page = {};  ///< HTML, computed on request
-  int code = 0;                            ///< exit code of the verdict
+/// What a command has found, in the forms that it has. Forms are made only where they are asked for.
+struct Report {
+  /// A file besides the report: its path, "-" for standard output or empty for none, and its contents.
+  using File = std::pair<std::string, std::function<std::string()>>;
+
+  std::function<std::string(ReportStyle)> text = {};
+  std::function<Json()> document = {};
+  std::vector<JunitSuite> suites = {};              ///< test cases
+  std::function<std::string()> page = {};           ///< HTML
+  std::function<std::string()> markdown_page = {};  ///< Markdown, where it is not a summary of the test cases
+  std::vector<File> files = {};                     ///< others
+  int code = 0;                                     ///< exit code
 };
 
-/// The destinations of a verdict besides standard output.
+/// The options that name a report's files. "-" is standard output; the report then goes to standard error.
 struct ReportFiles {
   std::string html, junit, markdown;
   bool github = false;
 
-  [[nodiscard]] Destinations destinations() const;
+  /// Notes an option for another file, whose path it holds when the options are read.
+  void add(std::string_view option, const std::string& path) { others_.emplace_back(option, &path); }
+  /// Tests all paths before the work. Error{usage} when two need standard output (with `json`, the report does), Error{io} when one cannot
+  /// be written.
+  void check(bool json) const;
   /// The style of the text, which goes to standard error when a file goes to standard output.
   [[nodiscard]] ReportStyle style(const Common& common) const;
-  /// Writes the report in the forms that CI services read. A failure to write one form does not prevent the others. Returns the first
-  /// failure.
-  std::optional<Failure> write_files(const std::vector<JunitSuite>& suites, const std::function<std::string()>& page = {}) const;
+  /// Writes the files. A failure to write one does not prevent the others. Returns the first failure.
+  std::optional<Failure> write_files(const Report& report) const;
   /// Writes the files, and to standard output the document with --json, else the text. Returns the exit code. When a file cannot be
-  /// written, the verdict is still reported: the document has "unwritten", and the code is 5 or a more severe one.
-  int write(const Common& common, VerdictForms forms) const;
+  /// written, the result is still reported: the document has "unwritten", and the code is 5 or a more severe one.
+  int write(const Common& common, const Report& report) const;
 
  private:
-  void write_result(const Common& common, const Json& document, const std::string& text) const;
+  using Target = std::pair<std::string_view, const std::string*>;  ///< option, path
+  [[nodiscard]] std::vector<Target> targets() const;
+  [[nodiscard]] bool take_output() const;
+  std::vector<Target> others_;
 };
 
 /// A test case, with the file that annotations refer to: the model that is judged (B of a pair).

@@ -18,23 +18,17 @@ namespace {
 constexpr Forms kNamed = 1, kTree = 2, kConverts = 4, kLists = 8, kListsPasses = 16;
 constexpr Forms kAnything = kConverts | kLists | kListsPasses;
 
-std::string list_of_passes() {
-  std::string out;
-  for (const PassInfo& pass : available_passes()) {
-    out += explained(pass.name, std::string(pass.summary) + (pass.on_by_default ? "" : " (on request)"), output_width());
+/// --list-passes
+void list_passes(bool json) {
+  if (json) {
+    const auto entry = [](const PassInfo& pass) {
+      return Json().set("name", pass.name).set("summary", pass.summary).set("default", pass.on_by_default);
+    };
+    return write_document(Json().set("schema", "relayout.passes/1").set("passes", Json::list(available_passes(), entry)), 0);
   }
-  return out;
-}
-
-Json passes_json() {
-  Json passes = Json::array();
-  for (const PassInfo& pass : available_passes()) {
-    Json entry = Json::object();
-    passes.add(std::move(entry.set("name", pass.name).set("summary", pass.summary).set("default", pass.on_by_default)));
-  }
-  Json out = Json::object();
-  out.set("schema", "relayout.passes/1").set("passes", std::move(passes));
-  return out;
+  write_output(in_locale(joined(available_passes(), "", [](const PassInfo& pass) {
+    return explained(pass.name, std::string(pass.summary) + (pass.on_by_default ? "" : " (on request)"), output_width());
+  })));
 }
 
 /// Refuses requests without a meaning.
@@ -88,37 +82,15 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
   }
 }
 
-Json document_of(Json models, int code) {
-  Json out = Json::object();
-  out.set("schema", "relayout.convert/1").set("models", std::move(models)).set("exit_code", code);
-  return out;
-}
-
 int run(ConvertRequest& request, const Common& common) {
   if (request.options.verify) keep_freed_pages();
   if (request.list_passes) {
-    if (common.json) {
-      write_document(passes_json(), 0);
-    } else {
-      write_output(in_locale(list_of_passes()));
-    }
+    list_passes(common.json);
     return 0;
   }
   check(request, common);
+  read_words(request);
   request.options.threads = common.threads;
-  request.options.make_folders = !request.out_dir.empty();
-  request.options.verification.dims = dims_of(request.dims);
-  request.options.verification.shapes = shapes_of(request.shapes);
-  request.options.rewrite.sizes = {request.options.verification.dims, request.options.verification.shapes};
-  request.options.rewrite.choice = choice_of(request.when);
-  request.options.rewrite.layout = layout_of(request.layout);
-  request.options.rewrite.precision = precision_of(request.precision);
-  request.options.rewrite.export_transposes = !request.emit.empty();
-  if (request.precision.empty()) request.options.rewrite.io_precision = false;  // of a configuration file, for other calls
-  read_io(request.io, request.options);
-  read_external_data(request.external_data, request.options);
-  request.options.load.format = format_of(request.format);
-  request.options.save.format = format_of(request.output_format);
   if (request.cases.list) {
     print_names(chosen_part(find_models(request.cases.tree, request.out_dir), request.cases), request.cases, common.json);
     return 0;
@@ -128,7 +100,7 @@ int run(ConvertRequest& request, const Common& common) {
   if (!request.cache.empty()) cache.emplace(request.cache, request.facts);
   Json documents = Json::array();
   const int worst = convert_all(request, common, jobs, cache ? &*cache : nullptr, documents);
-  if (common.json) write_output(document_of(std::move(documents), worst).dump() + "\n");
+  if (common.json) write_document(Json().set("schema", "relayout.convert/1").set("models", std::move(documents)), worst);
   return worst;
 }
 

@@ -63,6 +63,8 @@ struct ConvertJob {
 void read_io(std::string_view text, ConvertOptions& options);
 /// "auto", "always", "never", each with optional ":THRESHOLD" in bytes. Error{usage} for anything else.
 void read_external_data(std::string_view text, ConvertOptions& options);
+/// Reads all words of the request into its options.
+void read_words(ConvertRequest& request);
 
 /// Converts all models, reports each in order and returns the worst exit code. `documents` receives the entry of each model that has one.
 /// `cache` may be nullptr.
@@ -94,10 +96,6 @@ struct UndoNeeds {
 [[nodiscard]] std::string next_text(const NextSteps& next, const ReportStyle& style);
 /// "relayout verify A B", with the options that these two files need.
 [[nodiscard]] CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs);
-/// "relayout verify --suite TREE --against DIR"
-[[nodiscard]] CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs);
-/// "relayout verify --original FOLDER/{stem}.onnx MODEL…"
-[[nodiscard]] CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs);
 /// "relayout convert --layout contiguous X.cl.onnx -o X.contiguous.onnx"
 [[nodiscard]] CommandWords undo_command(const std::string& converted, const UndoNeeds& needs);
 
@@ -139,9 +137,6 @@ struct PassReport {
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
 [[nodiscard]] Json convert_json(const ConvertResult& result);
 
-/// "2 scales and shifts", the term for affines in reports.
-[[nodiscard]] std::string count_of_affines(int64_t count);
-
 /// The work of convert, in numbers.
 struct Outlook {
   int64_t folds = 0, batch_norms = 0, moves = 0, weights = 0, affine_folds = 0, affines = 0;
@@ -152,15 +147,5 @@ struct Outlook {
 [[nodiscard]] std::string folds_outlook(const Findings& findings);
 /// Folds and weights in one line.
 [[nodiscard]] std::string outlook_text(const Findings& findings);
-
-// Words of a change that was made, or that is only planned (`will`).
-/// "moved" or "would move"
-[[nodiscard]] std::string moved_text(bool will);
-/// "is" or "are", or "would be"
-[[nodiscard]] std::string are_text(int64_t count, bool will);
-/// "Nothing was folded" or "Nothing would be folded"
-[[nodiscard]] std::string nothing_folded_text(bool will);
-/// The result's name: "net.cl.onnx", or "net.cl.onnx (not written)".
-[[nodiscard]] std::string result_text(const std::string& name, bool will);
 
 }  // namespace relayout::cli

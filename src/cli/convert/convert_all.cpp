@@ -60,23 +60,18 @@ struct ConvertOutcome {
   std::vector<std::string> warnings;    ///< not yet printed
 };
 
-void try_to_convert(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache, const ConvertOptions& options,
-                    ConvertOutcome& out) {
-  if (cache != nullptr) out.key = cache->key_of(job.input, job.output);
-  if (cache != nullptr && out.key) out.known = cache->find(*out.key, job.output);
-  if (out.known) return;
-  out.result = convert(job.input, job.output, options);
-  const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
-  // The cache must not attribute a result to files that replaced its inputs during the conversion.
-  out.is_kept = cache != nullptr && out.key && is_good && cache->key_of(job.input, job.output) == out.key;
-}
-
 /// Stores a failure in the outcome.
 ConvertOutcome convert_one(const ConvertRequest& request, const ConvertJob& job, const ConversionCache* cache,
                            const ConvertOptions& options) {
   ConvertOutcome out;
   try {
-    try_to_convert(request, job, cache, options, out);
+    if (cache != nullptr) out.key = cache->key_of(job.input, job.output);
+    if (out.key) out.known = cache->find(*out.key, job.output);
+    if (out.known) return out;
+    out.result = convert(job.input, job.output, options);
+    const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
+    // The cache must not attribute a result to files that replaced its inputs during the conversion.
+    out.is_kept = out.key && is_good && cache->key_of(job.input, job.output) == out.key;
   } catch (...) {
     out.error = std::current_exception();
   }
@@ -128,12 +123,6 @@ ConvertOutcome convert_alone(const ConvertRequest& request, const ConvertJob& jo
   return convert_one(request, job, cache, options);
 }
 
-Json failure_json(const ConvertJob& job, const Failure& failure) {
-  Json out = Json::object();
-  out.set("input", job.input).set("written", false).set("error", error_json(failure));
-  return out;
-}
-
 }  // namespace
 
 int convert_all(const ConvertRequest& request, const Common& common, std::span<const ConvertJob> jobs, ConversionCache* cache,
@@ -160,7 +149,7 @@ int convert_all(const ConvertRequest& request, const Common& common, std::span<c
         const Failure failure = current_failure();
         if (is_pipe_closed() || failure.is_interruption()) throw;
         failures.print(failure);
-        documents.add(failure_json(part[i], failure));
+        documents.add(Json().set("input", part[i].input).set("written", false).set("error", error_json(failure)));
         worst = worse_code(worst, failure.code);
       }
     }

@@ -66,24 +66,26 @@ std::string command_text(const std::string& title, const CommandWords& words, st
   return out + "\n";
 }
 
-}  // namespace
-
-CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs) {
-  CommandWords words = verify_words(needs);
-  words.insert(words.end(), {file_word(a), file_word(b)});
-  return words;
-}
-
+/// "relayout verify --suite TREE --against DIR"
 CommandWords verify_tree_command(const std::string& tree, const std::string& against, const VerifyNeeds& needs) {
   CommandWords words = verify_words(needs);
   words.insert(words.end(), {"--suite", file_word(tree), "--against", file_word(against)});
   return words;
 }
 
+/// "relayout verify --original FOLDER/{stem}.onnx MODEL…"
 CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs) {
   CommandWords words = verify_words(needs);
   words.insert(words.end(), {"--original", shell_word(folder + "/{stem}.onnx")});
   for (const std::string& model : models) words.push_back(file_word(model));
+  return words;
+}
+
+}  // namespace
+
+CommandWords verify_command(const std::string& a, const std::string& b, const VerifyNeeds& needs) {
+  CommandWords words = verify_words(needs);
+  words.insert(words.end(), {file_word(a), file_word(b)});
   return words;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/file.h"
 #include "cli/convert/convert.h"
@@ -11,7 +12,20 @@
 
 namespace relayout::cli {
 
-// Words of changes that are only planned.
+namespace {
+
+/// "2 scales and shifts", the term for affines.
+std::string count_of_affines(int64_t count) {
+  return counted(count, "scale or shift", "scales and shifts");
+}
+
+/// "is" or "are", or "would be" of a change that is only planned.
+std::string are_text(int64_t count, bool will) {
+  return will ? "would be" : count == 1 ? "is" : "are";
+}
+
+}  // namespace
+
 Outlook outlook_of(const Findings& findings) {
   Outlook out;
   for (const Finding& finding : findings) {
@@ -35,31 +49,13 @@ std::string folds_outlook(const Findings& findings) {
   const bool has_batch_norms = counts.batch_norms > 0;
   std::string out = "no BatchNormalization to fold";
   if (has_batch_norms) out = format_count(counts.folds) + " of " + counted(counts.batch_norms, "BatchNormalization") + " will fold";
-  if (counts.affines > 0) {
-    out += " · " + format_count(counts.affine_folds) + " of " + count_of_affines(counts.affines) + (has_batch_norms ? "" : " will fold");
-  }
-  return out;
+  if (counts.affines == 0) return out;
+  return out + " · " + format_count(counts.affine_folds) + " of " + count_of_affines(counts.affines) +
+         (has_batch_norms ? "" : " will fold");
 }
 
 std::string outlook_text(const Findings& findings) {
-  const std::string weights = weights_outlook(findings);
-  return folds_outlook(findings) + (weights.empty() ? "" : " · " + weights);
-}
-
-std::string moved_text(bool will) {
-  return will ? "would move" : "moved";
-}
-
-std::string are_text(int64_t count, bool will) {
-  return will ? "would be" : count == 1 ? "is" : "are";
-}
-
-std::string nothing_folded_text(bool will) {
-  return will ? "Nothing would be folded" : "Nothing was folded";
-}
-
-std::string result_text(const std::string& name, bool will) {
-  return name + (will ? " (not written)" : "");
+  return joined({folds_outlook(findings), weights_outlook(findings)}, " · ");
 }
 
 // Findings of the passes.
@@ -109,7 +105,8 @@ std::string_view short_text(Reason reason) {
 /// "17 of 53 weights moved to channels-last, 36 both layouts at once"
 std::string layout_text(const Group& group, const PassReport& report) {
   std::string out = format_count(group.done_count) + " of " + counted(group.all, "weight");
-  out += " " + moved_text(report.will) + " to " + (report.layout == "contiguous" ? "contiguous order" : "channels-last");
+  out += std::string(" ") + (report.will ? "would move" : "moved") + " to " +
+         (report.layout == "contiguous" ? "contiguous order" : "channels-last");
   for (const auto& [reason, count] : group.settled) out += ", " + format_count(count) + " " + std::string(short_text(reason));
   return out;
 }
@@ -166,8 +163,7 @@ std::string done_text(std::string_view pass, const Group& group, const PassRepor
   if (pass == "fold-batch-norm") return batch_norms_text(group);
   if (pass == kPrecisionPass) return precision_text(group, report);
   if (pass == kAffinePass) return format_count(group.done_count) + " of " + count_of_affines(group.all);
-  std::string out;
-  for (const auto& [noun, count] : group.done) out += (out.empty() ? "" : ", ") + counted(count, escape(noun));
+  const std::string out = joined(group.done, ", ", [](const auto& entry) { return counted(entry.second, escape(entry.first)); });
   return out.empty() ? "nothing" : out;
 }
 
@@ -185,7 +181,7 @@ bool reports_nothing_done(std::string_view pass, const PassReport& report) {
 }
 
 /// Adds the refusals of one reason: their number, code and text, then their names.
-void add_refusals(TextTable& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
+void add_refusals(Table& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
                   const ReportStyle& style) {
   table.line("      " + counted(std::ssize(findings), "stays: ", "stay: ") + paint(to_string(reason), Style::strong, style.color) + "   " +
              (detail.empty() ? std::string(text(reason)) : escape(detail)));
@@ -196,14 +192,15 @@ void add_refusals(TextTable& table, Reason reason, const std::string& detail, co
     }
     return;
   }
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kNamesShown, findings.size()); ++i) names += (i > 0 ? ", " : "") + escape(findings[i]->node);
-  if (findings.size() > kNamesShown) names += ", " + format_count(static_cast<int64_t>(findings.size() - kNamesShown)) + " more (-v)";
-  table.line("        " + names);
+  const std::size_t shown = std::min(kNamesShown, findings.size());
+  const int64_t rest = std::ssize(findings) - static_cast<int64_t>(shown);
+  const std::string more = rest > 0 ? format_count(rest) + " more (-v)" : "";
+  const std::string names = joined(std::span(findings).first(shown), ", ", [](const Finding* finding) { return escape(finding->node); });
+  table.line("        " + joined({names, more}, ", "));
 }
 
 /// Adds weights that lost values or bits in the narrower type.
-void add_losses(TextTable& table, const Findings& findings, const PassReport& report, const ReportStyle& style) {
+void add_losses(Table& table, const Findings& findings, const PassReport& report, const ReportStyle& style) {
   std::vector<const Finding*> lost;
   for (const Finding& finding : findings) {
     if (finding.pass == kPrecisionPass && finding.op_type == "weight" && !finding.detail.empty()) lost.push_back(&finding);
@@ -220,7 +217,7 @@ void add_losses(TextTable& table, const Findings& findings, const PassReport& re
 }
 
 /// Suggests a newer opset where the opset alone refuses at least half of the nodes that would gain from the precision.
-void add_way_to_newer_opset(TextTable& table, const Group& group, const PassReport& report) {
+void add_way_to_newer_opset(Table& table, const Group& group, const PassReport& report) {
   int64_t kept = 0;
   for (const auto& [why, skipped] : group.skipped) kept += why.first == Reason::type_not_allowed ? std::ssize(skipped) : 0;
   const auto idle = group.skipped.find({Reason::no_gain, ""});
@@ -231,7 +228,7 @@ void add_way_to_newer_opset(TextTable& table, const Group& group, const PassRepo
 }
 
 /// Adds the rewrites, by node name.
-void add_done(TextTable& table, const Findings& findings, std::string_view pass) {
+void add_done(Table& table, const Findings& findings, std::string_view pass) {
   for (const Finding& finding : findings) {
     if (finding.pass != pass || finding.verdict != Verdict::done || finding.op_type == "weight") continue;
     table.line("      done: " + escape(finding.node) + " (" + escape(finding.op_type) + ")" +
@@ -241,20 +238,15 @@ void add_done(TextTable& table, const Findings& findings, std::string_view pass)
 
 }  // namespace
 
-std::string count_of_affines(int64_t count) {
-  return counted(count, "scale or shift", "scales and shifts");
-}
-
 std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
-  std::vector<std::string> passes;
+  Table table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  std::vector<std::string> passes = report.passes;
+  std::size_t before = 0;
   for (const Finding& finding : findings) {
     // A change before the first pass (--freeze) belongs to no pass.
-    if (std::ranges::find(report.passes, finding.pass) == report.passes.end() && std::ranges::find(passes, finding.pass) == passes.end()) {
-      passes.push_back(finding.pass);
-    }
+    if (std::ranges::find(passes, finding.pass) != passes.end()) continue;
+    passes.insert(passes.begin() + static_cast<std::ptrdiff_t>(before++), finding.pass);
   }
-  passes.insert(passes.end(), report.passes.begin(), report.passes.end());
   for (const std::string& pass : passes) {
     const Group group = group_of(findings, pass);
     if (group.all == 0 && !reports_nothing_done(pass, report)) continue;
@@ -279,16 +271,13 @@ std::string weights_outlook(const Findings& findings) {
 }
 
 Json findings_json(const Findings& findings) {
-  Json out = Json::array();
-  for (const Finding& finding : findings) {
-    Json entry = Json::object();
-    entry.set("pass", finding.pass).set("op_type", finding.op_type).set("node", finding.node);
-    entry.set("verdict", to_string(finding.verdict));
-    if (finding.reason != Reason::count_) entry.set("reason", to_string(finding.reason)).set("text", text(finding.reason));
-    if (!finding.detail.empty()) entry.set("detail", finding.detail);
-    out.add(std::move(entry));
-  }
-  return out;
+  return Json::list(findings, [](const Finding& finding) {
+    Json out;
+    out.set("pass", finding.pass).set("op_type", finding.op_type).set("node", finding.node).set("verdict", to_string(finding.verdict));
+    if (finding.reason != Reason::count_) out.set("reason", to_string(finding.reason)).set("text", text(finding.reason));
+    if (!finding.detail.empty()) out.set("detail", finding.detail);
+    return out;
+  });
 }
 
 // Whole conversions.
@@ -314,24 +303,24 @@ std::string facts(const ConvertResult& result) {
   return out + " · " + fixed(result.seconds, 2) + " s";
 }
 
-int64_t done_by(const ConvertResult& result, bool (*is_counted)(const Finding&)) {
-  return std::ranges::count_if(result.findings,
-                               [&](const Finding& finding) { return finding.verdict == Verdict::done && is_counted(finding); });
+/// Number of rewrites by passes that `is_counted` names.
+template <class IsCounted>
+int64_t done_by(const ConvertResult& result, const IsCounted& is_counted) {
+  return std::ranges::count_if(result.findings, [&](const Finding& finding) {
+    return finding.verdict == Verdict::done && is_counted(std::string_view(finding.pass));
+  });
 }
 
 /// One line for a conversion that changes nothing, or that moves weights to channels-last and folds nothing or adds Transposes. Names the
 /// option that avoids it. Empty where other passes added nodes too, as those of --precision, --io and --emit do.
 std::string no_gain_text(const ConvertResult& result) {
-  const auto moves = [](const Finding& finding) { return finding.pass == "conv-weights-layout"; };
-  const auto folds = [](const Finding& finding) { return finding.pass != "conv-weights-layout" && finding.pass != "remove-unused"; };
-  const auto exports = [](const Finding& finding) { return finding.pass == "export-io" || finding.pass == "export-transposes"; };
-  const int64_t moved = done_by(result, moves), more = result.nodes_after - result.nodes_before;
-  const bool has_folds = done_by(result, folds) > 0;
-  if (done_by(result, [](const Finding&) { return true; }) == 0) return "Nothing changes in this model.\n";
+  const int64_t moved = done_by(result, [](auto pass) { return pass == kLayoutPass; }), more = result.nodes_after - result.nodes_before;
+  const bool has_folds = done_by(result, [](auto pass) { return pass != kLayoutPass && pass != "remove-unused"; }) > 0;
+  if (done_by(result, [](auto) { return true; }) == 0) return "Nothing changes in this model.\n";
   if (result.layout != WeightsLayout::channels_last || moved == 0 || more > moved || (more <= 0 && has_folds)) return {};
-  if (done_by(result, exports) > 0) return {};
+  if (done_by(result, [](auto pass) { return pass == kExportPass || pass == "export-transposes"; }) > 0) return {};
   const bool will = !result.written;
-  std::string out = has_folds ? "" : nothing_folded_text(will);
+  std::string out = has_folds ? "" : will ? "Nothing would be folded" : "Nothing was folded";
   if (more > 0) {
     out += (has_folds ? "There " : "; there ") + are_text(more, will) + " " + counted(more, "more node") +
            ": each weight that is moved needs a Transpose";
@@ -342,7 +331,7 @@ std::string no_gain_text(const ConvertResult& result) {
 /// The data files of the result, and those that it no longer uses.
 void add_data_files(std::string& out, const ConvertResult& result, const ReportStyle& style) {
   const auto name = [](const DataFile& file) { return escape(file.path.string()) + ", " + format_bytes(file.bytes); };
-  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  Table table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
   for (const DataFile& file : result.data) {
     const bool is_shared = file.of_input && result.input != result.output;
     table.row({"data", name(file) + (is_shared ? ": a file of " + escape(result.input.string()) + ", which the result needs too" : "")});
@@ -354,8 +343,8 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
 }  // namespace
 
 std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
-  const std::string head =
-      stream_name(result.input, kStandardInput) + " → " + result_text(stream_name(result.output, kStandardOutput), !result.written);
+  const std::string head = stream_name(result.input, kStandardInput) + " → " + stream_name(result.output, kStandardOutput) +
+                           (result.written ? "" : " (not written)");
   const std::size_t width = display_width(head);
   std::string out = paint(head, Style::strong, style.color);
   out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
@@ -368,27 +357,20 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
 }
 
 Json convert_json(const ConvertResult& result) {
-  Json out = Json::object();
+  const auto file = [](const DataFile& one) {
+    return Json().set("path", one.path.string()).set("bytes", one.bytes).set("of_input", one.of_input);
+  };
+  Json out, bytes;
   out.set("input", result.input.string()).set("output", result.output.string()).set("written", result.written);
-  out.set("nodes", Json::object().set("before", result.nodes_before).set("after", result.nodes_after));
-  out.set("initializers", Json::object().set("before", result.initializers_before).set("after", result.initializers_after));
-  Json bytes = Json::object();
+  out.set("nodes", Json().set("before", result.nodes_before).set("after", result.nodes_after));
+  out.set("initializers", Json().set("before", result.initializers_before).set("after", result.initializers_after));
   bytes.set("before", result.bytes_before);
   if (result.written) bytes.set("after", result.bytes_after);
   out.set("bytes", std::move(bytes));
-  const auto files = [](const std::vector<DataFile>& list) {
-    Json all = Json::array();
-    for (const DataFile& file : list) {
-      Json entry = Json::object();
-      all.add(std::move(entry.set("path", file.path.string()).set("bytes", file.bytes).set("of_input", file.of_input)));
-    }
-    return all;
-  };
-  out.set("data_files", files(result.data)).set("data_files_left_behind", files(result.left_behind));
+  out.set("data_files", Json::list(result.data, file)).set("data_files_left_behind", Json::list(result.left_behind, file));
   out.set("seconds", result.seconds).set("passes", result.passes).set("layout", word_of(result.layout));
   if (result.precision != DataType::undefined) out.set("precision", word_of(result.precision));
-  out.set("all_folded", result.all_folded);
-  out.set("findings", findings_json(result.findings));
+  out.set("all_folded", result.all_folded).set("findings", findings_json(result.findings));
   if (result.verification) out.set("verification", verify_json(*result.verification, false));
   return out;
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/numbers.h"
+#include "cli/common/input_options.h"
 #include "cli/convert/convert.h"
 #include "relayout/data_file.h"
 
@@ -65,11 +66,8 @@ void read_io(std::string_view text, ConvertOptions& options) {
   if (!text.starts_with(kWord) || (text.size() > kWord.size() && text[kWord.size()] != ':')) {
     fail(ErrorKind::usage, "--io " + quote(text) + ": nhwc, or nhwc:NAME,NAME…");
   }
-  std::string_view rest = text.substr(std::min(text.size(), kWord.size() + 1));
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    if (comma > 0) options.rewrite.io_names.emplace_back(rest.substr(0, comma));
-    rest.remove_prefix(std::min(rest.size(), comma + 1));
+  for (const std::string& name : split(text.substr(std::min(text.size(), kWord.size() + 1)), ',')) {
+    if (!name.empty()) options.rewrite.io_names.push_back(name);
   }
 }
 
@@ -88,6 +86,23 @@ void read_external_data(std::string_view text, ConvertOptions& options) {
     fail(ErrorKind::usage, "external data " + quote(text) + ": " + quote(digits) + " is no number of bytes");
   }
   options.save.external_threshold = *threshold;
+}
+
+void read_words(ConvertRequest& request) {
+  ConvertOptions& options = request.options;
+  options.make_folders = !request.out_dir.empty();
+  options.verification.dims = dims_of(request.dims);
+  options.verification.shapes = shapes_of(request.shapes);
+  options.rewrite.sizes = {options.verification.dims, options.verification.shapes};
+  options.rewrite.choice = choice_of(request.when);
+  options.rewrite.layout = layout_of(request.layout);
+  options.rewrite.precision = precision_of(request.precision);
+  options.rewrite.export_transposes = !request.emit.empty();
+  if (request.precision.empty()) options.rewrite.io_precision = false;  // of a configuration file, for other calls
+  read_io(request.io, options);
+  read_external_data(request.external_data, options);
+  options.load.format = format_of(request.format);
+  options.save.format = format_of(request.output_format);
 }
 
 // Names of results.

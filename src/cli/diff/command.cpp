@@ -1,13 +1,11 @@
 // Declares the options of diff, tells models from traces, and refuses options for the other kind.
-#include <future>
+#include <algorithm>
+#include <functional>
+#include <memory>
 
-#include "base/log.h"
-#include "base/positions.h"
 #include "base/text.h"
 #include "cli/common/options.h"
-#include "cli/common/terminal.h"
 #include "cli/diff/diff.h"
-#include "cli/profile/profile.h"
 #include "relayout/model.h"
 
 namespace relayout::cli {
@@ -16,122 +14,7 @@ namespace {
 // What is compared.
 constexpr Forms kModels = 1, kTraces = 2;
 
-struct DiffRequest {
-  std::vector<std::string> files, steps, fail_on;
-  std::optional<double> least_us;
-  std::string names = "op", junit, csv, markdown, html;
-  std::vector<std::string> ignore, profiles;
-  LoadOptions load;
-  int64_t top = 20;
-  bool short_names = false, exit_code = false, any_machine = false, strict = false;
-  TraceChoice choice;
-};
-
 constexpr std::size_t kMostFiles = 64;
-
-/// Times of different machines are not comparable: warns, or refuses where a gate depends on them.
-void check_machines(const Trace& control, const Trace& test, const DiffRequest& request, const TraceGate& gate) {
-  if (control.machine.empty() || test.machine.empty() || control.machine == test.machine || request.any_machine) return;
-  const std::string what = escape(control.path) + " and " + escape(test.path) + " were measured on different machines or settings (" +
-                           escape(control.machine) + "; " + escape(test.machine) + ")";
-  if (gate.slower || gate.faster) fail(ErrorKind::usage, what, "--allow-different-machine compares them all the same");
-  log_warning(what);
-}
-
-/// The requested forms of the report. Others stay empty, because each may have a line per node.
-struct Report {
-  std::string text, markdown, csv, html;
-  Json comparisons = Json::array();
-  std::vector<JunitSuite> suites;
-  std::vector<std::string> failed, undecided;
-};
-
-Report compare_traces(DiffRequest& request, const Common& common, const ReportStyle& style) {
-  TraceOptions options;
-  for (const std::string& step : request.steps) options.steps.push_back(parse_integer("--steps", step, 0));
-  options.names_of_nodes = request.names == "node";
-  options.short_names = request.short_names;
-  options.strict = request.strict;
-  request.choice.least_us = request.least_us.value_or(0);
-  request.choice.top = as_size(common.verbose ? 0 : request.top);
-  const TraceGate gate = read_trace_gate(request.fail_on, request.exit_code, request.strict);
-  Report report;
-  const Trace control = read_trace(request.files.front(), options);
-  std::vector<Trace> tests;
-  tests.reserve(request.files.size());
-  std::vector<TracePair> pairs;
-  for (std::size_t i = 1; i < request.files.size(); ++i) {
-    const Trace& test = tests.emplace_back(read_trace(request.files[i], options));
-    check_machines(control, test, request, gate);
-    const TracePair& pair = pairs.emplace_back(pair_traces(control, test, request.choice));
-    for (std::string& name : trace_failures(pair, gate)) report.failed.push_back(std::move(name));
-    for (std::string& name : undecided_times(pair, gate)) report.undecided.push_back(std::move(name));
-    const std::string gap = i > 1 ? "\n" : "";
-    report.text += gap + trace_diff_text(pair, request.choice, style);
-    if (common.json) report.comparisons.add(trace_diff_json(pair, gate));
-    if (!request.junit.empty()) report.suites.push_back(trace_diff_junit(pair, gate));
-    if (!request.markdown.empty()) report.markdown += gap + trace_diff_markdown(pair, request.choice);
-  }
-  if (!request.csv.empty()) report.csv = trace_diff_csv(pairs);
-  if (!request.html.empty()) report.html = trace_diff_html(pairs, gate);
-  return report;
-}
-
-/// The causes of the difference between two models' times, from their profiles.
-ProfileComparison compare_times(const DiffRequest& request, std::size_t number, const ModelDiff& diff) {
-  Profile a = read_profile(request.profiles.front()), b = read_profile(request.profiles[number]);
-  if (a.mode != b.mode || a.clock != b.clock) {
-    fail(ErrorKind::usage,
-         escape(request.profiles.front()) + " and " + escape(request.profiles[number]) + " count different times (--mode, --clock)");
-  }
-  const ProfileContext &of_a = a.context, &of_b = b.context;
-  if (of_a.cpu != of_b.cpu || of_a.isa != of_b.isa || of_a.threads != of_b.threads) {
-    log_warning(escape(request.profiles.front()) + " and " + escape(request.profiles[number]) +
-                " were measured on different machines or with different numbers of threads");
-  }
-  return compare_profiles(std::move(a), std::move(b), diff);
-}
-
-/// Compares the first model with each of the others. The first two are read at the same time.
-Report compare_models(const DiffRequest& request, const Common& common, const ReportStyle& style) {
-  const ModelChoice choice{.top = as_size(common.verbose ? 0 : request.top),
-                           .only = request.choice.only,
-                           .exclude = request.choice.exclude,
-                           .ignore = request.ignore};
-  check_ignored(request.ignore);
-  const std::vector<ChangeKind> gate = read_model_gate(request.fail_on, request.exit_code);
-  const auto load = [&](std::size_t i) { return Model::load(request.files[i], request.load); };
-  std::future<std::unique_ptr<Model>> next = std::async(std::launch::async, load, 1);
-  const std::unique_ptr<Model> first = load(0);
-  std::unique_ptr<Model> other;
-  Report report;
-  std::vector<ModelDiff> diffs;
-  diffs.reserve(request.files.size());
-  std::vector<ModelPair> pairs;
-  for (std::size_t i = 1; i < request.files.size(); ++i) {
-    other.reset();  // frees its memory before the next model is read
-    other = i == 1 ? next.get() : load(i);
-    diffs.push_back(diff_models(*first, *other));
-    const ModelPair& pair = pairs.emplace_back(choose_changes(diffs.back(), choice));
-    for (std::string& name : model_failures(pair, gate)) report.failed.push_back(std::move(name));
-    const std::string gap = i > 1 ? "\n" : "";
-    Json comparison = common.json ? model_diff_json(pair) : Json();
-    report.text += gap + model_diff_text(pair, choice, style);
-    if (!request.junit.empty()) report.suites.push_back(model_diff_junit(pair, gate));
-    if (!request.markdown.empty()) report.markdown += gap + model_diff_markdown(pair, choice);
-    if (!request.profiles.empty()) {
-      const ProfileComparison times = compare_times(request, i, diffs.back());
-      TableChoice table;
-      table.top = choice.top;
-      if (common.json) comparison.set("time", comparison_json(times, table, std::nullopt));
-      report.text += "\n" + comparison_text(times, table, std::nullopt, style);
-    }
-    if (common.json) report.comparisons.add(std::move(comparison));
-  }
-  if (!request.csv.empty()) report.csv = model_diff_csv(pairs);
-  if (!request.html.empty()) report.html = model_diff_html(pairs);
-  return report;
-}
 
 /// Whether the files are models; Error{usage} when only some are, or when an option applies to the other kind only.
 bool are_models(const DiffRequest& request, const OptionSet& options) {
@@ -150,38 +33,65 @@ bool are_models(const DiffRequest& request, const OptionSet& options) {
   return model != nullptr;
 }
 
+JunitSuite suite_of(const FileDiff& diff) {
+  JunitSuite suite{"relayout diff " + diff.a + " " + diff.b, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  for (const GateCase& one : diff.gate) {
+    JunitCase& made =
+        suite.cases.emplace_back(judged_case("relayout.diff." + std::filesystem::path(diff.b).stem().string(), one.name, diff.b));
+    made.message = one.message;
+    for (const std::string& failed : one.failed) made.details += failed + "\n";
+    if (!one.failed.empty()) made.status = JunitCase::Status::failed;
+  }
+  return suite;
+}
+
+/// The page of all comparisons, with the verdict of the worst.
+std::string page_of(const std::vector<FileDiff>& diffs) {
+  VerdictPage page;
+  int rank = 0;
+  page.subject = diffs.front().a;
+  page.data = Json::list(diffs, &FileDiff::data);
+  for (const FileDiff& diff : diffs) {
+    if (diff.rank >= rank) page.verdict = diff.verdict;
+    rank = std::max(rank, diff.rank);
+    page.subject += " → " + diff.b;
+    page.sections.insert(page.sections.end(), diff.sections.begin(), diff.sections.end());
+  }
+  page.title = page.verdict.text + ": " + diffs.back().b;
+  page.footer = "relayout diff · relayout " + std::string(kVersion);
+  return html_page(page);
+}
+
 int run(DiffRequest& request, const Common& common, const OptionSet& options) {
   const bool models = are_models(request, options);
-  Destinations destinations;
-  destinations.add("--junit", request.junit);
-  destinations.add("--csv", request.csv);
-  destinations.add("--markdown", request.markdown);
-  destinations.add("--html", request.html);
-  destinations.check(common.json);
-  const bool to_error = destinations.take_output();
-  const ReportStyle style = style_of(common, to_error);
-  Report report = models ? compare_models(request, common, style) : compare_traces(request, common, style);
-  const std::vector<std::string>& failed = report.failed;
-  std::string& text = report.text;
-  const int code = failed.empty() ? 0 : 1;
-  if (!request.junit.empty()) write_destination(request.junit, junit_text(report.suites));
-  write_destination(request.csv, report.csv);
-  write_destination(request.markdown, report.markdown);
-  write_destination(request.html, report.html);
-  if (common.json) {
-    Json out = Json::object();
-    out.set("schema", models ? "relayout.model-diff/1" : "relayout.diff/1")
-        .set("comparisons", std::move(report.comparisons))
-        .set("failed", failed)
-        .set("exit_code", code);
-    write_output(out.dump() + "\n");
-  } else {
-    if (!report.undecided.empty())
-      text += "inconclusive: " + some_of(report.undecided, 1, quote) + ", where the interval holds the limit\n";
-    if (code != 0 && !request.fail_on.empty()) text += "fails " + some_of(failed, 1, quote) + "   exit 1\n";
-    (to_error ? write_error : write_report)(text);
+  request.report.check(common.json);
+  request.json = common.json;
+  if (common.verbose) request.top = 0;
+  const ReportStyle style = request.report.style(common);
+  const std::vector<FileDiff> diffs = models ? diff_of_models(request, style) : diff_of_traces(request, style);
+  std::vector<std::string> failed, undecided;
+  for (const FileDiff& diff : diffs) {
+    failed.insert(failed.end(), diff.failed.begin(), diff.failed.end());
+    undecided.insert(undecided.end(), diff.undecided.begin(), diff.undecided.end());
   }
-  return code;
+  Report report{.code = failed.empty() ? 0 : 1};
+  report.text = [&](const ReportStyle&) {
+    std::string text = joined(diffs, "\n", &FileDiff::text);
+    if (!undecided.empty()) text += "inconclusive: " + some_of(undecided, 1, quote) + ", where the interval holds the limit\n";
+    if (!failed.empty() && !request.fail_on.empty()) text += "fails " + some_of(failed, 1, quote) + "   exit 1\n";
+    return text;
+  };
+  report.document = [&] {
+    return Json()
+        .set("schema", models ? "relayout.model-diff/1" : "relayout.diff/1")
+        .set("comparisons", Json::list(diffs, &FileDiff::data))
+        .set("failed", failed);
+  };
+  for (const FileDiff& diff : diffs) report.suites.push_back(suite_of(diff));
+  report.page = [&] { return page_of(diffs); };
+  report.markdown_page = [&] { return joined(diffs, "\n", &FileDiff::markdown); };
+  report.files = {{request.csv, [&] { return std::string(models ? kModelColumns : kTraceColumns) + joined(diffs, "", &FileDiff::csv); }}};
+  return request.report.write(common, report);
 }
 
 std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
@@ -217,7 +127,8 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
       .flag("--strict", request->strict,
             "exit 1 also where the interval of a time holds the limit; refuse traces with times that cannot be")
       .only(kTraces);
-  options.text("--junit", "FILE", request->junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it")
+  options
+      .text("--junit", "FILE", request->report.junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it")
       .needs({"--fail-on", "--exit-code"});
   options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines")
       .only(kTraces)
@@ -229,9 +140,10 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
   options.list("--only", "GLOB", request->choice.only, "only names that match; may be given several times");
   options.list("--exclude", "GLOB", request->choice.exclude, "no names that match; may be given several times");
   options.group("Files");
+  request->report.add("--csv", request->csv);
   options.text("--csv", "FILE", request->csv, "a line per change or operation, for spreadsheets");
-  options.text("--markdown", "FILE", request->markdown, "the changes as step summaries and merge requests show them");
-  options.text("--html", "FILE", request->html, "a page: the changes of models, TraceDiff's charts of counts and durations");
+  options.text("--markdown", "FILE", request->report.markdown, "the changes as step summaries and merge requests show them");
+  options.text("--html", "FILE", request->report.html, "a page: the changes of models, TraceDiff's charts of counts and durations");
   return [request, &common, &options] { return run(*request, common, options); };
 }
 

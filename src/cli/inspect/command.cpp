@@ -13,27 +13,20 @@ namespace {
 struct InspectRequest {
   std::vector<std::string> models;
   bool layout = false, compare = false;
-  std::string when = "auto", dot, html;
+  std::string when = "auto", dot;
+  ReportFiles files;
   Assignments dims, shapes;
   InspectOptions options;
-  [[nodiscard]] bool wants_layout() const { return layout || compare || options.measure || !dot.empty() || !html.empty(); }
+  [[nodiscard]] bool wants_layout() const { return layout || compare || options.measure || !dot.empty() || !files.html.empty(); }
 };
 
 int inspect_one(const InspectRequest& request, const Common& common) {
-  Destinations destinations;
-  destinations.add("--dot", request.dot);
-  destinations.add("--html", request.html);
-  destinations.check(common.json);
-  const bool to_error = destinations.take_output();
+  request.files.check(common.json);
   const InspectResult result = inspect(request.models.front(), request.options);
-  if (common.json) {
-    write_document(inspect_json(result), 0);
-  } else {
-    (to_error ? write_error : write_report)(inspect_text(result, style_of(common, to_error)));
-  }
-  if (!request.dot.empty()) write_destination(request.dot, layout_dot(*result.layout, result.path));
-  if (!request.html.empty()) write_destination(request.html, layout_html(*result.layout, result.path));
-  return 0;
+  return request.files.write(common, {.text = [&](const ReportStyle& style) { return inspect_text(result, style); },
+                                      .document = [&] { return inspect_json(result); },
+                                      .page = [&] { return layout_html(*result.layout, result.path); },
+                                      .files = {{request.dot, [&] { return layout_dot(*result.layout, result.path); }}}});
 }
 
 /// Inspects several models, a line each. One failing model does not stop the rest.
@@ -50,20 +43,15 @@ int inspect_all(const InspectRequest& request, const Common& common) {
       const Failure failure = current_failure();
       if (failure.is_interruption()) throw;
       failures.print(failure);
-      Json entry = Json::object();
-      documents.add(std::move(entry.set("model", model).set("error", error_json(failure))));
+      documents.add(Json().set("model", model).set("error", error_json(failure)));
       worst = worse_code(worst, failure.code);
     }
   }
   failures.print_hints();
-  if (common.json) {
-    Json out = Json::object();
-    out.set("schema", "relayout.inspect-table/1").set("models", std::move(documents)).set("exit_code", worst);
-    write_output(out.dump() + "\n");
-  } else if (!results.empty()) {
-    write_report(inspect_table(results, {.color = output_has_colors(), .quiet = common.quiet, .width = output_width()}));
-  }
-  return worst;
+  return ReportFiles().write(
+      common, {.text = [&](const ReportStyle& style) { return results.empty() ? "" : inspect_table(results, style); },
+               .document = [&] { return Json().set("schema", "relayout.inspect-table/1").set("models", std::move(documents)); },
+               .code = worst});
 }
 
 int run(InspectRequest& request, const Common& common) {
@@ -90,8 +78,9 @@ std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
       .needs({"--layout", "--measure", "--compare", "--dot", "--html"});
   options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: the plan may differ from run to run");
   options.flag("--compare", request->compare, "compare with PyTorch's propagation");
+  request->files.add("--dot", request->dot);
   options.text("--dot", "FILE", request->dot, "the plan as a graph for Graphviz");
-  options.text("--html", "FILE", request->html, "the plan as a page of one file");
+  options.text("--html", "FILE", request->files.html, "the plan as a page of one file");
   return [request, &common] { return run(*request, common); };
 }
 

@@ -19,53 +19,54 @@ std::string readers_text(const TensorReorder& reorder) {
   return some_of(reorder.readers, 1, [](const std::string& reader) { return reader.empty() ? "the caller" : escape(reader); });
 }
 
-void add_regions(TextTable& table, const LayoutReport& report, bool all) {
-  for (std::size_t i = 0; i < report.regions.size(); ++i) {
-    if (i >= kShown && !all) return table.line("  … " + counted(static_cast<int64_t>(report.regions.size() - i), "more region") + " (-v)");
-    const LayoutRegion& region = report.regions[i];
-    table.row({"region " + std::to_string(i + 1), escape(region.first) + " … " + escape(region.last),
-               counted(region.operators, "operator") + ", " + counted(region.convolutions, "convolution") + ", " +
-                   percent_text(region.share) + " of activation bytes"});
-  }
+/// Adds a row for each item, or for the first ones and the number of the others.
+template <class Items, class Row>
+void add_rows(Table& table, const Items& items, bool all, const Row& row, const char* one, const char* many, const char* after = "") {
+  const std::size_t shown = all ? items.size() : std::min(kShown, items.size());
+  for (std::size_t i = 0; i < shown; ++i) table.row(row(items[i], i));
+  const int64_t rest = std::ssize(items) - static_cast<int64_t>(shown);
+  if (rest > 0) table.line("  … " + counted(rest, one, many) + after + " (-v)");
 }
 
-void add_reorders(TextTable& table, const LayoutReport& report, bool all) {
-  for (std::size_t i = 0; i < report.reorders.size(); ++i) {
-    if (i >= kShown && !all)
-      return table.line("  … " + counted(static_cast<int64_t>(report.reorders.size() - i), "more reorder") + " (-v)");
-    const TensorReorder& reorder = report.reorders[i];
-    table.row(
-        {reorder.inner ? "reorder inside" : "reorder",
-         escape(report.tensors[as_size(reorder.tensor)].name) + " " + format_bytes(reorder.bytes) + " " + reorder.from + " → " + reorder.to,
-         "for " + readers_text(reorder) + " (" + escape(reorder.reason) + ")"});
-  }
+void add_regions(Table& table, const LayoutReport& report, bool all) {
+  const auto row = [](const LayoutRegion& region, std::size_t i) -> std::vector<Cell> {
+    return {"region " + std::to_string(i + 1), escape(region.first) + " … " + escape(region.last),
+            counted(region.operators, "operator") + ", " + counted(region.convolutions, "convolution") + ", " + percent_text(region.share) +
+                " of activation bytes"};
+  };
+  add_rows(table, report.regions, all, row, "more region", "more regions");
 }
 
-void add_losses(TextTable& table, const LayoutReport& report, bool all) {
-  const auto losses = std::ranges::count(report.operators, true, &OperatorLayout::loses);
-  std::size_t shown = 0;
+void add_reorders(Table& table, const LayoutReport& report, bool all) {
+  const auto row = [&](const TensorReorder& reorder, std::size_t) -> std::vector<Cell> {
+    return {
+        reorder.inner ? "reorder inside" : "reorder",
+        escape(report.tensors[as_size(reorder.tensor)].name) + " " + format_bytes(reorder.bytes) + " " + reorder.from + " → " + reorder.to,
+        "for " + readers_text(reorder) + " (" + escape(reorder.reason) + ")"};
+  };
+  add_rows(table, report.reorders, all, row, "more reorder", "more reorders");
+}
+
+void add_losses(Table& table, const LayoutReport& report, bool all) {
+  std::vector<const OperatorLayout*> losses;
   for (const OperatorLayout& op : report.operators) {
-    if (!op.loses) continue;
-    if (shown++ >= kShown && !all)
-      return table.line("  … " + counted(losses - static_cast<int64_t>(kShown), "more loses", "more lose") + " channels-last (-v)");
-    table.row({"loses channels-last", escape(op.node) + " (" + escape(op.op_type) + ")", escape(op.reason)});
+    if (op.loses) losses.push_back(&op);
   }
+  const auto row = [](const OperatorLayout* op, std::size_t) -> std::vector<Cell> {
+    return {"loses channels-last", escape(op->node) + " (" + escape(op->op_type) + ")", escape(op->reason)};
+  };
+  add_rows(table, losses, all, row, "more loses", "more lose", " channels-last");
 }
 
 std::string operator_table(const LayoutReport& report, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  table.row({{"operator", Style::faint},
-             {"type", Style::faint},
-             {"runs in", Style::faint},
-             {"makes", Style::faint},
-             {"layout", Style::faint},
-             {"bytes", Style::faint, Align::right}});
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  table.head({"operator", "type", "runs in", "makes", "layout", right("bytes")});
   for (const OperatorLayout& op : report.operators) {
     const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[as_size(op.outputs.front())];
     const bool is_known = made != nullptr && made->type != DataType::undefined;
     table.row({escape(op.node), escape(op.op_type), op.layout + (op.wants && op.layout == "contiguous" ? " (wants channels-last)" : ""),
                is_known ? std::string(name_of(made->type)) + " " + to_string(made->dims) : "?", is_known ? made->layout : "?",
-               Cell(is_known ? format_bytes(made->bytes) : "?", Style::plain, Align::right)});
+               is_known ? format_bytes(made->bytes) : "?"});
   }
   return table.text();
 }
@@ -73,12 +74,8 @@ std::string operator_table(const LayoutReport& report, const ReportStyle& style)
 }  // namespace
 
 std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
-  if (!report.assumed.empty()) {
-    std::string list;
-    for (const std::string& dim : report.assumed) list += (list.empty() ? "" : ", ") + dim;
-    table.line("  layout for " + list + " (--dim, --shape)");
-  }
+  Table table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  if (!report.assumed.empty()) table.line("  layout for " + joined(report.assumed, ", ") + " (--dim, --shape)");
   add_regions(table, report, style.verbose);
   if (report.regions.empty()) table.line("  no tensor is channels-last");
   add_reorders(table, report, style.verbose);
@@ -104,66 +101,61 @@ std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
   return out;
 }
 
+// JSON.
+namespace {
+
+Json tensor_json(const TensorLayout& tensor) {
+  Json out;
+  out.set("name", tensor.name);
+  if (tensor.type != DataType::undefined) {
+    out.set("type", name_of(tensor.type)).set("dims", tensor.dims).set("layout", tensor.layout).set("bytes", tensor.bytes);
+  }
+  if (tensor.region >= 0) out.set("region", tensor.region);
+  if (tensor.is_input) out.set("input", true);
+  if (tensor.is_output) out.set("output", true);
+  return out;
+}
+
+Json operator_json(const OperatorLayout& op) {
+  Json out;
+  out.set("node", op.node).set("op_type", op.op_type).set("layout", op.layout).set("wants", op.wants).set("loses", op.loses);
+  if (!op.reason.empty()) out.set("reason", op.reason);
+  return std::move(out.set("nanoseconds", op.nanoseconds).set("inputs", op.inputs).set("outputs", op.outputs));
+}
+
+Json region_json(const LayoutRegion& region) {
+  Json out;
+  out.set("first", region.first).set("last", region.last).set("operators", region.operators);
+  return std::move(out.set("convolutions", region.convolutions).set("bytes", region.bytes));
+}
+
+}  // namespace
+
 Json layout_json(const LayoutReport& report) {
-  Json tensors = Json::array(), operators = Json::array(), reorders = Json::array(), regions = Json::array();
-  for (const TensorLayout& tensor : report.tensors) {
-    Json entry = Json::object();
-    entry.set("name", tensor.name);
-    if (tensor.type != DataType::undefined) {
-      entry.set("type", name_of(tensor.type)).set("dims", tensor.dims).set("layout", tensor.layout).set("bytes", tensor.bytes);
-    }
-    if (tensor.region >= 0) entry.set("region", tensor.region);
-    if (tensor.is_input) entry.set("input", true);
-    if (tensor.is_output) entry.set("output", true);
-    tensors.add(std::move(entry));
-  }
-  for (const OperatorLayout& op : report.operators) {
-    Json entry = Json::object();
-    entry.set("node", op.node).set("op_type", op.op_type).set("layout", op.layout).set("wants", op.wants).set("loses", op.loses);
-    if (!op.reason.empty()) entry.set("reason", op.reason);
-    entry.set("nanoseconds", op.nanoseconds).set("inputs", op.inputs).set("outputs", op.outputs);
-    operators.add(std::move(entry));
-  }
-  for (const TensorReorder& reorder : report.reorders) {
-    Json entry = Json::object();
-    entry.set("tensor", report.tensors[as_size(reorder.tensor)].name).set("from", reorder.from).set("to", reorder.to);
-    entry.set("bytes", reorder.bytes).set("inner", reorder.inner).set("readers", reorder.readers).set("reason", reorder.reason);
-    reorders.add(std::move(entry));
-  }
-  for (const LayoutRegion& region : report.regions) {
-    Json entry = Json::object();
-    entry.set("first", region.first).set("last", region.last).set("operators", region.operators);
-    entry.set("convolutions", region.convolutions).set("bytes", region.bytes);
-    regions.add(std::move(entry));
-  }
-  Json packs = Json::array();
-  for (const int tensor : report.packs) packs.add(report.tensors[as_size(tensor)].name);
-  Json out = Json::object();
+  const auto name = [&](int tensor) { return report.tensors[as_size(tensor)].name; };
+  Json out;
   out.set("convolutions", report.convolutions).set("assumed", report.assumed);
   out.set("activation_bytes", report.activation_bytes).set("ordered_bytes", report.ordered_bytes);
   out.set("orderable_bytes", report.orderable_bytes).set("reorder_bytes", report.reorder_bytes);
   out.set("inner_reorder_bytes", report.inner_reorder_bytes).set("predicted_gain", report.predicted_gain);
   out.set("thrashes", report.thrashes);
   if (report.thrashes) out.set("thrash_reason", report.thrash_reason);
-  if (report.propagation) {
-    Json compared = Json::object();
-    compared.set("reorders", report.propagation->reorders).set("bytes", report.propagation->bytes);
-    compared.set("predicted_gain", report.propagation->predicted_gain);
-    out.set("propagation", std::move(compared));
+  if (const auto& other = report.propagation) {
+    out.set("propagation", Json().set("reorders", other->reorders).set("bytes", other->bytes).set("predicted_gain", other->predicted_gain));
   }
-  out.set("reorders", std::move(reorders)).set("packs", std::move(packs)).set("regions", std::move(regions));
-  out.set("operators", std::move(operators)).set("tensors", std::move(tensors));
-  if (!report.nested.empty()) {
-    Json inside = Json::array();
-    for (const NestedLayout& nested : report.nested) {
-      Json entry = Json::object();
-      entry.set("node", nested.node).set("op_type", nested.op_type).set("attribute", nested.attribute);
-      entry.set("layout", layout_json(nested.report));
-      inside.add(std::move(entry));
-    }
-    out.set("nested", std::move(inside));
-  }
-  return out;
+  out.set("reorders", Json::list(report.reorders, [&](const TensorReorder& reorder) {
+            Json entry;
+            entry.set("tensor", name(reorder.tensor)).set("from", reorder.from).set("to", reorder.to).set("bytes", reorder.bytes);
+            return std::move(entry.set("inner", reorder.inner).set("readers", reorder.readers).set("reason", reorder.reason));
+          }));
+  out.set("packs", Json::list(report.packs, name)).set("regions", Json::list(report.regions, region_json));
+  out.set("operators", Json::list(report.operators, operator_json)).set("tensors", Json::list(report.tensors, tensor_json));
+  if (report.nested.empty()) return out;
+  return std::move(out.set("nested", Json::list(report.nested, [](const NestedLayout& nested) {
+                             Json entry;
+                             entry.set("node", nested.node).set("op_type", nested.op_type).set("attribute", nested.attribute);
+                             return std::move(entry.set("layout", layout_json(nested.report)));
+                           })));
 }
 
 }  // namespace relayout::cli

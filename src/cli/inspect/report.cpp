@@ -1,6 +1,9 @@
 // Reports what is in a model, and what convert would do and refuse.
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <span>
 
 #include "base/file.h"
 #include "cli/convert/convert.h"
@@ -19,9 +22,7 @@ std::string macs_cell(const InspectResult& result) {
 
 /// " at N = 1, H = 224"
 std::string sizes_text(const InspectResult& result) {
-  std::string out;
-  for (const std::string& dim : result.assumed) out += (out.empty() ? " at " : ", ") + dim;
-  return out;
+  return result.assumed.empty() ? "" : " at " + joined(result.assumed, ", ");
 }
 
 /// Whether the model contains operators of a domain. Runtimes import every domain that they know.
@@ -45,12 +46,6 @@ std::string head(const InspectResult& result, bool all) {
   return out;
 }
 
-void add_ports(TextTable& table, std::string_view side, const std::vector<PortSummary>& ports) {
-  for (const PortSummary& port : ports) {
-    table.row({std::string(side), escape(port.name), port.type + (port.shape.empty() ? "" : " " + port.shape)});
-  }
-}
-
 bool is_depthwise(const ConvolutionSummary& convolution) {
   return convolution.groups > 1 && convolution.weight_dims.size() > 1 && convolution.weight_dims[1] == 1;
 }
@@ -58,21 +53,17 @@ bool is_depthwise(const ConvolutionSummary& convolution) {
 /// "Conv 52 (17 depthwise) · BatchNormalization 52 · … · 3 others"
 std::string operators(const InspectResult& result, bool all) {
   std::vector<std::pair<std::string, int64_t>> counts(result.op_counts.begin(), result.op_counts.end());
-  std::ranges::stable_sort(counts, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(counts, std::greater{}, &std::pair<std::string, int64_t>::second);
   const auto depthwise = std::ranges::count_if(result.convolutions, is_depthwise);
-  std::string out;
+  const std::size_t shown = all ? counts.size() : std::min(kOpsShown, counts.size());
   int64_t others = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const auto& [name, count] = counts[i];
-    if (i >= kOpsShown && !all) {
-      others += count;
-      continue;
-    }
-    out += (out.empty() ? "" : " · ") + escape(name) + " " + format_count(count);
-    if (name == "Conv" && depthwise > 0) out += " (" + format_count(depthwise) + " depthwise)";
-  }
-  if (others > 0) out += " · " + counted(others, "other");
-  return out;
+  for (const auto& [name, count] : std::span(counts).subspan(shown)) others += count;
+  const std::string list = joined(std::span(counts).first(shown), " · ", [&](const auto& entry) {
+    const auto& [name, count] = entry;
+    const bool has_depthwise = name == "Conv" && depthwise > 0;
+    return escape(name) + " " + format_count(count) + (has_depthwise ? " (" + format_count(depthwise) + " depthwise)" : "");
+  });
+  return joined({list, others > 0 ? counted(others, "other") : ""}, " · ");
 }
 
 /// The nodes that a pass leaves unchanged, by reason; with -v also by name.
@@ -93,36 +84,27 @@ std::string outlook_with_refusals(const InspectResult& result, const ReportStyle
 }
 
 std::string convolution_table(const InspectResult& result, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  table.row({{"convolution", Style::faint},
-             {"op", Style::faint},
-             {"weight", Style::faint},
-             {"groups", Style::faint, Align::right},
-             {"layout", Style::faint},
-             {"BatchNormalization", Style::faint}});
-  for (const ConvolutionSummary& convolution : result.convolutions) {
-    table.row({escape(convolution.node), convolution.op_type, convolution.weight_dims.empty() ? "?" : to_string(convolution.weight_dims),
-               Cell(std::to_string(convolution.groups), Style::plain, Align::right), convolution.layout,
-               convolution.batch_norm.empty() ? "–" : convolution.batch_norm});
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  table.head({"convolution", "op", "weight", right("groups"), "layout", "BatchNormalization"});
+  for (const ConvolutionSummary& one : result.convolutions) {
+    table.row({escape(one.node), one.op_type, one.weight_dims.empty() ? "?" : to_string(one.weight_dims), std::to_string(one.groups),
+               one.layout, one.batch_norm.empty() ? "–" : one.batch_norm});
   }
   return table.text();
 }
 
-/// [1, "N", null]: sizes, names of free dims, and dims without either; null when no shape is declared.
-Json shape_json(const PortSummary& port) {
-  if (port.shape.empty()) return {};
-  Json out = Json::array();
-  for (std::size_t i = 0; i < port.dims.size(); ++i) {
-    out.add(port.dims[i] >= 0 ? Json(port.dims[i]) : port.symbols[i].empty() ? Json() : Json(port.symbols[i]));
+/// Shapes are [1, "N", null]: sizes, names of free dims, and dims without either; null when no shape is declared.
+Json port_json(const PortSummary& port) {
+  Json shape = port.shape.empty() ? Json() : Json::array();
+  for (std::size_t i = 0; !port.shape.empty() && i < port.dims.size(); ++i) {
+    shape.add(port.dims[i] >= 0 ? Json(port.dims[i]) : port.symbols[i].empty() ? Json() : Json(port.symbols[i]));
   }
-  return out;
+  return Json().set("name", port.name).set("type", port.type).set("shape", std::move(shape));
 }
 
-Json ports_json(const std::vector<PortSummary>& ports) {
-  Json out = Json::array();
-  for (const PortSummary& port : ports)
-    out.add(Json::object().set("name", port.name).set("type", port.type).set("shape", shape_json(port)));
-  return out;
+/// "  unknown, passed through untouched: com.acme:Foo": what the report has to warn of.
+std::string warning_line(const std::string& title, const std::string& words, const ReportStyle& style) {
+  return words.empty() ? "" : "  " + paint(title, Style::warning, style.color) + " " + words + "\n";
 }
 
 }  // namespace
@@ -131,24 +113,20 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
   const std::string name = is_stream(result.path) ? kStandardInput : escape(result.path);
   if (style.quiet) return paint(name, Style::strong, style.color) + "   " + outlook_text(result.findings) + "\n";
   std::string out = paint(name, Style::strong, style.color) + "   " + head(result, style.verbose) + "\n";
-  TextTable ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
-  add_ports(ports, "input", result.inputs);
-  add_ports(ports, "output", result.outputs);
+  Table ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  const auto add = [&](const char* side, const std::vector<PortSummary>& all) {
+    for (const PortSummary& port : all) ports.row({side, escape(port.name), joined({port.type, port.shape}, " ")});
+  };
+  add("input", result.inputs);
+  add("output", result.outputs);
   out += ports.text();
   if (!result.op_counts.empty()) out += "  " + operators(result, style.verbose) + "\n";
-  if (result.macs && !result.ops_without_macs.empty()) {
-    std::string names;
-    for (const auto& [op, count] : result.ops_without_macs) names += (names.empty() ? "" : " · ") + escape(op) + " " + format_count(count);
-    out += "  " + paint("not in the number of MACs:", Style::warning, style.color) + " " + names + "\n";
+  if (result.macs) {
+    const auto name = [](const auto& op) { return escape(op.first) + " " + format_count(op.second); };
+    out += warning_line("not in the number of MACs:", joined(result.ops_without_macs, " · ", name), style);
   }
-  if (result.misfit) {
-    out += "  " + paint("dims do not fit:", Style::warning, style.color) + " " + *result.misfit + sizes_text(result) + "\n";
-  }
-  if (!result.unknown_ops.empty()) {
-    out += "  " + paint("unknown, passed through untouched:", Style::warning, style.color);
-    for (const std::string& op : result.unknown_ops) out += " " + escape(op);
-    out += "\n";
-  }
+  if (result.misfit) out += warning_line("dims do not fit:", *result.misfit + sizes_text(result), style);
+  out += warning_line("unknown, passed through untouched:", joined(result.unknown_ops, " ", escape), style);
   out += outlook_with_refusals(result, style);
   if (result.layout) out += layout_text(*result.layout, style);
   if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
@@ -156,23 +134,20 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
 }
 
 std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style) {
-  TextTable table({.gap = 2, .color = style.color, .width = style.width});
-  const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
-  const auto add = [&](std::vector<Cell> cells, std::vector<Cell> sizes, std::vector<Cell> work) {
-    if (has_columns(style, kUsualWidth)) std::ranges::move(sizes, std::back_inserter(cells));
-    std::ranges::move(work, std::back_inserter(cells));
-    table.row(std::move(cells));
-  };
-  add({head("model", Align::left), head("opset"), head("nodes")}, {head("parameters"), head("weights")},
-      {head("MACs"), head("folds"), head("moves")});
+  Table table({.gap = 2, .color = style.color, .width = style.width});
+  const auto usual = [&](const char* title) { return has_columns(style, kUsualWidth) ? right(title) : right(title).only(Form::page); };
+  table.head(
+      {"model", right("opset"), right("nodes"), usual("parameters"), usual("weights"), right("MACs"), right("folds"), right("moves")});
   for (const InspectResult& result : results) {
     const Outlook outlook = outlook_of(result.findings);
-    add({{is_stream(result.path) ? kStandardInput : escape(result.path), Style::strong},
-         right(std::to_string(result.opset)),
-         right(format_count(result.nodes))},
-        {right(short_count(result.parameters)), right(format_bytes(result.parameter_bytes))},
-        {right(macs_cell(result)), right(format_count(outlook.folds) + "/" + format_count(outlook.batch_norms)),
-         right(format_count(outlook.moves) + "/" + format_count(outlook.weights))});
+    table.row({{is_stream(result.path) ? kStandardInput : escape(result.path), Style::strong},
+               std::to_string(result.opset),
+               format_count(result.nodes),
+               short_count(result.parameters),
+               format_bytes(result.parameter_bytes),
+               macs_cell(result),
+               format_count(outlook.folds) + "/" + format_count(outlook.batch_norms),
+               format_count(outlook.moves) + "/" + format_count(outlook.weights)});
   }
   if (!style.quiet)
     table.line("folds: BatchNormalizations that convert folds; moves: convolution weights that it stores channels-last", Style::faint);
@@ -180,35 +155,25 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
 }
 
 Json inspect_json(const InspectResult& result) {
-  Json out = Json::object();
+  Json out;
+  std::map<std::string, int64_t> opsets = result.domains;
+  opsets[""] = result.opset;
   out.set("schema", "relayout.inspect/1").set("model", result.path).set("producer", result.producer);
-  Json opsets = Json::object();
-  opsets.set("", result.opset);
-  for (const auto& [domain, version] : result.domains) opsets.set(domain, version);
-  out.set("ir_version", result.ir_version).set("opset", std::move(opsets)).set("file_bytes", result.file_bytes);
+  out.set("ir_version", result.ir_version).set("opset", opsets).set("file_bytes", result.file_bytes);
   out.set("parameters", result.parameters).set("parameter_bytes", result.parameter_bytes);
   out.set("nodes", result.nodes).set("functions", result.functions).set("macs", result.macs);
-  out.set("macs_at_least", result.macs_are_least).set("assumed", result.assumed);
-  out.set("misfit", result.misfit);
-  Json left_out = Json::object();
-  for (const auto& [op, count] : result.ops_without_macs) left_out.set(op, count);
-  out.set("ops_without_macs", std::move(left_out));
-  out.set("inputs", ports_json(result.inputs)).set("outputs", ports_json(result.outputs));
-  Json counts = Json::object();
-  for (const auto& [name, count] : result.op_counts) counts.set(name, count);
-  out.set("op_counts", std::move(counts)).set("unknown_ops", result.unknown_ops);
-  Json repeated = Json::object();
-  for (const auto& [name, count] : result.repeated_names) repeated.set(name, count);
-  out.set("repeated_names", std::move(repeated));
-  Json convolutions = Json::array();
-  for (const ConvolutionSummary& convolution : result.convolutions) {
-    Json entry = Json::object();
-    entry.set("node", convolution.node).set("op_type", convolution.op_type).set("weight_dims", convolution.weight_dims);
-    entry.set("groups", convolution.groups).set("layout", convolution.layout);
-    if (!convolution.batch_norm.empty()) entry.set("batch_norm", convolution.batch_norm);
-    convolutions.add(std::move(entry));
-  }
-  out.set("convolutions", std::move(convolutions)).set("findings", findings_json(result.findings));
+  out.set("macs_at_least", result.macs_are_least).set("assumed", result.assumed).set("misfit", result.misfit);
+  out.set("ops_without_macs", result.ops_without_macs);
+  out.set("inputs", Json::list(result.inputs, port_json)).set("outputs", Json::list(result.outputs, port_json));
+  out.set("op_counts", result.op_counts).set("unknown_ops", result.unknown_ops).set("repeated_names", result.repeated_names);
+  out.set("convolutions", Json::list(result.convolutions, [](const ConvolutionSummary& one) {
+            Json entry;
+            entry.set("node", one.node).set("op_type", one.op_type).set("weight_dims", one.weight_dims);
+            entry.set("groups", one.groups).set("layout", one.layout);
+            if (!one.batch_norm.empty()) entry.set("batch_norm", one.batch_norm);
+            return entry;
+          }));
+  out.set("findings", findings_json(result.findings));
   if (result.layout) out.set("layout", layout_json(*result.layout));
   return out;
 }

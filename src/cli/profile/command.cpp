@@ -19,7 +19,8 @@ constexpr Forms kOneModel = 1, kTwoModels = 2, kSweep = 4;
 struct ProfileRequest {
   std::vector<std::string> models, threads;
   InputWords inputs;
-  std::string mode = "optimized", until, by = "node", csv, markdown, trace, stacks, annotated, clock, slowdown, html, peak;
+  std::string mode = "optimized", until, by = "node", csv, trace, stacks, annotated, clock, slowdown, peak;
+  ReportFiles files;
   int64_t top = -1;
   std::string trace_names = "op";
   bool reference_columns = false, strict = false;
@@ -61,16 +62,6 @@ void read_words(ProfileRequest& request, bool is_text) {
   request.table.top = as_size(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
 }
 
-Destinations destinations_of(const ProfileRequest& request) {
-  Destinations out;
-  out.add("--csv", request.csv);
-  out.add("--markdown", request.markdown);
-  out.add("--trace", request.trace);
-  out.add("--stacks", request.stacks);
-  out.add("--html", request.html);
-  return out;
-}
-
 Profile run_setting(const ProfileRequest& request, const SweepSetting& setting) {
   ProfileOptions options = request.options;
   options.threads = setting.threads;
@@ -78,25 +69,28 @@ Profile run_setting(const ProfileRequest& request, const SweepSetting& setting) 
   return profile(request.models.front(), options);
 }
 
+/// The lines of files for programs and people: all, unless --top says how many.
+TableChoice whole_table(const ProfileRequest& request) {
+  TableChoice out = request.table;
+  if (request.top < 0) out.top = 0;
+  return out;
+}
+
 int run_sweep(const ProfileRequest& request, const Common& common, const std::vector<SweepSetting>& settings, Progress& progress) {
   std::vector<Profile> profiles;
   for (const SweepSetting& setting : settings) profiles.push_back(run_setting(request, setting));
   progress.clear();
-  if (common.json) {
-    write_document(sweep_json(profiles), 0);
-  } else {
-    write_report(sweep_text(profiles, style_of(common, false)));
-  }
-  return 0;
+  return request.files.write(common, {.text = [&](const ReportStyle& style) { return sweep_text(profiles, style); },
+                                      .document = [&] { return sweep_json(profiles); }});
 }
 
-void write_trace(const ProfileRequest& request, const Common& common, const Profile& result) {
-  if (request.trace.empty()) return;
+std::string trace_contents(const ProfileRequest& request, const Common& common, const Profile& result) {
   const TraceText trace = trace_text(result, request.trace_names == "node");
-  write_destination(request.trace, request.trace.ends_with(".gz") ? gzip_text(trace.text) : trace.text);
-  if (trace.left_out == 0 || common.quiet) return;
-  write_error(escape(request.trace) + ": the first " + counted(trace.runs, "run") + "; " + counted(trace.left_out, "step") +
-              " of later runs left out, which the table counts\n");
+  if (trace.left_out > 0 && !common.quiet) {
+    write_error(escape(request.trace) + ": the first " + counted(trace.runs, "run") + "; " + counted(trace.left_out, "step") +
+                " of later runs left out, which the table counts\n");
+  }
+  return request.trace.ends_with(".gz") ? gzip_text(trace.text) : trace.text;
 }
 
 void write_annotated(const ProfileRequest& request, const Common& common, const Profile& result) {
@@ -111,24 +105,19 @@ int run_one(const ProfileRequest& request, const Common& common, const SweepSett
   Profile result = run_setting(request, setting);
   if (!request.peak.empty()) result.peak = peak_of(request.peak, result.context.threads);
   progress.clear();
-  const bool to_error = destinations_of(request).take_output();
-  const ProfileTable table = make_table(result, request.table);
-  TableChoice all = request.table;
-  if (request.top < 0) all.top = 0;
-  if (!request.csv.empty()) write_destination(request.csv, profile_csv(make_table(result, all)));
-  if (!request.markdown.empty()) write_destination(request.markdown, profile_markdown(result, table));
-  if (!request.html.empty()) write_destination(request.html, profile_html(result, all));
-  write_trace(request, common, result);
-  if (!request.stacks.empty()) write_destination(request.stacks, collapsed_stacks(result));
+  const TableChoice whole = whole_table(request);
+  const ProfileTable table = make_table(result, request.table), all = make_table(result, whole);
   write_annotated(request, common, result);
-  if (common.json) {
-    write_document(profile_json(result, make_table(result, all)), 0);
-  } else if (request.reference_columns) {
-    write_report(reference_columns(make_table(result, all)));
-  } else {
-    (to_error ? write_error : write_report)(profile_text(result, table, style_of(common, to_error)));
-  }
-  return 0;
+  return request.files.write(common, {.text =
+                                          [&](const ReportStyle& style) {
+                                            return request.reference_columns ? reference_columns(all) : profile_text(result, table, style);
+                                          },
+                                      .document = [&] { return profile_json(result, all); },
+                                      .page = [&] { return profile_html(result, whole); },
+                                      .markdown_page = [&] { return profile_markdown(result, table); },
+                                      .files = {{request.csv, [&] { return profile_csv(all); }},
+                                                {request.trace, [&] { return trace_contents(request, common, result); }},
+                                                {request.stacks, [&] { return collapsed_stacks(result); }}}});
 }
 
 int run_pair(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
@@ -139,22 +128,16 @@ int run_pair(const ProfileRequest& request, const Common& common, const SweepSet
   if (!request.slowdown.empty()) gate = SlowdownGate{parse_percent("--fail-on-slowdown", request.slowdown), request.strict};
   const ProfileComparison result = profile(request.models[0], request.models[1], options);
   progress.clear();
-  TableChoice all = request.table;
-  if (request.top < 0) all.top = 0;
-  if (!request.html.empty()) write_destination(request.html, comparison_html(result, all, gate));
-  if (common.json) {
-    write_document(comparison_json(result, request.table, gate), exit_code(result, gate));
-  } else {
-    const bool to_error = destinations_of(request).take_output();
-    (to_error ? write_error : write_report)(comparison_text(result, request.table, gate, style_of(common, to_error)));
-  }
-  return exit_code(result, gate);
+  return request.files.write(common, {.text = [&](const ReportStyle& style) { return comparison_text(result, request.table, gate, style); },
+                                      .document = [&] { return comparison_json(result, request.table, gate); },
+                                      .page = [&] { return comparison_html(result, whole_table(request), gate); },
+                                      .code = exit_code(result, gate)});
 }
 
 int run(ProfileRequest& request, const Common& common, const OptionSet& options) {
   keep_freed_pages();
   read_words(request, !common.verbose);
-  destinations_of(request).check(common.json);
+  request.files.check(common.json);
   const std::vector<SweepSetting> settings = sweep_settings(request.threads, request.inputs.dims);
   const bool is_pair = request.models.size() == 2, is_sweep = settings.size() > 1;
   if (is_pair && is_sweep) fail(ErrorKind::usage, "two models are compared in one setting of --threads and --dim");
@@ -202,9 +185,9 @@ void declare_table(OptionSet& options, ProfileRequest& request) {
       .only(kOneModel | kTwoModels);
   options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first")
       .only(kOneModel);
-  options.list("--only", "GLOB", request.table.only, "only lines whose name matches, the rest as one; may be given several times")
+  options.list("--only", "GLOB", request.table.names.only, "only lines whose name matches, the rest as one; may be given several times")
       .only(kOneModel);
-  options.list("--exclude", "GLOB", request.table.exclude, "no line whose name matches; may be given several times").only(kOneModel);
+  options.list("--exclude", "GLOB", request.table.names.exclude, "no line whose name matches; may be given several times").only(kOneModel);
   options
       .text("--peak", "GFLOPS,GBS|measure", request.peak,
             "peak rates of the machine in single precision, to print the share that each line reaches (measure: takes a second)")
@@ -212,10 +195,13 @@ void declare_table(OptionSet& options, ProfileRequest& request) {
   options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others")
       .only(kOneModel)
       .excludes({"--by", "--json"});
+  request.files.add("--csv", request.csv);
+  request.files.add("--trace", request.trace);
+  request.files.add("--stacks", request.stacks);
   options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head").only(kOneModel);
-  options.text("--markdown", "FILE", request.markdown, "the table as step summaries and merge requests show it").only(kOneModel);
+  options.text("--markdown", "FILE", request.files.markdown, "the table as step summaries and merge requests show it").only(kOneModel);
   options
-      .text("--html", "FILE", request.html,
+      .text("--html", "FILE", request.files.html,
             "a page: pictures of time by operator and by scope, the table of all lines; of two, the differences")
       .only(kOneModel | kTwoModels);
   options.group("Files for other tools");

@@ -1,7 +1,7 @@
 // Reports two profiled models: the verdict on their times, what causes the difference, and the lines that differ.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 
 #include "cli/profile/profile.h"
 
@@ -95,24 +95,10 @@ std::string folded_text(const ProfileComparison& comparison) {
 
 /// "from folding 52 BatchNormalizations", "from layout", "unexplained"
 std::string part_text(const ProfileComparison& comparison, Cause cause) {
-  switch (cause) {
-    case Cause::folded:
-      return comparison.folded.empty() ? "from folding" : "from folding " + folded_text(comparison);
-    case Cause::fused:
-      return "from fusion";
-    case Cause::kernel:
-      return "from kernels";
-    case Cause::reorder:
-      return "from reorders";
-    case Cause::removed:
-    case Cause::added:
-      return "from nodes " + std::string(to_string(cause));
-    case Cause::layout:
-      return "from layout";
-    case Cause::unexplained:
-      break;
-  }
-  return std::string(to_string(cause));
+  constexpr auto kWords = std::to_array<const char*>({"from folding", "from fusion", "from layout", "from kernels", "from reorders",
+                                                      "from nodes removed", "from nodes added", "unexplained"});
+  const std::string out = kWords[static_cast<std::size_t>(cause)];
+  return cause == Cause::folded && !comparison.folded.empty() ? out + " " + folded_text(comparison) : out;
 }
 
 }  // namespace
@@ -128,37 +114,33 @@ std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
 
 std::string sentence_of(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
+  const std::string answer = comparison_answer(comparison.ratio);
   if (!comparison.is_related) {
-    return comparison_answer(comparison.ratio) + ": the models have little in common, " +
-           std::to_string(std::llround(100 * comparison.common)) + " % of their nodes belong together";
+    return answer + ": the models have little in common, " + std::to_string(std::llround(100 * comparison.common)) +
+           " % of their nodes belong together";
   }
   const bool is_shown = is_difference(judge_time(comparison.ratio)) && whole * (comparison.ratio.median - 1) > 0;
-  if (!is_shown) return comparison_answer(comparison.ratio);
+  if (!is_shown) return answer;
   const std::vector<CausePart> parts = parts_of(comparison, whole);
   const bool against = std::ranges::any_of(parts, [](const CausePart& part) { return part.percent < 0; });
-  std::string out = comparison_answer(comparison.ratio);
-  const char* between = ": ";
-  for (const CausePart& part : parts) {
+  const std::string list = joined(parts, ", ", [&](const CausePart& part) {
     const std::string size = against ? signed_microseconds_text(part.us) + " µs " : std::to_string(part.percent) + " % ";
-    out += between + size + part_text(comparison, part.cause);
-    between = ", ";
-  }
-  return out;
+    return size + part_text(comparison, part.cause);
+  });
+  return joined({answer, list}, ": ");
 }
 
 std::string causes_text(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
-  std::string out = "difference " + signed_microseconds_text(whole) + " µs";
-  const char* between = ": ";
-  for (const auto& [cause, sum] : sums_of(comparison)) {
-    out += between + std::string(to_string(cause)) + (cause == Cause::folded && comparison.proved ? " (proved) " : " ") +
+  const std::string list = joined(sums_of(comparison), " · ", [&](const auto& entry) {
+    const auto& [cause, sum] = entry;
+    return std::string(to_string(cause)) + (cause == Cause::folded && comparison.proved ? " (proved) " : " ") +
            signed_microseconds_text(sum.us) + " in " + counted(sum.rows, "line");
-    between = " · ";
-  }
-  return out + "\n";
+  });
+  return joined({"difference " + signed_microseconds_text(whole) + " µs", list}, ": ") + "\n";
 }
 
-// Text and JSON.
+// Forms.
 namespace {
 
 /// "0.613 × (0.605 … 0.621 at 95 %)"
@@ -168,34 +150,14 @@ std::string ratio_text(const Estimate& estimate) {
                             : " (too few pairs for an interval)");
 }
 
-Cell difference_cell(const PairedLine& line) {
-  const double difference = line.difference();
-  return {signed_microseconds_text(difference), difference < 0 ? Style::good : Style::plain, Align::right};
-}
-
 std::string table_text(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
-  TextTable table({.gap = 2, .color = style.color, .width = style.width});
-  const bool nodes = choice.by == Grouping::node;
-  const bool has_usual = has_columns(style, kUsualWidth);
-  const auto add = [&](Cell name, Cell op, Cell a, Cell b, Cell difference, Cell cause) {
-    std::vector<Cell> cells = {std::move(name)};
-    if (nodes && has_usual) cells.push_back(std::move(op));
-    cells.push_back(std::move(a));
-    if (has_usual) cells.push_back(std::move(b));
-    cells.push_back(std::move(difference));
-    cells.push_back(std::move(cause));
-    table.row(std::move(cells));
-  };
-  add({std::string(to_string(choice.by)), Style::faint}, {"op", Style::faint}, right("A µs", Style::faint), right("B µs", Style::faint),
-      right("difference", Style::faint), {nodes ? "cause" : "", Style::faint});
-  for (const PairedLine& line : pair_tables(comparison, choice)) {
-    const auto time = [&](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
-    add(node_text(line.name, style.width), operator_text(line.op, style.width), time(line.a_us), time(line.b_us), difference_cell(line),
-        line.cause ? std::string(to_string(*line.cause)) : "");
-  }
+  Table table = comparison_table(comparison, choice, style, false);
   const double a = comparison.a.total_us, b = comparison.b.total_us;
-  add({"all", Style::strong}, "", right(microseconds_text(a), Style::strong), right(microseconds_text(b), Style::strong),
-      right(signed_microseconds_text(b - a), Style::strong), "");
+  table.row({{"all", Style::strong},
+             "",
+             {microseconds_text(a), Style::strong},
+             {microseconds_text(b), Style::strong},
+             {signed_microseconds_text(b - a), Style::strong}});
   return table.text();
 }
 
@@ -207,6 +169,29 @@ std::string verdict_line(const ProfileComparison& comparison, const std::optiona
 
 }  // namespace
 
+Table comparison_table(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style, bool is_page) {
+  Table table({.gap = 2, .color = style.color, .width = style.width});
+  const bool has_usual = has_columns(style, kUsualWidth), has_op = choice.by == Grouping::node && has_usual;
+  const auto where = [](Cell cell, bool has) { return has ? cell : std::move(cell).only(Form::page); };
+  table.head({std::string(to_string(choice.by)), where("op", has_op), right("A µs"), where(right("B µs"), has_usual), right("difference"),
+              Cell("").only(Form::page), choice.by == Grouping::node || is_page ? "cause" : ""});
+  const std::vector<PairedLine> lines = pair_tables(comparison, choice);
+  double most = 0;
+  for (const PairedLine& line : lines) most = std::max(most, std::abs(line.difference()));
+  const auto time = [](const std::optional<double>& us) { return us ? microseconds_text(*us) : "–"; };
+  for (const PairedLine& line : lines) {
+    const double difference = line.difference();
+    table.row({node_text(line.name, style.width),
+               is_page ? line.op : operator_text(line.op, style.width),
+               time(line.a_us),
+               time(line.b_us),
+               {signed_microseconds_text(difference), difference < 0 && !is_page ? Style::good : Style::plain},
+               signed_bar(difference, most),
+               line.cause ? std::string(to_string(*line.cause)) : ""});
+  }
+  return table;
+}
+
 std::string comparison_basis(const ProfileComparison& comparison) {
   const std::string how = comparison.pairs > 0 ? counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round")
                                                : "measured apart, not in turn";
@@ -217,7 +202,7 @@ std::string comparison_basis(const ProfileComparison& comparison) {
 std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate,
                             const ReportStyle& style) {
   if (style.quiet) return verdict_line(comparison, gate, style);
-  TextTable head({.gap = 3, .color = style.color, .width = style.width});
+  Table head({.gap = 3, .color = style.color, .width = style.width});
   const auto add = [&](const char* side, const Profile& profile) {
     const Latency& latency = profile.latency;
     const Estimate& time = profile.clock == TimeKind::wall ? latency.us : latency.processor_us;
@@ -238,35 +223,27 @@ std::string comparison_text(const ProfileComparison& comparison, const TableChoi
 }
 
 Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
-  Json out = Json::object(), estimate = Json::object();
   const Estimate& ratio = comparison.ratio;
-  estimate.set("median", ratio.median);
-  estimate.set("low", ratio.interval ? Json(ratio.interval->low) : Json());
+  Json out, estimate;
+  estimate.set("median", ratio.median).set("low", ratio.interval ? Json(ratio.interval->low) : Json());
   estimate.set("high", ratio.interval ? Json(ratio.interval->high) : Json());
   out.set("schema", "relayout.profile-comparison/1").set("ratio", std::move(estimate)).set("clock", to_string(comparison.clock));
   out.set("pairs", comparison.pairs).set("rounds", comparison.rounds);
   if (gate) {
-    Json limit = Json::object();
-    limit.set("fail_on_slowdown", gate->limit).set("strict", gate->strict);
-    out.set("gate", std::move(limit.set("verdict", to_string(judge_slowdown(ratio, gate->limit)))));
+    const SlowdownVerdict verdict = judge_slowdown(ratio, gate->limit);
+    out.set("gate", Json().set("fail_on_slowdown", gate->limit).set("strict", gate->strict).set("verdict", to_string(verdict)));
   }
-  Json lines = Json::array();
-  for (const PairedLine& line : pair_tables(comparison, choice)) {
-    Json entry = Json::object();
-    entry.set("name", line.name).set("op", line.op).set("a_us", line.a_us).set("b_us", line.b_us);
-    entry.set("cause", line.cause ? Json(to_string(*line.cause)) : Json());
-    lines.add(std::move(entry.set("difference_us", line.difference())));
-  }
-  Json causes = Json::array();
-  for (const auto& [cause, sum] : sums_of(comparison)) {
-    causes.add(Json::object().set("cause", to_string(cause)).set("lines", sum.rows).set("difference_us", sum.us));
-  }
-  Json folded = Json::object();
-  for (const auto& [op, number] : comparison.folded) folded.set(op, number);
-  out.set("causes", std::move(causes)).set("folded", std::move(folded)).set("proved", comparison.proved);
-  out.set("nodes_in_common", comparison.common).set("related", comparison.is_related);
-  out.set("sentence", sentence_of(comparison));
-  out.set("differences", std::move(lines));
+  out.set("causes", Json::list(sums_of(comparison), [](const auto& cause) {
+            return Json().set("cause", to_string(cause.first)).set("lines", cause.second.rows).set("difference_us", cause.second.us);
+          }));
+  out.set("folded", comparison.folded).set("proved", comparison.proved);
+  out.set("nodes_in_common", comparison.common).set("related", comparison.is_related).set("sentence", sentence_of(comparison));
+  out.set("differences", Json::list(pair_tables(comparison, choice), [](const PairedLine& line) {
+            Json entry;
+            entry.set("name", line.name).set("op", line.op).set("a_us", line.a_us).set("b_us", line.b_us);
+            entry.set("cause", line.cause ? Json(to_string(*line.cause)) : Json());
+            return std::move(entry.set("difference_us", line.difference()));
+          }));
   TableChoice nodes = choice;
   nodes.by = Grouping::node;
   out.set("a", profile_json(comparison.a, make_table(comparison.a, nodes)));

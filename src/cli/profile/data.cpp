@@ -9,7 +9,7 @@ namespace relayout::cli {
 namespace {
 
 Json context_json(const ProfileContext& context) {
-  Json out = Json::object();
+  Json out;
   out.set("cpu", context.cpu).set("isa", context.isa).set("threads", context.threads).set("processors", context.processors);
   out.set("affinity", context.affinity).set("quota", context.quota > 0 ? Json(context.quota) : Json());
   return std::move(out.set("load_1min", context.load).set("relayout", context.relayout).set("onednn", context.onednn));
@@ -21,7 +21,7 @@ void set_interval(Json& out, const Estimate& estimate) {
 }
 
 Json latency_json(const Latency& latency) {
-  Json out = Json::object();
+  Json out;
   out.set("median_us", latency.us.median).set("cpu_median_us", latency.processor_us.median);
   set_interval(out, latency.us);
   out.set("min_us", latency.least_us).set("p50_us", latency.us.median).set("p90_us", latency.p90_us).set("p95_us", latency.p95_us);
@@ -31,29 +31,23 @@ Json latency_json(const Latency& latency) {
 }
 
 Json memory_json(const Profile& profile) {
-  Json out = Json::object();
+  Json out;
   out.set("arena_bytes", profile.arena_bytes).set("peak_bytes", profile.peak_bytes).set("peak_node", profile.peak_node);
   return std::move(out.set("packed_bytes", profile.packed_bytes).set("scratchpad_bytes", profile.scratchpad_bytes));
 }
 
-Json row_json(const ProfileRow& row) {
-  Json out = Json::object();
-  out.set("node", row.node)
-      .set("callers", row.callers)
-      .set("op", row.op_type)
-      .set("kind", row.is_executor() ? "executor" : to_string(row.kind));
-  out.set("absorbed", row.absorbed).set("layout", row.layout).set("implementation", row.implementation);
-  Json inputs = Json::array();
-  for (const Dims& dims : row.inputs) inputs.add(dims);
-  out.set("input_dims", std::move(inputs))
-      .set("dims", row.dims)
-      .set("steps", row.steps)
-      .set("calls", row.is_executor() ? 0 : row.calls)
-      .set("threads", row.threads);
+Json row_json(const ProfileRow& row, const std::optional<MachinePeak>& peak) {
+  Json out;
+  out.set("node", row.node).set("callers", row.callers).set("op", row.op_type);
+  out.set("kind", row.is_executor() ? "executor" : to_string(row.kind));
+  out.set("absorbed", row.absorbed).set("layout", row.layout).set("implementation", row.implementation).set("input_dims", row.inputs);
+  out.set("dims", row.dims).set("steps", row.steps).set("calls", row.is_executor() ? 0 : row.calls).set("threads", row.threads);
   out.set("bytes", row.bytes).set("flop", 2 * row.macs).set("live_bytes", row.live_bytes);
   out.set("time_us", row.us).set("share", row.share).set("median_us", row.measured_us.median).set("quartile_us", row.quartile_us);
   set_interval(out, row.measured_us);
-  return std::move(out.set("gflops", gflops(row.macs, row.us)).set("gigabytes_per_s", gigabytes(row.bytes, row.us)));
+  out.set("gflops", gflops(row.macs, row.us)).set("gigabytes_per_s", gigabytes(row.bytes, row.us));
+  if (peak) out.set("part_of_peak", part_of_peak(*peak, row.macs, row.bytes, row.us));
+  return out;
 }
 
 /// Sums of all reorders or of all packs.
@@ -66,95 +60,57 @@ Json copies_json(const Profile& profile, StepKind kind) {
     bytes += row.bytes;
     us += row.us;
   }
-  Json out = Json::object();
-  return std::move(out.set("count", count).set("bytes", bytes).set("time_us", us));
+  return Json().set("count", count).set("bytes", bytes).set("time_us", us);
 }
 
 Json group_json(const TableLine& line) {
-  Json out = Json::object();
+  Json out;
   out.set("name", line.name).set("calls", line.calls).set("bytes", line.bytes).set("flop", 2 * line.macs);
   return std::move(out.set("time_us", line.us).set("share", line.share));
 }
 
-Json groups_json(const ProfileTable& table) {
-  Json lines = Json::array();
-  for (const TableLine& line : table.lines) lines.add(group_json(line));
-  if (table.others) lines.add(group_json(*table.others));
-  lines.add(group_json(table.executor));
-  Json out = Json::object();
-  return std::move(out.set("by", to_string(table.by)).set("lines", std::move(lines)));
-}
-
-std::string csv_optional(const std::optional<double>& value) {
-  return value ? shortest(*value) : "";
-}
-
 std::string csv_line(const TableLine& line) {
-  std::string absorbed;
-  for (const std::string& name : line.absorbed) absorbed += (absorbed.empty() ? "" : " ") + name;
-  const std::optional<Estimate>& measured = line.measured;
-  const bool has_interval = measured && measured->interval;
-  const std::array<std::string, 18> fields = {csv_field(line.name),
-                                              csv_field(absorbed),
-                                              csv_field(line.op),
-                                              csv_field(line.kind),
-                                              csv_field(line.layout),
-                                              csv_field(line.implementation),
-                                              csv_field(line.shape),
-                                              std::to_string(line.calls),
-                                              std::to_string(line.bytes),
-                                              std::to_string(2 * line.macs),
-                                              shortest(line.us),
-                                              shortest(line.share),
-                                              shortest(line.cumulative),
-                                              measured ? shortest(measured->median) : "",
-                                              has_interval ? shortest(measured->interval->low) : "",
-                                              has_interval ? shortest(measured->interval->high) : "",
-                                              csv_optional(gflops(line.macs, line.us)),
-                                              csv_optional(gigabytes(line.bytes, line.us))};
-  return csv_record(fields);
+  const auto number = [](const std::optional<double>& value) { return value ? shortest(*value) : ""; };
+  std::optional<double> median, low, high;
+  if (line.measured) median = line.measured->median;
+  if (line.measured && line.measured->interval) {
+    low = line.measured->interval->low;
+    high = line.measured->interval->high;
+  }
+  return csv_record(std::array{csv_field(line.name), csv_field(joined(line.absorbed, " ")), csv_field(line.op), csv_field(line.kind),
+                               csv_field(line.layout), csv_field(line.implementation), csv_field(line.shape), std::to_string(line.calls),
+                               std::to_string(line.bytes), std::to_string(2 * line.macs), shortest(line.us), shortest(line.share),
+                               shortest(line.cumulative), number(median), number(low), number(high), number(gflops(line.macs, line.us)),
+                               number(gigabytes(line.bytes, line.us))});
 }
 
 }  // namespace
 
 Json profile_object(const Profile& profile) {
-  Json out = Json::object();
+  Json out;
   out.set("schema", "relayout.profile/1").set("model", profile.model).set("file_bytes", profile.file_bytes);
   out.set("mode", to_string(profile.mode)).set("precision", profile.precision);
-  Json inputs = Json::object();
-  for (const auto& [name, dims] : profile.inputs) inputs.set(name, dims);
-  out.set("inputs", std::move(inputs)).set("assumed", profile.assumed).set("context", context_json(profile.context));
+  out.set("inputs", profile.inputs).set("assumed", profile.assumed).set("context", context_json(profile.context));
   out.set("latency", latency_json(profile.latency)).set("memory", memory_json(profile)).set("flop", 2 * profile.macs);
   out.set("reorders", copies_json(profile, StepKind::reorder)).set("packs", copies_json(profile, StepKind::pack));
-  if (profile.peak) {
-    Json peak = Json::object();
-    peak.set("gflops", profile.peak->gflops).set("gigabytes_per_s", profile.peak->gigabytes).set("measured", profile.peak->is_measured);
-    out.set("peak", std::move(peak));
+  if (const auto& peak = profile.peak) {
+    out.set("peak", Json().set("gflops", peak->gflops).set("gigabytes_per_s", peak->gigabytes).set("measured", peak->is_measured));
   }
   out.set("views", profile.views).set("clock", to_string(profile.clock));
   out.set("total_us", profile.total_us).set("scale", profile.scale);
-  Json rows = Json::array();
-  for (const ProfileRow& row : profile.rows) {
-    Json entry = row_json(row);
-    if (profile.peak) entry.set("part_of_peak", part_of_peak(*profile.peak, row.macs, row.bytes, row.us));
-    rows.add(std::move(entry));
-  }
-  return std::move(out.set("rows", std::move(rows)));
+  return std::move(out.set("rows", Json::list(profile.rows, [&](const ProfileRow& row) { return row_json(row, profile.peak); })));
 }
 
 Json profile_json(const Profile& profile, const ProfileTable& table) {
   Json out = profile_object(profile);
-  if (table.by != Grouping::node) out.set("groups", groups_json(table));
-  return out;
+  if (table.by == Grouping::node) return out;
+  return std::move(out.set("groups", Json().set("by", to_string(table.by)).set("lines", Json::list(table.all_lines(), group_json))));
 }
 
 std::string profile_csv(const ProfileTable& table) {
-  std::string out =
-      "name,absorbed,op,kind,layout,implementation,shape,calls,bytes,flop,time_us,share,cumulative_share,median_us,low_us,high_us,gflops,"
-      "gigabytes_per_s\r\n";
-  for (const TableLine& line : table.lines) out += csv_line(line);
-  if (table.others) out += csv_line(*table.others);
-  return out + csv_line(table.executor);
+  return "name,absorbed,op,kind,layout,implementation,shape,calls,bytes,flop,time_us,share,cumulative_share,median_us,low_us,high_us,"
+         "gflops,gigabytes_per_s\r\n" +
+         joined(table.all_lines(), "", csv_line);
 }
 
 std::string profile_markdown(const Profile& profile, const ProfileTable& table) {
@@ -163,14 +119,11 @@ std::string profile_markdown(const Profile& profile, const ProfileTable& table) 
   out += "\n\n" + counted(profile.latency.runs, "run") + ", " + std::string(to_string(profile.mode)) + ", " +
          counted(profile.context.threads, "thread") + ", " + markdown_code(profile.context.cpu) +
          (is_busy(profile.latency) ? ", **the machine was busy**" : "") + "\n\n";
-  out += "| " + std::string(to_string(table.by)) + " | op | implementation | time | share |\n|---|---|---|---:|---:|\n";
-  const auto add = [&](const TableLine& line) {
-    out += "| " + markdown_code(escape(line.name)) + " | " + markdown_code(escape(line.op)) + " | " +
-           markdown_code(escape(line.implementation)) + " | " + duration_text(line.us) + " | " + percent_text(line.share) + " |\n";
-  };
-  for (const TableLine& line : table.lines) add(line);
-  if (table.others) add(*table.others);
-  add(table.executor);
+  out += markdown_row({std::string(to_string(table.by)), "op", "implementation", "time", "share"}) + "|---|---|---|---:|---:|\n";
+  for (const TableLine& line : table.all_lines()) {
+    out += markdown_row({markdown_code(escape(line.name)), markdown_code(escape(line.op)), markdown_code(escape(line.implementation)),
+                         duration_text(line.us), percent_text(line.share)});
+  }
   return out;
 }
 

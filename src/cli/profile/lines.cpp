@@ -52,13 +52,6 @@ std::vector<TableLine> all_lines(const Profile& profile, const TableChoice& choi
   return lines;
 }
 
-bool matches(const std::vector<std::string>& patterns, const TableLine& line) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
-    const auto fits = [&](const std::string& name) { return glob_match(pattern, name); };
-    return fits(line.name) || std::ranges::any_of(line.absorbed, fits);
-  });
-}
-
 void sort_lines(std::vector<TableLine>& lines, const std::string& by) {
   if (by == "order") return;
   const auto key = [&](const TableLine& line) {
@@ -67,19 +60,17 @@ void sort_lines(std::vector<TableLine>& lines, const std::string& by) {
   std::ranges::stable_sort(lines, std::greater{}, key);
 }
 
-void add(TableLine& sum, const TableLine& line) {
-  sum.calls += line.calls;
-  sum.bytes += line.bytes;
-  sum.macs += line.macs;
-  sum.us += line.us;
-  sum.share += line.share;
-}
-
 /// The sum of the lines that are not shown.
 std::optional<TableLine> sum_of(const std::vector<TableLine>& lines) {
   if (lines.empty()) return std::nullopt;
   TableLine sum;
-  for (const TableLine& line : lines) add(sum, line);
+  for (const TableLine& line : lines) {
+    sum.calls += line.calls;
+    sum.bytes += line.bytes;
+    sum.macs += line.macs;
+    sum.us += line.us;
+    sum.share += line.share;
+  }
   sum.name = "(others)";
   sum.op = counted(static_cast<int64_t>(lines.size()), "line");
   sum.kind = "others";
@@ -124,6 +115,13 @@ std::vector<PairedLine> paired_groups(const ProfileComparison& comparison, const
 
 }  // namespace
 
+std::vector<TableLine> ProfileTable::all_lines() const {
+  std::vector<TableLine> out = lines;
+  if (others) out.push_back(*others);
+  out.push_back(executor);
+  return out;
+}
+
 ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   ProfileTable table;
   table.by = choice.by;
@@ -131,15 +129,16 @@ ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   table.peak = profile.peak;
   table.executor = line_of(profile.rows.back());
   std::vector<TableLine> lines = all_lines(profile, choice), left_out;
-  const auto is_of_any = [&](const std::string& pattern) {
-    return std::ranges::any_of(lines, [&](const TableLine& line) { return matches({pattern}, line); });
+  const auto names = [](const TableLine& line) {
+    std::vector<std::string> out = line.absorbed;
+    out.push_back(line.name);
+    return out;
   };
-  check_patterns(choice.only, choice.exclude, is_of_any, "line of the table");
+  choice.names.check(lines, names, "line of the table");
   sort_lines(lines, choice.sort);
   for (TableLine& line : lines) {
-    const bool chosen = (choice.only.empty() || matches(choice.only, line)) && !matches(choice.exclude, line);
     const bool fits = choice.top == 0 || table.lines.size() < choice.top;
-    (chosen && fits ? table.lines : left_out).push_back(std::move(line));
+    (fits && choice.names.has(names(line)) ? table.lines : left_out).push_back(std::move(line));
   }
   table.others = sum_of(left_out);
   double cumulative = 0;

@@ -72,17 +72,18 @@ Share scopes_of(const Profile& profile) {
 
 VerdictPage::Section facts(const Profile& profile) {
   const Latency& latency = profile.latency;
-  std::vector<std::vector<Cell>> rows = {
-      {"median", duration_text(latency.us.median) + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "")},
-      {"p90, p95, p99", duration_text(latency.p90_us) + ", " + duration_text(latency.p95_us) + ", " + duration_text(latency.p99_us)},
-      {"runs", format_count(latency.runs)},
-      {"apart", "load " + duration_text(latency.load_us) + ", plan " + duration_text(latency.plan_us) + ", first run " +
-                    duration_text(latency.first_us)},
-      {"memory", memory_text(profile)},
-      {"copies", copies_text(profile)},
-      {"machine", context_text(profile.context)},
-      {"peak", peak_text(profile)}};
-  return {"", html_table({"", ""}, rows)};
+  Table table;
+  table.head({"", ""});
+  table.row(
+      {"median", joined({duration_text(latency.us.median), latency.us.interval ? "95 % in " + interval_text(latency.us) : ""}, ", ")});
+  table.row({"p90, p95, p99", duration_text(latency.p90_us) + ", " + duration_text(latency.p95_us) + ", " + duration_text(latency.p99_us)});
+  table.row({"runs", format_count(latency.runs)});
+  table.row({"apart", apart_text(latency, ", ")});
+  table.row({"memory", memory_text(profile)});
+  table.row({"copies", copies_text(profile)});
+  table.row({"machine", context_text(profile.context)});
+  table.row({"peak", peak_text(profile)});
+  return {"", table.html()};
 }
 
 /// The roofline chart: rows that compute, under the peak of the machine.
@@ -109,52 +110,25 @@ VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice)
   all.top = std::min(choice.top == 0 ? kMostTableRows : choice.top, kMostTableRows);
   const ProfileTable table = make_table(profile, all);
   const double most = table.lines.empty() ? 0 : std::ranges::max(table.lines, {}, &TableLine::us).us;
-  std::vector<std::vector<Cell>> rows;
-  const auto add = [&](const TableLine& line) {
-    std::string how = line.implementation;
-    if (!line.absorbed.empty()) how += ", with " + counted(static_cast<int64_t>(line.absorbed.size()), "absorbed node");
-    rows.push_back({escape(line.name), right(microseconds_text(line.us)), text_bar(line.us, most), right(percent_text(line.share)),
-                    right(percent_text(line.cumulative)), right(rate_text(gflops(line.macs, line.us))),
-                    right(rate_text(gigabytes(line.bytes, line.us))), right(line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a"),
-                    line.op, line.layout, line.shape, std::move(how)});
-  };
-  for (const TableLine& line : table.lines) add(line);
-  if (table.others) add(*table.others);
-  add(table.executor);
-  return {"Lines add up to the latency",
-          html_table({std::string(to_string(table.by)), right("µs"), "", right("share"), right("cumulative"), right("GFLOP/s"),
-                      right("GB/s"), right("of peak"), "op", "layout", "shape", "implementation"},
-                     rows)};
-}
-
-VerdictPage::Section differences(const ProfileComparison& comparison, const TableChoice& choice) {
-  TableChoice all = choice;
-  all.top = kMostTableRows;
-  const std::vector<PairedLine> lines = pair_tables(comparison, all);
-  double most = 0;
-  for (const PairedLine& line : lines) most = std::max(most, std::abs(line.difference()));
-  std::vector<std::vector<Cell>> rows;
-  for (const PairedLine& line : lines) {
-    const auto time = [](const std::optional<double>& us) { return right(us ? microseconds_text(*us) : "–"); };
-    const double difference = line.difference();
-    rows.push_back({escape(line.name), line.op, time(line.a_us), time(line.b_us), right(signed_microseconds_text(difference)),
-                    (difference < 0   ? "− "
-                     : difference > 0 ? "+ "
-                                      : "") +
-                        text_bar(std::abs(difference), most),
-                    line.cause ? std::string(to_string(*line.cause)) : ""});
+  Table out;
+  out.head({std::string(to_string(table.by)), right("µs"), "", right("share"), right("cumulative"), right("GFLOP/s"), right("GB/s"),
+            right("of peak"), "op", "layout", "shape", "implementation"});
+  for (const TableLine& line : table.all_lines()) {
+    const std::string absorbed = line.absorbed.empty() ? "" : ", with " + counted(std::ssize(line.absorbed), "absorbed node");
+    out.row({escape(line.name), microseconds_text(line.us), text_bar(line.us, most), percent_text(line.share),
+             percent_text(line.cumulative), rate_text(gflops(line.macs, line.us)), rate_text(gigabytes(line.bytes, line.us)),
+             line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a", line.op, line.layout, line.shape,
+             line.implementation + absorbed});
   }
-  return {"Differences, the largest first",
-          html_table({std::string(to_string(choice.by)), "op", right("A µs"), right("B µs"), right("difference"), "", "cause"}, rows)};
+  return {"Lines add up to the latency", out.html()};
 }
 
 }  // namespace
 
 std::string profile_html(const Profile& profile, const TableChoice& choice) {
   VerdictPage page;
-  page.verdict = duration_text(profile.latency.us.median);
-  page.style = is_busy(profile.latency) ? Style::warning : Style::plain;
-  page.title = page.verdict + ": " + profile.model;
+  page.verdict = {duration_text(profile.latency.us.median), is_busy(profile.latency) ? Style::warning : Style::plain};
+  page.title = page.verdict.text + ": " + profile.model;
   page.subject = profile.model + "   " + std::string(to_string(profile.mode)) + " · " + profile.precision + " · " + inputs_text(profile);
   page.footer = "relayout profile · relayout " + profile.context.relayout + ", oneDNN " + profile.context.onednn;
   page.sections = {doubts(profile.latency),
@@ -168,17 +142,19 @@ std::string profile_html(const Profile& profile, const TableChoice& choice) {
 }
 
 std::string comparison_html(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
+  TableChoice all = choice;
+  all.top = kMostTableRows;
+  const Style style = exit_code(comparison, gate) != 0 ? Style::bad : gate ? Style::good : Style::plain;
   VerdictPage page;
-  page.verdict = comparison_answer(comparison, gate);
-  page.style = exit_code(comparison, gate) != 0 ? Style::bad : gate ? Style::good : Style::plain;
-  page.title = page.verdict + ": " + comparison.b.model;
+  page.verdict = {comparison_answer(comparison, gate), style};
+  page.title = page.verdict.text + ": " + comparison.b.model;
   page.subject = comparison.a.model + " → " + comparison.b.model;
   page.footer = "relayout profile · " + context_text(comparison.a.context);
   page.sections = {doubts(comparison.a.latency),
                    {"", html_lines({comparison_basis(comparison), sentence_of(comparison), causes_text(comparison)})},
                    {"Time by operator", svg_stacks({parts_by(comparison.a, Grouping::op, "A   " + comparison.a.model),
                                                     parts_by(comparison.b, Grouping::op, "B   " + comparison.b.model)})},
-                   differences(comparison, choice)};
+                   {"Differences, the largest first", comparison_table(comparison, all, {}, true).html()}};
   page.data = comparison_json(comparison, choice, gate);
   return html_page(page);
 }

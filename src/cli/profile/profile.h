@@ -24,10 +24,10 @@ namespace relayout::cli {
 /// Which rows of a profile are shown, and how.
 struct TableChoice {
   Grouping by = Grouping::node;
-  std::size_t depth = 1;                   ///< depth of scopes
-  std::string sort = "time";               ///< time, order, bytes, flop
-  std::size_t top = 0;                     ///< maximum number of lines; 0: all
-  std::vector<std::string> only, exclude;  ///< patterns of names
+  std::size_t depth = 1;      ///< depth of scopes
+  std::string sort = "time";  ///< time, order, bytes, flop
+  std::size_t top = 0;        ///< maximum number of lines; 0: all
+  NameChoice names;
 };
 
 /// One line of the table: a row, a group of rows, or all rows that are not shown.
@@ -50,6 +50,9 @@ struct ProfileTable {
   TableLine executor;
   double us = 0;  ///< total time: the median latency
   std::optional<MachinePeak> peak;
+
+  /// The lines, the sum of the others, and the executor.
+  [[nodiscard]] std::vector<TableLine> all_lines() const;
 };
 
 /// Error{usage} when a pattern matches nothing.
@@ -103,8 +106,6 @@ inline constexpr std::size_t kWide = 100;
 [[nodiscard]] std::string interval_text(const Estimate& us);
 
 [[nodiscard]] std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style);
-/// The latency alone.
-[[nodiscard]] std::string latency_line(const Profile& profile);
 /// The table of PyTorch's tutorial on profiling with FX, with the same columns and format.
 [[nodiscard]] std::string reference_columns(const ProfileTable& table);
 
@@ -119,6 +120,8 @@ inline constexpr std::size_t kWide = 100;
 [[nodiscard]] std::string inputs_text(const Profile& profile);
 /// "arena 6.0 MB, most in use 5.1 MB at NODE · packed weights 14.1 MB"
 [[nodiscard]] std::string memory_text(const Profile& profile);
+/// "load 1.2 ms · plan 3.4 ms · first run 5.6 ms"
+[[nodiscard]] std::string apart_text(const Latency& latency, const char* between = " · ");
 /// "113 GFLOP/s, 12.2 GB/s with 1 thread, measured", or why no peak is known.
 [[nodiscard]] std::string peak_text(const Profile& profile);
 /// "113", "12.2": three significant digits of 10⁹ operations or bytes per second; "–" where not known.
@@ -148,6 +151,9 @@ inline constexpr std::size_t kWide = 100;
 
 /// A profile as a page: latency, pictures of time by operator and by scope, and a table of all rows.
 [[nodiscard]] std::string profile_html(const Profile& profile, const TableChoice& choice);
+/// The lines of both profiles, for text of some width or for a page with bars.
+[[nodiscard]] Table comparison_table(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style,
+                                     bool is_page);
 /// A comparison as a page: the ratio, both profiles by operator on one scale, and the differences.
 [[nodiscard]] std::string comparison_html(const ProfileComparison& comparison, const TableChoice& choice,
                                           const std::optional<SlowdownGate>& gate);

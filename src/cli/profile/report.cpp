@@ -1,8 +1,6 @@
 // Reports a profile as text that fits the terminal.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 
 #include "cli/profile/profile.h"
@@ -33,56 +31,17 @@ std::string heading(const Profile& profile, const ReportStyle& style) {
   return out + (inputs.empty() ? "" : " · " + inputs) + "\n";
 }
 
-/// p90, p95, p99.
-std::string tail_text(const Latency& latency) {
-  return "p90 " + duration_text(latency.p90_us) + " · p95 " + duration_text(latency.p95_us) + " · p99 " + duration_text(latency.p99_us);
-}
-
 std::string head_text(const Profile& profile, const ReportStyle& style) {
   const Latency& latency = profile.latency;
-  TextTable table({.gap = 3, .color = style.color});
+  Table table({.gap = 3, .color = style.color});
   table.row({"latency",
              {duration_text(latency.us.median), Style::strong},
-             "median of " + counted(latency.runs, "run") + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "") + " · " +
-                 tail_text(latency)});
-  table.row({"apart", "",
-             "load " + duration_text(latency.load_us) + " · plan " + duration_text(latency.plan_us) + " · first run " +
-                 duration_text(latency.first_us)});
+             "median of " + counted(latency.runs, "run") + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "") +
+                 " · p90 " + duration_text(latency.p90_us) + " · p95 " + duration_text(latency.p95_us) + " · p99 " +
+                 duration_text(latency.p99_us)});
+  table.row({"apart", "", apart_text(latency)});
   table.row({"memory", "", memory_text(profile)});
   return table.text();
-}
-
-/// A column of the table: its head, and its text for a line.
-struct Column {
-  std::string head;
-  Align align;
-  std::function<std::string(const TableLine&)> show;
-};
-
-std::string implementation_cell(const TableLine& line) {
-  return shortened(escape(line.implementation), kImplementationColumns);
-}
-std::string calls_cell(const TableLine& line) {
-  return line.calls == 0 ? "" : format_count(line.calls);
-}
-std::string time_cell(const TableLine& line) {
-  return microseconds_text(line.us);
-}
-std::string share_cell(const TableLine& line) {
-  return percent_text(line.share);
-}
-std::string cumulative_cell(const TableLine& line) {
-  return percent_text(line.cumulative);
-}
-std::string gflops_cell(const TableLine& line) {
-  return rate_text(gflops(line.macs, line.us));
-}
-std::string gigabytes_cell(const TableLine& line) {
-  return rate_text(gigabytes(line.bytes, line.us));
-}
-
-std::string peak_cell(const TableLine& line) {
-  return line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a";
 }
 
 std::string with_short_operators(const std::string& names) {
@@ -92,50 +51,52 @@ std::string with_short_operators(const std::string& names) {
   return out;
 }
 
+/// A column of the table: its head, and its text for a line.
+struct Column {
+  Cell head;
+  std::function<std::string(const TableLine&)> show;
+};
+
+/// The columns for which the terminal has room.
 std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& style) {
-  const bool nodes = table.by == Grouping::node;
-  const auto has = [&](std::size_t width) { return has_columns(style, width); };
-  const bool is_short = table.by == Grouping::op && !has(kUsualWidth);
-  std::vector<Column> out{{std::string(to_string(table.by)), Align::left, [&style, is_short](const TableLine& line) {
-                             return is_short ? with_short_operators(line.name) : node_text(line.name, style.width);
-                           }}};
-  if (nodes) out.push_back({"op", Align::left, [&](const TableLine& line) { return operator_text(line.op, style.width); }});
-  if (nodes && has(kWide)) out.push_back({"implementation", Align::left, implementation_cell});
-  if (nodes && has(kVeryWide)) {
-    out.push_back({"layout", Align::left, [](const TableLine& line) { return line.layout; }});
-    out.push_back({"shape", Align::left, [](const TableLine& line) { return line.shape; }});
-  }
-  const bool calls = !nodes || std::ranges::any_of(table.lines, [](const TableLine& line) { return line.calls > 1; });
-  if (calls) out.push_back({"calls", Align::right, calls_cell});
-  out.push_back({"µs", Align::right, time_cell});
-  out.push_back({"share", Align::right, share_cell});
-  if (has(kUsualWidth)) out.push_back({"cum.", Align::right, cumulative_cell});
-  out.push_back({"GFLOP/s", Align::right, gflops_cell});
-  if (has(kWide)) out.push_back({"GB/s", Align::right, gigabytes_cell});
-  if (table.peak) out.push_back({"of peak", Align::right, peak_cell});
+  std::vector<Column> out;
+  const auto add = [&](bool has, Cell head, std::function<std::string(const TableLine&)> show) {
+    if (has) out.push_back({std::move(head), std::move(show)});
+  };
+  const bool nodes = table.by == Grouping::node, is_usual = has_columns(style, kUsualWidth), is_wide = has_columns(style, kWide);
+  const bool is_very_wide = nodes && has_columns(style, kVeryWide), is_short = table.by == Grouping::op && !is_usual;
+  const bool has_calls = !nodes || std::ranges::any_of(table.lines, [](const TableLine& line) { return line.calls > 1; });
+  add(true, std::string(to_string(table.by)),
+      [&style, is_short](const TableLine& line) { return is_short ? with_short_operators(line.name) : node_text(line.name, style.width); });
+  add(nodes, "op", [&style](const TableLine& line) { return operator_text(line.op, style.width); });
+  add(nodes && is_wide, "implementation",
+      [](const TableLine& line) { return shortened(escape(line.implementation), kImplementationColumns); });
+  add(is_very_wide, "layout", [](const TableLine& line) { return line.layout; });
+  add(is_very_wide, "shape", [](const TableLine& line) { return line.shape; });
+  add(has_calls, right("calls"), [](const TableLine& line) { return line.calls == 0 ? "" : format_count(line.calls); });
+  add(true, right("µs"), [](const TableLine& line) { return microseconds_text(line.us); });
+  add(true, right("share"), [](const TableLine& line) { return percent_text(line.share); });
+  add(is_usual, right("cum."), [](const TableLine& line) { return percent_text(line.cumulative); });
+  add(true, right("GFLOP/s"), [](const TableLine& line) { return rate_text(gflops(line.macs, line.us)); });
+  add(is_wide, right("GB/s"), [](const TableLine& line) { return rate_text(gigabytes(line.bytes, line.us)); });
+  add(table.peak.has_value(), right("of peak"),
+      [](const TableLine& line) { return line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a"; });
   return out;
 }
 
 std::string table_text(const ProfileTable& table, const ReportStyle& style) {
   const std::vector<Column> columns = columns_for(table, style);
-  TextTable out({.gap = 2, .color = style.color, .width = style.width});
+  Table out({.gap = 2, .color = style.color, .width = style.width});
   std::vector<Cell> head;
-  for (const Column& column : columns) head.emplace_back(column.head, Style::faint, column.align);
-  out.row(std::move(head));
-  const auto add = [&](const TableLine& line, Style look) {
+  for (const Column& column : columns) head.push_back(column.head);
+  out.head(std::move(head));
+  for (const TableLine& line : table.all_lines()) {
     std::vector<Cell> cells;
-    for (const Column& column : columns) cells.emplace_back(column.show(line), look, column.align);
+    const bool is_rest = line.kind == "others" || line.kind == "executor";
+    for (const Column& column : columns) cells.emplace_back(column.show(line), is_rest ? Style::faint : Style::plain);
     out.row(std::move(cells));
-  };
-  for (const TableLine& line : table.lines) {
-    add(line, Style::plain);
-    if (!style.verbose || line.absorbed.empty()) continue;
-    std::string names;
-    for (const std::string& name : line.absorbed) names += (names.empty() ? "  with " : ", ") + escape(name);
-    out.line(names, Style::faint);
+    if (style.verbose && !line.absorbed.empty()) out.note("with " + joined(line.absorbed, ", ", escape), Style::faint);
   }
-  if (table.others) add(*table.others, Style::faint);
-  add(table.executor, Style::faint);
   return out.text();
 }
 
@@ -159,6 +120,12 @@ std::string inputs_text(const Profile& profile) {
   for (const auto& [name, dims] : profile.inputs) out += (out.empty() ? "" : ", ") + escape(name) + " " + to_string(dims);
   for (std::size_t i = 0; i < profile.assumed.size(); ++i) out += (i == 0 ? " at " : ", ") + escape(profile.assumed[i]);
   return out;
+}
+
+std::string apart_text(const Latency& latency, const char* between) {
+  return joined(
+      {"load " + duration_text(latency.load_us), "plan " + duration_text(latency.plan_us), "first run " + duration_text(latency.first_us)},
+      between);
 }
 
 std::string memory_text(const Profile& profile) {
@@ -253,14 +220,12 @@ std::string interval_text(const Estimate& us) {
   return three_digits(us.interval->low / unit.us) + " … " + three_digits(us.interval->high / unit.us) + " " + unit.name;
 }
 
-std::string latency_line(const Profile& profile) {
-  const Latency& latency = profile.latency;
-  return duration_text(latency.us.median) + (latency.us.interval ? "   95 % in " + interval_text(latency.us) : "") + " · " +
-         counted(latency.runs, "run") + "\n";
-}
-
 std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style) {
-  if (style.quiet) return latency_line(profile);
+  const Estimate& us = profile.latency.us;
+  if (style.quiet) {
+    return joined({duration_text(us.median), us.interval ? "95 % in " + interval_text(us) : ""}, "   ") + " · " +
+           counted(profile.latency.runs, "run") + "\n";
+  }
   return heading(profile, style) + head_text(profile, style) + "\n" + table_text(table, style) + "\n" + "all rows " +
          duration_text(profile.latency.us.median) + " · " + copies_text(profile) + "\n" +
          (profile.peak ? "peak " + peak_text(profile) + "\n" : "") + paint(context_text(profile.context), Style::faint, style.color) +
@@ -268,24 +233,19 @@ std::string profile_text(const Profile& profile, const ProfileTable& table, cons
 }
 
 std::string reference_columns(const ProfileTable& table) {
-  constexpr std::array<const char*, 4> kHeads = {"Op type", "Op", "Average runtime (s)", "Pct total runtime"};
-  std::vector<std::array<std::string, 4>> rows;
-  const auto add = [&](const TableLine& line) {
-    const std::string& op = line.op.empty() ? line.kind : line.op;
-    rows.push_back({escape(op), escape(line.name), significant(line.us / 1e6, 6), significant(100 * line.share, 6)});
-  };
-  for (const TableLine& line : table.lines) add(line);
-  if (table.others) add(*table.others);
-  add(table.executor);
-  std::array<std::size_t, 4> widths{};
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    widths[i] = display_width(kHeads[i]);
-    for (const auto& row : rows) widths[i] = std::max(widths[i], display_width(row[i]));
+  std::vector<std::vector<Cell>> rows{{"Op type", "Op", right("Average runtime (s)"), right("Pct total runtime")}};
+  for (const TableLine& line : table.all_lines()) {
+    rows.push_back({escape(line.op.empty() ? line.kind : line.op), escape(line.name), right(significant(line.us / 1e6, 6)),
+                    right(significant(100 * line.share, 6))});
   }
-  TextTable out({.gap = 2});
-  out.row({kHeads[0], kHeads[1], {kHeads[2], Style::plain, Align::right}, {kHeads[3], Style::plain, Align::right}});
-  out.row({std::string(widths[0], '-'), std::string(widths[1], '-'), std::string(widths[2], '-'), std::string(widths[3], '-')});
-  for (const auto& row : rows) out.row({row[0], row[1], {row[2], Style::plain, Align::right}, {row[3], Style::plain, Align::right}});
+  std::vector<Cell> rule;
+  for (std::size_t i = 0; i < rows.front().size(); ++i) {
+    const auto widest = std::ranges::max(rows, {}, [&](const auto& row) { return display_width(row[i].text); });
+    rule.emplace_back(std::string(display_width(widest[i].text), '-'));
+  }
+  rows.insert(rows.begin() + 1, std::move(rule));
+  Table out({.gap = 2});
+  for (std::vector<Cell>& row : rows) out.row(std::move(row));
   return out.text();
 }
 

@@ -1,6 +1,5 @@
 // Reports one model in several settings of threads and sizes.
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "cli/common/options.h"
@@ -13,9 +12,7 @@ namespace {
 std::string threads_of(const std::vector<Profile>& profiles) {
   std::set<int> numbers;
   for (const Profile& profile : profiles) numbers.insert(profile.context.threads);
-  std::string out;
-  for (const int number : numbers) out += (out.empty() ? "" : ", ") + format_count(number);
-  return numbers.size() > 1 ? out + " threads" : "";
+  return numbers.size() > 1 ? joined(numbers, ", ", format_count) + " threads" : "";
 }
 
 }  // namespace
@@ -48,23 +45,20 @@ std::vector<SweepSetting> sweep_settings(const std::vector<std::string>& threads
 }
 
 std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style) {
-  const bool has_usual = has_columns(style, kUsualWidth), has_wide = has_columns(style, kWide);
-  const auto head = [](const char* text, Align align = Align::right) { return Cell(text, Style::faint, align); };
-  TextTable table({.gap = 2, .color = style.color, .width = style.width});
-  const auto add = [&](std::vector<Cell> cells, std::vector<Cell> wide, std::vector<Cell> usual, Cell ratio) {
-    if (has_wide) std::ranges::move(wide, std::back_inserter(cells));
-    if (has_usual) std::ranges::move(usual, std::back_inserter(cells));
-    cells.push_back(std::move(ratio));
-    table.row(std::move(cells));
-  };
-  add({head("threads"), head("inputs", Align::left), head("latency")}, {head("95 %", Align::left), head("p99")},
-      {head("GFLOP/s"), head("CPUs")}, head("against the first"));
+  Table table({.gap = 2, .color = style.color, .width = style.width});
+  const auto from = [&](std::size_t width, Cell cell) { return has_columns(style, width) ? cell : std::move(cell).only(Form::page); };
+  table.head({right("threads"), "inputs", right("latency"), from(kWide, "95 %"), from(kWide, right("p99")),
+              from(kUsualWidth, right("GFLOP/s")), from(kUsualWidth, right("CPUs")), right("against the first")});
   for (const Profile& profile : profiles) {
-    const double us = profile.latency.us.median;
-    add({right(format_count(profile.context.threads)), inputs_text(profile), {duration_text(us), Style::strong, Align::right}},
-        {interval_text(profile.latency.us), right(duration_text(profile.latency.p99_us))},
-        {right(rate_text(gflops(profile.macs, us))), right(fixed(profile.latency.cpu_per_wall, 2))},
-        right(fixed(profiles.front().latency.us.median / us, 2) + " ×"));
+    const Latency& latency = profile.latency;
+    table.row({format_count(profile.context.threads),
+               inputs_text(profile),
+               {duration_text(latency.us.median), Style::strong},
+               interval_text(latency.us),
+               duration_text(latency.p99_us),
+               rate_text(gflops(profile.macs, latency.us.median)),
+               fixed(latency.cpu_per_wall, 2),
+               fixed(profiles.front().latency.us.median / latency.us.median, 2) + " ×"});
   }
   std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +
                     std::string(to_string(profiles.front().mode)) + "\n" + table.text();
@@ -75,10 +69,7 @@ std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& 
 }
 
 Json sweep_json(const std::vector<Profile>& profiles) {
-  Json list = Json::array();
-  for (const Profile& profile : profiles) list.add(profile_object(profile));
-  Json out = Json::object();
-  return std::move(out.set("schema", "relayout.profile-sweep/1").set("profiles", std::move(list)));
+  return Json().set("schema", "relayout.profile-sweep/1").set("profiles", Json::list(profiles, profile_object));
 }
 
 }  // namespace relayout::cli

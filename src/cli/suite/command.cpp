@@ -49,7 +49,7 @@ int run(const ReportRequest& request, const Common& common, const OptionSet& opt
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action != "merge" && action != "show") fail(ErrorKind::usage, "report needs merge or show; see relayout report --help");
   if (request.words.size() < 2) fail(ErrorKind::usage, "report " + action + " needs REPORT; see relayout report --help");
-  request.files.destinations().check(common.json);
+  request.files.check(common.json);
   if (action == "merge") return write_suite(merged(request), request.files, common);
   options.check_form(kShow);
   if (request.words.size() > 2) fail(ErrorKind::usage, "report show takes one REPORT; report merge puts several together");

@@ -2,6 +2,7 @@
 #include "cli/suite/suite.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/atomic_file.h"
 #include "base/file.h"
@@ -29,18 +30,6 @@ CaseDurations read_durations(const std::string& path) {
   CaseDurations out;
   if (path.empty()) return out;
   for (const SuiteCase& one : read_suite(path).cases) out.emplace(one.name, one.seconds);
-  return out;
-}
-
-/// Names separated by NULs if the text contains one, else by newlines. Empty names are ignored.
-std::vector<std::string> names_in(const std::string& text) {
-  const char separator = text.find('\0') == std::string::npos ? '\n' : '\0';
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    if (end > at) out.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
   return out;
 }
 
@@ -92,11 +81,11 @@ std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {
   constexpr int64_t kMost = int64_t{1} << 30;
   if (words.names.empty() && words.from.empty()) return std::nullopt;
   std::vector<std::string> out = words.names;
-  if (!words.from.empty()) {
-    const auto file = File::open_or_standard_input(words.from);
-    const std::vector<std::string> names = names_in(read_text(*file, kMost, "a list of cases"));
-    out.insert(out.end(), names.begin(), names.end());
-  }
+  if (words.from.empty()) return out;
+  // Names are separated by NULs if the text contains one, else by newlines.
+  const std::string text = read_text(*File::open_or_standard_input(words.from), kMost, "a list of cases");
+  const std::vector<std::string> names = split(text, text.find('\0') == std::string::npos ? '\n' : '\0');
+  std::ranges::copy_if(names, std::back_inserter(out), [](const std::string& name) { return !name.empty(); });
   return out;
 }
 
@@ -145,11 +134,7 @@ void list_cases(const CaseWords& words, bool json) {
 }
 
 void print_names(const std::vector<std::string>& names, const CaseWords& words, bool json) {
-  if (json) {
-    Json out = Json::object();
-    out.set("schema", "relayout.suite-list/1").set("tree", words.tree).set("cases", names);
-    return write_document(std::move(out), 0);
-  }
+  if (json) return write_document(Json().set("schema", "relayout.suite-list/1").set("tree", words.tree).set("cases", names), 0);
   std::string text;
   for (const std::string& name : names) {
     if (!words.null && name.find('\n') != std::string::npos) {

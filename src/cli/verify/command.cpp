@@ -8,7 +8,6 @@
 #include "cli/common/process.h"
 #include "cli/common/progress.h"
 #include "cli/suite/suite.h"
-#include "cli/verify/pairs.h"
 #include "cli/verify/report.h"
 #include "relayout/execute.h"
 
@@ -93,12 +92,6 @@ void read_words(VerifyRequest& request) {
   if (request.reference || request.mode == "reference") options.mode = Mode::reference;
 }
 
-ReportStyle report_style(const VerifyRequest& request, const Common& common) {
-  ReportStyle style = request.files.style(common);
-  style.layers = request.layers;
-  return style;
-}
-
 /// Arguments for the processes of a suite's cases: the options that a case has in common with its suite.
 std::vector<std::string> case_arguments(const VerifyRequest& request, const Common& common, const OptionSet& options) {
   const Forms compared = request.suite.cases.against.empty() ? kSuite | kStored : kSuiteOfPairs | kPair;
@@ -129,9 +122,9 @@ int verify_stored(const VerifyRequest& request, const Common& common, Progress& 
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
   const DataResult result = verify_data(request.models[0], request.data, request.options);
   progress.clear();
-  const int code = request.files.write(common, {.suites = {junit_suite(result)},
-                                                .document = data_json(result),
-                                                .text = data_text(result, report_style(request, common)),
+  const int code = request.files.write(common, {.text = [&](const ReportStyle& style) { return data_text(result, style); },
+                                                .document = [&] { return data_json(result); },
+                                                .suites = {junit_suite(result)},
                                                 .code = exit_code(result)});
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return code;
@@ -144,9 +137,13 @@ int verify_pair(const VerifyRequest& request, const Common& common, Progress& pr
   const bool allow_inconclusive = request.options.allow_inconclusive;
   const VerifyResult result = verify(request.models[0], request.models[1], request.options);
   progress.clear();
-  const int code = request.files.write(common, {.suites = {junit_suite(result, allow_inconclusive)},
-                                                .document = verify_json(result, allow_inconclusive),
-                                                .text = verify_text(result, allow_inconclusive, report_style(request, common)),
+  const auto text = [&](ReportStyle style) {
+    style.layers = request.layers;
+    return verify_text(result, allow_inconclusive, style);
+  };
+  const int code = request.files.write(common, {.text = text,
+                                                .document = [&] { return verify_json(result, allow_inconclusive); },
+                                                .suites = {junit_suite(result, allow_inconclusive)},
                                                 .page = [&] { return verify_html(result, allow_inconclusive); },
                                                 .code = exit_code(result, allow_inconclusive)});
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
@@ -180,9 +177,13 @@ int verify_pairs(const VerifyRequest& request, const Common& common, Progress& p
     if (pairs.back().failure) failures.print(*pairs.back().failure);
   }
   failures.print_hints();
-  return request.files.write(common, {.suites = junit_suites(pairs, allow_inconclusive),
-                                      .document = pairs_json(pairs, allow_inconclusive),
-                                      .text = pairs_text(pairs, allow_inconclusive, report_style(request, common)),
+  const auto text = [&](ReportStyle style) {
+    style.layers = request.layers;
+    return pairs_text(pairs, allow_inconclusive, style);
+  };
+  return request.files.write(common, {.text = text,
+                                      .document = [&] { return pairs_json(pairs, allow_inconclusive); },
+                                      .suites = junit_suites(pairs, allow_inconclusive),
                                       .code = exit_code(pairs, allow_inconclusive)});
 }
 
@@ -190,7 +191,7 @@ int verify_pairs(const VerifyRequest& request, const Common& common, Progress& p
 void note_failure(const VerifyRequest& request) {
   const Failure failure = current_failure();
   const std::string name = request.suite.cases.tree.empty() ? request.models.back() : request.suite.cases.tree;
-  static_cast<void>(request.files.write_files({junit_suite(name, failure)}));
+  static_cast<void>(request.files.write_files({.suites = {junit_suite(name, failure)}}));
 }
 
 int run(VerifyRequest& request, const Common& common, const OptionSet& options) {
@@ -199,7 +200,7 @@ int run(VerifyRequest& request, const Common& common, const OptionSet& options) 
   request.options.threads = common.threads;
   request.options.layers = request.layers || !request.files.html.empty();
   request.options.digests = common.json || common.verbose;
-  request.files.destinations().check(common.json);
+  request.files.check(common.json);
   Progress progress;
   request.options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   try {

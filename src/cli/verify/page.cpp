@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/verify/losses.h"
-#include "cli/verify/proof.h"
 #include "cli/verify/report.h"
-#include "cli/verify/words.h"
 #include "report/charts.h"
 
 namespace relayout::cli {
@@ -52,32 +49,23 @@ VerdictPage::Section bars(const VerifyResult& result) {
 }
 
 VerdictPage::Section table(const VerifyResult& result) {
-  std::vector<std::vector<Cell>> rows;
+  Table table;
+  table.head({"output", "", "", right("error/range"), right("RMS/σ"), right("floor"), right("ratio"), right("cosine"), right("PSNR")});
   for (const OutputComparison& output : result.outputs) {
-    const Style style = style_of(output.outcome);
-    std::vector<Cell> row{{output.name, Style::strong}, shape_of(output), {std::string(to_string(output.outcome)), style}};
+    std::vector<Cell> row{
+        {output.name, Style::strong}, shape_of(output), {std::string(to_string(output.outcome)), style_of(output.outcome)}};
     if (is_measured(output)) {
-      double cosine = 1, psnr = INFINITY;
-      for (const SampleMetrics& metrics : output.samples) {
-        cosine = std::min(cosine, metrics.cosine);
-        psnr = std::min(psnr, metrics.psnr);
-      }
-      row.push_back(right(error_text(output)));
-      row.push_back(right(scientific(output.rms_error)));
-      row.push_back(right(scientific(output.floor)));
-      row.push_back(right(is_finite(output) ? ratio_text(output.ratio) : "–"));
-      row.push_back(right(fixed(cosine, 6)));
-      row.push_back(right(std::isinf(psnr) ? "∞" : std::to_string(static_cast<int>(psnr)) + " dB"));
-    } else {
-      row.resize(9, Cell(""));
+      const double cosine = std::ranges::min(output.samples, {}, &SampleMetrics::cosine).cosine;
+      const double psnr = std::ranges::min(output.samples, {}, &SampleMetrics::psnr).psnr;
+      row.insert(row.end(), {error_text(output), scientific(output.rms_error), scientific(output.floor),
+                             is_finite(output) ? ratio_text(output.ratio) : "–", fixed(std::min(cosine, 1.0), 6),
+                             std::isinf(psnr) ? "∞" : std::to_string(static_cast<int>(psnr)) + " dB"});
     }
-    row.emplace_back(output.reason + (output.hint.empty() ? "" : (output.reason.empty() ? "" : "; ") + output.hint));
-    rows.push_back(std::move(row));
+    row.resize(9, Cell(""));
+    table.row(std::move(row));
+    table.note(joined({output.reason, output.hint}, "; "));
   }
-  return {"Outputs", rows.empty() ? ""
-                                  : html_table({"output", "", "", right("error/range"), right("RMS/σ"), right("floor"), right("ratio"),
-                                                right("cosine"), right("PSNR"), ""},
-                                               rows)};
+  return {"Outputs", table.html()};
 }
 
 /// Histograms of the elements' distances in ULPs, over all samples.
@@ -114,44 +102,15 @@ VerdictPage::Section depth(const VerifyResult& result) {
   return {"Error by depth", names.size() < 2 ? "" : svg_lines({error, floor}, marks, names, "nodes of " + result.b + " in order")};
 }
 
-VerdictPage::Section layers(const VerifyResult& result) {
-  std::vector<std::vector<Cell>> rows;
-  const auto number = [](const std::optional<double>& value) { return right(value ? scientific(*value) : "–"); };
-  for (const LayerResult& layer : result.layers) {
-    const Style style = layer.outcome == Outcome::different ? Style::bad : Style::plain;
-    rows.push_back({{layer_label(layer), style},
-                    std::string(name_of(layer.type)) + " " + to_string(layer.dims),
-                    right(error_text(layer), style),
-                    right(scientific(layer.floor.max)),
-                    number(layer.depth.error),
-                    number(layer.depth.floor),
-                    {layer.reason, style}});
-  }
-  return {"Node by node: each alone, given A's values, and in place",
-          rows.empty() ? "" : html_table({"node", "", right("alone"), right("floor"), right("in place"), right("floor"), ""}, rows)};
-}
-
-/// The loss of a quantized model by node, nodes at fault first.
-VerdictPage::Section losses(const VerifyResult& result) {
-  std::vector<std::vector<Cell>> rows;
-  for (const QuantizationLoss& loss : result.losses) {
-    const Style style = loss.fault.empty() ? Style::plain : Style::bad;
-    const LossWords words = words_of(loss);
-    rows.push_back({{words.node, style}, right(words.alone, style), right(words.expected), right(words.clipped), {words.fault, style}});
-  }
-  return {"Loss by node: each alone, given A's values, and the loss that its steps imply",
-          rows.empty() ? "" : html_table({"node", right("alone"), right("expected"), right("clipped"), ""}, rows)};
-}
-
 VerdictPage::Section doubts(const VerifyResult& result) {
-  std::vector<std::vector<Cell>> rows;
+  Table table;
+  table.head({"rule (--allow)", "node or output", "", ""});
   for (const Doubt& doubt : result.doubts) {
     if (result.outcome != Outcome::inconclusive) break;
     const Style style = doubt.allowed ? Style::faint : Style::warning;
-    rows.push_back(
-        {{doubt.name, style}, doubt.output.empty() ? doubt.node : doubt.output, {doubt.text, style}, doubt.allowed ? "allowed" : ""});
+    table.row({{doubt.name, style}, doubt.output.empty() ? doubt.node : doubt.output, {doubt.text, style}, doubt.allowed ? "allowed" : ""});
   }
-  return {"In doubt", rows.empty() ? "" : html_table({"rule (--allow)", "node or output", "", ""}, rows)};
+  return {"In doubt", table.html()};
 }
 
 /// Differences that the files alone do not explain, in a closed block if there are many.
@@ -170,13 +129,20 @@ VerdictPage::Section unexplained(const VerifyResult& result) {
 
 std::string verify_html(const VerifyResult& result, bool allow_inconclusive) {
   VerdictPage page;
-  page.verdict = verdict_word(result);
-  page.style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
-  page.title = page.verdict + ": " + result.b;
+  page.verdict = {verdict_word(result), !result.defect.empty() ? Style::bad : style_of(result.outcome)};
+  page.title = page.verdict.text + ": " + result.b;
   page.subject = result.a + " → " + result.b;
   page.footer = circumstances(result) + " · exit " + std::to_string(exit_code(result, allow_inconclusive));
-  page.sections = {answers(result), doubts(result), bars(result),        depth(result), histograms(result),
-                   table(result),   losses(result), unexplained(result), layers(result)};
+  page.sections = {answers(result),
+                   doubts(result),
+                   bars(result),
+                   depth(result),
+                   histograms(result),
+                   table(result),
+                   {"Loss by node: each alone, given A's values, and the loss that its steps imply",
+                    losses_table(result, result.losses.size(), {}).html()},
+                   unexplained(result),
+                   {"Node by node: each alone, given A's values, and in place", layers_table(result, {}).html()}};
   page.data = verify_json(result, allow_inconclusive);
   return html_page(page);
 }

@@ -1,11 +1,9 @@
 // Reports many models, each against the original that a pattern derives from its name. Hooks and CI jobs pass their list of changed files
 // and need no loop.
-#include "cli/verify/pairs.h"
 
 #include <algorithm>
 
 #include "cli/verify/report.h"
-#include "cli/verify/words.h"
 #include "relayout/suite.h"
 
 namespace relayout::cli {
@@ -70,7 +68,7 @@ int exit_code(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
 std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconclusive, const ReportStyle& style) {
   std::string out;
   for (const PairOutcome& pair : pairs) {
-    TextTable head({.color = style.color, .width = style.width});
+    Table head({.color = style.color, .width = style.width});
     const std::string against = pair.original.empty() ? "" : "against " + escape(pair.original);
     head.row({{word_of(pair), verdict_style(pair)}, {escape(pair.model), Style::strong}, {against, Style::faint}});
     out += head.text();
@@ -81,7 +79,7 @@ std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconcl
     }
   }
   const int code = exit_code(pairs, allow_inconclusive);
-  TextTable verdict({.color = style.color, .width = style.width});
+  Table verdict({.color = style.color, .width = style.width});
   verdict.row({{summary(pairs), code == 0 ? Style::good : Style::bad}, "exit " + std::to_string(code)});
   return style.quiet ? verdict.text() : out + verdict.text();
 }

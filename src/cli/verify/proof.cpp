@@ -1,6 +1,4 @@
 // Reports what the files alone explain of their differences, and what they do not, the most telling first.
-#include "cli/verify/proof.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -8,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/verify/words.h"
+#include "cli/verify/report.h"
 
 namespace relayout::cli {
 namespace {

@@ -3,31 +3,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
 
 #include "base/positions.h"
-#include "cli/verify/losses.h"
-#include "cli/verify/proof.h"
-#include "cli/verify/words.h"
 
 namespace relayout::cli {
 namespace {
+
+constexpr std::size_t kMostLosses = 5;  ///< lines without -v
 
 const SampleMetrics* telling_sample(const OutputComparison& output) {
   return output.telling < output.samples.size() ? &output.samples[output.telling] : nullptr;
 }
 
-/// "  floor by sample: 0: 6.5e-07 · 1: 1.2e-02 (ill-conditioned) …"
-std::string floors_line(const OutputComparison& output) {
-  std::string out;
-  for (const SampleMetrics& metrics : output.samples) {
-    out += (out.empty() ? "  floor by sample  " : " · ") + std::to_string(metrics.sample) + ": " + scientific(metrics.floor.max);
-    if (metrics.ill_conditioned) out += " (ill-conditioned)";
-  }
-  return out;
+/// "floor by sample  0: 6.5e-07 · 1: 1.2e-02 (ill-conditioned) …"
+std::string floors_text(const OutputComparison& output) {
+  return "floor by sample  " + joined(output.samples, " · ", [](const SampleMetrics& metrics) {
+           return std::to_string(metrics.sample) + ": " + scientific(metrics.floor.max) +
+                  (metrics.ill_conditioned ? " (ill-conditioned)" : "");
+         });
 }
 
-void add_output(TextTable& table, const OutputComparison& output) {
+void add_output(Table& table, const OutputComparison& output) {
   const SampleMetrics* const telling = telling_sample(output);
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
   const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
@@ -50,17 +49,14 @@ void add_output(TextTable& table, const OutputComparison& output) {
   }
   table.row(std::move(cells));
   if (output.outcome != Outcome::same && !output.reason.empty()) {
-    table.line("  " + std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
+    table.note(std::string(to_string(output.outcome)) + ": " + output.reason, style_of(output.outcome));
   }
-  for (const std::string& remark : remarks_on(output)) table.line("  " + remark);
-  const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
-  if (measured && output.samples.size() > 1 && std::ranges::any_of(output.samples, is_ill)) table.line(floors_line(output));
-  for (const SampleMetrics& metrics : output.samples) {
-    if (metrics.ties == 0) continue;
-    table.line("  sample " + std::to_string(metrics.sample) + ": " + metrics.reason);
-    break;
-  }
-  if (!output.hint.empty()) table.line("  " + output.hint);
+  for (const std::string& remark : remarks_on(output)) table.note(remark);
+  const bool is_ill = std::ranges::find(output.samples, true, &SampleMetrics::ill_conditioned) != output.samples.end();
+  if (measured && output.samples.size() > 1 && is_ill) table.note(floors_text(output));
+  const auto tied = std::ranges::find_if(output.samples, [](const SampleMetrics& metrics) { return metrics.ties != 0; });
+  if (tied != output.samples.end()) table.note("sample " + std::to_string(tied->sample) + ": " + tied->reason);
+  if (!output.hint.empty()) table.note(output.hint);
 }
 
 /// "0 · 1 · <2^14": the bins that contain the percentiles 50, 99 and 100.
@@ -78,17 +74,13 @@ std::string ulp_text(const std::vector<int64_t>& histogram) {
 }
 
 std::string samples_table(const OutputComparison& output, const ReportStyle& style) {
-  TextTable table({.indent = 4, .gap = 2, .color = style.color, .width = style.width});
-  std::vector<Cell> head;
-  for (const char* const title : {"sample", "error/range", "floor", "bound", "RMS/σ", "floor", "cosine", "PSNR", "ULP p50 · p99 · max"}) {
-    head.emplace_back(title, Style::faint, Align::right);
-  }
-  table.row(std::move(head));
+  Table table({.indent = 4, .gap = 2, .color = style.color, .width = style.width});
+  table.head({right("sample"), right("error/range"), right("floor"), right("bound"), right("RMS/σ"), right("floor"), right("cosine"),
+              right("PSNR"), right("ULP p50 · p99 · max")});
   for (const SampleMetrics& metrics : output.samples) {
-    table.row({right(std::to_string(metrics.sample)), right(scientific(metrics.max_error)), right(scientific(metrics.floor.max)),
-               right(scientific(metrics.bound.max)), right(scientific(metrics.rms_error)), right(scientific(metrics.floor.rms)),
-               right(fixed(metrics.cosine, 9)), right(std::isinf(metrics.psnr) ? "∞" : fixed(metrics.psnr, 1)),
-               right(ulp_text(metrics.ulp_histogram))});
+    table.row({std::to_string(metrics.sample), scientific(metrics.max_error), scientific(metrics.floor.max), scientific(metrics.bound.max),
+               scientific(metrics.rms_error), scientific(metrics.floor.rms), fixed(metrics.cosine, 9),
+               std::isinf(metrics.psnr) ? "∞" : fixed(metrics.psnr, 1), ulp_text(metrics.ulp_histogram)});
   }
   return table.text();
 }
@@ -106,7 +98,7 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
 /// Adds the unexplained differences, each with the floor of its node.
 void add_checks(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   constexpr std::size_t kMostLines = 5;
-  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   std::vector<const UnexplainedCheck*> checks;
   for (const UnexplainedCheck& check : result.checks) checks.push_back(&check);
   // Different ones first, then by error in floors. Errors may be infinite or NaN, and floors 0.
@@ -120,10 +112,7 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
   const auto is_alike = [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
     return x->node == y->node && x->outcome == y->outcome && x->effect == y->effect && x->error == y->error && x->floor == y->floor;
   };
-  table.row({{"unexplained, at its node", Style::faint},
-             {"node", Style::faint},
-             {"local error", Style::faint, Align::right},
-             {"local floor", Style::faint, Align::right}});
+  table.head({"unexplained, at its node", "node", right("local error"), right("local floor")});
   std::size_t shown = 0;
   for (std::size_t lines = 0; shown < checks.size() && (style.verbose || lines < kMostLines); ++lines) {
     const UnexplainedCheck& check = *checks[shown];
@@ -135,8 +124,8 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
     const std::string others = alike > 1 ? " and " + format_count(static_cast<int64_t>(alike - 1)) + " more" : "";
     table.row({{escape(result.proof->unexplained[check.entry].name) + others, of},
                escape(check.node) + " (" + escape(check.op_type) + ")",
-               {error_text(check), of, Align::right},
-               {scientific(check.floor), Style::plain, Align::right}});
+               {error_text(check), of},
+               scientific(check.floor)});
   }
   out += table.text();
   if (shown < checks.size()) out += "  " + format_count(static_cast<int64_t>(checks.size() - shown)) + " more" + " (-v)\n";
@@ -144,70 +133,34 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
 
 /// Adds the first node that computes something different, and the number of others.
 void add_divergence(std::string& out, const VerifyResult& result, const ReportStyle& style) {
-  const LayerResult* first = nullptr;
-  int64_t more = 0;
-  for (const LayerResult& layer : result.layers) {
-    if (layer.outcome != Outcome::different) continue;
-    if (first == nullptr) {
-      first = &layer;
-    } else {
-      ++more;
-    }
-  }
-  if (first == nullptr) return;
-  out +=
-      paint(divergence_title(result), Style::strong, style.color) + "   " + layer_label(*first) + ", its inputs agree, its output does not";
+  const auto first = std::ranges::find(result.layers, Outcome::different, &LayerResult::outcome);
+  if (first == result.layers.end()) return;
   const bool is_measured = first->bound > 0 && first->finite;
-  out += is_measured ? " (" + scientific(first->error) + ", floor " + scientific(first->floor.max) + ")" : " (" + first->reason + ")";
-  out += "\n";
+  const std::string why = is_measured ? scientific(first->error) + ", floor " + scientific(first->floor.max) : first->reason;
+  out += paint(divergence_title(result), Style::strong, style.color) + "   " + layer_label(*first) +
+         ", its inputs agree, its output does not (" + why + ")\n";
   if (!first->proof.inside.empty()) out += "  inside: " + first->proof.inside + "\n";
   if (!first->replaces.empty()) {
     constexpr std::size_t kMostNodes = 6;
-    const std::size_t shown = style.verbose || first->replaces.size() <= kMostNodes + 1 ? first->replaces.size() : kMostNodes;
-    out += "  it replaces these nodes of " + escape(result.a) + ":";
-    for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? " " : ", ") + first->replaces[i];
-    const std::size_t rest = first->replaces.size() - shown;
-    out += rest == 0 ? "\n" : " and " + counted(static_cast<int64_t>(rest), "more node") + " (-v)\n";
+    const std::size_t all = first->replaces.size(), shown = style.verbose || all <= kMostNodes + 1 ? all : kMostNodes;
+    out += "  it replaces these nodes of " + escape(result.a) + ": " + joined(std::span(first->replaces).first(shown), ", ");
+    out += shown == all ? "\n" : " and " + counted(static_cast<int64_t>(all - shown), "more node") + " (-v)\n";
   }
   if (first->by_structure) {
     out += "  compared with " + quote(first->reference) + " of " + escape(result.a) + ", its counterpart by structure (names differ)\n";
   }
-  if (more > 0)
-    out += "  " + counted(more, "more node") + " that " + (more == 1 ? "does" : "do") + " so on " + (more == 1 ? "its" : "their") +
-           " own (--layers)\n";
+  const int64_t more = std::ranges::count(result.layers, Outcome::different, &LayerResult::outcome) - 1;
+  if (more > 0) out += "  " + counted(more, "more node that does so on its own", "more nodes that do so on their own") + " (--layers)\n";
 }
 
 /// Adds the loss of each output, where b computes in coarser numbers.
 void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   if (result.lossy.empty()) return;
-  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   for (const OutputComparison& output : result.outputs) {
     if (output.loss) table.row({{escape(output.name), Style::strong}, loss_text(output)});
   }
   out += result.lossy + "\n" + table.text();
-}
-
-/// The table of errors against depth.
-std::string layers_table(const VerifyResult& result, const ReportStyle& style) {
-  TextTable table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  table.row({{"node by node", Style::faint},
-             "",
-             right("alone", Style::faint),
-             right("floor", Style::faint),
-             right("in place", Style::faint),
-             right("floor", Style::faint)});
-  const auto number = [](const std::optional<double>& value) { return value ? scientific(*value) : std::string("–"); };
-  for (const LayerResult& layer : result.layers) {
-    const bool bad = layer.outcome == Outcome::different;
-    table.row({{layer_label(layer), bad ? Style::bad : Style::plain},
-               std::string(name_of(layer.type)) + " " + to_string(layer.dims),
-               right(error_text(layer), bad ? Style::bad : Style::plain),
-               right(scientific(layer.floor.max)),
-               right(number(layer.depth.error)),
-               right(number(layer.depth.floor))});
-    if (bad) table.line("    " + layer.reason, Style::bad);
-  }
-  return table.text();
 }
 
 /// Unexplained differences that the samples do not distinguish from rounding, when the verdict `same` depends on the samples alone.
@@ -223,43 +176,55 @@ std::string differences_within_rounding(const VerifyResult& result) {
 
 /// Doubts apart from the one that the verdict states.
 std::string other_doubts(const VerifyResult& result) {
-  std::string out;
-  if (result.outcome != Outcome::inconclusive) return out;
-  for (const Doubt& doubt : result.doubts) {
+  if (result.outcome != Outcome::inconclusive) return {};
+  return joined(result.doubts, "", [&](const Doubt& doubt) {
     const bool is_stated = doubt.output.empty() ? result.reason == doubt.text : verdict_reason(result).ends_with(": " + doubt.text);
-    if (is_stated) continue;
-    out +=
-        "also in doubt (" + doubt.name + "): " + (doubt.output.empty() ? "" : "output " + quote(doubt.output) + ": ") + doubt.text + "\n";
-  }
-  return out;
+    const std::string where = doubt.output.empty() ? "" : "output " + quote(doubt.output) + ": ";
+    return is_stated ? "" : "also in doubt (" + doubt.name + "): " + where + doubt.text + "\n";
+  });
 }
 
 /// The option that accepts the doubts of an inconclusive verdict, or the doubts that it has accepted.
 std::string allowance(const VerifyResult& result) {
   if (result.outcome != Outcome::inconclusive || result.is_blocked()) return {};
-  std::string open, allowed;
+  std::vector<std::string> open, allowed;
   for (const Doubt& doubt : result.doubts) {
-    std::string& names = doubt.allowed ? allowed : open;
-    if (("," + names + ",").find("," + doubt.name + ",") == std::string::npos) names += (names.empty() ? "" : ",") + doubt.name;
+    std::vector<std::string>& names = doubt.allowed ? allowed : open;
+    if (std::ranges::find(names, doubt.name) == names.end()) names.push_back(doubt.name);
   }
-  return !open.empty() ? "--allow " + open + " takes it" : allowed.empty() ? "" : "allowed: " + allowed;
+  return !open.empty() ? "--allow " + joined(open, ",") + " takes it" : allowed.empty() ? "" : "allowed: " + joined(allowed, ",");
 }
 
 /// "same   4 samples, seed 1, …   exit 0"; --quiet omits the circumstances of the run.
 std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
-  TextTable verdict({.color = style.color, .width = style.width});
+  Table verdict({.color = style.color, .width = style.width});
   const std::string word = verdict_word(result);
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
-  std::string details = verdict_reason(result);
-  for (const std::string& part : {differences_within_rounding(result), style.quiet ? std::string() : allowance(result),
-                                  style.quiet ? std::string() : circumstances(result)}) {
-    if (!part.empty()) details += (details.empty() ? "" : " · ") + part;
-  }
+  const std::string details = joined({verdict_reason(result), differences_within_rounding(result), style.quiet ? "" : allowance(result),
+                                      style.quiet ? "" : circumstances(result)},
+                                     " · ");
   verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
   return verdict.text();
 }
 
 }  // namespace
+
+Table layers_table(const VerifyResult& result, const ReportStyle& style) {
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  table.head({"node by node", "", right("alone"), right("floor"), right("in place"), right("floor")});
+  const auto number = [](const std::optional<double>& value) { return value ? scientific(*value) : "–"; };
+  for (const LayerResult& layer : result.layers) {
+    const Style of = layer.outcome == Outcome::different ? Style::bad : Style::plain;
+    table.row({{layer_label(layer), of},
+               std::string(name_of(layer.type)) + " " + to_string(layer.dims),
+               {error_text(layer), of},
+               scientific(layer.floor.max),
+               number(layer.depth.error),
+               number(layer.depth.floor)});
+    if (of == Style::bad) table.note(layer.reason, of);
+  }
+  return table;
+}
 
 std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
   if (style.quiet) return verdict_line(result, allow_inconclusive, style);
@@ -274,7 +239,7 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   out += proof_text(result, style);
   add_inputs(out, result, style);
   for (const std::string& remark : result.remarks) out += remark + "\n";
-  TextTable table({.color = style.color, .width = style.width});
+  Table table({.color = style.color, .width = style.width});
   for (const OutputComparison& output : result.outputs) {
     if (output.samples.empty() && output.outcome == Outcome::same) continue;
     add_output(table, output);
@@ -290,10 +255,12 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
   if (result.losses.empty()) {
     add_divergence(out, result, style);
   } else {
-    out += losses_table(result, style);
+    const std::size_t all = result.losses.size(), shown = style.verbose ? all : std::min(kMostLosses, all);
+    out += losses_table(result, shown, style).text();
+    if (shown < all) out += "  " + counted(static_cast<int64_t>(all - shown), "more node") + " (-v)\n";
   }
   const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth.error.has_value(); });
-  if (style.layers && listed) out += layers_table(result, style);
+  if (style.layers && listed) out += layers_table(result, style).text();
   if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
   return out + other_doubts(result) + verdict_line(result, allow_inconclusive, style);
 }
@@ -390,16 +357,16 @@ class PairSuite {
     } else if (result_.outcome == Outcome::inconclusive) {
       set_inconclusive(one, verdict_reason(result_));
     }
+    std::vector<std::string> lines;
     for (const Doubt& doubt : result_.doubts) {
-      if (result_.outcome != Outcome::inconclusive) break;
-      one.details += (one.details.empty() ? "" : "\n") + doubt.name + (doubt.allowed ? " (allowed): " : ": ") + doubt.text;
+      if (result_.outcome == Outcome::inconclusive) lines.push_back(doubt.name + (doubt.allowed ? " (allowed): " : ": ") + doubt.text);
     }
-    for (const std::string& sentence : loss_sentences(result_)) one.details += (one.details.empty() ? "" : "\n") + sentence;
+    std::ranges::copy(loss_sentences(result_), std::back_inserter(lines));
     if (const LayerResult* const wrong = first_wrong(result_)) {
-      one.details = std::string(divergence_title(result_)) + ": " + layer_label(*wrong) + ": " + wrong->reason;
+      lines = {std::string(divergence_title(result_)) + ": " + layer_label(*wrong) + ": " + wrong->reason};
     }
-    if (!result_.proof) return;
-    for (const Unexplained& entry : result_.proof->unexplained) one.details += (one.details.empty() ? "" : "\n") + entry.text;
+    const std::string unexplained = result_.proof ? joined(result_.proof->unexplained, "\n", &Unexplained::text) : "";
+    one.details = joined({joined(lines, "\n"), unexplained}, "\n");
   }
 
   const VerifyResult& result_;

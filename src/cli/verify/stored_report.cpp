@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "cli/verify/report.h"
-#include "cli/verify/words.h"
 
 namespace relayout::cli {
 namespace {
@@ -16,7 +15,7 @@ std::string limit_text(const DataCase& one) {
 }  // namespace
 
 std::string data_text(const DataResult& result, const ReportStyle& style) {
-  TextTable table({.color = style.color, .width = style.width});
+  Table table({.color = style.color, .width = style.width});
   int64_t passed = 0;
   for (const DataCase& one : result.cases) {
     const bool good = one.status == "passed";
@@ -33,7 +32,7 @@ std::string data_text(const DataResult& result, const ReportStyle& style) {
                  " of quantized tensors on another step, the first at node " + escape(one.flips_node));
     }
   }
-  TextTable verdict({.color = style.color, .width = style.width});
+  Table verdict({.color = style.color, .width = style.width});
   verdict.row({{format_count(passed) + " of " + format_count(static_cast<int64_t>(result.cases.size())) + " passed",
                 result.passed() ? Style::good : Style::bad},
                exit_text(exit_code(result))});

@@ -1,16 +1,12 @@
 // Words what all forms of a verification share: reasons, counts, and the circumstances of the run.
-#include "cli/verify/words.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
-#include <utility>
-#include <vector>
+#include <span>
 
-#include "base/numbers.h"
-#include "base/text.h"
-#include "relayout/types.h"
+#include "base/positions.h"
+#include "cli/verify/report.h"
 
 namespace relayout::cli {
 namespace {
@@ -38,9 +34,8 @@ std::string folders_text(const VerifyResult& result) {
   for (const SampleInputs& inputs : result.inputs) {
     for (const auto& [name, file] : inputs.files) folders.insert(escape(file.parent_path().string()));
   }
-  std::string out;
-  for (const std::string& folder : folders) out += (out.empty() ? " from " : ", ") + folder + (folder.ends_with('/') ? "" : "/");
-  return out;
+  const std::string list = joined(folders, ", ", [](const std::string& folder) { return folder + (folder.ends_with('/') ? "" : "/"); });
+  return list.empty() ? "" : " from " + list;
 }
 
 /// "; 1 sample is of smaller inputs, as others are ill-conditioned": the reason for more samples than requested.
@@ -127,20 +122,19 @@ std::string verdict_reason(const VerifyResult& result) {
 
 std::string full_reason(const VerifyResult& result) {
   if (!result.reason.empty() || result.outcome != Outcome::different) return verdict_reason(result);
-  std::string out;
-  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
+  std::string files, node, of_output;
   const auto interface = std::ranges::find(result.interface, false, &InterfaceDifference::remark);
   if (interface != result.interface.end()) {
-    add(sentence(*interface, result));
+    files = sentence(*interface, result);
   } else if (result.proof && !result.proof->unexplained.empty()) {
-    add(result.proof->unexplained.front().text);
+    files = result.proof->unexplained.front().text;
   }
   if (const LayerResult* const wrong = first_wrong(result)) {
-    add("node " + quote(wrong->node) + " (" + escape(wrong->op_type) + "): " + wrong->reason);
+    node = "node " + quote(wrong->node) + " (" + escape(wrong->op_type) + "): " + wrong->reason;
   }
   const auto output = std::ranges::find(result.outputs, Outcome::different, &OutputComparison::outcome);
-  if (output != result.outputs.end()) add("output " + quote(output->name) + ": " + output->reason);
-  return out;
+  if (output != result.outputs.end()) of_output = "output " + quote(output->name) + ": " + output->reason;
+  return joined({files, node, of_output}, "; ");
 }
 
 std::string error_text(const LayerResult& layer) {
@@ -177,8 +171,7 @@ std::string circumstances(const VerifyResult& result) {
 
 std::string proof_counts(const ProofResult& proof) {
   std::vector<std::string> parts;
-  const int64_t exact = proof.folds - proof.near_folds;
-  if (exact > 0) parts.push_back(counted(exact, "fold") + " recomputed");
+  if (proof.folds > proof.near_folds) parts.push_back(counted(proof.folds - proof.near_folds, "fold") + " recomputed");
   if (proof.near_folds > 0) {
     parts.push_back(counted(proof.near_folds, "fold") + " within " + std::to_string(static_cast<int64_t>(std::ceil(proof.near_ulp))) +
                     " ULP, not rounded as doubles would be");
@@ -188,9 +181,7 @@ std::string proof_counts(const ProofResult& proof) {
   }
   if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
   if (proof.tensors_equal > 0 || parts.empty()) parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
-  return out;
+  return joined(parts, ", ");
 }
 
 const char* divergence_title(const VerifyResult& result) {
@@ -217,6 +208,65 @@ std::string exit_text(int code) {
 
 std::string bin_text(std::size_t bin) {
   return bin < 2 ? std::to_string(bin) : "<2^" + std::to_string(bin);
+}
+
+// Losses.
+namespace {
+
+constexpr std::size_t kMostNodes = 5;  ///< of which messages tell
+
+/// The loss of a quantized model at a node in words: alone, expected (– where it is not known) and clipped (– where nothing is).
+struct LossWords {
+  std::string node, alone, expected, clipped;
+};
+
+LossWords words_of(const QuantizationLoss& loss) {
+  const bool clips = loss.clipped && *loss.clipped > 0;
+  return {escape(loss.node) + " (" + escape(loss.op_type) + ")", decibels(loss.snr), loss.expected ? decibels(*loss.expected) : "–",
+          clips ? significant(100 * *loss.clipped, 2) + " %" : "–"};
+}
+
+/// The largest error of all samples. Names its sample if the output's figures are from a different one.
+std::string largest_error_text(const OutputComparison& output) {
+  std::string out = "largest error/range " + scientific(output.loss->error);
+  const auto largest = std::ranges::max_element(output.samples, {}, &SampleMetrics::max_error);
+  const bool is_shown = as_size(largest - output.samples.begin()) == output.telling || output.max_error == output.loss->error;
+  return is_shown ? out : out + " (sample " + std::to_string(largest->sample) + ")";
+}
+
+}  // namespace
+
+std::vector<std::string> loss_sentences(const VerifyResult& result) {
+  std::vector<std::string> out;
+  for (const QuantizationLoss& loss : std::span(result.losses).first(std::min(kMostNodes, result.losses.size()))) {
+    const LossWords words = words_of(loss);
+    const auto part = [](const std::string& value, const char* what) { return value == "–" ? "" : value + what; };
+    const std::string list = joined({words.alone + " alone", part(words.expected, " expected"), part(words.clipped, " clipped")}, ", ");
+    out.push_back(joined({words.node, list, loss.fault}, ": "));
+  }
+  return out;
+}
+
+std::string loss_text(const OutputComparison& output) {
+  const Loss& loss = *output.loss;
+  if (!is_measured(output.type)) return share_text(loss.match) + " equal";
+  std::string out = decibels(loss.snr);
+  if (output.samples.size() > 1 && loss.worst_snr < loss.snr) out += " (worst sample " + decibels(loss.worst_snr) + ")";
+  out += ", cosine " + fixed(loss.cosine, 6) + ", " + largest_error_text(output);
+  if (loss.top1) out += ", top-1 " + share_text(*loss.top1);
+  if (loss.top5) out += ", top-5 " + share_text(*loss.top5);
+  return out;
+}
+
+Table losses_table(const VerifyResult& result, std::size_t most, const ReportStyle& style) {
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  table.head({"loss by node", right("alone"), right("expected"), right("clipped"), ""});
+  for (const QuantizationLoss& loss : std::span(result.losses).first(std::min(most, result.losses.size()))) {
+    const Style of = loss.fault.empty() ? Style::plain : Style::bad;
+    const LossWords words = words_of(loss);
+    table.row({{words.node, of}, {words.alone, of}, words.expected, words.clipped, {loss.fault, of}});
+  }
+  return table;
 }
 
 }  // namespace relayout::cli
