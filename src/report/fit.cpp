@@ -293,50 +293,33 @@ std::size_t word_begin(std::string_view name, std::size_t at) {
   return begin;
 }
 
-/// Finds different forms for names that are equal when shortened.
-class Group {
- public:
-  Group(std::vector<std::string_view> names, std::size_t width) : names_(std::move(names)), width_(width) {}
-
-  /// Forms that differ from each other and from `taken`.
-  [[nodiscard]] std::vector<std::string> forms(const std::unordered_set<std::string>& taken) const {
-    for (std::size_t before = (width_ - 1) / 2 + 1; before-- > 0;) {
-      if (auto out = all([&](std::string_view name) { return cut_once(name, width_, before); }, taken)) return *out;
-    }
-    const std::size_t differ = common_prefix(names_);
-    for (std::size_t at = word_begin(names_.front(), differ); at <= differ; ++at) {
-      for (std::size_t middle = differ - at + 1; middle + 2 <= width_; ++middle) {
-        if (auto out = all([&](std::string_view name) { return cut_twice(name, width_, at, middle); }, taken)) return *out;
-      }
-    }
-    return numbered(taken);
-  }
-
- private:
-  template <typename Form>
-  [[nodiscard]] std::optional<std::vector<std::string>> all(const Form& form, const std::unordered_set<std::string>& taken) const {
-    std::vector<std::string> out;
+/// Different forms for names that are equal when shortened; they differ from those `taken`, too.
+std::vector<std::string> forms_apart(const std::vector<std::string_view>& names, std::size_t width,
+                                     const std::unordered_set<std::string>& taken) {
+  std::vector<std::string> out;
+  const auto try_all = [&](const auto& form) {
     std::unordered_set<std::string> seen;
-    for (const std::string_view name : names_) {
-      out.push_back(form(name));
-      if (taken.contains(out.back()) || !seen.insert(out.back()).second) return std::nullopt;
-    }
-    return out;
+    out.clear();
+    for (const std::string_view name : names) out.push_back(form(name));
+    return std::ranges::all_of(out, [&](const std::string& one) { return !taken.contains(one) && seen.insert(one).second; });
+  };
+  for (std::size_t before = (width - 1) / 2 + 1; before-- > 0;) {
+    if (try_all([&](std::string_view name) { return cut_once(name, width, before); })) return out;
   }
-
-  [[nodiscard]] std::vector<std::string> numbered(const std::unordered_set<std::string>& taken) const {
-    std::vector<std::string> out;
-    for (std::size_t number = 1; out.size() < names_.size(); ++number) {
-      const std::string mark = "#" + std::to_string(number);
-      const std::string form = shortened(names_[out.size()], width_ - std::min(width_, mark.size())) + mark;
-      if (!taken.contains(form)) out.push_back(form);
+  const std::size_t differ = common_prefix(names);
+  for (std::size_t at = word_begin(names.front(), differ); at <= differ; ++at) {
+    for (std::size_t middle = differ - at + 1; middle + 2 <= width; ++middle) {
+      if (try_all([&](std::string_view name) { return cut_twice(name, width, at, middle); })) return out;
     }
-    return out;
   }
-
-  std::vector<std::string_view> names_;
-  std::size_t width_;
-};
+  out.clear();
+  for (std::size_t number = 1; out.size() < names.size(); ++number) {
+    const std::string mark = "#" + std::to_string(number);
+    const std::string form = shortened(names[out.size()], width - std::min(width, mark.size())) + mark;
+    if (!taken.contains(form)) out.push_back(form);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -359,7 +342,7 @@ std::vector<std::string> shortened_apart(const std::vector<std::string>& names, 
   }
   for (const auto& [form, group] : alike) {
     if (group.size() == 1) continue;
-    const std::vector<std::string> apart = Group(group, width).forms(taken);
+    const std::vector<std::string> apart = forms_apart(group, width, taken);
     for (std::size_t i = 0; i < group.size(); ++i) forms[group[i]] = apart[i];
     taken.insert(apart.begin(), apart.end());
   }

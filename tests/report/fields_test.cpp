@@ -34,5 +34,22 @@ TEST(Fields, Bars) {
   EXPECT_EQ(text_bar(9, 1), "██████████");
 }
 
+TEST(Fields, SignedBars) {
+  EXPECT_EQ(signed_bar(-1, 4), "− ██▌");
+  EXPECT_EQ(signed_bar(4, 4), "+ ██████████");
+  EXPECT_EQ(signed_bar(0, 4), "");
+}
+
+TEST(Fields, ListsLeaveOutEmptyTexts) {
+  EXPECT_EQ(joined({"a", "", "b"}, ", "), "a, b");
+  EXPECT_EQ(joined(std::vector<int>{1, 2}, "+", [](int number) { return std::to_string(number); }), "1+2");
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(markdown_row({"a", "", "b"}), "| a |  | b |\n");
+}
+
+TEST(Fields, WordsAreBrokenAtTheWidthWithoutTheirColours) {
+  EXPECT_EQ(wrapped({"\x1b[1mbold\x1b[0m", "and", "plain"}, 2, 10), "\x1b[1mbold\x1b[0m and\n  plain");
+}
+
 }  // namespace
 }  // namespace relayout::test

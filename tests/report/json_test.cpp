@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -95,6 +96,13 @@ TEST(Json, AMovedFromValueIsNull) {
   const Json second = std::move(first);
   EXPECT_EQ(first.dump(), "null");  // NOLINT(bugprone-use-after-move): this is what is tested
   EXPECT_EQ(second.dump(), "\"x\"");
+}
+
+TEST(Json, ListsAndMapsBecomeArraysAndObjects) {
+  const Json json = Json()
+                        .set("list", Json::list(std::vector<int>{1, 2}, [](int number) { return 2 * number; }))
+                        .set("map", std::map<std::string, int>{{"b", 1}, {"a", 2}});
+  EXPECT_EQ(json.dump(-1), R"({"list":[2,4],"map":{"a":2,"b":1}})");
 }
 
 }  // namespace

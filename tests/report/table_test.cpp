@@ -75,5 +75,33 @@ TEST(Table, ColumnsAreAlignedInAsciiToo) {
   EXPECT_LE(narrow, 12U);
 }
 
+TEST(Table, TheHeadAlignsColumnsAndSaysWhichFormsShowThem) {
+  Table table({.gap = 2});
+  table.head({"case", right("time"), Cell("listed").only(Form::page), Cell("why").only(Form::text)});
+  table.row({"a", "1 s", "x", "y"});
+  table.row({"bcdef", "12 s"});
+  EXPECT_EQ(table.text(),
+            "case   time  why\n"
+            "a       1 s  y\n"
+            "bcdef  12 s\n");
+  const std::string html = table.html();
+  EXPECT_NE(html.find("<th class='right'>time</th><th>listed</th></tr>"), std::string::npos) << html;
+  EXPECT_EQ(html.find("why"), std::string::npos);
+}
+
+TEST(Table, ANoteIsALineOfTextAndTheLastCellOfAPage) {
+  Table table({.indent = 2});
+  table.head_of_page({"node", "error"});
+  table.row({"conv", "0.1"});
+  table.note("too large", Style::bad);
+  table.row({"relu", "0"});
+  table.line("in text alone");
+  EXPECT_EQ(table.text(), "  conv   0.1\n    too large\n  relu   0\nin text alone\n");
+  const std::string html = table.html();
+  EXPECT_NE(html.find("too large"), std::string::npos);
+  EXPECT_EQ(html.find("in text alone"), std::string::npos);
+  EXPECT_EQ(Table().html(), "");
+}
+
 }  // namespace
 }  // namespace relayout

@@ -1,6 +1,5 @@
 // Runs a command line: finds the command and its options, prints its help or the manual, and reports what failed.
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -8,14 +7,12 @@
 
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "cli/common/help.h"
 #include "cli/common/manual.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
 #include "cli/common/report.h"
 #include "cli/common/terminal.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 namespace {
@@ -30,17 +27,15 @@ struct CommonValues {
 };
 
 void add_common(OptionSet& options, CommonValues& values) {
-  options.group("Common options");
+  options.group("Common options", 0, /*beside_results=*/true);
   const std::vector<std::string> own = options.names();
   if (std::ranges::find(own, "--threads") == own.end()) {
-    options.integer("--threads", "N", 1, values.common.threads, "threads to use (default: all CPUs of this process; convert: 2)")
-        .beside_results();
+    options.integer("--threads", "N", 1, values.common.threads, "use N threads (default: all CPUs of this process; convert: 2)");
   }
-  options.flag("--json", values.common.json, "the report as one JSON document, errors included").beside_results();
-  options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints").beside_results().excludes({"--quiet"});
-  options.flag("-q, --quiet", values.common.quiet, "the verdict alone: no warnings, no progress").beside_results();
-  options.choice("--color", {"auto", "always", "never"}, values.color, "colors; auto: on a terminal, unless NO_COLOR is set")
-      .beside_results();
+  options.flag("--json", values.common.json, "write the report as one JSON document, errors included");
+  options.flag("-v, --verbose", values.common.verbose, "say more: all findings, timings, hints").excludes({"--quiet"});
+  options.flag("-q, --quiet", values.common.quiet, "print the verdict alone: no warnings, no progress");
+  options.choice("--color", {"auto", "always", "never"}, values.color, "color text; auto: on a terminal, unless NO_COLOR is set");
   std::vector<std::string> commands;
   for (const Command* command : kCommands) commands.emplace_back(command->name);
   options.finish(std::move(commands));
@@ -57,35 +52,33 @@ bool is_command(std::string_view name) {
   return std::ranges::any_of(kCommands, [&](const Command* command) { return command->name == name; });
 }
 
-std::string program_help() {
-  const auto line = [](std::string_view name, std::size_t width, std::string_view summary) {
-    return "  " + std::string(name) + std::string(width - name.size(), ' ') + std::string(summary) + "\n";
+std::string program_help(std::size_t width) {
+  const auto line = [&](std::string_view name, std::string_view summary) {
+    constexpr std::size_t kColumn = 13;
+    return "  " + std::string(name) + std::string(kColumn - 2 - name.size(), ' ') + wrapped(split(summary, ' '), kColumn, width) + "\n";
   };
-  std::string out =
-      "relayout: fold ONNX models, store their weights channels-last, prove the result\n"
-      "\n"
-      "Usage:\n"
-      "  relayout COMMAND [OPTIONS] …\n"
-      "  relayout COMMAND --help\n"
-      "  relayout help [COMMAND|TOPIC]\n"
-      "  relayout --version [--json]\n"
-      "\n"
-      "Commands:\n";
-  for (const Command* command : kCommands) out += line(command->name, 10, command->summary);
+  std::string out = wrapped(split("relayout: fold ONNX models, store their weights channels-last, prove the result", ' '), 0, width) +
+                    "\n\nUsage:\n"
+                    "  relayout COMMAND [OPTIONS] …\n"
+                    "  relayout COMMAND --help\n"
+                    "  relayout help [COMMAND|TOPIC]\n"
+                    "  relayout --version [--json]\n"
+                    "\nCommands:\n";
+  for (const Command* command : kCommands) out += line(command->name, command->summary);
   out += "\nTopics (relayout help TOPIC):\n";
-  for (const Topic& topic : topics()) out += is_command(topic.name) ? "" : line(topic.name, 11, topic.summary);
-  out +=
-      "\n"
-      "Exit codes:\n"
-      "  0         done; the same\n"
-      "  1         the answer is no: verification failed, not all folded, slower\n"
-      "  2         usage\n"
-      "  3         the model or the data given is not valid\n"
-      "  4         valid, but not supported\n"
-      "  5         reading, writing or resources failed\n"
-      "  70        a defect in relayout itself\n"
-      "  130, 143  interrupted, terminated\n"
-      "  141       the reader of the output has closed it\n";
+  for (const Topic& topic : topics()) out += is_command(topic.name) ? "" : line(topic.name, topic.summary);
+  out += "\nExit codes:\n";
+  constexpr auto kCodes =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{"0", "done; the same"},
+                                                                    {"1", "the answer is no: verification failed, not all folded, slower"},
+                                                                    {"2", "usage"},
+                                                                    {"3", "the model or the data given is not valid"},
+                                                                    {"4", "valid, but not supported"},
+                                                                    {"5", "reading, writing or resources failed"},
+                                                                    {"70", "a defect in relayout itself"},
+                                                                    {"130, 143", "interrupted, terminated"},
+                                                                    {"141", "the reader of the output has closed it"}});
+  for (const auto& [code, meaning] : kCodes) out += line(code, meaning);
   return out;
 }
 
@@ -148,7 +141,7 @@ void write_man_pages(const std::filesystem::path& folder) {
     file << man_page(page);
     if (!file.flush()) fail(ErrorKind::io, "cannot write man pages into " + escape(folder.string()));
   };
-  write({"relayout", "convert ONNX models for channels-last inference and prove the result", 1, fit_lines(program_help(), kWidth)});
+  write({"relayout", "convert ONNX models for channels-last inference and prove the result", 1, program_help(kWidth)});
   for (const Command* command : kCommands) {
     const Topic* const topic = find_topic(command->name);
     write({"relayout-" + std::string(command->name), std::string(command->summary), 1, help_of(*command, kWidth),
@@ -162,7 +155,7 @@ void write_man_pages(const std::filesystem::path& folder) {
 /// `relayout help [COMMAND|TOPIC]`.
 int print_manual(std::span<const std::string> words) {
   if (words.empty()) {
-    write_output(in_locale(fit_lines(program_help(), help_width())));
+    write_output(in_locale(program_help(help_width())));
     return 0;
   }
   if (words.size() == 2 && words[0] == "--man") {  // for builds

@@ -144,21 +144,15 @@ std::string unsupported_text(const std::string& model, const std::vector<Unsuppo
 }  // namespace
 
 std::string unsupported_lines(const VerifyResult& result, bool verbose) {
-  std::string out;
-  const auto add = [&](const std::string& models, const UnsupportedGroup& group) {
-    out += models + ": cannot run " + group.text + "\n";
-    for (const std::string& node : group.nodes) out += verbose ? "  " + node + "\n" : "";
+  const auto of_a = unsupported_groups(result.unsupported_a), of_b = unsupported_groups(result.unsupported_b);
+  const auto is_in = [](const auto& groups, const auto& group) { return std::ranges::find(groups, group) != groups.end(); };
+  const auto lines = [&](const std::string& models, const UnsupportedGroup& group) {
+    const std::string nodes = verbose ? joined(group.nodes, "", [](const std::string& node) { return "  " + node + "\n"; }) : "";
+    return models + ": cannot run " + group.text + "\n" + nodes;
   };
-  const std::vector<UnsupportedGroup> of_a = unsupported_groups(result.unsupported_a), of_b = unsupported_groups(result.unsupported_b);
-  const auto is_in = [](const std::vector<UnsupportedGroup>& groups, const UnsupportedGroup& group) {
-    return std::ranges::find(groups, group) != groups.end();
-  };
-  for (const UnsupportedGroup& group : of_a)
-    add(escape(result.a) + (is_in(of_b, group) && result.b != result.a ? ", " + escape(result.b) : ""), group);
-  for (const UnsupportedGroup& group : of_b) {
-    if (!is_in(of_a, group)) add(escape(result.b), group);
-  }
-  return out;
+  const std::string both = result.b != result.a ? ", " + escape(result.b) : "";
+  return joined(of_a, "", [&](const auto& group) { return lines(escape(result.a) + (is_in(of_b, group) ? both : ""), group); }) +
+         joined(of_b, "", [&](const auto& group) { return is_in(of_a, group) ? "" : lines(escape(result.b), group); });
 }
 
 Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {

@@ -1,10 +1,7 @@
 // Declares and reads the options for the inputs of a model, which all commands that run one share.
 #include "cli/common/input_options.h"
 
-#include <algorithm>
-
 #include "base/numbers.h"
-#include "base/text.h"
 #include "cli/common/options.h"
 #include "relayout/inputs.h"
 #include "report/table.h"
@@ -52,22 +49,17 @@ std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words) 
 }
 
 void declare_input_options(OptionSet& options, InputWords& words, const InputForms& forms) {
-  options.integer("--seed", "S", 0, words.seed, "of the generated inputs (default: 1)").only(forms.seed);
+  options.integer("--seed", "S", 0, words.seed, "draw inputs with this seed (default: 1)").only(forms.seed);
   options
-      .assignments(
-          "--input", "NAME=FILE", words.files,
-          "contents of an input instead of generated ones: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; in verify also a folder of "
-          "them, one for each sample in name order")
+      .assignments("--input", "NAME=FILE", words.files,
+                   "read an input: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; verify also takes a folder, a file per sample")
       .only(forms.files);
-  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "dims of an input").only(forms.sizes);
-  options.assignments("--dim", "N=2", words.dims, "size of a named dimension").only(forms.sizes);
-  options.text("--resize", "H,W", words.resize, "with an image: its size, where the input leaves it open (one number: a square)")
-      .only(forms.files)
-      .needs({"--input"});
-  options.list("--mean", "X,…", words.mean, "with an image: taken off its values 0 … 1, for all channels or for each", ',')
-      .only(forms.files)
-      .needs({"--input"});
-  options.list("--std", "X,…", words.deviation, "with an image: divides the values after --mean", ',').only(forms.files).needs({"--input"});
+  options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "set the dims of an input").only(forms.sizes);
+  options.assignments("--dim", "N=2", words.dims, "set the size of a named dimension").only(forms.sizes);
+  const auto of_image = [&](OptionFacts& facts) { facts.only(forms.files).needs({"--input"}); };
+  of_image(options.text("--resize", "H,W", words.resize, "resize an image where the input leaves its size open (one number: a square)"));
+  of_image(options.list("--mean", "X,…", words.mean, "subtract from an image's values 0 … 1, for all channels or for each", ','));
+  of_image(options.list("--std", "X,…", words.deviation, "divide an image's values after --mean", ','));
 }
 
 void read_inputs(const InputWords& words, InputOptions& options) {

@@ -3,7 +3,6 @@
 #include "cli/common/options.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -13,7 +12,6 @@
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/numbers.h"
-#include "base/text.h"
 #include "cli/common/config_file.h"
 #include "cli/common/help.h"
 #include "report/table.h"
@@ -99,6 +97,7 @@ struct OptionSet::Impl {
   std::size_t minimum = 0, maximum = 0;
   std::vector<FormChoice> choices;
   Forms group_forms = 0;  ///< of the options declared next
+  bool group_beside_results = false;
 
   [[nodiscard]] const Declared& find(std::string_view name) const;
   [[nodiscard]] std::vector<OptionState> states() const;
@@ -134,6 +133,7 @@ OptionSet::Declared& OptionSet::Impl::declare(std::string_view names, std::strin
   declared.push_back(std::make_unique<Declared>());
   for (const std::string& name : split(names, ',')) declared.back()->names.push_back(name.substr(name.find_first_not_of(' ')));
   declared.back()->facts.only(group_forms);
+  if (group_beside_results) declared.back()->facts.beside_results();
   return *declared.back();
 }
 
@@ -149,9 +149,10 @@ OptionSet::Declared& OptionSet::Impl::add_flag(Declared& entry, const std::strin
   return entry;
 }
 
-void OptionSet::group(std::string_view title, Forms forms) {
+void OptionSet::group(std::string_view title, Forms forms, bool beside_results) {
   impl_->help.begin_group(title);
   impl_->group_forms = forms;
+  impl_->group_beside_results = beside_results;
 }
 
 void OptionSet::positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
@@ -260,11 +261,10 @@ void OptionSet::finish(std::vector<std::string> commands) {
   impl_->sections = std::move(commands);
   Declared& config = impl_->declare(
       "--config", "FILE",
-      "read options from a TOML file: below [convert] those of one command (layout = \"keep\"), above all sections those of every command; "
-      "the command line overrides it");
+      "read options from a TOML file: those of one command below [convert] (layout = \"keep\"), those of every command above all sections");
   impl_->config = &impl_->add_valued(config);
   config.facts.beside_results();
-  Declared& help = impl_->declare("-h, --help", "", "print this");
+  Declared& help = impl_->declare("-h, --help", "", "print this help");
   impl_->help_flag = &impl_->add_flag(help, "-h,--help");
 }
 

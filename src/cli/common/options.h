@@ -36,8 +36,9 @@ class OptionSet {
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  /// Begins a group of the help with this title, for the options declared next. They are for these forms, unless they say otherwise.
-  void group(std::string_view title, Forms forms = 0);
+  /// Begins a group of the help with this title, for the options declared next. They are for these forms, unless they say otherwise, and
+  /// where `beside_results` is set, none decides results.
+  void group(std::string_view title, Forms forms = 0, bool beside_results = false);
   /// Arguments without a dash: at least `minimum`, at most `maximum`.
   void positional(std::string_view placeholder, std::vector<std::string>& target, std::size_t minimum, std::size_t maximum,
                   std::string_view help);

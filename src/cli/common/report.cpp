@@ -1,14 +1,11 @@
 // Writes a report to standard output and to files, which are tested before the work, because that may be long.
 #include "cli/common/report.h"
 
-#include <algorithm>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "cli/common/options.h"
 #include "cli/common/terminal.h"
-#include "report/junit.h"
 
 namespace relayout::cli {
 
@@ -87,16 +84,12 @@ JunitCase judged_case(std::string class_name, std::string name, const std::strin
 }
 
 void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help, const ReportForms& forms) {
-  options.text("--html", "FILE", files.html, html_help).only(forms.page).beside_results();
-  options.text("--junit", "FILE", files.junit, "one test case per output and sample, as GitLab, Jenkins and GitHub actions show it")
-      .only(forms.others)
-      .beside_results();
-  options.text("--markdown", "FILE", files.markdown, "a summary for people, as step summaries and merge requests show it")
-      .only(forms.others)
-      .beside_results();
-  options.flag("--github", files.github, "annotations of the files at fault on standard error, as GitHub's runner reads them")
-      .only(forms.others)
-      .beside_results();
+  options.text("--html", "FILE", files.html, html_help).only(forms.page);
+  options.text("--junit", "FILE", files.junit, "write a test case per output and sample, for GitLab, Jenkins and GitHub actions")
+      .only(forms.others);
+  options.text("--markdown", "FILE", files.markdown, "write a summary for step summaries and merge requests").only(forms.others);
+  options.flag("--github", files.github, "print annotations of the files at fault on standard error, for GitHub's runner")
+      .only(forms.others);
 }
 
 }  // namespace relayout::cli

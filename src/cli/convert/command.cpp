@@ -1,10 +1,6 @@
 // Declares the options of convert, refuses those that contradict each other or have no effect, and lists the passes.
-#include <algorithm>
-#include <functional>
-#include <memory>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "cli/common/help.h"
 #include "cli/common/input_options.h"
 #include "cli/common/process.h"
@@ -106,53 +102,47 @@ int run(ConvertRequest& request, const Common& common) {
 
 void declare_passes(OptionSet& options, ConvertRequest& request) {
   ConvertOptions& convert = request.options;
+  PassOptions& passes = convert.rewrite;
   options.group("Passes", kConverts);
-  options.toggle("fold", convert.rewrite.fold, "fold BatchNormalization into convolutions (default: --fold)");
-  options.flag("--simplify", convert.rewrite.simplify, "evaluate constant expressions, remove nodes that have no effect");
+  options.toggle("fold", passes.fold, "fold BatchNormalization into convolutions (default: --fold)");
+  options.flag("--simplify", passes.simplify, "evaluate constant expressions, remove nodes that have no effect");
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, request.layout,
-                 "of convolution weights (default: channels-last); contiguous undoes it");
-  options.text("--io", "nhwc[:NAME,...]", request.io, "inputs and outputs that are images (or those named) are handed over channels-last");
-  options.choice("--emit", {"transposes"}, request.emit,
-                 "write the borders of the layout plan as pairs of Transposes: they document it, other runtimes cancel them");
-  options
-      .choice("--when", {"auto", "always", "never"}, request.when,
-              "plan convolutions channels-last where it pays (default), always, or never")
+                 "store convolution weights in this layout (default: channels-last); contiguous undoes it");
+  options.text("--io", "nhwc[:NAME,...]", request.io, "take and give images, or the named inputs and outputs, channels-last");
+  options.choice("--emit", {"transposes"}, request.emit, "write the borders of the layout plan as Transposes, which other runtimes cancel");
+  options.choice("--when", {"auto", "always", "never"}, request.when, "plan convolutions channels-last; auto (default): where it pays")
       .needs({"--emit"});
-  options.choice(
-      "--precision", {"bf16", "fp16", "fp32"}, request.precision,
-      "32-bit weights and activations in this type, fragile operators stay in 32 bits; fp32 converts back (fp16 and bf16 convert "
-      "into each other by way of fp32 only)");
-  options
-      .flag("--io-precision", convert.rewrite.io_precision,
-            "with --precision: graph inputs and outputs too (they keep their types otherwise)")
-      .needs({"--precision"});
-  options.flag("--include-1d", convert.rewrite.include_1d, "weights of 1-D convolutions too");
-  options.list("--pass", "NAME", convert.passes, "only these passes (repeatable, or separated by commas); none: copy", ',')
+  options.choice("--precision", {"bf16", "fp16", "fp32"}, request.precision,
+                 "compute in this type, fragile operators in 32 bits; fp32 converts back (relayout help precision)");
+  options.flag("--io-precision", passes.io_precision, "with --precision: convert graph inputs and outputs too").needs({"--precision"});
+  options.flag("--include-1d", passes.include_1d, "move weights of 1-D convolutions too");
+  options.list("--pass", "NAME", convert.passes, "run these passes only (repeatable, or separated by commas); none: copy", ',')
       .excludes({"--simplify", "--fold", "--skip"}, "named passes are all that runs");
-  options.list("--skip", "NAME", convert.skip, "all but these passes", ',');
-  options.list("--only", "GLOB", convert.rewrite.only, "only nodes whose name matches; may be given several times");
-  options.list("--exclude", "GLOB", convert.rewrite.exclude, "no node whose name matches; may be given several times");
-  options.flag("--freeze", convert.rewrite.freeze, "treat initializers that callers could override as constants");
+  options.list("--skip", "NAME", convert.skip, "run all but these passes", ',');
+  options.list("--only", "GLOB", passes.only, "take only nodes whose name matches; may be given several times");
+  options.list("--exclude", "GLOB", passes.exclude, "leave out nodes whose name matches; may be given several times");
+  options.flag("--freeze", passes.freeze, "treat initializers that callers could override as constants");
   options.flag("--require-all-folded", convert.require_all_folded,
-               "when a BatchNormalization stays that --exclude or --only did not leave out: write nothing, exit 1");
-  options.integer("--stop-after", "N", 0, convert.rewrite.stop_after, "stop after N rewrites").only(kAnything);
+               "write nothing and exit 1 when a BatchNormalization stays that --exclude and --only do not leave out");
+  options.integer("--stop-after", "N", 0, passes.stop_after, "stop after N rewrites").only(kAnything);
   options.hide_last();
-  options.flag("--verify", convert.verify, "verify the result against MODEL; when it is not the same: write nothing, exit 1");
-  options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: size of a named dimension").needs({"--verify", "--emit"});
-  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify and --emit: dims of an input")
+  options.flag("--verify", convert.verify, "verify the result against MODEL: write nothing and exit 1 when it is not the same");
+  options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: set the size of a named dimension")
+      .needs({"--verify", "--emit"});
+  options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify and --emit: set the dims of an input")
       .needs({"--verify", "--emit"});
   options.flag("--list-passes", request.list_passes, "list the passes and end").only(kAnything);
 }
 
 void declare_targets(OptionSet& options, ConvertRequest& request) {
-  options.text("-o, --output", "FILE", request.output, "write here, - is standard output (default: NAME.cl.onnx beside MODEL)")
+  options.text("-o, --output", "FILE", request.output, "write the result here; - is standard output (default: NAME.cl.onnx beside MODEL)")
       .excludes({"--out-dir", "--in-place"})
       .beside_results();
-  options.text("--out-dir", "DIR", request.out_dir, "write every MODEL into this folder, as NAME.cl.onnx; it is made where it is missing")
+  options.text("--out-dir", "DIR", request.out_dir, "write results into this folder, as NAME.cl.onnx; make it where it is missing")
       .only(kConverts | kLists)
       .because(kListsPasses, "")
       .beside_results();
-  options.text("--suite", "TREE", request.cases.tree, "with --out-dir: every .onnx below TREE, into folders of the same names below DIR")
+  options.text("--suite", "TREE", request.cases.tree, "convert every .onnx below TREE, into folders of the same names below --out-dir")
       .only(kConverts | kLists)
       .because(kListsPasses, "")
       .needs({"--out-dir", "--list"})
@@ -161,8 +151,7 @@ void declare_targets(OptionSet& options, ConvertRequest& request) {
   declare_case_choice(options, request.cases, {.trees = kTree, .list = kLists});
   constexpr std::string_view kNothing = "nothing is converted";
   options
-      .text("--cache", "DIR", request.cache,
-            "cache of conversions: a model whose files, options, program and result are unchanged is not converted again")
+      .text("--cache", "DIR", request.cache, "note conversions in DIR: repeat none whose files, options, program and result are unchanged")
       .because(kLists | kListsPasses, kNothing)
       .idle_with({"--dry-run"}, kNothing)
       .excludes({"--in-place", "--share-data"}, "a later run must find models and results as they were")
@@ -175,21 +164,17 @@ void declare_files(OptionSet& options, ConvertRequest& request) {
   options.group("Files", kConverts);
   declare_targets(options, request);
   options.choice("--format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.format,
-                 "of MODEL (default: by its extension, then by how it begins)");
+                 "read MODEL as this (default: by its extension, then by how it begins)");
   options.choice("--output-format", {"auto", "onnx", "onnxtxt", "textproto", "json"}, request.output_format,
-                 "of the result (default: by its extension)");
+                 "write the result as this (default: by its extension)");
   options.text("--external-data", "auto|always|never[:BYTES]", request.external_data,
-               "weights (of at least BYTES) into a file beside the result; auto: as MODEL has it, or above 2 GiB");
-  options.flag("--share-data", convert.save.share_data,
-               "leave unchanged external weights in MODEL's data files, which the result then needs too");
-  options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+               "write weights (of at least BYTES) into a file beside the result; auto: as in MODEL, or above 2 GiB");
+  options.flag("--share-data", convert.save.share_data, "leave unchanged weights in MODEL's data files, which the result then needs too");
+  options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "accept opsets newer than relayout knows");
   options.flag("--sync", convert.save.sync, "flush the result to the disk before it gets its name");
   options.flag("--stamp", convert.stamp, "note version and passes in the metadata of the result");
-}
-
-void declare_report(OptionSet& options, ConvertRequest& request) {
   options.group("Report", kConverts);
-  options.flag("--dry-run", request.options.dry_run, "report the changes, write nothing");
+  options.flag("--dry-run", convert.dry_run, "report the changes, write nothing");
 }
 
 std::function<int()> prepare_convert(OptionSet& options, const Common& common) {
@@ -201,7 +186,6 @@ std::function<int()> prepare_convert(OptionSet& options, const Common& common) {
       {{kConverts}, {.bit = kListsPasses, .chooser = "--list-passes", .why = kWhy}, {.bit = kLists, .chooser = "--list", .why = kWhy}});
   declare_passes(options, *request);
   declare_files(options, *request);
-  declare_report(options, *request);
   return [request, &options, &common] {
     check_passes(options, *request);
     request->facts = program_facts();

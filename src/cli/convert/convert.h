@@ -2,21 +2,11 @@
 #pragma once
 
 // IWYU pragma: begin_exports
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "cli/common/options.h"
 #include "cli/suite/suite.h"
-#include "relayout/convert.h"
 #include "relayout/findings.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"

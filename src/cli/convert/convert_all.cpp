@@ -1,5 +1,4 @@
 // Converts models one by one or side by side, and reports them in their order.
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <iterator>
@@ -9,7 +8,6 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/positions.h"
-#include "base/text.h"
 #include "base/threads.h"
 #include "cli/common/progress.h"
 #include "cli/common/terminal.h"

@@ -1,12 +1,9 @@
 // Names the commands that verify or undo a conversion, ready to run as printed.
-#include <algorithm>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "cli/common/terminal.h"
 #include "cli/convert/convert.h"
 #include "relayout/save_options.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

@@ -1,14 +1,9 @@
 // Reports a conversion: what each pass did and refused and why, and what that changed.
 #include "cli/verify/report.h"
 
-#include <algorithm>
-#include <map>
-#include <span>
-
 #include "base/file.h"
 #include "cli/convert/convert.h"
 #include "relayout/data_file.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 
@@ -97,23 +92,15 @@ Group group_of(const Findings& findings, std::string_view pass) {
   return group;
 }
 
-/// A reason's text without its explanation: "both layouts at once".
-std::string_view short_text(Reason reason) {
-  return text(reason).substr(0, text(reason).find(':'));
-}
-
 /// "17 of 53 weights moved to channels-last, 36 both layouts at once"
 std::string layout_text(const Group& group, const PassReport& report) {
   std::string out = format_count(group.done_count) + " of " + counted(group.all, "weight");
   out += std::string(" ") + (report.will ? "would move" : "moved") + " to " +
          (report.layout == "contiguous" ? "contiguous order" : "channels-last");
-  for (const auto& [reason, count] : group.settled) out += ", " + format_count(count) + " " + std::string(short_text(reason));
+  for (const auto& [reason, count] : group.settled) {
+    out += ", " + format_count(count) + " " + split(text(reason), ':').front();  // without its explanation
+  }
   return out;
-}
-
-/// Whether an operator between a BatchNormalization and its linear operator was folded together with it.
-bool is_taken_along(std::string_view op_type) {
-  return !op_type.ends_with("Normalization");
 }
 
 /// "53 of 53 BatchNormalizations, 2 scales and shifts with them"
@@ -121,11 +108,9 @@ std::string batch_norms_text(const Group& group) {
   int64_t along = 0;
   std::string_view noun;
   for (const auto& [op_type, count] : group.done) {
-    if (is_taken_along(op_type)) {
-      along += count;
-    } else {
-      noun = op_type;
-    }
+    const bool is_between = !op_type.ends_with("Normalization");  // before its linear operator, folded together with it
+    along += is_between ? count : 0;
+    if (!is_between) noun = op_type;
   }
   if (noun.empty() && !group.skipped.empty()) noun = group.skipped.begin()->second.front()->op_type;
   std::string out = format_count(group.done_count - along) + " of " + counted(group.all - along, escape(noun));
@@ -163,7 +148,10 @@ std::string done_text(std::string_view pass, const Group& group, const PassRepor
   if (pass == "fold-batch-norm") return batch_norms_text(group);
   if (pass == kPrecisionPass) return precision_text(group, report);
   if (pass == kAffinePass) return format_count(group.done_count) + " of " + count_of_affines(group.all);
-  const std::string out = joined(group.done, ", ", [](const auto& entry) { return counted(entry.second, escape(entry.first)); });
+  const std::string out = joined(group.done, ", ", [](const auto& entry) {
+    const std::string noun = escape(entry.first);
+    return counted(entry.second, noun, noun.ends_with('y') ? noun.substr(0, noun.size() - 1) + "ies" : noun + "s");
+  });
   return out.empty() ? "nothing" : out;
 }
 

@@ -1,8 +1,6 @@
 // Reads the words of a conversion's options, and names the result of each of its models.
-#include <algorithm>
 #include <array>
 
-#include "base/numbers.h"
 #include "cli/common/input_options.h"
 #include "cli/convert/convert.h"
 #include "relayout/data_file.h"

@@ -1,10 +1,5 @@
 // Declares the options of diff, tells models from traces, and refuses options for the other kind.
-#include <algorithm>
-#include <functional>
-#include <memory>
 
-#include "base/text.h"
-#include "cli/common/options.h"
 #include "cli/diff/diff.h"
 #include "relayout/model.h"
 
@@ -100,22 +95,19 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
       "A B...", request->files, 2, kMostFiles,
       "models, or traces and profiles (.json, .json.gz, .csv); the first is the baseline, each other one is compared with it");
   options.forms({{.bit = kModels, .why = "has no effect on models"}, {.bit = kTraces, .why = "has no effect on traces and profiles"}});
-  options.flag("--allow-newer-opset", request->load.allow_newer_opset, "take opsets newer than those that relayout knows").only(kModels);
+  options.flag("--allow-newer-opset", request->load.allow_newer_opset, "accept opsets newer than relayout knows").only(kModels);
   options
       .list("--ignore", "WHAT,…", request->ignore,
-            "of models: changes to ignore, by kind (explained, changed, added, removed, renamed) or by subject "
+            "ignore changes of models by kind (explained, changed, added, removed, renamed) or by subject "
             "(node, initializer, input, output, opset, function, metadata)",
             ',')
       .only(kModels);
-  options
-      .list("--profiles", "FILE,…", request->profiles,
-            "of models: the output of `profile --json` for each, in their order; changes then show their time", ',')
+  options.list("--profiles", "FILE,…", request->profiles, "show times of changes of models, by the `profile --json` of each in order", ',')
       .only(kModels);
-  options.group("Traces and profiles");
-  options.list("--steps", "N,…", request->steps, "only these steps (ProfilerStep#N; default: all)", ',').only(kTraces);
-  options.choice("--names", {"op", "node"}, request->names, "operations are operators (default), or nodes where a file tells them")
-      .only(kTraces);
-  options.flag("--short-names", request->short_names, "names without arguments of templates and calls, the last word alone").only(kTraces);
+  options.group("Traces and profiles", kTraces);
+  options.list("--steps", "N,…", request->steps, "take these steps only (ProfilerStep#N; default: all)", ',');
+  options.choice("--names", {"op", "node"}, request->names, "compare operators (default), or nodes where a file tells them");
+  options.flag("--short-names", request->short_names, "shorten names: no arguments of templates and calls, the last word alone");
   options.group("Gates");
   options.flag("--exit-code", request->exit_code, "exit 1 when anything differs: in models more than names, in traces a count")
       .excludes({"--fail-on"});
@@ -127,23 +119,21 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
       .flag("--strict", request->strict,
             "exit 1 also where the interval of a time holds the limit; refuse traces with times that cannot be")
       .only(kTraces);
-  options
-      .text("--junit", "FILE", request->report.junit, "one test case per class of the gate, as GitLab, Jenkins and GitHub actions show it")
+  options.text("--junit", "FILE", request->report.junit, "write a test case per class of the gate, for GitLab, Jenkins and GitHub actions")
       .needs({"--fail-on", "--exit-code"});
-  options.flag("--allow-different-machine", request->any_machine, "gates of times also where the files tell different machines")
+  options.flag("--allow-different-machine", request->any_machine, "judge times also where the files tell different machines")
       .only(kTraces)
       .needs({"--fail-on"});
   options.group("Table");
-  options.integer("--top", "N", 0, request->top,
-                  "the N largest differences, the rest as one, of models N of each kind (default: 20; 0 and -v: all)");
-  options.real("--min-us", "T", request->least_us, "only operations that took T µs or more on either side, the rest as one").only(kTraces);
-  options.list("--only", "GLOB", request->choice.only, "only names that match; may be given several times");
-  options.list("--exclude", "GLOB", request->choice.exclude, "no names that match; may be given several times");
+  options.integer("--top", "N", 0, request->top, "print the N largest differences, of models N of each kind (default: 20; 0 and -v: all)");
+  options.real("--min-us", "T", request->least_us, "print operations of T µs or more on either side, the rest as one").only(kTraces);
+  options.list("--only", "GLOB", request->choice.only, "take only names that match; may be given several times");
+  options.list("--exclude", "GLOB", request->choice.exclude, "leave out names that match; may be given several times");
   options.group("Files");
   request->report.add("--csv", request->csv);
-  options.text("--csv", "FILE", request->csv, "a line per change or operation, for spreadsheets");
-  options.text("--markdown", "FILE", request->report.markdown, "the changes as step summaries and merge requests show them");
-  options.text("--html", "FILE", request->report.html, "a page: the changes of models, TraceDiff's charts of counts and durations");
+  options.text("--csv", "FILE", request->csv, "write a line per change or operation, for spreadsheets");
+  options.text("--markdown", "FILE", request->report.markdown, "write the changes for step summaries and merge requests");
+  options.text("--html", "FILE", request->report.html, "write a page: changes of models, TraceDiff's charts of counts and durations");
   return [request, &common, &options] { return run(*request, common, options); };
 }
 

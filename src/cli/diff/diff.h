@@ -3,14 +3,7 @@
 
 // IWYU pragma: begin_exports
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cli/common/options.h"
 #include "cli/common/report.h"

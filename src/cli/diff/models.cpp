@@ -1,12 +1,9 @@
 // Compares models: the differences that are chosen, those that fail, and their report.
-#include <algorithm>
 #include <future>
 #include <iterator>
-#include <map>
 
 #include "base/log.h"
 #include "base/positions.h"
-#include "cli/common/options.h"
 #include "cli/diff/diff.h"
 #include "cli/profile/profile.h"
 #include "relayout/model.h"

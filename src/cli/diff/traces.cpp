@@ -1,13 +1,9 @@
 // Compares traces: the operations that are chosen, those that fail, and their report with TraceDiff's columns, names and charts.
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <span>
 #include <type_traits>
 
 #include "base/log.h"
 #include "base/positions.h"
-#include "cli/common/options.h"
 #include "cli/diff/diff.h"
 #include "cli/profile/profile.h"
 
@@ -163,23 +159,16 @@ Table TracePair::table(std::size_t top, const ReportStyle& style) const {
       sum.control_us += row.control_us;
       sum.test_us += row.test_us;
     }
-    out.row({{name, look},
-             {format_count(sum.control_count), look},
-             {format_count(sum.test_count), look},
-             {microseconds_text(sum.control_us), look},
-             {microseconds_text(sum.test_us), look},
-             {signed_microseconds_text(sum.difference_us()), look}});
+    out.row({Cell(name, look), Cell(format_count(sum.control_count), look), Cell(format_count(sum.test_count), look),
+             Cell(microseconds_text(sum.control_us), look), Cell(microseconds_text(sum.test_us), look),
+             Cell(signed_microseconds_text(sum.difference_us()), look)});
   };
   const std::size_t shown = top == 0 ? rows_.size() : std::min(top, rows_.size());
   for (const OperationDifference& row : std::span(rows_).first(shown)) {
     const Style look = row.time == TimeClass::faster ? Style::good : row.time == TimeClass::slower ? Style::bad : Style::plain;
-    out.row({escape(row.name),
-             format_count(row.control_count),
-             format_count(row.test_count),
-             microseconds_text(row.control_us),
-             microseconds_text(row.test_us),
-             {signed_microseconds_text(row.difference_us()), look},
-             change_text(row)});
+    out.row({has_columns(style, kWide) ? escape(row.name) : short_operators(row.name), format_count(row.control_count),
+             format_count(row.test_count), microseconds_text(row.control_us), microseconds_text(row.test_us),
+             Cell(signed_microseconds_text(row.difference_us()), look), change_text(row)});
   }
   std::vector<OperationDifference> all = rows_;
   all.insert(all.end(), left_out_.begin(), left_out_.end());

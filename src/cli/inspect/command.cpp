@@ -1,6 +1,4 @@
 // Declares the options of inspect, and shows one model in full or several as a table.
-#include <functional>
-#include <memory>
 
 #include "cli/common/input_options.h"
 #include "cli/common/terminal.h"
@@ -67,20 +65,18 @@ int run(InspectRequest& request, const Common& common) {
 std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
   auto request = std::make_shared<InspectRequest>();
   options.positional("MODEL...", request->models, 1, std::string::npos, "ONNX files; - is standard input; of several, a line each");
-  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
-  options.assignments("--dim", "N=2", request->dims, "size of a named dimension (default: 1)");
-  options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "dims of an input");
+  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "accept opsets newer than relayout knows");
+  options.assignments("--dim", "N=2", request->dims, "set the size of a named dimension (default: 1)");
+  options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "set the dims of an input");
   options.group("Layout");
-  options.flag("--layout", request->layout, "the memory layout of every tensor when the model runs, the reorders and their reasons");
-  options
-      .choice("--when", {"auto", "always", "never"}, request->when,
-              "convolutions run channels-last where it pays (default), always, or never")
+  options.flag("--layout", request->layout, "show the memory layout of every tensor when the model runs, the reorders and their reasons");
+  options.choice("--when", {"auto", "always", "never"}, request->when, "run convolutions channels-last; auto (default): where it pays")
       .needs({"--layout", "--measure", "--compare", "--dot", "--html"});
-  options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: the plan may differ from run to run");
+  options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: plans may differ from run to run");
   options.flag("--compare", request->compare, "compare with PyTorch's propagation");
   request->files.add("--dot", request->dot);
-  options.text("--dot", "FILE", request->dot, "the plan as a graph for Graphviz");
-  options.text("--html", "FILE", request->files.html, "the plan as a page of one file");
+  options.text("--dot", "FILE", request->dot, "write the plan as a graph for Graphviz");
+  options.text("--html", "FILE", request->files.html, "write the plan as a page");
   return [request, &common] { return run(*request, common); };
 }
 

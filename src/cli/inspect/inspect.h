@@ -2,11 +2,6 @@
 #pragma once
 
 // IWYU pragma: begin_exports
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cli/common/report.h"
 #include "relayout/inspect.h"
 #include "relayout/layout.h"

@@ -2,13 +2,11 @@
 // dotted for both at once.
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <unordered_map>
 
 #include "base/positions.h"
 #include "cli/inspect/inspect.h"
 #include "report/page.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

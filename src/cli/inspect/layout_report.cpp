@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/positions.h"
-#include "base/text.h"
 #include "cli/inspect/inspect.h"
 
 namespace relayout::cli {

@@ -1,9 +1,5 @@
 // Reports what is in a model, and what convert would do and refuse.
-#include <algorithm>
-#include <functional>
 #include <iterator>
-#include <map>
-#include <span>
 
 #include "base/file.h"
 #include "cli/convert/convert.h"
@@ -122,8 +118,8 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
   out += ports.text();
   if (!result.op_counts.empty()) out += "  " + operators(result, style.verbose) + "\n";
   if (result.macs) {
-    const auto name = [](const auto& op) { return escape(op.first) + " " + format_count(op.second); };
-    out += warning_line("not in the number of MACs:", joined(result.ops_without_macs, " · ", name), style);
+    const auto counted_op = [](const auto& op) { return escape(op.first) + " " + format_count(op.second); };
+    out += warning_line("not in the number of MACs:", joined(result.ops_without_macs, " · ", counted_op), style);
   }
   if (result.misfit) out += warning_line("dims do not fit:", *result.misfit + sizes_text(result), style);
   out += warning_line("unknown, passed through untouched:", joined(result.unknown_ops, " ", escape), style);
@@ -140,12 +136,8 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
       {"model", right("opset"), right("nodes"), usual("parameters"), usual("weights"), right("MACs"), right("folds"), right("moves")});
   for (const InspectResult& result : results) {
     const Outlook outlook = outlook_of(result.findings);
-    table.row({{is_stream(result.path) ? kStandardInput : escape(result.path), Style::strong},
-               std::to_string(result.opset),
-               format_count(result.nodes),
-               short_count(result.parameters),
-               format_bytes(result.parameter_bytes),
-               macs_cell(result),
+    table.row({Cell(is_stream(result.path) ? kStandardInput : escape(result.path), Style::strong), std::to_string(result.opset),
+               format_count(result.nodes), short_count(result.parameters), format_bytes(result.parameter_bytes), macs_cell(result),
                format_count(outlook.folds) + "/" + format_count(outlook.batch_norms),
                format_count(outlook.moves) + "/" + format_count(outlook.weights)});
   }

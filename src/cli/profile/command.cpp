@@ -1,5 +1,4 @@
 // Declares the options of profile, and measures one model, two in turn, or one in several settings.
-#include <algorithm>
 
 #include "base/positions.h"
 #include "cli/common/options.h"
@@ -28,10 +27,6 @@ struct ProfileRequest {
   ProfileOptions options;
 };
 
-Mode mode_of(const std::string& word) {
-  return word == "as-written" ? Mode::as_written : word == "reference" ? Mode::reference : Mode::optimized;
-}
-
 constexpr std::string_view kMeasuredPeak = "measure";
 
 /// Reads "measure" or "GFLOPS,GBS".
@@ -50,7 +45,7 @@ MachinePeak peak_of(const std::string& words, int threads) {
 void read_words(ProfileRequest& request, bool is_text) {
   ProfileOptions& options = request.options;
   read_inputs(request.inputs, options);
-  options.mode = mode_of(request.mode);
+  options.mode = request.mode == "as-written" ? Mode::as_written : request.mode == "reference" ? Mode::reference : Mode::optimized;
   if (!request.until.empty()) {
     options.until = parse_percent("--until", request.until);
     if (!(*options.until > 0)) fail(ErrorKind::usage, "--until " + escape(request.until) + ": must be more than 0");
@@ -149,17 +144,18 @@ int run(ProfileRequest& request, const Common& common, const OptionSet& options)
 }
 
 void declare_measuring(OptionSet& options, ProfileRequest& request) {
+  ProfileOptions& profile = request.options;
   options.group("Measuring");
-  options.integer("--repeat", "N", 1, request.options.repeat, "runs to measure, within --max-time (default: 50, of two models 100 pairs)")
+  options.integer("--repeat", "N", 1, profile.repeat, "measure N runs, within --max-time (default: 50, of two models 100 pairs)")
       .excludes({"--until"});
-  options.text("--until", "P%", request.until, "until the interval of the latency is within P % of its median on either side")
+  options.text("--until", "P%", request.until, "run until the latency's interval is within P % of its median on either side")
       .only(kOneModel | kSweep)
       .because(kTwoModels, "is of one model; --repeat N makes N pairs");
-  options.real("--max-time", "S", request.options.max_seconds,
-               "begin no run after so many seconds (default: 20, with --repeat none; ten runs are made in any case)");
+  options.real("--max-time", "S", profile.max_seconds, "begin no run after S seconds, but make ten (default: 20, with --repeat none)");
   options.choice("--mode", {"optimized", "as-written", "reference"}, request.mode,
-                 "with the layout plan and fused steps (default), each node alone, or double precision");
-  options.list("--threads", "N,…", request.threads, "threads to use (default: all CPUs of this process); of several, a line each", ',');
+                 "run with the layout plan and fused steps (default), each node alone, or in double precision");
+  options.list("--threads", "N,…", request.threads, "use N threads (default: all CPUs of this process); of several, print a line each",
+               ',');
 }
 
 void declare_comparison(OptionSet& options, ProfileRequest& request) {
@@ -169,52 +165,41 @@ void declare_comparison(OptionSet& options, ProfileRequest& request) {
       .only(kTwoModels)
       .because(kSweep, kWhy);
   options.flag("--strict", request.strict, "exit 1 also when the interval holds that limit").needs({"--fail-on-slowdown"});
-  options
-      .choice("--clock", {"wall", "cpu"}, request.clock,
-              "time that counts (default: cpu at one thread, which other processes do not disturb)")
+  options.choice("--clock", {"wall", "cpu"}, request.clock, "count this time (default: cpu at one thread, free of other processes)")
       .only(kTwoModels)
       .because(kSweep, kWhy);
 }
 
 void declare_table(OptionSet& options, ProfileRequest& request) {
-  options.group("Table");
-  options
-      .text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by, "one line for each (default: node); scopes are parts of nodes' paths")
-      .only(kOneModel | kTwoModels);
-  options.integer("--top", "N", 0, request.top, "the first N lines, the rest as one (default: 20; 0: all, and in --csv and --json)")
-      .only(kOneModel | kTwoModels);
-  options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort, "longest first (default), as they run, largest first")
-      .only(kOneModel);
-  options.list("--only", "GLOB", request.table.names.only, "only lines whose name matches, the rest as one; may be given several times")
-      .only(kOneModel);
-  options.list("--exclude", "GLOB", request.table.names.exclude, "no line whose name matches; may be given several times").only(kOneModel);
-  options
-      .text("--peak", "GFLOPS,GBS|measure", request.peak,
-            "peak rates of the machine in single precision, to print the share that each line reaches (measure: takes a second)")
-      .only(kOneModel);
-  options.flag("--reference-columns", request.reference_columns, "the columns of PyTorch's tutorial on profiling with FX, and no others")
-      .only(kOneModel)
+  constexpr Forms kTables = kOneModel | kTwoModels;
+  for (const auto& [option, path] : {std::pair("--csv", &request.csv), {"--trace", &request.trace}, {"--stacks", &request.stacks}}) {
+    request.files.add(option, *path);
+  }
+  options.group("Table", kOneModel);
+  options.text("--by", "node|op|layout|impl|scope[:DEPTH]", request.by, "print a line for each (default: node); scopes are parts of paths")
+      .only(kTables);
+  options.integer("--top", "N", 0, request.top, "print the first N lines, the rest as one (default: 20, in files all; 0: all)")
+      .only(kTables);
+  options.choice("--sort", {"time", "order", "bytes", "flop"}, request.table.sort,
+                 "print the largest first (default: time), or as they run");
+  options.list("--only", "GLOB", request.table.names.only, "print lines whose name matches, the rest as one; may be given several times");
+  options.list("--exclude", "GLOB", request.table.names.exclude, "leave out lines whose name matches; may be given several times");
+  options.text("--peak", "GFLOPS,GBS|measure", request.peak,
+               "print the share of the machine's peak in single precision that each line reaches (measure: takes a second)");
+  options.flag("--reference-columns", request.reference_columns, "print the columns of PyTorch's tutorial on profiling with FX alone")
       .excludes({"--by", "--json"});
-  request.files.add("--csv", request.csv);
-  request.files.add("--trace", request.trace);
-  request.files.add("--stacks", request.stacks);
-  options.text("--csv", "FILE", request.csv, "the table for spreadsheets, units in its head").only(kOneModel);
-  options.text("--markdown", "FILE", request.files.markdown, "the table as step summaries and merge requests show it").only(kOneModel);
-  options
-      .text("--html", "FILE", request.files.html,
-            "a page: pictures of time by operator and by scope, the table of all lines; of two, the differences")
-      .only(kOneModel | kTwoModels);
-  options.group("Files for other tools");
-  options
-      .text("--trace", "FILE", request.trace,
-            "the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis")
-      .only(kOneModel);
-  options.choice("--trace-names", {"op", "node"}, request.trace_names, "name events by operator (default), or by node").needs({"--trace"});
-  options
-      .text("--stacks", "FILE", request.stacks, "collapsed stacks for flame graphs: frames are parts of nodes' paths, numbers nanoseconds")
-      .only(kOneModel);
-  options.text("--annotate", "FILE", request.annotated, "the model with time, share, layout and implementation in its nodes' metadata")
-      .only(kOneModel);
+  options.text("--csv", "FILE", request.csv, "write the table for spreadsheets, units in its head");
+  options.text("--markdown", "FILE", request.files.markdown, "write the table for step summaries and merge requests");
+  options.text("--html", "FILE", request.files.html, "write a page: time by operator and scope, all lines; of two models, the differences")
+      .only(kTables);
+  options.group("Files for other tools", kOneModel);
+  options.text("--trace", "FILE", request.trace,
+               "write the first ten runs as trace events, .json or .json.gz: for Perfetto, chrome://tracing, HolisticTraceAnalysis");
+  options.choice("--trace-names", {"op", "node"}, request.trace_names, "name events by operator (default), or by node")
+      .only(kTables | kSweep)
+      .needs({"--trace"});
+  options.text("--stacks", "FILE", request.stacks, "write collapsed stacks for flame graphs: parts of nodes' paths, nanoseconds");
+  options.text("--annotate", "FILE", request.annotated, "write the model with time, share, layout and implementation as node metadata");
 }
 
 std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
@@ -223,7 +208,7 @@ std::function<int()> prepare_profile(OptionSet& options, const Common& common) {
   options.forms({{.bit = kOneModel, .why = "is of two models"},
                  {.bit = kTwoModels, .why = "is of one model"},
                  {.bit = kSweep, .why = "is of one setting of --threads and --dim"}});
-  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "take opsets newer than those that relayout knows");
+  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "accept opsets newer than relayout knows");
   declare_measuring(options, *request);
   declare_comparison(options, *request);
   options.group("Inputs");

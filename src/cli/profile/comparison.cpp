@@ -8,17 +8,9 @@
 namespace relayout::cli {
 namespace {
 
-std::string ratio_words(double value) {
-  return fixed(value, 3);
-}
-
-std::string exact_percent(double part) {
-  return significant(100 * part, 6) + " %";
-}
-
 std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& gate) {
   const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate.limit);
-  const std::string limit = exact_percent(gate.limit);
+  const std::string limit = significant(100 * gate.limit, 6) + " %";
   switch (verdict) {
     case SlowdownVerdict::slower:
       return "slower by more than " + limit;
@@ -27,7 +19,7 @@ std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& g
     case SlowdownVerdict::inconclusive:
       break;
   }
-  return "inconclusive: the interval holds " + ratio_words(1 + gate.limit) + ", --repeat N measures more pairs";
+  return "inconclusive: the interval holds " + fixed(1 + gate.limit, 3) + ", --repeat N measures more pairs";
 }
 
 }  // namespace
@@ -35,9 +27,9 @@ std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& g
 std::string comparison_answer(const Estimate& ratio) {
   switch (judge_time(ratio)) {
     case TimeClass::faster:
-      return ratio_words(1 / ratio.median) + " × faster";
+      return fixed(1 / ratio.median, 3) + " × faster";
     case TimeClass::slower:
-      return ratio_words(ratio.median) + " × slower";
+      return fixed(ratio.median, 3) + " × slower";
     case TimeClass::same:
       return "no difference shown";
     case TimeClass::inconclusive:
@@ -153,11 +145,8 @@ std::string ratio_text(const Estimate& estimate) {
 std::string table_text(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
   Table table = comparison_table(comparison, choice, style, false);
   const double a = comparison.a.total_us, b = comparison.b.total_us;
-  table.row({{"all", Style::strong},
-             "",
-             {microseconds_text(a), Style::strong},
-             {microseconds_text(b), Style::strong},
-             {signed_microseconds_text(b - a), Style::strong}});
+  table.row({Cell("all", Style::strong), "", Cell(microseconds_text(a), Style::strong), Cell(microseconds_text(b), Style::strong),
+             Cell(signed_microseconds_text(b - a), Style::strong)});
   return table.text();
 }
 
@@ -181,13 +170,9 @@ Table comparison_table(const ProfileComparison& comparison, const TableChoice& c
   const auto time = [](const std::optional<double>& us) { return us ? microseconds_text(*us) : "–"; };
   for (const PairedLine& line : lines) {
     const double difference = line.difference();
-    table.row({node_text(line.name, style.width),
-               is_page ? line.op : operator_text(line.op, style.width),
-               time(line.a_us),
-               time(line.b_us),
-               {signed_microseconds_text(difference), difference < 0 && !is_page ? Style::good : Style::plain},
-               signed_bar(difference, most),
-               line.cause ? std::string(to_string(*line.cause)) : ""});
+    table.row({node_text(line.name, style.width), is_page ? line.op : operator_text(line.op, style.width), time(line.a_us), time(line.b_us),
+               Cell(signed_microseconds_text(difference), difference < 0 && !is_page ? Style::good : Style::plain),
+               signed_bar(difference, most), line.cause ? std::string(to_string(*line.cause)) : ""});
   }
   return table;
 }
@@ -206,9 +191,7 @@ std::string comparison_text(const ProfileComparison& comparison, const TableChoi
   const auto add = [&](const char* side, const Profile& profile) {
     const Latency& latency = profile.latency;
     const Estimate& time = profile.clock == TimeKind::wall ? latency.us : latency.processor_us;
-    head.row({side,
-              {escape(profile.model), Style::strong},
-              {duration_text(time.median), Style::plain, Align::right},
+    head.row({side, Cell(escape(profile.model), Style::strong), Cell(duration_text(time.median), Style::plain, Align::right),
               time.interval ? "95 % in " + interval_text(time) : "too few runs for an interval"});
   };
   add("A", comparison.a);

@@ -3,7 +3,6 @@
 
 #include "cli/profile/profile.h"
 #include "relayout/types.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

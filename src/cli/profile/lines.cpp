@@ -1,5 +1,4 @@
 // Selects, sorts and sums the rows of a profile, and pairs those of two models.
-#include <algorithm>
 #include <cmath>
 
 #include "base/positions.h"

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "cli/profile/profile.h"
 #include "report/charts.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 namespace {

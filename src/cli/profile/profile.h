@@ -2,15 +2,8 @@
 #pragma once
 
 // IWYU pragma: begin_exports
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "cli/common/input_options.h"
 #include "cli/common/report.h"
@@ -134,6 +127,8 @@ inline constexpr std::size_t kWide = 100;
 [[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
 /// A node's name for a line of `width` columns. In narrow lines, "…" replaces parts of the path that the next part repeats.
 [[nodiscard]] std::string node_text(const std::string& name, std::size_t width);
+/// "Conv + BatchNorm" of "Conv + BatchNormalization".
+[[nodiscard]] std::string short_operators(const std::string& names);
 /// "Conv + BatchNorm + Clip", in the space for it in a line of `width` columns (0: any).
 [[nodiscard]] std::string operator_text(const std::string& op, std::size_t width);
 /// "1,234.5"

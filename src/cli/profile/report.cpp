@@ -1,11 +1,9 @@
 // Reports a profile as text that fits the terminal.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "cli/profile/profile.h"
 #include "relayout/types.h"
-#include "report/table.h"
 
 namespace relayout::cli {
 namespace {
@@ -34,21 +32,13 @@ std::string heading(const Profile& profile, const ReportStyle& style) {
 std::string head_text(const Profile& profile, const ReportStyle& style) {
   const Latency& latency = profile.latency;
   Table table({.gap = 3, .color = style.color});
-  table.row({"latency",
-             {duration_text(latency.us.median), Style::strong},
+  table.row({"latency", Cell(duration_text(latency.us.median), Style::strong),
              "median of " + counted(latency.runs, "run") + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "") +
                  " · p90 " + duration_text(latency.p90_us) + " · p95 " + duration_text(latency.p95_us) + " · p99 " +
                  duration_text(latency.p99_us)});
   table.row({"apart", "", apart_text(latency)});
   table.row({"memory", "", memory_text(profile)});
   return table.text();
-}
-
-std::string with_short_operators(const std::string& names) {
-  constexpr std::string_view kLong = "Normalization", kShort = "Norm";
-  std::string out = escape(names);
-  for (std::size_t at = out.find(kLong); at != std::string::npos; at = out.find(kLong, at)) out.replace(at, kLong.size(), kShort);
-  return out;
 }
 
 /// A column of the table: its head, and its text for a line.
@@ -67,7 +57,7 @@ std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& st
   const bool is_very_wide = nodes && has_columns(style, kVeryWide), is_short = table.by == Grouping::op && !is_usual;
   const bool has_calls = !nodes || std::ranges::any_of(table.lines, [](const TableLine& line) { return line.calls > 1; });
   add(true, std::string(to_string(table.by)),
-      [&style, is_short](const TableLine& line) { return is_short ? with_short_operators(line.name) : node_text(line.name, style.width); });
+      [&style, is_short](const TableLine& line) { return is_short ? short_operators(line.name) : node_text(line.name, style.width); });
   add(nodes, "op", [&style](const TableLine& line) { return operator_text(line.op, style.width); });
   add(nodes && is_wide, "implementation",
       [](const TableLine& line) { return shortened(escape(line.implementation), kImplementationColumns); });
@@ -176,8 +166,15 @@ std::string doubts_text(const Latency& latency, const ReportStyle& style) {
   return out;
 }
 
+std::string short_operators(const std::string& names) {
+  constexpr std::string_view kLong = "Normalization", kShort = "Norm";
+  std::string out = escape(names);
+  for (std::size_t at = out.find(kLong); at != std::string::npos; at = out.find(kLong, at)) out.replace(at, kLong.size(), kShort);
+  return out;
+}
+
 std::string operator_text(const std::string& op, std::size_t width) {
-  const std::string out = with_short_operators(op);
+  const std::string out = short_operators(op);
   if (width == 0 || width >= kWide) return shortened(out, kOperatorColumns);
   // "Conv + 2": narrow terminals leave more columns to node names.
   const std::size_t plus = out.find(" + ");

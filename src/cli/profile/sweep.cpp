@@ -1,5 +1,4 @@
 // Reports one model in several settings of threads and sizes.
-#include <algorithm>
 #include <set>
 
 #include "cli/common/options.h"
@@ -51,14 +50,9 @@ std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& 
               from(kUsualWidth, right("GFLOP/s")), from(kUsualWidth, right("CPUs")), right("against the first")});
   for (const Profile& profile : profiles) {
     const Latency& latency = profile.latency;
-    table.row({format_count(profile.context.threads),
-               inputs_text(profile),
-               {duration_text(latency.us.median), Style::strong},
-               interval_text(latency.us),
-               duration_text(latency.p99_us),
-               rate_text(gflops(profile.macs, latency.us.median)),
-               fixed(latency.cpu_per_wall, 2),
-               fixed(profiles.front().latency.us.median / latency.us.median, 2) + " ×"});
+    table.row({format_count(profile.context.threads), inputs_text(profile), Cell(duration_text(latency.us.median), Style::strong),
+               interval_text(latency.us), duration_text(latency.p99_us), rate_text(gflops(profile.macs, latency.us.median)),
+               fixed(latency.cpu_per_wall, 2), fixed(profiles.front().latency.us.median / latency.us.median, 2) + " ×"});
   }
   std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +
                     std::string(to_string(profiles.front().mode)) + "\n" + table.text();

@@ -65,12 +65,13 @@ std::function<int()> prepare_report(OptionSet& options, const Common& common) {
   options.group("Merging");
   options
       .text("--cases-from", "FILE", request->cases.from,
-            "the cases that there must be, as --list printed them; - is standard input (default: those of the suite)")
+            "require these cases, as --list printed them; - is standard input (default: those of the suite)")
       .only(kMerge);
   options.flag("--allow-missing", request->allow_missing, "merge the reports at hand; the result says that it is partial").only(kMerge);
-  options.text("--expected", "FILE", request->expected, "cases that are known not to pass, as lines NAME STATUS REASON").only(kMerge);
-  options.group("Report");
-  declare_report_files(options, request->files, "a page with all cases, to be searched and filtered");
+  options.text("--expected", "FILE", request->expected, "take the cases of FILE, lines NAME STATUS REASON, as known not to pass")
+      .only(kMerge);
+  options.group("Report", 0, /*beside_results=*/true);
+  declare_report_files(options, request->files, "write a page of all cases, to search and filter");
   return [request, &common, &options] { return run(*request, common, options); };
 }
 

@@ -50,9 +50,7 @@ Table case_table(const SuiteResult& result, bool all, const ReportStyle& style) 
   for (const SuiteCase& one : result.cases) {
     const bool good = one.is_as_expected();
     if (good && !all) continue;
-    table.row({escape(one.name),
-               {one.status, good ? Style::good : Style::bad},
-               Cell(one.expected.value_or("")).only(Form::page),
+    table.row({escape(one.name), Cell(one.status, good ? Style::good : Style::bad), Cell(one.expected.value_or("")).only(Form::page),
                right(seconds_text(one.seconds), Style::faint)});
     const std::string more = case_remark(one);
     if (!more.empty()) table.note(more, good ? Style::faint : Style::bad);
@@ -81,12 +79,10 @@ std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
 
 // Test cases.
 JunitSuite junit_suite(const SuiteResult& result) {
-  JunitSuite suite{"relayout verify --suite " + result.tree + (result.against.empty() ? "" : " --against " + result.against),
-                   junit_now(),
-                   {{"relayout", result.version}},
-                   {}};
-  suite.properties.emplace_back("shard", shard_text(result.shard));
-  suite.properties.emplace_back("cases", part_text(result));
+  JunitSuite suite;
+  suite.name = "relayout verify --suite " + result.tree + (result.against.empty() ? "" : " --against " + result.against);
+  suite.timestamp = junit_now();
+  suite.properties = {{"relayout", result.version}, {"shard", shard_text(result.shard)}, {"cases", part_text(result)}};
   if (result.planned == 0) {
     const auto status = result.allow_empty ? JunitCase::Status::skipped : JunitCase::Status::failed;
     suite.cases.push_back({"relayout.suite", "shard " + shard_text(result.shard), "", 0, status, kEmptyShard, ""});

@@ -1,7 +1,6 @@
 // Declares the options of suites, selects their cases, and runs them in processes of this program.
 #include "cli/suite/suite.h"
 
-#include <algorithm>
 #include <iterator>
 
 #include "base/atomic_file.h"
@@ -37,44 +36,39 @@ CaseDurations read_durations(const std::string& path) {
 
 void declare_case_choice(OptionSet& options, CaseWords& words, const SuiteForms& forms) {
   options.flag("--list", words.list, "print the names of the cases and end").only(forms.trees);
-  options.flag("-0, --null", words.null, "with --list: a NUL after each name instead of a newline").only(forms.list);
-  options.list("--case", "CASE", words.names, "only this case; may be given several times").only(forms.trees).beside_results();
-  options.text("--cases-from", "FILE", words.from, "only the cases whose names FILE lists, by newlines or NULs; - is standard input")
-      .only(forms.trees)
-      .beside_results();
-  options
-      .text("--shard", "I/N|auto", words.shard,
-            "only part I of N; auto, or auto/N where the scheduler gives no N: as the job's environment says")
-      .only(forms.trees)
-      .beside_results();
-  options.text("--durations", "FILE", words.durations, "an earlier report (--json): longest cases first, and parts of equal length")
-      .only(forms.trees)
-      .beside_results();
+  options.flag("-0, --null", words.null, "with --list: end each name by a NUL instead of a newline").only(forms.list);
+  const auto chooses = [&](OptionFacts& facts) { facts.only(forms.trees).beside_results(); };
+  chooses(options.list("--case", "CASE", words.names, "take this case only; may be given several times"));
+  chooses(options.text("--cases-from", "FILE", words.from, "take the cases that FILE names, by newlines or NULs; - is standard input"));
+  chooses(options.text("--shard", "I/N|auto", words.shard,
+                       "take part I of N only; auto, or auto/N where the scheduler gives no N: as the job's environment says"));
+  chooses(
+      options.text("--durations", "FILE", words.durations, "deal by the times of an earlier report (--json): longest first, equal parts"));
 }
 
 void declare_suite_options(OptionSet& options, SuiteRequest& request, const SuiteForms& forms) {
   CaseWords& cases = request.cases;
+  const Forms judged = forms.trees | forms.judges;
   options.group("Suites");
   options
-      .text("--suite", "TREE", cases.tree, "every case below TREE (folders with model.onnx and test_data_set_N), in processes of their own")
+      .text("--suite", "TREE", cases.tree, "verify every case below TREE (folders with model.onnx and test_data_set_N), in own processes")
       .excludes({"--data", "--original"})
       .beside_results();
-  options.text("--against", "DIR", cases.against, "TREE holds originals: judge their counterparts below DIR, NAME.cl.onnx or the same name")
+  options.text("--against", "DIR", cases.against, "judge the counterparts of TREE's models below DIR, NAME.cl.onnx or the same name")
       .only(forms.trees);
   options
       .text("--pair", "PATTERN", cases.pair,
-            "with --against: the counterpart of net.onnx, like {stem}.opt.onnx (also {stem%SUFFIX}, {name}, {dir})")
+            "with --against: name the counterpart of net.onnx, like {stem}.opt.onnx (also {stem%SUFFIX}, {name}, {dir})")
       .only(forms.pairs);
-  options.integer("--jobs", "N", 1, request.jobs, "cases at a time (default: all CPUs of this process)").only(forms.trees | forms.judges);
-  options.real("--timeout", "S", request.timeout, "seconds a case may take (default: 120)").only(forms.trees | forms.judges);
+  options.integer("--jobs", "N", 1, request.jobs, "run N cases at a time (default: all CPUs of this process)").only(judged);
+  options.real("--timeout", "S", request.timeout, "end a case after S seconds (default: 120)").only(judged);
   declare_case_choice(options, cases, forms);
-  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted")
-      .only(forms.trees | forms.judges);
-  options.text("--cache", "DIR", request.cache, "keep verdicts there, and run no case again whose files, options and program are the same")
-      .only(forms.trees | forms.judges);
-  options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case").only(forms.trees | forms.judges);
-  options.text("--expected", "FILE", request.expected, "cases that are known not to pass, as lines NAME STATUS REASON")
-      .only(forms.trees | forms.judges);
+  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted").only(judged);
+  options.text("--cache", "DIR", request.cache, "keep verdicts in DIR: run no case again whose files, options and program are the same")
+      .only(judged);
+  options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case").only(judged);
+  options.text("--expected", "FILE", request.expected, "take the cases of FILE, lines NAME STATUS REASON, as known not to pass")
+      .only(judged);
 }
 
 std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {

@@ -1,13 +1,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/common/report.h"
 #include "relayout/suite.h"

@@ -1,5 +1,4 @@
 // Declares the options of verify, and judges a pair of models, many, one against stored outputs, or a suite.
-#include <algorithm>
 #include <array>
 #include <set>
 
@@ -219,13 +218,10 @@ int run(VerifyRequest& request, const Common& common, const OptionSet& options) 
 void declare_inputs(OptionSet& options, VerifyRequest& request) {
   options.group("Inputs");
   options
-      .integer(
-          "--samples", "N", 1, request.options.samples,
-          "how many sets of inputs to run (default: 4; 2 where the files prove all but constants that nearly agree, 1 where they prove "
-          "all)")
+      .integer("--samples", "N", 1, request.options.samples, "run N sets of inputs (default: 4, fewer where the files prove that they do)")
       .only(kOfPairs | kRuns);
   declare_input_options(options, request.inputs, {.seed = kRuns, .sizes = kOfPairs | kRuns, .files = kPair | kMany | kRuns});
-  options.text("--save-data", "DIR", request.save_data, "write inputs and outputs of A there as test_data_set_N, for --data")
+  options.text("--save-data", "DIR", request.save_data, "write inputs and outputs of A into DIR as test_data_set_N, for --data")
       .only(kPair | kRuns);
 }
 
@@ -234,52 +230,45 @@ void declare_intentions(OptionSet& options, VerifyRequest& request) {
   constexpr std::string_view kOwn =
       "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B";
   options.choice("--precision", {"fp16", "bf16", "int8", "int4"}, request.precision,
-                 "B computes in this type, or quantizes to it, on purpose: judge 16 bits by their rounding, fewer by --accept");
+                 "expect B to compute in this type: judge 16 bits by their rounding, fewer by --accept");
   options
-      .list(
-          "--accept", "METRIC=X,…", request.accept,
-          "take a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X (share of rows whose best entry in A "
-          "is B's best, or among B's five best), match=X (share of equal integers)",
-          ',')
+      .list("--accept", "METRIC=X,…", request.accept,
+            "accept a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X, match=X (shares from 0 to 1)",
+            ',')
       .excludes({"--strict"});
   options.flag("--outputs-only", request.options.outputs_only, "judge the outputs alone, not each unexplained difference at its node")
       .excludes({"--strict"});
-  options.choice("--io", {"nhwc"}, request.io, "A or B takes and gives images channels-last, as convert --io nhwc wrote it")
+  options.choice("--io", {"nhwc"}, request.io, "expect images channels-last in A or B, as convert --io nhwc writes them")
       .because(kStored, kOwn);
-  options.assignments("--rename", "NAME=OTHER", request.renames, "input or output NAME of A is called OTHER in B")
+  options.assignments("--rename", "NAME=OTHER", request.renames, "pair input or output NAME of A with OTHER of B")
       .because(kStored, kOwn)
       .excludes({"--match"});
-  options.choice("--match", {"position"}, request.match, "pair inputs and outputs in their order, whatever their names")
+  options.choice("--match", {"position"}, request.match, "pair inputs and outputs by their order, whatever their names")
       .because(kStored, kOwn);
   options
-      .flag("--allow-interface", request.options.allow_interface,
-            "inputs and outputs of B may have another floating-point type (they are cast) or fewer sizes")
+      .flag("--allow-interface", request.options.allow_interface, "accept inputs and outputs of B in other float types or of fewer sizes")
       .because(kStored, kOwn);
 }
 
 void declare_verdict(OptionSet& options, VerifyRequest& request) {
+  constexpr Forms kJudged = kOfPairs | kRuns | kProves;
+  VerifyOptions& verify = request.options;
   options.group("Verdict", kOfPairs | kRuns);
-  options.real("--rtol", "X", request.options.rtol, "relative tolerance in addition, never loosens the bound (--data: instead of it)")
+  options.real("--rtol", "X", verify.rtol, "add a relative tolerance, which never loosens the bound (--data: replace the bound)")
       .only(kRuns);
-  options.real("--atol", "X", request.options.atol, "absolute tolerance in addition, never loosens the bound (--data: instead of it)")
-      .only(kRuns);
+  options.real("--atol", "X", verify.atol, "add an absolute tolerance, which never loosens the bound (--data: replace it)").only(kRuns);
   declare_intentions(options, request);
-  options
-      .list("--allow", "NAME,…", request.allow,
-            "take a verdict that only these doubts make inconclusive (relayout help verdicts lists them)", ',')
-      .only(kOfPairs | kRuns | kProves);
-  options.flag("--allow-inconclusive", request.options.allow_inconclusive, "take every inconclusive verdict: exit 0")
-      .only(kOfPairs | kRuns | kProves);
+  options.list("--allow", "NAME,…", request.allow, "accept a verdict that only these doubts make inconclusive (help verdicts)", ',')
+      .only(kJudged);
+  options.flag("--allow-inconclusive", verify.allow_inconclusive, "accept every inconclusive verdict: exit 0").only(kJudged);
   options.choice("--mode", {"as-written", "optimized", "reference"}, request.mode, "with --data: run in this mode only")
       .only(kStored | kSuite | kRuns)
       .excludes({"--reference"});
-  options.flag("--reference", request.reference, "--mode reference: double precision").only(kStored | kSuite | kRuns);
-  options.flag("--proof", request.options.proof_only, "run nothing: only the proof from the two files").only(kOfPairs | kRuns | kProves);
-  options.flag("--strict", request.options.strict, "a difference that no fold explains is a difference, whatever the outputs say")
-      .only(kOfPairs | kRuns | kProves);
-  options.flag("--run-identical", request.options.run_identical, "run files of the same bytes too");
-  options.flag("--allow-newer-opset", request.options.load.allow_newer_opset, "take opsets newer than those that relayout knows")
-      .only(kRuns | kProves);
+  options.flag("--reference", request.reference, "run in double precision: --mode reference").only(kStored | kSuite | kRuns);
+  options.flag("--proof", verify.proof_only, "run nothing: judge by the proof from the two files alone").only(kJudged);
+  options.flag("--strict", verify.strict, "count every difference that no fold explains, whatever the outputs say").only(kJudged);
+  options.flag("--run-identical", verify.run_identical, "run files of the same bytes too");
+  options.flag("--allow-newer-opset", verify.load.allow_newer_opset, "accept opsets newer than relayout knows").only(kRuns | kProves);
 }
 
 std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
@@ -291,7 +280,7 @@ std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
                  {.bit = kSuiteOfPairs, .chooser = "--against", .within = kSuite}});
   options.forms({{kRuns}, {.bit = kLists, .chooser = "--list"}, {.bit = kProves, .chooser = "--proof"}});
   options.positional("A B", request->models, 0, std::string::npos,
-                     "the model that is right and the one to be judged; with --data only one, with --original all to be judged");
+                     "the original and the model to judge; with --data one model, with --original all to judge");
   options
       .text("--original", "PATTERN", request->original,
             "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})")
@@ -299,12 +288,9 @@ std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
   declare_inputs(options, *request);
   declare_verdict(options, *request);
-  options.group("Report");
-  options.flag("--layers", request->layers, "a table of errors against depth, each node also fed with A's values")
-      .only(kPair | kMany | kRuns)
-      .beside_results();
-  declare_report_files(options, request->files,
-                       "a page with all figures, the error histogram and errors by depth; of a suite with all cases",
+  options.group("Report", 0, /*beside_results=*/true);
+  options.flag("--layers", request->layers, "list errors by depth, each node also fed with A's values").only(kPair | kMany | kRuns);
+  declare_report_files(options, request->files, "write a page: all figures, error histograms, errors by depth; of a suite all cases",
                        {.page = kPair | kSuites | kRuns | kProves, .others = kRuns | kProves});
   declare_suite_options(options, request->suite, {.trees = kSuites, .pairs = kSuiteOfPairs, .list = kLists, .judges = kRuns | kProves});
   return [request, &common, &options] { return run(*request, common, options); };

@@ -1,7 +1,6 @@
-// Reports many models, each against the original that a pattern derives from its name. Hooks and CI jobs pass their list of changed files
-// and need no loop.
-
+// Reports many models, each against the original that a pattern derives from its name, and one model against its stored outputs.
 #include <algorithm>
+#include <array>
 
 #include "cli/verify/report.h"
 #include "relayout/suite.h"
@@ -14,35 +13,18 @@ std::string word_of(const PairOutcome& pair) {
   return verdict_word(*pair.result);
 }
 
-Style verdict_style(const PairOutcome& pair) {
-  return pair.result && pair.result->defect.empty() ? style_of(pair.result->outcome) : Style::bad;
-}
-
-std::string indented(const std::string& text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size() - 1);
-    out += "  " + text.substr(at, end + 1 - at);
-    at = end + 1;
-  }
-  return out;
+std::string indented(std::string_view text) {
+  text.remove_suffix(text.ends_with('\n') ? 1 : 0);
+  return joined(split(text, '\n'), "", [](const std::string& line) { return "  " + line + "\n"; });
 }
 
 /// "3 models: 2 same, 1 different"
 std::string summary(const std::vector<PairOutcome>& pairs) {
-  std::string out = counted(static_cast<int64_t>(pairs.size()), "model") + ":";
-  for (const char* const word : {"same", "different", "inconclusive", "not supported", "defect", "failed"}) {
-    const auto count = std::ranges::count(pairs, std::string(word), word_of);
-    if (count > 0) out += (out.ends_with(':') ? " " : ", ") + format_count(count) + " " + word;
-  }
-  return out;
-}
-
-Json failure_json(const PairOutcome& pair) {
-  Json out = Json::object();
-  out.set("a", Json::object().set("path", pair.original)).set("b", Json::object().set("path", pair.model));
-  out.set("verdict", Json()).set("reason", pair.failure->line());
-  return std::move(out.set("exit_code", pair.failure->code));
+  constexpr std::array kWords = {"same", "different", "inconclusive", "not supported", "defect", "failed"};
+  return counted(std::ssize(pairs), "model") + ": " + joined(kWords, ", ", [&](const char* word) {
+           const auto count = std::ranges::count(pairs, std::string(word), word_of);
+           return count > 0 ? format_count(count) + " " + word : "";
+         });
 }
 
 }  // namespace
@@ -70,7 +52,8 @@ std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconcl
   for (const PairOutcome& pair : pairs) {
     Table head({.color = style.color, .width = style.width});
     const std::string against = pair.original.empty() ? "" : "against " + escape(pair.original);
-    head.row({{word_of(pair), verdict_style(pair)}, {escape(pair.model), Style::strong}, {against, Style::faint}});
+    const Style style_of_word = pair.result && pair.result->defect.empty() ? style_of(pair.result->outcome) : Style::bad;
+    head.row({{word_of(pair), style_of_word}, {escape(pair.model), Style::strong}, {against, Style::faint}});
     out += head.text();
     if (!pair.result) {
       out += "  " + escape(pair.failure->message) + "\n";
@@ -85,10 +68,15 @@ std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconcl
 }
 
 Json pairs_json(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
-  Json out = Json::object(), list = Json::array();
-  out.set("schema", "relayout.verify-pairs/1").set("tool", Json::object().set("version", kVersion));
-  for (const PairOutcome& pair : pairs) list.add(pair.result ? verify_json(*pair.result, allow_inconclusive) : failure_json(pair));
-  return std::move(out.set("pairs", std::move(list)).set("exit_code", exit_code(pairs, allow_inconclusive)));
+  Json out;
+  out.set("schema", "relayout.verify-pairs/1").set("tool", Json().set("version", kVersion));
+  out.set("pairs", Json::list(pairs, [&](const PairOutcome& pair) {
+            if (pair.result) return verify_json(*pair.result, allow_inconclusive);
+            Json failed;
+            failed.set("a", Json().set("path", pair.original)).set("b", Json().set("path", pair.model)).set("verdict", Json());
+            return std::move(failed.set("reason", pair.failure->line()).set("exit_code", pair.failure->code));
+          }));
+  return std::move(out.set("exit_code", exit_code(pairs, allow_inconclusive)));
 }
 
 std::vector<JunitSuite> junit_suites(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
@@ -97,6 +85,72 @@ std::vector<JunitSuite> junit_suites(const std::vector<PairOutcome>& pairs, bool
     out.push_back(pair.result ? junit_suite(*pair.result, allow_inconclusive) : junit_suite(pair.model, *pair.failure));
   }
   return out;
+}
+
+// One model against stored outputs.
+namespace {
+
+/// The limit that decided on a case with stored outputs.
+std::string limit_text(const DataCase& one) {
+  if (!one.by_tolerance) return "may be " + scientific(one.bound);
+  return "each element within rtol " + scientific(one.rtol) + ", atol " + scientific(one.atol);
+}
+
+}  // namespace
+
+std::string data_text(const DataResult& result, const ReportStyle& style) {
+  Table table({.color = style.color, .width = style.width});
+  int64_t passed = 0;
+  for (const DataCase& one : result.cases) {
+    const bool good = one.status == "passed";
+    passed += good ? 1 : 0;
+    const bool measured = one.bound > 0 && one.status != "unsupported";
+    table.row({one.name, Cell(one.status, good ? Style::good : Style::bad),
+               measured ? "error/range " + scientific(one.error) : std::string(), measured ? limit_text(one) : std::string(),
+               Cell(seconds_text(one.seconds), Style::faint, Align::right)});
+    if (!good && !one.message.empty()) table.line("  " + one.message, Style::bad);
+    if (one.flips > 0) {
+      table.line("  values moved by one ULP put " + counted(one.flips, "element") +
+                 " of quantized tensors on another step, the first at node " + escape(one.flips_node));
+    }
+  }
+  Table verdict({.color = style.color, .width = style.width});
+  verdict.row({Cell(format_count(passed) + " of " + format_count(static_cast<int64_t>(result.cases.size())) + " passed",
+                    result.passed() ? Style::good : Style::bad),
+               exit_text(exit_code(result))});
+  return style.quiet ? verdict.text() : table.text() + verdict.text();
+}
+
+Json data_json(const DataResult& result) {
+  Json out, summary;
+  out.set("schema", "relayout.verify-data/1").set("model", result.model);
+  out.set("cases", Json::list(result.cases, [](const DataCase& one) {
+            Json entry;
+            entry.set("name", one.name).set("status", one.status).set("seconds", one.seconds).set("message", one.message);
+            entry.set("error", one.error).set("bound", one.bound).set("decided_by", one.by_tolerance ? "tolerance" : "bound");
+            entry.set("rtol", one.rtol).set("atol", one.atol);
+            return std::move(entry.set("flips", one.flips).set("flips_node", one.flips_node));
+          }));
+  for (const char* const status : {"passed", "failed", "pass-loose", "unsupported"}) {
+    summary.set(status, std::ranges::count(result.cases, std::string(status), &DataCase::status));
+  }
+  out.set("summary", std::move(summary)).set("unsupported", unsupported_json(result.unsupported, "model"));
+  return std::move(out.set("exit_code", exit_code(result)));
+}
+
+JunitSuite junit_suite(const DataResult& result) {
+  JunitSuite suite{"relayout verify " + result.model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  for (const DataCase& stored : result.cases) {
+    JunitCase& one = suite.cases.emplace_back(verify_case(stored.name, result.model));
+    one.seconds = stored.seconds;
+    one.message = stored.message.empty() ? stored.status : stored.message;
+    if (stored.status == "unsupported") {
+      one.status = JunitCase::Status::error;
+    } else if (stored.status != "passed") {
+      one.status = JunitCase::Status::failed;
+    }
+  }
+  return suite;
 }
 
 }  // namespace relayout::cli

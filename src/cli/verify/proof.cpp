@@ -3,8 +3,6 @@
 #include <array>
 #include <map>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include "cli/verify/report.h"
 
@@ -58,15 +56,17 @@ std::string structure_text(const std::vector<const Unexplained*>& entries, const
                                                                {Kind::operand, " read other values"},
                                                                {Kind::attribute, " with other attributes"},
                                                                {Kind::graph, " with other nested graphs"}}};
-  std::string out;
-  for (const auto& [kind, words] : kWords) {
+  bool is_first = true;
+  const std::string list = joined(kWords, ", ", [&](const auto& one) {
     // Each attribute has an entry, so a node may have several.
     std::set<std::string_view> names;
-    int64_t count = 0;
-    for (const Unexplained* entry : entries) count += entry->kind == kind && names.insert(entry->name).second ? 1 : 0;
-    if (count > 0) out += (out.empty() ? counted(count, "node") : ", " + format_count(count)) + words;
-  }
-  return "the structures differ: " + out;
+    for (const Unexplained* entry : entries) {
+      if (entry->kind == one.first) names.insert(entry->name);
+    }
+    if (names.empty()) return std::string();
+    return (std::exchange(is_first, false) ? counted(std::ssize(names), "node") : format_count(std::ssize(names))) + one.second;
+  });
+  return "the structures differ: " + list;
 }
 
 /// Whether most constants and nodes of a pair differ: two unrelated models, not two versions of one.
@@ -84,58 +84,36 @@ bool has_little_in_common(const VerifyResult& result) {
 }
 
 /// The lines without -v. Models of different structure pair unrelated constants and nodes, whose differences it sums up.
-class ShortList {
- public:
-  ShortList(const VerifyResult& result, const ReportStyle& style)
-      : result_(&result), style_(&style), entries_(telling_first(*result.proof)) {
-    for (const Unexplained* entry : entries_) {
-      structural_ += is_structural(*entry) ? 1 : 0;
-      ++retyped_[{entry->type_a, entry->type_b}];
-    }
+std::string short_list(const VerifyResult& result, const ReportStyle& style) {
+  const std::vector<const Unexplained*> entries = telling_first(*result.proof);
+  std::map<std::pair<std::string, std::string>, int64_t> retyped;
+  int64_t structural = 0, apart = 0, lines = 0, hidden = 0;
+  for (const Unexplained* entry : entries) {
+    structural += is_structural(*entry) ? 1 : 0;
+    ++retyped[{entry->type_a, entry->type_b}];
   }
-
-  [[nodiscard]] std::string text() {
-    const bool is_restructured = structural_ > kMostLines;
-    if (is_restructured) out_ += unexplained_line(structure_text(entries_, *result_), *style_);
-    for (const Unexplained* entry : entries_) {
-      if (is_restructured && (is_structural(*entry) || entry->kind == Kind::attribute)) continue;
-      if (is_restructured && is_apart(*entry)) {
-        ++apart_;
-      } else {
-        add(*entry);
-      }
-    }
-    if (apart_ > 0) {
-      const std::string constants = counted(apart_, "constant has", "constants have");
-      out_ += unexplained_line(constants + " no counterpart of the same type and shape (-v)", *style_);
-    }
-    if (hidden_ > 0) out_ += "              " + counted(hidden_, "more difference") + " (-v)\n";
-    return std::move(out_);
-  }
-
- private:
-  void add(const Unexplained& entry) {
+  const bool is_restructured = structural > kMostLines;
+  std::string out = is_restructured ? unexplained_line(structure_text(entries, result), style) : "";
+  for (const Unexplained* entry : entries) {
+    if (is_restructured && (is_structural(*entry) || entry->kind == Kind::attribute)) continue;
     // Conversions of precision change the type of every tensor: one line per pair of types.
-    int64_t& alike = retyped_[{entry.type_a, entry.type_b}];
-    if (!entry.type_a.empty() && alike != 1) {
-      if (alike > 1)
-        out_ += unexplained_line(counted(alike, "tensor") + " are stored as " + entry.type_b + ", were " + entry.type_a + " (-v)", *style_);
-      alike = 0;
-    } else if (lines_ == kMostLines) {
-      ++hidden_;
+    int64_t& alike = retyped[{entry->type_a, entry->type_b}];
+    if (is_restructured && is_apart(*entry)) {
+      ++apart;
+    } else if (!entry->type_a.empty() && alike != 1) {
+      const std::string types = " are stored as " + entry->type_b + ", were " + entry->type_a + " (-v)";
+      if (const int64_t count = std::exchange(alike, 0); count > 1) out += unexplained_line(counted(count, "tensor") + types, style);
+    } else if (lines == kMostLines) {
+      ++hidden;
     } else {
-      ++lines_;
-      out_ += unexplained_line(entry.text, *style_);
+      ++lines;
+      out += unexplained_line(entry->text, style);
     }
   }
-
-  const VerifyResult* result_;
-  const ReportStyle* style_;
-  std::vector<const Unexplained*> entries_;
-  std::map<std::pair<std::string, std::string>, int64_t> retyped_;
-  int64_t structural_ = 0, apart_ = 0, lines_ = 0, hidden_ = 0;
-  std::string out_;
-};
+  const std::string constants = counted(apart, "constant has", "constants have");
+  if (apart > 0) out += unexplained_line(constants + " no counterpart of the same type and shape (-v)", style);
+  return hidden > 0 ? out + "              " + counted(hidden, "more difference") + " (-v)\n" : out;
+}
 
 }  // namespace
 
@@ -159,7 +137,7 @@ std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
                                 counted(proof.tensors_equal, "constant") + " are the same (-v: each difference)",
                             style);
   }
-  if (!style.verbose) return out + ShortList(result, style).text();
+  if (!style.verbose) return out + short_list(result, style);
   if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
   out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +
          counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <span>
+#include <tuple>
 
 #include "base/positions.h"
 
@@ -13,10 +14,6 @@ namespace relayout::cli {
 namespace {
 
 constexpr std::size_t kMostLosses = 5;  ///< lines without -v
-
-const SampleMetrics* telling_sample(const OutputComparison& output) {
-  return output.telling < output.samples.size() ? &output.samples[output.telling] : nullptr;
-}
 
 /// "floor by sample  0: 6.5e-07 · 1: 1.2e-02 (ill-conditioned) …"
 std::string floors_text(const OutputComparison& output) {
@@ -27,7 +24,7 @@ std::string floors_text(const OutputComparison& output) {
 }
 
 void add_output(Table& table, const OutputComparison& output) {
-  const SampleMetrics* const telling = telling_sample(output);
+  const SampleMetrics* const telling = output.telling < output.samples.size() ? &output.samples[output.telling] : nullptr;
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
   const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
   const bool has_elements = telling != nullptr && !std::ranges::all_of(output.samples, is_empty);
@@ -98,37 +95,35 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
 /// Adds the unexplained differences, each with the floor of its node.
 void add_checks(std::string& out, const VerifyResult& result, const ReportStyle& style) {
   constexpr std::size_t kMostLines = 5;
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  if (result.checks.empty()) return;
   std::vector<const UnexplainedCheck*> checks;
   for (const UnexplainedCheck& check : result.checks) checks.push_back(&check);
   // Different ones first, then by error in floors. Errors may be infinite or NaN, and floors 0.
   const auto order = [](const UnexplainedCheck* check) {
-    const double floors = check->error > 0 ? check->error / check->floor : check->error == 0 ? 0 : std::numeric_limits<double>::infinity();
-    return std::pair(check->outcome != Outcome::different, std::isnan(floors) ? -std::numeric_limits<double>::infinity() : -floors);
+    constexpr double kMost = std::numeric_limits<double>::infinity();
+    const double floors = check->error > 0 ? check->error / check->floor : check->error == 0 ? 0 : kMost;
+    return std::pair(check->outcome != Outcome::different, std::isnan(floors) ? -kMost : -floors);
   };
   std::ranges::stable_sort(checks, {}, order);
-  if (checks.empty()) return;
   // Differences that are judged at one node with one result share a line.
-  const auto is_alike = [](const UnexplainedCheck* x, const UnexplainedCheck* y) {
-    return x->node == y->node && x->outcome == y->outcome && x->effect == y->effect && x->error == y->error && x->floor == y->floor;
+  const auto key = [](const UnexplainedCheck* check) {
+    return std::tie(check->node, check->outcome, check->effect, check->error, check->floor);
   };
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   table.head({"unexplained, at its node", "node", right("local error"), right("local floor")});
-  std::size_t shown = 0;
-  for (std::size_t lines = 0; shown < checks.size() && (style.verbose || lines < kMostLines); ++lines) {
-    const UnexplainedCheck& check = *checks[shown];
-    const auto next = std::find_if(checks.begin() + static_cast<std::ptrdiff_t>(shown), checks.end(),
-                                   [&](const UnexplainedCheck* other) { return !is_alike(other, &check); });
-    const std::size_t alike = style.verbose ? 1 : as_size(next - checks.begin()) - shown;
-    shown += alike;
+  std::span<const UnexplainedCheck* const> rest = checks;
+  for (std::size_t lines = 0; !rest.empty() && (style.verbose || lines < kMostLines); ++lines) {
+    const UnexplainedCheck& check = *rest.front();
+    const auto next = std::ranges::find_if(rest, [&](const UnexplainedCheck* other) { return key(other) != key(&check); });
+    const std::size_t alike = style.verbose ? 1 : std::max<std::size_t>(as_size(next - rest.begin()), 1);  // NaN equals nothing
+    rest = rest.subspan(alike);
     const Style of = check.outcome == Outcome::different ? Style::bad : Style::plain;
-    const std::string others = alike > 1 ? " and " + format_count(static_cast<int64_t>(alike - 1)) + " more" : "";
-    table.row({{escape(result.proof->unexplained[check.entry].name) + others, of},
-               escape(check.node) + " (" + escape(check.op_type) + ")",
-               {error_text(check), of},
-               scientific(check.floor)});
+    const std::string others = alike > 1 ? " and " + format_count(static_cast<int64_t>(alike) - 1) + " more" : "";
+    table.row({Cell(escape(result.proof->unexplained[check.entry].name) + others, of),
+               escape(check.node) + " (" + escape(check.op_type) + ")", Cell(error_text(check), of), scientific(check.floor)});
   }
   out += table.text();
-  if (shown < checks.size()) out += "  " + format_count(static_cast<int64_t>(checks.size() - shown)) + " more" + " (-v)\n";
+  if (!rest.empty()) out += "  " + format_count(std::ssize(rest)) + " more (-v)\n";
 }
 
 /// Adds the first node that computes something different, and the number of others.
@@ -215,12 +210,8 @@ Table layers_table(const VerifyResult& result, const ReportStyle& style) {
   const auto number = [](const std::optional<double>& value) { return value ? scientific(*value) : "–"; };
   for (const LayerResult& layer : result.layers) {
     const Style of = layer.outcome == Outcome::different ? Style::bad : Style::plain;
-    table.row({{layer_label(layer), of},
-               std::string(name_of(layer.type)) + " " + to_string(layer.dims),
-               {error_text(layer), of},
-               scientific(layer.floor.max),
-               number(layer.depth.error),
-               number(layer.depth.floor)});
+    table.row({Cell(layer_label(layer), of), std::string(name_of(layer.type)) + " " + to_string(layer.dims), Cell(error_text(layer), of),
+               scientific(layer.floor.max), number(layer.depth.error), number(layer.depth.floor)});
     if (of == Style::bad) table.note(layer.reason, of);
   }
   return table;
@@ -266,97 +257,82 @@ std::string verify_text(const VerifyResult& result, bool allow_inconclusive, con
 }
 
 // Test cases.
-namespace {
-
-/// A case of a model that is judged on its own.
 JunitCase verify_case(const std::string& name, const std::string& judged) {
   return judged_case("relayout.verify." + std::filesystem::path(judged).stem().string(), name, judged);
 }
 
-/// Builds the cases of one pair of models.
+namespace {
+
+/// The cases of one pair of models.
 class PairSuite {
  public:
   PairSuite(const VerifyResult& result, bool allow_inconclusive)
-      : result_(result), allow_inconclusive_(exit_code(result, allow_inconclusive) == 0) {
-    suite_.name = "relayout verify " + result.a + " " + result.b;
-    suite_.timestamp = junit_now();
-  }
+      : result_(result),
+        allows_(exit_code(result, allow_inconclusive) == 0),
+        suite_{"relayout verify " + result.a + " " + result.b, junit_now(), properties(result), {}} {}
 
   JunitSuite make() {
-    add_properties();
-    add_interface();
+    std::vector<std::string> differences;
+    for (const InterfaceDifference& difference : result_.interface) {
+      if (!difference.remark) differences.push_back(sentence(difference, result_));
+    }
+    const std::string first = differences.empty() ? "" : differences.front();
+    if (!differences.empty()) differences.erase(differences.begin());
+    add("interface", first.empty() ? Outcome::same : Outcome::different, first, joined(differences, "\n"));
     for (const OutputComparison& output : result_.outputs) add_output(output);
-    add_whole();
-    // The time is that of all outputs together.
-    if (!suite_.cases.empty()) suite_.cases.back().seconds = result_.seconds;
+    JunitCase& whole = add("verdict", result_.outcome, verdict_reason(result_), details());
+    if (const auto failure = failure_of(result_)) {
+      whole.status = JunitCase::Status::error;
+      whole.message = failure->line();
+    }
+    whole.seconds = result_.seconds;  // of all outputs together
     return std::move(suite_);
   }
 
  private:
-  JunitCase& add(const std::string& name) { return suite_.cases.emplace_back(verify_case(name, result_.b)); }
-
-  void add_properties() {
-    suite_.properties = {{"relayout", std::string(kVersion)},
-                         {"oneDNN", result_.onednn + (result_.isa.empty() ? "" : ", " + result_.isa)},
-                         {"seed", std::to_string(result_.seed)},
-                         {"samples", std::to_string(result_.samples)},
-                         {"bound", std::to_string(kFloorFactor) + " × floor, at least the least bound of the type"}};
-    if (result_.proof) suite_.properties.emplace_back("proved", result_.proof->proved ? "yes" : "no");
-    if (!result_.lossy.empty()) suite_.properties.emplace_back("loss", result_.lossy);
-    for (const std::string& sentence : loss_sentences(result_)) suite_.properties.emplace_back("loss by node", sentence);
+  static std::vector<std::pair<std::string, std::string>> properties(const VerifyResult& result) {
+    std::vector<std::pair<std::string, std::string>> out{
+        {"relayout", std::string(kVersion)},
+        {"oneDNN", result.onednn + (result.isa.empty() ? "" : ", " + result.isa)},
+        {"seed", std::to_string(result.seed)},
+        {"samples", std::to_string(result.samples)},
+        {"bound", std::to_string(kFloorFactor) + " × floor, at least the least bound of the type"}};
+    if (result.proof) out.emplace_back("proved", result.proof->proved ? "yes" : "no");
+    if (!result.lossy.empty()) out.emplace_back("loss", result.lossy);
+    for (const std::string& sentence : loss_sentences(result)) out.emplace_back("loss by node", sentence);
+    return out;
   }
 
-  void add_interface() {
-    JunitCase& one = add("interface");
-    for (const InterfaceDifference& difference : result_.interface) {
-      if (difference.remark) continue;
+  JunitCase& add(const std::string& name, Outcome outcome, const std::string& reason, const std::string& details) {
+    JunitCase& one = suite_.cases.emplace_back(verify_case(name, result_.b));
+    one.details = details;
+    if (outcome == Outcome::different) {
       one.status = JunitCase::Status::failed;
-      (one.message.empty() ? one.message : one.details) += (one.details.empty() ? "" : "\n") + sentence(difference, result_);
+      one.message = reason;
+    } else if (outcome == Outcome::inconclusive) {
+      one.status = allows_ ? JunitCase::Status::skipped : JunitCase::Status::failed;
+      one.message = "inconclusive: " + reason;
     }
+    return one;
   }
 
   void add_output(const OutputComparison& output) {
+    bool is_shown = !output.samples.empty() && output.outcome != Outcome::different;
     for (const SampleMetrics& metrics : output.samples) {
-      JunitCase& one = add(output.name + " sample " + std::to_string(metrics.sample));
-      if (metrics.outcome == Outcome::different) {
-        one.status = JunitCase::Status::failed;
-        one.message = metrics.reason;
-        one.details = output.hint;
-      } else if (output.outcome == Outcome::inconclusive) {
-        set_inconclusive(one, output.reason);
-      }
+      const std::string name = output.name + " sample " + std::to_string(metrics.sample);
+      const bool differs = metrics.outcome == Outcome::different, is_open = output.outcome == Outcome::inconclusive;
+      const Outcome outcome = differs ? Outcome::different : is_open ? Outcome::inconclusive : Outcome::same;
+      add(name, outcome, differs ? metrics.reason : output.reason, differs ? output.hint : "");
+      is_shown = is_shown || differs;
     }
     // The outputs differ for a reason outside the samples: missing, or declared differently.
-    const auto is_different = [](const SampleMetrics& metrics) { return metrics.outcome == Outcome::different; };
-    if (!output.samples.empty() && (output.outcome != Outcome::different || std::ranges::any_of(output.samples, is_different))) return;
-    if (output.samples.empty() && output.outcome == Outcome::same) return;
-    JunitCase& one = add(output.name);
-    if (output.outcome == Outcome::different) {
-      one.status = JunitCase::Status::failed;
-      one.message = output.reason;
-      one.details = output.hint;
-    } else {
-      set_inconclusive(one, output.reason);
-    }
+    if (is_shown || (output.samples.empty() && output.outcome == Outcome::same)) return;
+    const bool differs = output.outcome == Outcome::different;
+    add(output.name, differs ? Outcome::different : Outcome::inconclusive, output.reason, differs ? output.hint : "");
   }
 
-  void set_inconclusive(JunitCase& one, const std::string& reason) const {
-    one.status = allow_inconclusive_ ? JunitCase::Status::skipped : JunitCase::Status::failed;
-    one.message = "inconclusive: " + reason;
-  }
-
-  /// Adds the overall verdict, with the details that belong to no output.
-  void add_whole() {
-    JunitCase& one = add("verdict");
-    if (const auto failure = failure_of(result_)) {
-      one.status = JunitCase::Status::error;
-      one.message = failure->line();
-    } else if (result_.outcome == Outcome::different) {
-      one.status = JunitCase::Status::failed;
-      one.message = verdict_reason(result_);
-    } else if (result_.outcome == Outcome::inconclusive) {
-      set_inconclusive(one, verdict_reason(result_));
-    }
+  /// What belongs to no output.
+  [[nodiscard]] std::string details() const {
     std::vector<std::string> lines;
     for (const Doubt& doubt : result_.doubts) {
       if (result_.outcome == Outcome::inconclusive) lines.push_back(doubt.name + (doubt.allowed ? " (allowed): " : ": ") + doubt.text);
@@ -366,11 +342,11 @@ class PairSuite {
       lines = {std::string(divergence_title(result_)) + ": " + layer_label(*wrong) + ": " + wrong->reason};
     }
     const std::string unexplained = result_.proof ? joined(result_.proof->unexplained, "\n", &Unexplained::text) : "";
-    one.details = joined({joined(lines, "\n"), unexplained}, "\n");
+    return joined({joined(lines, "\n"), unexplained}, "\n");
   }
 
   const VerifyResult& result_;
-  bool allow_inconclusive_;
+  bool allows_;
   JunitSuite suite_;
 };
 
@@ -378,21 +354,6 @@ class PairSuite {
 
 JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
   return PairSuite(result, allow_inconclusive).make();
-}
-
-JunitSuite junit_suite(const DataResult& result) {
-  JunitSuite suite{"relayout verify " + result.model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
-  for (const DataCase& stored : result.cases) {
-    JunitCase& one = suite.cases.emplace_back(verify_case(stored.name, result.model));
-    one.seconds = stored.seconds;
-    one.message = stored.message.empty() ? stored.status : stored.message;
-    if (stored.status == "unsupported") {
-      one.status = JunitCase::Status::error;
-    } else if (stored.status != "passed") {
-      one.status = JunitCase::Status::failed;
-    }
-  }
-  return suite;
 }
 
 JunitSuite junit_suite(const std::string& model, const Failure& failure) {

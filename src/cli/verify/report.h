@@ -2,14 +2,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cli/common/report.h"
 #include "relayout/proof.h"
@@ -31,6 +24,8 @@ namespace relayout::cli {
 [[nodiscard]] JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive);
 /// One case per stored case.
 [[nodiscard]] JunitSuite junit_suite(const DataResult& result);
+/// A case of a model that is judged on its own.
+[[nodiscard]] JunitCase verify_case(const std::string& name, const std::string& judged);
 /// The report of a run without a result.
 [[nodiscard]] JunitSuite junit_suite(const std::string& model, const Failure& failure);
 

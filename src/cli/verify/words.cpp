@@ -1,7 +1,6 @@
 // Words what all forms of a verification share: reasons, counts, and the circumstances of the run.
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <set>
 #include <span>
 
