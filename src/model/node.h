@@ -18,7 +18,7 @@
 
 namespace relayout {
 
-inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
+inline constexpr std::string_view kMicrosoftDomain = "com.microsoft", kMlDomain = "ai.onnx.ml";
 
 /// The default domain of ONNX has two names; this returns the empty one for both.
 [[nodiscard]] constexpr std::string_view canonical_domain(std::string_view domain) {

@@ -59,6 +59,9 @@ void set(onnx::AttributeProto& attribute, const Body::Number& value) {
         } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
           attribute.set_type(onnx::AttributeProto_AttributeType_STRINGS);
           for (const std::string& one : given) attribute.add_strings(one);
+        } else if constexpr (std::is_same_v<T, onnx::TensorProto>) {
+          attribute.set_type(onnx::AttributeProto_AttributeType_TENSOR);
+          *attribute.mutable_t() = given;
         } else {
           attribute.set_type(onnx::AttributeProto_AttributeType_FLOATS);
           for (const float one : given) attribute.add_floats(one);
@@ -120,11 +123,20 @@ BodyCall::NamedAttributes BodyCall::given(std::initializer_list<std::string_view
       case onnx::AttributeProto_AttributeType_STRING:
         out.emplace_back(name, attributes_.text(name, ""));
         break;
+      case onnx::AttributeProto_AttributeType_TENSOR:
+        out.emplace_back(name, *attributes_.tensor(name));
+        break;
       default:
         reject("attribute '" + std::string(name) + "' has another type");
     }
   }
   return out;
+}
+
+const onnx::TensorProto& BodyCall::tensor_attribute(const std::string& name) const {
+  const onnx::TensorProto* const tensor = attributes_.tensor(name);
+  if (tensor == nullptr) reject("no " + name);
+  return *tensor;
 }
 
 void BodyCall::refuse(const std::string& why) const {
@@ -186,6 +198,18 @@ Body::Name Body::integer(int64_t value) {
 
 Body::Name Body::real(double value) {
   return make("Constant", {}, {{"value_float", static_cast<float>(value)}});
+}
+
+Body::Name Body::reals(const std::vector<float>& values) {
+  return make("Constant", {}, {{"value_floats", values}});
+}
+
+Body::Name Body::reals(const std::vector<float>& values, const Dims& dims) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto_DataType_FLOAT);
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  tensor.mutable_float_data()->Add(values.begin(), values.end());
+  return make("Constant", {}, {{"value", tensor}});
 }
 
 Body::Name Body::like(double value, const Name& model) {

@@ -26,7 +26,8 @@ namespace relayout {
 /// One call of an operator, seen from the body of that operator.
 class BodyCall {
  public:
-  using Number = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
+  using Number =
+      std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>, onnx::TensorProto>;
   using NamedAttributes = std::vector<std::pair<std::string, Number>>;
 
   BodyCall(const Node& call, PartialOperands& operands) : call_(&call), operands_(&operands), attributes_(call) {}
@@ -42,6 +43,8 @@ class BodyCall {
   [[nodiscard]] NamedAttributes given(std::initializer_list<std::string_view> names) const;
   /// An integer attribute that the call must have, from `least` to `most`.
   [[nodiscard]] int64_t required(std::string_view attribute, int64_t least, int64_t most) const;
+  /// An attribute that holds a tensor and that the call must have.
+  [[nodiscard]] const onnx::TensorProto& tensor_attribute(const std::string& name) const;
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void reject(const std::string& why) const;
 
@@ -71,7 +74,9 @@ class Body : public BodyCall {
   Name integers(const std::vector<int64_t>& values);  ///< a vector
   Name integer(int64_t value);                        ///< a scalar
   Name real(double value);                            ///< a scalar, f32
-  Name like(double value, const Name& model);         ///< a scalar of the element type of `model`
+  Name reals(const std::vector<float>& values);       ///< a vector
+  Name reals(const std::vector<float>& values, const Dims& dims);
+  Name like(double value, const Name& model);  ///< a scalar of the element type of `model`
   Name cast(const Name& value, DataType type);
   Name cast_like(const Name& value, const Name& model) { return make("CastLike", {value, model}); }
   /// Makes this value output `index` of the call.

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -49,6 +48,9 @@ constexpr auto kUnread = std::to_array<UnreadAttribute>({
     {"", "RNN", "output_sequence", Unread::hint},
     {"", "Range", "stash_type", Unread::inner},
     {"", "TopK", "sorted", Unread::order},
+    {kMlDomain, "LinearClassifier", "multi_class", Unread::ignored},
+    {kMlDomain, "", "nodes_hitrates", Unread::hint},
+    {kMlDomain, "", "nodes_hitrates_as_tensor", Unread::hint},
     {kMicrosoftDomain, "Attention", "rotary_embedding_dim", Unread::hint},  // do_rotary is refused
     {kMicrosoftDomain, "BiasSoftmax", "is_inner_broadcast", Unread::hint},  // the dims of the bias show it
     {kMicrosoftDomain, "EmbedLayerNormalization", "mask_index_type", Unread::ignored},
@@ -299,8 +301,12 @@ std::vector<std::string> unknown_operators(const Model& model) {
 }
 
 std::optional<std::string> other_version(const Node& node) {
-  if (node.opset() <= 0 || node.opset() > std::numeric_limits<int>::max()) return std::nullopt;
-  const auto* const schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(node.opset()), std::string(node.domain()));
+  const std::string domain(node.domain());
+  const auto& ranges = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  const auto range = ranges.find(domain);
+  // The linked library does not know attributes of later versions.
+  if (node.opset() <= 0 || range == ranges.end() || node.opset() > range->second.second) return std::nullopt;
+  const auto* const schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(node.opset()), domain);
   if (schema == nullptr) return std::nullopt;
   const std::string where = " in opset " + std::to_string(node.opset());
   for (const auto& attribute : node.message().attribute()) {

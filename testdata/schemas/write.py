@@ -2,7 +2,7 @@
 
   python write.py > attributes.txt
 
-The default domain is that of the installed onnx, com.microsoft that of the installed onnxruntime, with the operator that ONNX Runtime adds to the default domain.
+The default domain and ai.onnx.ml are those of the installed onnx, com.microsoft that of the installed onnxruntime, with the operator that ONNX Runtime adds to the default domain.
 """
 
 import json
@@ -27,7 +27,7 @@ def default_of(attribute):
 
 
 def lines():
-    standard = [schema for schema in defs.get_all_schemas_with_history() if schema.domain == ""]
+    standard = [schema for schema in defs.get_all_schemas_with_history() if schema.domain in ("", "ai.onnx.ml")]
     known = {schema.name for schema in standard}
     added = [s for s in get_all_operator_schema() if s.domain == "com.microsoft" or (s.domain == "" and s.name not in known)]
     for schema in [*standard, *added]:

@@ -15,14 +15,15 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
-MS = "com.microsoft"
+MS, ML = "com.microsoft", "ai.onnx.ml"
 
 
 class Case:
     """One node: operands (None: absent), attributes, number of outputs; `absent` outputs are not asked for."""
 
-    def __init__(self, op, inputs, outputs=1, domain=MS, opset=17, absent=(), same_as=None, fixed=False, **attributes):
+    def __init__(self, op, inputs, outputs=1, domain=MS, opset=17, absent=(), same_as=None, fixed=False, ml=1, **attributes):
         self.op, self.inputs, self.outputs, self.domain, self.opset = op, inputs, outputs, domain, opset
+        self.ml = ml  # version of ai.onnx.ml
         self.fixed = fixed  # all operands except the first are constants
         self.same_as = same_as  # if the CPU provider lacks the operator: a case of the same results, and a change to them
         self.absent, self.attributes = absent, {k.rstrip("_"): v for k, v in attributes.items() if v is not None}
@@ -744,6 +745,275 @@ def Upsample(rng):
     return Case("Upsample", [x, np.array(scales, np.float32)], domain="", opset=9, fixed=True, mode=mode)
 
 
+# Classical machine learning -----------------------------------------------------------------------------------------------------------------
+
+
+def of_ml(op, inputs, outputs=1, version=1, **attributes):
+    return Case(op, inputs, outputs, domain=ML, opset=17, ml=version, **attributes)
+
+
+def reals(rng, *shape):
+    return [round(float(v), 3) for v in rng.standard_normal(shape).reshape(-1)]
+
+
+def features(rng, rows=None, columns=None, types=(np.float32, np.float32, np.float64, np.int64, np.int32)):
+    """A matrix of one of these types; some numbers repeat, so that thresholds are met."""
+    shape = [rows or int(rng.integers(1, 6)), columns or int(rng.integers(1, 5))]
+    return (rng.standard_normal(shape) * 4).round().astype(types[rng.integers(len(types))])
+
+
+def labels(rng, count, integers):
+    """Class labels, integers or strings."""
+    names = [int(v) for v in rng.permutation(50)[:count] - 10]
+    return {integers: names} if rng.random() < 0.5 else {"classlabels_strings": [f"label {v}" for v in names]}
+
+
+TRANSFORMS = ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT"]
+
+
+def transform(rng, count):
+    """Of a single score ONNX Runtime omits some transforms."""
+    return str(rng.choice(TRANSFORMS[:4] if count > 1 else ["NONE"]))
+
+
+@operator
+def ArrayFeatureExtractor(rng):
+    x = normal(rng, dims(rng, int(rng.integers(1, 4))))
+    x = [x, (x * 9).astype(np.int64), x.astype(np.float64)][rng.integers(3)]
+    y = rng.integers(0, x.shape[-1], dims(rng, 1) if rng.random() < 0.5 else [1, 3])
+    return of_ml("ArrayFeatureExtractor", [x, y])
+
+
+@operator
+def Binarizer(rng):
+    return of_ml("Binarizer", [features(rng, types=(np.float32,))], threshold=maybe(rng, 1.0))
+
+
+@operator
+def CategoryMapper(rng):
+    words, numbers = ["a", "b", "c"], [4, -1, 7]
+    x = np.array(["a", "x", "c"], object) if rng.random() < 0.5 else np.array([[7, 3], [4, 4]])
+    return of_ml("CategoryMapper", [x], cats_strings=words, cats_int64s=numbers, default_string=maybe(rng, "none"), default_int64=maybe(rng, 99))
+
+
+@operator
+def FeatureVectorizer(rng):
+    rows, kind = int(rng.integers(1, 4)), [np.float32, np.int64, np.float64, np.int32][rng.integers(4)]
+    parts = [features(rng, rows, types=(kind,)) for _ in range(int(rng.integers(1, 4)))]
+    return of_ml("FeatureVectorizer", parts, inputdimensions=[max(1, part.shape[1] + int(rng.integers(-1, 2))) for part in parts])
+
+
+@operator
+def Imputer(rng):
+    columns = int(rng.integers(1, 5))
+    count = columns if rng.random() < 0.5 else 1
+    if rng.random() < 0.3:
+        return of_ml("Imputer", [features(rng, columns=columns, types=(np.int64,))], imputed_value_int64s=[7 + k for k in range(count)], replaced_value_int64=maybe(rng, 2))
+    x = features(rng, columns=columns, types=(np.float32,))
+    x[rng.random(x.shape) < 0.3] = np.nan
+    return of_ml("Imputer", [x], imputed_value_floats=reals(rng, count), replaced_value_float=[None, 1.0, float("nan")][rng.integers(3)])
+
+
+ENCODED = {"strings": ["a", "b", "c"], "int64s": [3, -4, 5], "floats": [0.5, float("nan"), -2.0]}
+TENSORS = {"int16": [1, 2, 3], "double": [0.25, 1.5, 9.0], "int32": [3, 4, 5]}
+
+
+@operator
+def LabelEncoder(rng):
+    version = int(rng.choice([1, 2, 4]))
+    default = {"default_string": maybe(rng, "none"), "default_int64": maybe(rng, 42), "default_float": maybe(rng, 2.5)}
+    if version == 1:
+        x = np.array(["a", "x", "c"], object) if rng.random() < 0.5 else np.array([0, 2, 3, -1])
+        default.pop("default_float")
+        return of_ml("LabelEncoder", [x], classes_strings=ENCODED["strings"], **default)
+    if version == 4 and rng.random() < 0.5:
+        pairs = [("int64", "int16"), ("string", "int16"), ("double", "double"), ("int64", "int64")]
+        kind, value = pairs[rng.integers(len(pairs))]
+        contents = {**TENSORS, "string": ENCODED["strings"], "int64": ENCODED["int64s"]}
+        tensor = lambda name, of, values: helper.make_tensor(name, getattr(TensorProto, of.upper()), [len(values)], values)
+        x = np.array(contents[kind] + contents[kind][:1], object if kind == "string" else kind)
+        x[0] = "x" if kind == "string" else 77
+        return of_ml("LabelEncoder", [x], version=4, keys_tensor=tensor("k", kind, contents[kind]), values_tensor=tensor("v", value, contents[value]),
+                     default_tensor=tensor("d", value, contents[value][1:2]))
+    keys, values = [str(v) for v in rng.choice(list(ENCODED), 2)]
+    x = np.array([*ENCODED[keys], "x" if keys == "strings" else 77], {"strings": object, "int64s": np.int64, "floats": np.float32}[keys])
+    if version == 2 and keys == "floats":
+        x = x[[0, 2, 3]]  # ONNX Runtime does not find NaN in this version
+    return of_ml("LabelEncoder", [x], version=version, **{"keys_" + keys: ENCODED[keys], "values_" + values: ENCODED[values]}, **default)
+
+
+@operator
+def LinearClassifier(rng):
+    classes = int(rng.integers(2, 5))
+    rows = 1 if classes == 2 and rng.random() < 0.5 else classes
+    x = features(rng)
+    how = str(rng.choice(["NONE", "LOGISTIC"])) if rows == 1 else transform(rng, rows)
+    return of_ml("LinearClassifier", [x], 2, coefficients=reals(rng, rows, x.shape[1]), intercepts=reals(rng, rows), post_transform=how, multi_class=maybe(rng, 1),
+                 **labels(rng, classes, "classlabels_ints"))
+
+
+@operator
+def LinearRegressor(rng):
+    x, targets = features(rng, types=(np.float32,)), int(rng.integers(1, 4))
+    return of_ml("LinearRegressor", [x], coefficients=reals(rng, targets, x.shape[1]), intercepts=maybe(rng, reals(rng, targets)), targets=targets, post_transform=transform(rng, targets))
+
+
+@operator
+def Normalizer(rng):
+    return of_ml("Normalizer", [features(rng)], norm=str(rng.choice(["MAX", "L1", "L2"])))
+
+
+@operator
+def OneHotEncoder(rng):
+    if rng.random() < 0.3:
+        return of_ml("OneHotEncoder", [np.array([["a", "x"], ["c", "a"]], object)], cats_strings=["a", "b", "c"])
+    return of_ml("OneHotEncoder", [features(rng)], cats_int64s=[-4, -1, 0, 2, 3], zeros=maybe(rng, 1))
+
+
+@operator
+def Scaler(rng):
+    x = features(rng)
+    count = x.shape[1] if rng.random() < 0.7 else 1
+    return of_ml("Scaler", [x], offset=reals(rng, count), scale=reals(rng, count))
+
+
+KERNELS = ["LINEAR", "POLY", "RBF", "SIGMOID"]
+
+
+@operator
+def SVMClassifier(rng):
+    classes, x = int(rng.integers(2, 5)), features(rng)
+    how = {"kernel_type": str(rng.choice(KERNELS)), "kernel_params": [0.3, 0.2, 2.0], **labels(rng, classes, "classlabels_ints")}
+    if rng.random() < 0.2 and classes > 2:
+        return of_ml("SVMClassifier", [x], 2, coefficients=reals(rng, classes, x.shape[1]), rho=[0.25], post_transform=transform(rng, classes), **how)
+    per_class = [int(v) for v in rng.integers(1, 4, classes)]
+    pairs, vectors = classes * (classes - 1) // 2, sum(per_class)
+    proba = rng.random() < 0.5
+    how["post_transform"] = transform(rng, 2) if proba or classes > 2 else "NONE"
+    if proba:
+        how.update(prob_a=[-abs(v) for v in reals(rng, pairs)], prob_b=reals(rng, pairs))
+    return of_ml("SVMClassifier", [x], 2, vectors_per_class=per_class, support_vectors=reals(rng, vectors, x.shape[1]), coefficients=reals(rng, classes - 1, vectors), rho=reals(rng, pairs), **how)
+
+
+@operator
+def SVMRegressor(rng):
+    x, vectors = features(rng, types=(np.float32,)), int(rng.integers(0, 4))
+    kernel = {"kernel_type": str(rng.choice(KERNELS)), "kernel_params": [0.3, 0.2, 2.0], "support_vectors": reals(rng, vectors, x.shape[1])} if vectors else {}
+    return of_ml("SVMRegressor", [x], coefficients=reals(rng, vectors or x.shape[1]), n_supports=vectors, rho=[0.25], one_class=maybe(rng, 1), **kernel)
+
+
+MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
+
+
+def numbered_trees(rng, columns, votes, targets, form, one_mode=False):
+    """Random trees; `votes` is class or target. `form` gives a list of numbers as the attribute of this name."""
+    nodes, leaves = {key: [] for key in ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "missing_value_tracks_true")}, []
+    trees = int(rng.integers(1, 5))
+    mode = str(rng.choice(MODES))
+    for tree in range(trees):
+        size = 1 + 2 * int(rng.integers(0, 5))
+        children = {}
+        open_, made = [0], 1
+        while made < size:
+            at = open_.pop(int(rng.integers(len(open_))))
+            children[at] = (made, made + 1)
+            open_ += [made, made + 1]
+            made += 2
+        for node in rng.permutation(size)[::1] if rng.random() < 0 else range(size):
+            yes, no = children.get(node, (0, 0))
+            is_leaf = node not in children
+            row = [tree, node, int(rng.integers(columns)), "LEAF" if is_leaf else mode if one_mode else str(rng.choice(MODES)), float(rng.integers(-4, 5)) / 2, yes, no, int(rng.integers(2))]
+            for key, value in zip(nodes, row):
+                nodes[key].append(value)
+            if is_leaf:
+                leaves += [(tree, node, target) for target in range(targets)]
+    if rng.random() < 0.5:
+        nodes.pop("missing_value_tracks_true")
+    values = nodes.pop("values")
+    weights = [round(float(v), 3) for v in rng.standard_normal(len(leaves))]
+    return {**{"nodes_" + key: value for key, value in nodes.items()}, **form("nodes_values", values), **form(votes + "_weights", weights),
+            votes + "_treeids": [leaf[0] for leaf in leaves], votes + "_nodeids": [leaf[1] for leaf in leaves], votes + "_ids": [leaf[2] for leaf in leaves]}
+
+
+def in_singles(name, values):
+    return {name: values}
+
+
+def in_doubles(name, values):
+    return {name + "_as_tensor": helper.make_tensor(name, TensorProto.DOUBLE, [len(values)], values)}
+
+
+def with_missing(rng, x):
+    if x.dtype.kind == "f":
+        x[rng.random(x.shape) < 0.2] = np.nan
+    return x
+
+
+def no_missing_unequal(attributes, x):
+    """ONNX Runtime takes the true branch of BRANCH_NEQ for a missing number, whatever the node says."""
+    return np.nan_to_num(x) if x.dtype.kind == "f" and "BRANCH_NEQ" in attributes["nodes_modes"] else x
+
+
+@operator
+def TreeEnsembleClassifier(rng):
+    doubles = rng.random() < 0.3
+    x = with_missing(rng, features(rng, types=(np.float64,) if doubles else (np.float32, np.float32, np.int64, np.int32)))
+    one = not doubles and rng.random() < 0.4
+    classes = 2 if one else int(rng.integers(3, 5))
+    form = in_doubles if doubles else in_singles
+    attributes = numbered_trees(rng, x.shape[1], "class", 1 if one else classes, form, one_mode=rng.random() < 0.5)
+    if one and rng.random() < 0.5:
+        attributes["class_weights"] = [abs(v) for v in attributes["class_weights"]]
+    is_probability = one and min(attributes["class_weights"]) >= 0
+    base = {} if one or rng.random() < 0.5 else form("base_values", reals(rng, classes))
+    return of_ml("TreeEnsembleClassifier", [no_missing_unequal(attributes, x)], 2, version=3, post_transform="NONE" if is_probability else str(rng.choice(["NONE", "LOGISTIC"])) if one else transform(rng, classes),
+                 **attributes, **base, **labels(rng, classes, "classlabels_int64s"))
+
+
+@operator
+def TreeEnsembleRegressor(rng):
+    doubles = rng.random() < 0.3
+    x = with_missing(rng, features(rng, types=(np.float64,) if doubles else (np.float32,)))
+    targets, form = int(rng.integers(1, 4)), in_doubles if doubles else in_singles
+    attributes = numbered_trees(rng, x.shape[1], "target", targets, form, one_mode=rng.random() < 0.5)
+    base = {} if rng.random() < 0.5 else form("base_values", reals(rng, targets))
+    return of_ml("TreeEnsembleRegressor", [no_missing_unequal(attributes, x)], version=3, n_targets=targets, aggregate_function=str(rng.choice(["SUM", "AVERAGE", "MIN", "MAX"])),
+                 post_transform=transform(rng, targets), **attributes, **base)
+
+
+@operator
+def TreeEnsemble(rng):
+    """ONNX Runtime takes transform 1 for 2 and 2 for 1."""
+    kind = [np.float32, np.float64][rng.integers(2)]
+    number = TensorProto.FLOAT if kind == np.float32 else TensorProto.DOUBLE
+    x, targets = with_missing(rng, features(rng, types=(kind,))), int(rng.integers(1, 4))
+    nodes, leaves, roots, sets = [], 0, [], []
+    for _ in range(int(rng.integers(1, 4))):
+        roots.append(len(nodes))
+        nodes.append(None)
+        pending = [(roots[-1], 0)]
+        while pending:
+            at, depth = pending.pop(0)
+            branches = []
+            for _ in range(2):
+                if depth < 3 and rng.random() < 0.6:
+                    branches.append((len(nodes), 0))
+                    pending.append((len(nodes), depth + 1))
+                    nodes.append(None)
+                else:
+                    branches.append((leaves, 1))
+                    leaves += 1
+            nodes[at] = (int(rng.choice([0, 1, 2, 3, 4, 6])), int(rng.integers(x.shape[1])), float(rng.integers(-4, 5)), branches, int(rng.integers(2)))
+    members = [value for node in nodes if node[0] == 6 for value in [*rng.choice([-3.0, -1.0, 0.0, 2.0, 5.0], 2, replace=False), float("nan")]]
+    more = {"membership_values": helper.make_tensor("m", number, [len(members)], members)} if members else {}
+    return of_ml("TreeEnsemble", [x], version=5, n_targets=targets, aggregate_function=int(rng.integers(4)), post_transform=3 if targets > 1 and rng.random() < 0.5 else 0,
+                 tree_roots=roots, nodes_modes=helper.make_tensor("o", TensorProto.UINT8, [len(nodes)], [node[0] for node in nodes]), nodes_featureids=[node[1] for node in nodes],
+                 nodes_splits=helper.make_tensor("s", number, [len(nodes)], [node[2] for node in nodes]), nodes_truenodeids=[node[3][0][0] for node in nodes],
+                 nodes_falsenodeids=[node[3][1][0] for node in nodes], nodes_trueleafs=[node[3][0][1] for node in nodes], nodes_falseleafs=[node[3][1][1] for node in nodes],
+                 nodes_missing_value_tracks_true=maybe(rng, [node[4] for node in nodes]), leaf_targetids=[int(v) for v in rng.integers(0, targets, leaves)],
+                 leaf_weights=helper.make_tensor("w", number, [leaves], reals(rng, leaves)), **more)
+
+
 # Running and writing ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -759,6 +1029,11 @@ def node_of(case, prefix):
     return helper.make_node(case.op, inputs, outputs, name=prefix, domain=case.domain, **case.attributes)
 
 
+def versions(case):
+    """Of the default domain and of ai.onnx.ml, if the case needs it."""
+    return case.opset, case.ml if case.domain == ML else None
+
+
 def tensor_of(value, name):
     if isinstance(value, onnx.TensorProto):
         copy = onnx.TensorProto()
@@ -768,10 +1043,10 @@ def tensor_of(value, name):
     return numpy_helper.from_array(np.array(value, order="C"), name)
 
 
-def model_of(nodes, tensors, outputs, opset, expected=()):
+def model_of(nodes, tensors, outputs, opset, ml, expected=()):
     inputs = [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in tensors if not t.name.endswith(".fixed")]
     graph = helper.make_graph(nodes, "cases", inputs, outputs, initializer=[*tensors, *expected])
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid(MS, 1)]
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid(ML if ml else MS, ml or 1)]
     return helper.make_model(graph, opset_imports=imports, ir_version=10, producer_name="onnxruntime " + ort.__version__)
 
 
@@ -787,7 +1062,7 @@ def run(case):
     names = [name for name in node.output if name]
     outputs = [onnx.ValueInfoProto(name=name) for name in names]
     tensors = operands_of(case, "c")
-    model = model_of([node], tensors, outputs, case.opset)
+    model = model_of([node], tensors, outputs, *versions(case))
     del model.graph.input[:]
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -816,7 +1091,7 @@ HALF = {
 
 def write(folder, name, make, count, seed):
     rng = np.random.default_rng([seed, *name.encode()])
-    by_opset, failed = {}, {}
+    by_version, failed = {}, {}
     tries = 0
     made = 0
     while made < count and tries < 3 * count + 20:
@@ -832,14 +1107,14 @@ def write(folder, name, make, count, seed):
         made += 1
         node = node_of(case, prefix)
         names = [output for output in node.output if output]
-        by_opset.setdefault(case.opset, []).append((node, operands_of(case, prefix), [tensor_of(r, n + ".expected") for r, n in zip(results, names)]))
-    for opset, cases in by_opset.items():
+        by_version.setdefault(versions(case), []).append((node, operands_of(case, prefix), [tensor_of(r, n + ".expected") for r, n in zip(results, names)]))
+    for (opset, ml), cases in by_version.items():
         nodes = [case[0] for case in cases]
         tensors = [tensor for case in cases for tensor in case[1]]
         expected = [tensor for case in cases for tensor in case[2]]
         outputs = [helper.make_tensor_value_info(t.name.removesuffix(".expected"), t.data_type, t.dims) for t in expected]
-        target = folder / (f"{name}.onnx" if len(by_opset) == 1 else f"{name}_{opset}.onnx")
-        target.write_bytes(model_of(nodes, tensors, outputs, opset, expected).SerializeToString())
+        target = folder / (f"{name}.onnx" if len(by_version) == 1 else f"{name}_{ml or opset}.onnx")
+        target.write_bytes(model_of(nodes, tensors, outputs, opset, ml, expected).SerializeToString())
     print(f"{name}: {made} cases" + "".join(f"\n  refused {n}×: {why}" for why, n in failed.items()))
 
 

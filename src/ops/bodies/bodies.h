@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ops/body.h"
@@ -30,6 +31,42 @@ WriteFunction matmul_nbits, matmul_bnb4, gather_block_quantized;
 WriteFunction qlinear_add, qlinear_mul, qlinear_sigmoid, qlinear_leaky_relu, qlinear_reduce_mean, qlinear_where, qlinear_concat,
     qlinear_average_pool, qlinear_global_average_pool, qlinear_softmax, qgemm, dynamic_quantize_matmul, dynamic_quantize_lstm,
     matmul_integer_to_float, qlinear_conv, nhwc_max_pool, quantize_linear, dequantize_linear;
+
+// ml_linear.cpp
+WriteFunction scaler, normalizer, feature_vectorizer, array_feature_extractor, linear_regressor, linear_classifier, svm_regressor,
+    svm_classifier;
+
+// tree_ensembles.cpp
+WriteFunction tree_ensemble_classifier, tree_ensemble_regressor, tree_ensemble;
+
+// Helpers that bodies of ai.onnx.ml share (ml_linear.cpp).
+
+/// An input of rank 1 or 2 as a matrix: a vector is a single row.
+[[nodiscard]] Body::Name feature_rows(Body& body, std::size_t input);
+/// `value`, which has the type of an input, as f32.
+[[nodiscard]] Body::Name singles(Body& body, const Body::Name& value, std::size_t input);
+/// Scores after post_transform `how`, row by row.
+[[nodiscard]] Body::Name transformed(Body& body, const Body::Name& scores, const std::string& how);
+/// One score for two classes as a score for each, after post_transform `how`. Probabilities add up to 1.
+[[nodiscard]] Body::Name two_columns(Body& body, const Body::Name& score, bool is_probability, const std::string& how);
+/// The scores of a regressor after post_transform `how`.
+[[nodiscard]] Body::Name regressed(Body& body, const Body::Name& scores, int64_t targets, const std::string& how);
+
+/// The labels of a classifier, integers (in the attribute of this name) or strings.
+class ClassLabels {
+ public:
+  ClassLabels(Body& body, const char* integers);
+  [[nodiscard]] int64_t count() const noexcept { return count_; }
+  [[nodiscard]] Body::Name of_largest(const Body::Name& scores);
+  /// Of two labels, the first or the second for a positive score.
+  [[nodiscard]] Body::Name of_sign(const Body::Name& score, bool is_first_positive);
+
+ private:
+  [[nodiscard]] Body::Name at(const Body::Name& indices);
+  Body& body_;
+  Body::Name labels_;
+  int64_t count_ = 0;
+};
 
 // Helpers that bodies of attention operators share.
 

@@ -1,6 +1,6 @@
-// Lists ONNX Runtime's operators with their facts and the functions that write their bodies.
-// They are specified by ONNX Runtime's list of contributed operators (version 1.31) under the same name. Where that is ambiguous, the files
-// that write bodies name the deciding source.
+// Lists the operators of other domains with their facts and the functions that write their bodies.
+// Those of ONNX Runtime are specified by ONNX Runtime's list of contributed operators (version 1.31) under the same name. Where that is
+// ambiguous, the files that write bodies name the deciding source.
 
 #include <algorithm>
 #include <array>
@@ -29,6 +29,7 @@ constexpr Traits kProduct = multiplies | costly;
 constexpr Traits kDecision = jumps | chooses;
 constexpr Traits kRequantized = same_type | quantized | kDecision;
 constexpr Traits kNone = Traits::none();
+constexpr Traits kTrees = jumps | costly | piecewise;
 constexpr Traits convolves_with(std::size_t input) {
   return kProduct | Traits::convolves_with(input);
 }
@@ -45,6 +46,28 @@ constexpr Op of(std::string_view domain, int reviewed, std::string_view name, La
           .body = body};
 }
 
+/// Operators of classical machine learning, from version `since` of their domain.
+constexpr Op ml(std::string_view name, int since, Traits traits, WriteBody body) {
+  Op out = of(kMlDomain, 5, name, barrier, traits, body);
+  out.since = since;
+  return out;
+}
+
+/// An operator with a kernel of its own.
+constexpr Op own(std::string_view domain, int reviewed, std::string_view name, Traits traits, Infer infer, Compute compute) {
+  return {.name = name,
+          .since = 1,
+          .reviewed = reviewed,
+          .layout = barrier,
+          .traits = traits,
+          .infer = infer,
+          .compute = compute,
+          .domain = domain};
+}
+constexpr Op ml(std::string_view name, Traits traits, Infer infer, Compute compute) {
+  return own(kMlDomain, 5, name, traits, infer, compute);
+}
+
 /// com.microsoft has version 1 only.
 constexpr Op microsoft(std::string_view name, LayoutRule layout, Traits traits, WriteBody body) {
   return of(kMicrosoftDomain, 1, name, layout, traits, body);
@@ -58,6 +81,22 @@ constexpr Op standard(std::string_view name, LayoutRule layout, Traits traits, W
 /// One line per operator, sorted by domain and name. Domain `relayout` holds kernels that only bodies use.
 constexpr auto kTable = std::to_array<Op>({
     standard("SimplifiedLayerNormalization", barrier, same_dims, simplified_layer_normalization),
+    ml("ArrayFeatureExtractor", 1, same_type | Traits::moves(0), array_feature_extractor),
+    ml("Binarizer", kElementwise | elementwise | jumps | piecewise | exact, kernels::infer_features, kernels::binarizer),
+    ml("CategoryMapper", same_dims | elementwise, kernels::infer_encoder, kernels::encoder),
+    ml("FeatureVectorizer", 1, kNone, feature_vectorizer),
+    ml("Imputer", kElementwise | jumps | piecewise | exact, kernels::infer_features, kernels::imputer),
+    ml("LabelEncoder", same_dims | elementwise | jumps, kernels::infer_encoder, kernels::encoder),
+    ml("LinearClassifier", 1, kProduct | kDecision, linear_classifier),
+    ml("LinearRegressor", 1, kProduct, linear_regressor),
+    ml("Normalizer", 1, same_dims, normalizer),
+    ml("OneHotEncoder", exact | jumps, kernels::infer_one_hot_encoder, kernels::one_hot_encoder),
+    ml("SVMClassifier", 1, kProduct | kDecision, svm_classifier),
+    ml("SVMRegressor", 1, kProduct | kDecision, svm_regressor),
+    ml("Scaler", 1, same_dims, scaler),
+    ml("TreeEnsemble", 5, kTrees, tree_ensemble),
+    ml("TreeEnsembleClassifier", 1, kTrees | chooses, tree_ensemble_classifier),
+    ml("TreeEnsembleRegressor", 1, kTrees, tree_ensemble_regressor),
     microsoft("Attention", barrier, same_type | kProduct, attention),
     microsoft("BiasAdd", barrier, kElementwise, bias_add),
     microsoft("BiasGelu", agnostic, same_type, bias_gelu),
@@ -98,14 +137,12 @@ constexpr auto kTable = std::to_array<Op>({
     microsoft("RotaryEmbedding", barrier, kElementwise, rotary_embedding),
     microsoft("SkipLayerNormalization", barrier, kElementwise, skip_layer_normalization),
     microsoft("SkipSimplifiedLayerNormalization", barrier, kElementwise, skip_simplified_layer_normalization),
-    {.name = "QuantizedStateLSTM",
-     .since = 1,
-     .reviewed = 1,
-     .layout = barrier,
-     .traits = same_type | kProduct | quantized,
-     .infer = kernels::infer_recurrent,
-     .compute = kernels::recurrent,
-     .domain = Body::kOwnDomain},
+    own(Body::kOwnDomain, 1, "NumberedTrees", kTrees, kernels::infer_trees, kernels::numbered_trees),
+    own(Body::kOwnDomain, 1, "PairwiseProbabilities", same_type | costly, kernels::infer_pairwise_probabilities,
+        kernels::pairwise_probabilities),
+    own(Body::kOwnDomain, 1, "PositionedTrees", kTrees, kernels::infer_trees, kernels::positioned_trees),
+    own(Body::kOwnDomain, 1, "QuantizedStateLSTM", same_type | kProduct | quantized, kernels::infer_recurrent, kernels::recurrent),
+    own(Body::kOwnDomain, 1, "SquaredDistances", same_type | costly, kernels::infer_squared_distances, kernels::squared_distances),
 });
 
 constexpr auto domain_and_name(const Op& op) {

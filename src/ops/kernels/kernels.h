@@ -104,6 +104,18 @@ ComputeFunction attention, rotary_embedding, swiglu;
 InferFunction infer_linear_attention, infer_causal_conv_with_state;
 ComputeFunction linear_attention, causal_conv_with_state;
 
+// tree_ensemble.cpp: parts of tree ensembles.
+InferFunction infer_trees;
+ComputeFunction numbered_trees, positioned_trees;
+
+// ml_features.cpp: features of classical models, and parts of support vector machines.
+InferFunction infer_features, infer_squared_distances, infer_pairwise_probabilities;
+ComputeFunction binarizer, imputer, squared_distances, pairwise_probabilities;
+
+// ml_labels.cpp: labels and categories.
+InferFunction infer_encoder, infer_one_hot_encoder;
+ComputeFunction encoder, one_hot_encoder;
+
 // select.cpp: results whose size depends on contents, and one-hot vectors.
 InferFunction infer_non_zero, infer_compress, infer_unique, infer_one_hot;
 ComputeFunction non_zero, compress, unique, one_hot;
