@@ -21,6 +21,7 @@
 #include "model/node.h"
 #include "model/origin.h"
 #include "ops/constants.h"
+#include "ops/kernels/tree_ensemble.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
 #include "ops/op_history.h"
@@ -120,6 +121,30 @@ Effective effective(Side& side, Ref output, const std::string& name) {
   return {written, written, known.is_defined, known.value != nullptr && same_attribute(model, *written, model, *known.value)};
 }
 
+/// Whether an attribute of classical machine learning affects no result.
+bool is_hint(const Node& node, std::string_view name) {
+  if (node.domain() != kMlDomain) return false;
+  const auto is_it = [&](const UnreadAttribute& unread) { return unread.domain == kMlDomain && unread.name == name; };
+  return std::ranges::any_of(unread_attributes(), is_it);
+}
+
+/// The largest difference of two lists relative to the elements of the first; 1 at zeros and where one is not finite.
+template <class Numbers>
+double largest_difference(const Numbers& a, const Numbers& b) {
+  double out = 0;
+  for (int i = 0; i < a.size(); ++i) {
+    const double right = a[i], apart = std::abs(b[i] - right);
+    if (apart == 0 || (std::isnan(right) && std::isnan(b[i]))) continue;
+    out = std::max(out, right != 0 && std::isfinite(apart) ? apart / std::abs(right) : 1);
+  }
+  return out;
+}
+
+bool have_equal_trees(const Node& a, const Node& b) {
+  const auto of_a = listed_trees(a);
+  return of_a && of_a == listed_trees(b);
+}
+
 }  // namespace
 
 bool same_operator(const Node& a, const Node& b) {
@@ -131,6 +156,7 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
   const Node& node_b = *b.value->producer();
   std::vector<std::string> out;
   const auto compare = [&](const std::string& name) {
+    if (is_hint(node_a, name)) return;
     const Effective in_a = effective(side_a, a, name);
     const Effective in_b = effective(side_b, b, name);
     if (in_a.value == nullptr && in_b.value == nullptr) return;
@@ -150,6 +176,7 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
   for (const AttributeProto& attribute : node_b.message().attribute()) {
     if (attribute.name() != ignored && node_a.attribute(attribute.name()) == nullptr) compare(attribute.name());
   }
+  if (!out.empty() && node_a.domain() == kMlDomain && have_equal_trees(node_a, node_b)) std::erase_if(out, lists_trees);
   return out;
 }
 
@@ -161,6 +188,10 @@ void measure_number(const Node& a, const Node& b, std::string_view name, Unexpla
   if (!is_number(in_a) && !is_number(in_b)) return;
   entry.values = 1;
   entry.largest = 1;
+  if (in_a != nullptr && in_b != nullptr && in_a->floats_size() > 0 && in_a->floats_size() == in_b->floats_size()) {
+    entry.largest = largest_difference(in_a->floats(), in_b->floats());
+    return;
+  }
   if (in_a == nullptr || in_b == nullptr || !std::isfinite(in_a->f()) || !std::isfinite(in_b->f())) return;
   if (!in_a->has_f() || !in_b->has_f()) return;
   const double right = in_a->f(), difference = std::abs(in_b->f() - right);

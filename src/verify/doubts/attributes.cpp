@@ -28,6 +28,7 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
+#include "verify/rules.h"
 
 namespace relayout {
 namespace {
@@ -87,8 +88,10 @@ bool may_part_by_sides(const Node& a, const Node& b) {
 
 /// Whether two nodes with other attributes compute the same for some numbers or sizes only, so that samples that agree do not show that
 /// others would.
-bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b) {
+bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b, const Unexplained& entry) {
   if (a.op_type() != b.op_type() || a.domain() != b.domain()) return false;
+  // Attributes hold all that a classical model has learned: each number decides about few features.
+  if (a.domain() == kMlDomain) return entry.values == 0 || entry.largest > rules::kRoundedConstant;
   if (has_trait(a, Trait::normalizes) && is_other(a, b, "epsilon")) return true;
   if (a.is("Resize") && is_other(a, b, "coordinate_transformation_mode")) return has_free_sides(graph) && may_part_by_sides(a, b);
   return a.domain().empty() && std::ranges::any_of(kDataAttributes, [&](std::string_view name) { return is_other(a, b, name); });
@@ -137,7 +140,7 @@ VerifyFindings find_unread_attributes(Evidence& evidence) {
     const Node* const b = find_node(pair.b.model->graph(), entries[i].name);
     if (a == nullptr || b == nullptr) continue;
     const bool computes_otherwise = !allows_loss && inner_type(*a) != inner_type(*b);
-    const bool parts_unseen = !evidence.is_acquitted(i) && part_unseen_by_attributes(pair.a.model->graph(), *a, *b);
+    const bool parts_unseen = !evidence.is_acquitted(i) && part_unseen_by_attributes(pair.a.model->graph(), *a, *b, entries[i]);
     if (computes_otherwise || parts_unseen) out.push_back({.text = unreached(entries[i]), .node = entries[i].name});
   }
   return out;

@@ -17,6 +17,7 @@
 #include "model/functions.h"
 #include "model/node.h"
 #include "ops/constants.h"
+#include "ops/kernels/tree_ensemble.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
@@ -77,6 +78,7 @@ class Vocabulary {
       const bool calls = functions_.called_by(node) != nullptr;
       return visit({inner, calls ? &calls_.emplace_back(&node, place.call) : place.call, place.steps, place.type});
     }
+    if (node.domain() == kMlDomain && index == 0) note_compared(node, place);
     if (!node.domain().empty() || traits_of(node).reads(index) != Reads::elements) return;
     note_decision(node, index, place);
     if (!carries_numbers(node, index)) return;
@@ -121,6 +123,13 @@ class Vocabulary {
       }
     } else if (const auto rows = place.steps.empty() ? std::nullopt : indexed_rows(node, index, place.call)) {
       for (const double row : {static_cast<double>(*rows - 1), 0.0}) note(place, row, beside_);
+    }
+  }
+
+  void note_compared(const Node& node, const Place& place) {
+    for (const double number : some_of(compared_numbers(node))) {
+      note(place, number, equal_);
+      note_beside(place, number);
     }
   }
 
@@ -177,6 +186,11 @@ class Vocabulary {
     std::vector<double> all(as_size(dense.element_count()));
     load(dense.type(), dense.bytes(), 1, dense.element_count(), all.data());
     std::erase_if(all, [](double number) { return !std::isfinite(number); });
+    return some_of(std::move(all));
+  }
+
+  /// Each number once; of many a part, with the smallest and the largest.
+  [[nodiscard]] static std::vector<double> some_of(std::vector<double> all) {
     std::ranges::sort(all);
     all.erase(std::ranges::unique(all).begin(), all.end());
     if (all.size() <= kMostOfConstant) return all;

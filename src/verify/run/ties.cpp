@@ -89,6 +89,34 @@ std::size_t broadcast_index(const Dims& dims, const Dims& of, int64_t flat) {
   return as_size(index);
 }
 
+/// Whether a node chooses one of its labels by scores that are its second output.
+bool is_classifier(const Node& node) {
+  return node.domain() == kMlDomain && node.op_type().ends_with("Classifier") && node.output(1) != nullptr;
+}
+
+/// The values that a decider compares.
+std::vector<const Value*> compared_values(const Node& decider) {
+  if (is_classifier(decider)) return {decider.output(1)};
+  return {decider.inputs().begin(), decider.inputs().end()};
+}
+
+/// Places in a classifier's labels of the elements of a result; −1 where it is no label.
+std::vector<std::ptrdiff_t> places_in_labels(const Attributes& attributes, const Tensor& result) {
+  const Tensor dense = contiguous(result);
+  const auto find_all = [&](const auto& labels, const auto* elements) {
+    std::vector<std::ptrdiff_t> out;
+    for (int64_t i = 0; i < dense.element_count(); ++i) {
+      const auto found = std::ranges::find(labels, elements[i]);
+      out.push_back(found == labels.end() ? -1 : found - labels.begin());
+    }
+    return out;
+  };
+  if (dense.type() == DataType::string) return find_all(attributes.texts("classlabels_strings"), dense.data<std::string>());
+  if (dense.type() != DataType::int64) return {};
+  const char* const name = attributes.has("classlabels_ints") ? "classlabels_ints" : "classlabels_int64s";
+  return find_all(attributes.integers(name), dense.data<int64_t>());
+}
+
 /// Compares two results of a decider.
 class Explanation {
  public:
@@ -97,6 +125,11 @@ class Explanation {
 
   TieVerdict run() {
     if (reference_.dims() != candidate_.dims() || reference_.type() != candidate_.type()) return {};
+    if (is_classifier(node_)) {
+      labelled();
+      return tally_.verdict();
+    }
+    if (!kNumericTypes.has(reference_.type()) && reference_.type() != DataType::boolean) return {};
     a_ = reals_of(reference_);
     b_ = reals_of(candidate_);
     if (node_.is("ArgMax") || node_.is("ArgMin")) {
@@ -114,6 +147,20 @@ class Explanation {
   }
 
  private:
+  /// The label of the largest score, of one per label.
+  void labelled() {
+    const auto scores = operands_.numbers(0);
+    const auto of_a = places_in_labels(attributes_, reference_), of_b = places_in_labels(attributes_, candidate_);
+    if (!scores || of_a.empty() || scores->size() % of_a.size() != 0) return;
+    const auto labels = static_cast<std::ptrdiff_t>(scores->size() / of_a.size());
+    for (std::size_t row = 0; row < of_a.size(); ++row) {
+      if (of_a[row] == of_b[row]) continue;
+      if (std::min(of_a[row], of_b[row]) < 0 || std::max(of_a[row], of_b[row]) >= labels) return tally_.unexplained("no label of A");
+      const double* const of_row = scores->data() + static_cast<std::ptrdiff_t>(row) * labels;
+      tally_.weigh(of_row[of_a[row]], of_row[of_b[row]], 2 * operands_[0].tolerance, "scores");
+    }
+  }
+
   /// The index of the largest or smallest element along an axis.
   void chosen_indices() {
     const auto scores = operands_.numbers(0);
@@ -217,7 +264,7 @@ class Explanation {
 };
 
 bool is_decider(const Node& node) {
-  if (!node.domain().empty()) return false;
+  if (!node.domain().empty()) return is_classifier(node);
   return node.is("ArgMax") || node.is("ArgMin") || node.is("TopK") || node.is("NonMaxSuppression") || is_quantizer(node) ||
          compares(predicate_of(node));
 }
@@ -233,7 +280,7 @@ std::unordered_map<const Value*, Tensor> run_for(const Pair& pair, const Decider
                                                  const WeightNoise* noise = nullptr, int draw = 0) {
   std::unordered_map<const Value*, Tensor> made;
   ExecuteOptions options = pair.execute_options(Mode::as_written);
-  const auto wanted = decider.node->inputs();
+  const auto wanted = compared_values(*decider.node);
   options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const Value* const value = node.output(k);
@@ -286,7 +333,7 @@ std::vector<DeciderOperand> decider_operands(const Pair& pair, const Decider& de
   const Inputs given = inputs();
   Constants constants;
   std::vector<DeciderOperand> operands;
-  for (const Value* const value : decider.node->inputs()) {
+  for (const Value* const value : compared_values(*decider.node)) {
     DeciderOperand& operand = operands.emplace_back();
     if (value == nullptr) continue;
     if (const auto found = made.find(value); found != made.end()) {
@@ -298,10 +345,11 @@ std::vector<DeciderOperand> decider_operands(const Pair& pair, const Decider& de
     }
   }
   const WeightNoise noise(pair.a.model->graph());
+  const auto compared = compared_values(*decider.node);
   for (int draw = 0; draw < draws; ++draw) {
     const auto moved = run_for(pair, decider, noise.inputs(inputs(), pair.options->seed, draw, pair.grain), &noise, draw);
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const auto found = moved.find(decider.node->input(i));
+      const auto found = moved.find(compared[i]);
       if (found == moved.end() || found->second.dims() != operands[i].value.dims()) continue;
       Yardstick yardstick;
       yardstick.add(operands[i].value);
