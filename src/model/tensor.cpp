@@ -163,7 +163,7 @@ DatumInfo info_of(const Datum& datum) {
     return info;
   }
   for (const Datum& element : datum.elements) info.elements.push_back(info_of(element));
-  if (!info.elements.empty()) info.type = info.elements.front().type;
+  if (!info.elements.empty()) info.type = (datum.kind == Datum::Kind::map ? info.elements.back() : info.elements.front()).type;
   return info;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -195,6 +196,39 @@ int64_t checked_product(const OpCall& call, int64_t a, int64_t b) {
   const auto product = checked_mul(a, b);
   if (!product) reject(call, "sizes overflow");
   return *product;
+}
+
+namespace {
+
+template <class Key>
+std::vector<std::size_t> ascending(const Key* keys, std::size_t count) {
+  std::vector<std::size_t> out(count);
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  std::ranges::sort(out, {}, [&](std::size_t i) { return keys[i]; });
+  const auto is_same = [&](std::size_t i, std::size_t j) { return keys[i] == keys[j]; };
+  if (std::ranges::adjacent_find(out, is_same) != out.end()) fail(ErrorKind::invalid, "a map has a key twice");
+  return out;
+}
+
+Tensor reordered(const Tensor& vector, const std::vector<std::size_t>& order) {
+  Tensor out(vector.type(), vector.dims());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    copy_elements(1, out.view({1}, {1}, static_cast<int64_t>(i)), vector.view({1}, {1}, static_cast<int64_t>(order[i])));
+  }
+  return out;
+}
+
+}  // namespace
+
+Datum map_of(const Tensor& keys, const Tensor& values) {
+  const Tensor dense = contiguous(keys);
+  const auto count = as_size(dense.element_count());
+  const auto order =
+      dense.type() == DataType::string ? ascending(dense.data<std::string>(), count) : ascending(dense.data<int64_t>(), count);
+  Datum out;
+  out.kind = Datum::Kind::map;
+  out.elements = {reordered(dense, order), reordered(contiguous(values), order)};
+  return out;
 }
 
 bool present(InputData inputs, std::size_t index) {

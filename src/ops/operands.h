@@ -71,6 +71,9 @@ int64_t checked_count(const OpCall& call, std::span<const int64_t> dims);
 [[nodiscard]] int64_t checked_sum(const OpCall& call, int64_t a, int64_t b);
 [[nodiscard]] int64_t checked_product(const OpCall& call, int64_t a, int64_t b);
 
+/// A map with its keys, strings or integers of 64 bits, in ascending order. Error{invalid} for a key that is there twice.
+[[nodiscard]] Datum map_of(const Tensor& keys, const Tensor& values);
+
 // Operands while computing.
 
 [[nodiscard]] bool present(InputData inputs, std::size_t index);

@@ -80,6 +80,8 @@ std::string_view kind_text(Datum::Kind kind) {
       return "sequence";
     case Datum::Kind::optional:
       return "optional";
+    case Datum::Kind::map:
+      return "map";
     case Datum::Kind::tensor:
       break;
   }
@@ -89,7 +91,7 @@ std::string_view kind_text(Datum::Kind kind) {
 /// Whether two ports of different names may be the same: their types and dims do not contradict each other.
 bool may_be_renamed(const Port& a, const Port& b) {
   if (a.kind != b.kind) return false;
-  if (a.kind != Datum::Kind::tensor) return may_be_renamed(a.element.front(), b.element.front());
+  if (a.kind != Datum::Kind::tensor) return std::ranges::equal(a.element, b.element, may_be_renamed);
   const bool is_declared = a.type != DataType::undefined && b.type != DataType::undefined;
   const bool are_real = is_declared && traits(a.type).is_float && traits(b.type).is_float;
   if (is_declared && a.type != b.type && !are_real) return false;
@@ -158,7 +160,8 @@ class SideComparison {
 
   void compare_ports(const Port& a, const Port& b) {
     if (a.kind != b.kind) return add(a.name, "kind", std::string(kind_text(a.kind)), std::string(kind_text(b.kind)));
-    if (a.kind != Datum::Kind::tensor) return compare_ports(a.element.front(), b.element.front());
+    for (std::size_t i = 0; i < a.element.size(); ++i) compare_ports(a.element[i], b.element[i]);
+    if (a.kind != Datum::Kind::tensor) return;
     if (a.type != b.type) {
       const bool undeclared = a.type == DataType::undefined || b.type == DataType::undefined;
       const auto text = [](DataType type) { return std::string(type == DataType::undefined ? "undeclared" : name_of(type)); };

@@ -109,5 +109,31 @@ INSTANTIATE_TEST_SUITE_P(Forms, ClassicalRewrite,
                                            std::pair{kTrees, changed({kTrees, "hitrates = [1.0", "hitrates = [0.5"})},
                                            std::pair{kLinear, kWrittenOut}, std::pair{kLinear, changed({kLinear, "0.9]", "0.90000004]"})}));
 
+std::string zipped(const std::string& labels, const std::string& operation = "Softmax") {
+  return "g (float[N, 3] x) => (seq(map(string, float)) y) { p = " + operation +
+         " (x) y = ai.onnx.ml.ZipMap <classlabels_strings = " + labels + "> (p) }";
+}
+
+TEST(ClassicalMaps, AreComparedByKeysAndValues) {
+  const std::string a = zipped("[\"b\", \"a\", \"c\"]");
+  EXPECT_EQ(verified_texts(a, zipped("[\"b\", \"a\", \"c\"]", "Sigmoid")).outcome, Outcome::different);
+  EXPECT_EQ(verified_texts(a, zipped("[\"b\", \"a\", \"d\"]")).outcome, Outcome::different);
+  EXPECT_EQ(verified_texts(a, zipped("[\"a\", \"b\", \"c\"]")).outcome, Outcome::different) << "the same keys of other values";
+  const std::string b =
+      "g (float[N, 3] x) => (seq(map(string, float)) y) { n = Neg (x) m = Neg (n) p = Softmax (m)"
+      " y = ai.onnx.ml.ZipMap <classlabels_strings = [\"b\", \"a\", \"c\"]> (p) }";
+  const VerifyResult result = verified_texts(a, b);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+}
+
+TEST(ClassicalMaps, AreInputsWithTheKeysOfTheirReader) {
+  const auto model = [](const std::string& operation) {
+    return "g (map(string, float) x) => (float[1, 3] y) { d = ai.onnx.ml.DictVectorizer <string_vocabulary = [\"b\", \"a\", \"c\"]> (x) y "
+           "= " +
+           operation + " (d) }";
+  };
+  EXPECT_EQ(verified_texts(model("Abs"), model("Neg")).outcome, Outcome::different);
+}
+
 }  // namespace
 }  // namespace relayout

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/types.h"
@@ -32,8 +33,10 @@ TEST(SaveData, WrittenDataReadsBackEqual) {
                                 tensor(DataType::bfloat16, {}, {1.5}),
                                 sequence({Datum(floats({1}, {1})), Datum(floats({2}, {2, 3}))}),
                                 optional({}),
-                                optional({Datum(floats({1}, {5}))})};
-  const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h"};
+                                optional({Datum(floats({1}, {5}))}),
+                                map_of(strings({2}, {"b", "a"}), floats({2}, {1, 2})),
+                                sequence({map_of(integers({2}, {7, -1}), floats({2}, {1, 2}))})};
+  const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
   save_data_set(folder.path() / "new", 3, data, {data.front()}, names, {"y"});
   EXPECT_THAT(folder.entries(), ElementsAre("new/"));
   for (std::size_t i = 0; i < data.size(); ++i) {

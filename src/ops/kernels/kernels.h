@@ -112,9 +112,11 @@ ComputeFunction numbered_trees, positioned_trees;
 InferFunction infer_features, infer_squared_distances, infer_pairwise_probabilities;
 ComputeFunction binarizer, imputer, squared_distances, pairwise_probabilities;
 
-// ml_labels.cpp: labels and categories.
-InferFunction infer_encoder, infer_one_hot_encoder;
-ComputeFunction encoder, one_hot_encoder;
+// ml_labels.cpp: labels, categories and maps.
+InferFunction infer_encoder, infer_one_hot_encoder, infer_zip_map, infer_dict_vectorizer;
+ComputeFunction encoder, one_hot_encoder, zip_map, dict_vectorizer;
+/// The keys that a DictVectorizer knows, in order.
+[[nodiscard]] Tensor vocabulary(const OpCall& call);
 
 // select.cpp: results whose size depends on contents, and one-hot vectors.
 InferFunction infer_non_zero, infer_compress, infer_unique, infer_one_hot;

@@ -1,4 +1,4 @@
-// Maps labels and categories to others, and to columns of ones.
+// Maps labels and categories to others, to single columns, and to maps of scores.
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -250,6 +250,87 @@ void one_hot_encoder(const OpCall& call, InputData inputs, OutputData outputs) {
     const auto place = known.find(x, i);
     if (!place && !may_be_unknown) reject(call, "element " + std::to_string(i) + " is in no category");
     if (place) to[*place] = 1;
+  }
+  target.finish();
+}
+
+namespace {
+
+/// The attribute of integers or that of strings, of which a node has one: the keys of a map.
+Tensor map_keys(const OpCall& call, const char* integers, const char* strings) {
+  const auto numbers = call.attributes.integers(integers);
+  const auto texts = call.attributes.texts(strings);
+  if (numbers.empty() == texts.empty()) reject(call, "one of " + std::string(integers) + " and " + strings + " must be given");
+  return (texts.empty() ? Labels::of(DataType::int64, numbers) : Labels::of(DataType::string, texts)).tensor();
+}
+
+Tensor class_labels(const OpCall& call) {
+  return map_keys(call, "classlabels_int64s", "classlabels_strings");
+}
+
+DatumInfo map_info(DataType key, DataType value, int64_t count) {
+  DatumInfo info;
+  info.kind = Datum::Kind::map;
+  info.type = value;
+  info.elements = {tensor_of(key, {count}), tensor_of(value, {count})};
+  return info;
+}
+
+}  // namespace
+
+Tensor vocabulary(const OpCall& call) {
+  return map_keys(call, "int64_vocabulary", "string_vocabulary");
+}
+
+/// A row is a map.
+Inferred infer_zip_map(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo& x = tensor_info(call, inputs, 0, {DataType::float32});
+  const Tensor keys = class_labels(call);
+  if (x.dims.empty() || x.dims.size() > 2 || x.dims.back() != keys.element_count()) {
+    reject(call, "scores of dims " + to_string(x.dims) + " for " + std::to_string(keys.element_count()) + " labels");
+  }
+  DatumInfo out;
+  out.kind = Datum::Kind::sequence;
+  out.type = DataType::float32;
+  out.elements.assign(as_size(x.dims.size() == 1 ? 1 : x.dims[0]), map_info(keys.type(), DataType::float32, keys.element_count()));
+  return results(call, std::move(out));
+}
+
+void zip_map(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Tensor keys = class_labels(call), x = contiguous(tensor_at(inputs, 0));
+  const int64_t count = keys.element_count();
+  Datum out;
+  out.kind = Datum::Kind::sequence;
+  for (int64_t at = 0; at < x.element_count(); at += count) {
+    Tensor values(DataType::float32, {count});
+    std::copy_n(x.data<float>() + at, count, values.data<float>());
+    out.elements.push_back(map_of(keys, values));
+  }
+  *outputs[0] = std::move(out);
+}
+
+Inferred infer_dict_vectorizer(const OpCall& call, InputInfos inputs) {
+  require_inputs(call, inputs, 1, 1);
+  const DatumInfo* const x = optional_info(inputs, 0);
+  if (x == nullptr || x->kind != Datum::Kind::map) reject(call, "input 0 is not a map");
+  const Tensor keys = vocabulary(call);
+  if (x->elements.front().type != keys.type()) reject(call, "keys of the map and of the vocabulary differ in type");
+  return one(call, x->type, {1, keys.element_count()});
+}
+
+/// The value of each key of the vocabulary, or zero.
+void dict_vectorizer(const OpCall& call, InputData inputs, OutputData outputs) {
+  const Labels given(inputs[0]->elements.front().tensor);
+  const Tensor values = contiguous(inputs[0]->elements.back().tensor);
+  const LabelPlaces known(Labels(vocabulary(call)), false);
+  const DenseOutput target(outputs[0]->tensor);
+  fill_zero(target.tensor());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto place = known.find(given, i);
+    if (!place) reject(call, "key " + std::to_string(i) + " of the map is not in the vocabulary");
+    const Tensor to = target.tensor().view({1}, {1}, static_cast<int64_t>(*place));
+    copy_elements(1, to, values.view({1}, {1}, static_cast<int64_t>(i)));
   }
   target.finish();
 }

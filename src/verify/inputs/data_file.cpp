@@ -14,8 +14,11 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/positions.h"
 #include "layout/axis_order.h"
 #include "model/origin.h"
+#include "ops/loops/strided.h"
+#include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
@@ -45,7 +48,8 @@ class DataReader {
     for (auto& element : *message.mutable_tensor_values()) out.elements.push_back(tensor(element));
     for (auto& element : *message.mutable_sequence_values()) out.elements.push_back(sequence(element, level + 1));
     for (auto& element : *message.mutable_optional_values()) out.elements.push_back(optional(element, level + 1));
-    if (message.map_values_size() + message.sparse_tensor_values_size() > 0) refuse();
+    for (auto& element : *message.mutable_map_values()) out.elements.push_back(map(element));
+    if (message.sparse_tensor_values_size() > 0) refuse();
     return out;
   }
 
@@ -56,15 +60,40 @@ class DataReader {
     if (message.has_tensor_value()) out.elements.push_back(tensor(*message.mutable_tensor_value()));
     if (message.has_sequence_value()) out.elements.push_back(sequence(*message.mutable_sequence_value(), level + 1));
     if (message.has_optional_value()) out.elements.push_back(optional(*message.mutable_optional_value(), level + 1));
-    if (message.has_map_value() || message.has_sparse_tensor_value()) refuse();
+    if (message.has_map_value()) out.elements.push_back(map(*message.mutable_map_value()));
+    if (message.has_sparse_tensor_value()) refuse();
     return out;
+  }
+
+  /// Keys of 64 bits or strings; values are scalars, a tensor each.
+  Datum map(onnx::MapProto& message) const {
+    const bool has_texts = message.key_type() == onnx::TensorProto_DataType_STRING;
+    if (!has_texts && message.key_type() != onnx::TensorProto_DataType_INT64) refuse();
+    Tensor keys(has_texts ? DataType::string : DataType::int64, {has_texts ? message.string_keys_size() : message.keys_size()});
+    if (has_texts) {
+      std::ranges::copy(message.string_keys(), keys.data<std::string>());
+    } else {
+      std::ranges::copy(message.keys(), keys.data<int64_t>());
+    }
+    const Datum values = sequence(*message.mutable_values());
+    const auto count = static_cast<int64_t>(values.elements.size());
+    if (count != keys.element_count() || count == 0)
+      fail(ErrorKind::invalid, "a map has " + std::to_string(count) + " values for " + std::to_string(keys.element_count()) + " keys");
+    Tensor stacked(values.elements.front().tensor.type(), {count});
+    for (int64_t i = 0; i < count; ++i) {
+      const Tensor& value = values.elements[as_size(i)].tensor;
+      if (value.type() != stacked.type() || value.element_count() != 1) refuse();
+      const Tensor place = stacked.view({1}, {1}, i);
+      copy_elements(1, place, contiguous(value).view({1}, {1}));
+    }
+    return map_of(keys, stacked);
   }
 
  private:
   static void check_level(int level) {
     if (level > kMaxLevels) fail(ErrorKind::invalid, "sequences nest more than " + std::to_string(kMaxLevels) + " levels");
   }
-  [[noreturn]] static void refuse() { fail(ErrorKind::unsupported, "maps and sparse tensors are not read"); }
+  [[noreturn]] static void refuse() { fail(ErrorKind::unsupported, "maps with other keys or values and sparse tensors are not read"); }
 
   ModelOrigin origin_;
 };
@@ -88,6 +117,10 @@ Datum read_protobuf(const std::string& bytes, const std::filesystem::path& path,
   if (kind == Datum::Kind::optional) {
     auto message = parse<onnx::OptionalProto>(bytes, "OptionalProto");
     return reader.optional(message);
+  }
+  if (kind == Datum::Kind::map) {
+    auto message = parse<onnx::MapProto>(bytes, "MapProto");
+    return reader.map(message);
   }
   auto message = parse<onnx::TensorProto>(bytes, "TensorProto");
   return reader.tensor(message);
@@ -135,9 +168,13 @@ void check_fits(const Datum& datum, const Port& port, const std::string& name) {
   const auto refuse = [&](const std::string& holds) {
     fail(ErrorKind::invalid, name + " is declared " + type_text(port) + ", the file holds " + holds, hint_at_order(datum, port));
   };
-  if (datum.kind != port.kind) refuse(datum.kind == Datum::Kind::tensor ? "a tensor" : "a sequence or optional");
+  if (datum.kind != port.kind) refuse(datum.kind == Datum::Kind::tensor ? "a tensor" : "a sequence, optional or map");
   if (datum.kind != Datum::Kind::tensor) {
-    for (const Datum& element : datum.elements) check_fits(element, port.element.front(), name);
+    for (std::size_t i = 0; i < datum.elements.size(); ++i) {
+      Port element = port.element[datum.kind == Datum::Kind::map ? i : 0];
+      if (datum.kind == Datum::Kind::map) element.has_shape = false;  // it is that of one key or value
+      check_fits(datum.elements[i], element, name);
+    }
     return;
   }
   const std::string held = std::string(name_of(datum.tensor.type())) + to_string(datum.tensor.dims());

@@ -197,7 +197,7 @@ bool fit(const Graph& graph, const InputShapes& inputs, const std::vector<std::s
 
 const Port& tensor_port(const Port& port) {
   const Port* at = &port;
-  while (!at->element.empty()) at = &at->element.front();
+  while (!at->element.empty()) at = &at->element.back();
   return *at;
 }
 

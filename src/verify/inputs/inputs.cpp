@@ -13,6 +13,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
+#include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -223,6 +224,12 @@ Inputs InputMaker::make(const std::vector<InputUse>& uses, const FreeDims::Assig
       }
       Datum datum;
       datum.kind = at.kind;
+      if (at.kind == Datum::Kind::map) {
+        if (!uses[i].keys)
+          fail(ErrorKind::unsupported, "input " + quote(port.name) + " is a map, and no node tells its keys (give it by --input)");
+        ++element;
+        return map_of(uses[i].keys, make_values(type, uses[i].keys.dims(), uses[i], limit, options_.seed, stream, kind));
+      }
       const std::size_t count = at.kind == Datum::Kind::sequence ? kSequenceLength : 1;
       for (std::size_t k = 0; k < count; ++k) datum.elements.push_back(self(self, at.element.front()));
       return datum;

@@ -35,6 +35,17 @@ Port port_of(const std::string& name, const onnx::TypeProto& type, int level) {
     port.type = port.element.front().type;
     return port;
   }
+  if (type.has_map_type()) {
+    port.kind = Datum::Kind::map;
+    const DataTypeTraits* const key = find_traits(type.map_type().key_type());
+    port.element.resize(2);
+    for (Port& part : port.element) part.name = name;
+    if (key != nullptr) port.element.front().type = key->type;
+    port.type = level < kMaxTypeLevels ? port_of(name, type.map_type().value_type(), level + 1).type : DataType::undefined;
+    port.element.back().type = port.type;
+    port.element.back().has_shape = true;  // each value is a scalar
+    return port;
+  }
   if (!type.has_tensor_type()) return port;
   const DataTypeTraits* const known = find_traits(type.tensor_type().elem_type());
   if (known != nullptr) port.type = known->type;
@@ -101,6 +112,7 @@ std::string shape_text(const Port& port) {
 std::string type_text(const Port& port) {
   if (port.kind == Datum::Kind::sequence) return "seq(" + type_text(port.element.front()) + ")";
   if (port.kind == Datum::Kind::optional) return "optional(" + type_text(port.element.front()) + ")";
+  if (port.kind == Datum::Kind::map) return "map(" + type_text(port.element.front()) + ", " + type_text(port.element.back()) + ")";
   return std::string(port.type == DataType::undefined ? "undeclared" : name_of(port.type)) + shape_text(port);
 }
 

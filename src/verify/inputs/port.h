@@ -13,7 +13,7 @@ class TypeProto;
 
 namespace relayout {
 
-/// Declaration of one graph input or output: a tensor, a sequence or an optional.
+/// Declaration of one graph input or output: a tensor, a sequence, an optional or a map.
 struct Port {
   std::string name;
   Datum::Kind kind = Datum::Kind::tensor;
@@ -21,7 +21,7 @@ struct Port {
   bool has_shape = false;
   Dims dims;                         ///< -1 where free
   std::vector<std::string> symbols;  ///< one per dim, "" where fixed or nameless
-  std::vector<Port> element;         ///< one, of a sequence or optional
+  std::vector<Port> element;         ///< one, of a sequence or optional; of a map those of keys and values
 
   /// The key of a dim's size: its symbol, or "input[axis]" for a dim without a symbol or with one that stands for "unknown".
   [[nodiscard]] std::string key(std::size_t axis) const;

@@ -19,7 +19,9 @@
 #include "model/functions.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
+#include "ops/call.h"
 #include "ops/constants.h"
+#include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
@@ -246,6 +248,7 @@ class Search {
       note_bytes(node, index);
       follow(node, index, path);
     }
+    if (node.domain() == kMlDomain && node.op_type() == "DictVectorizer") use_.keys = kernels::vocabulary(OpCall(node, node.opset()));
     if (use_.consumer.empty()) use_.consumer = node.label();
   }
 

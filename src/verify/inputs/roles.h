@@ -8,6 +8,7 @@
 
 #include "ops/bounds.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
 
 namespace relayout {
 
@@ -54,6 +55,7 @@ struct InputUse {
   std::vector<const Value*> tables;  ///< constants from which the ids choose rows
   std::vector<int64_t> preferred;    ///< ids that have to occur, as many as samples can hold
   std::vector<double> words;         ///< numbers at which a model decides, which have to occur (vocabulary.h)
+  Tensor keys;                       ///< of a map
   bool shifts_words = false;         ///< single elements hold words in other samples than those of other inputs
 };
 

@@ -56,6 +56,7 @@ onnx::TensorProto tensor_message(const Tensor& tensor, const std::string& name) 
 }
 
 onnx::OptionalProto optional_message(const Datum& datum, const std::string& name);
+onnx::MapProto map_message(const Datum& datum, const std::string& name);
 
 onnx::SequenceProto sequence_message(const Datum& datum, const std::string& name) {
   onnx::SequenceProto message;
@@ -74,6 +75,10 @@ onnx::SequenceProto sequence_message(const Datum& datum, const std::string& name
         message.set_elem_type(onnx::SequenceProto::OPTIONAL);
         *message.add_optional_values() = optional_message(element, {});
         break;
+      case Datum::Kind::map:
+        message.set_elem_type(onnx::SequenceProto::MAP);
+        *message.add_map_values() = map_message(element, {});
+        break;
     }
   }
   return message;
@@ -91,6 +96,9 @@ onnx::OptionalProto optional_message(const Datum& datum, const std::string& name
   } else if (element.kind == Datum::Kind::sequence) {
     message.set_elem_type(onnx::OptionalProto::SEQUENCE);
     *message.mutable_sequence_value() = sequence_message(element, {});
+  } else if (element.kind == Datum::Kind::map) {
+    message.set_elem_type(onnx::OptionalProto::MAP);
+    *message.mutable_map_value() = map_message(element, {});
   } else {
     message.set_elem_type(onnx::OptionalProto::OPTIONAL);
     *message.mutable_optional_value() = optional_message(element, {});
@@ -98,9 +106,28 @@ onnx::OptionalProto optional_message(const Datum& datum, const std::string& name
   return message;
 }
 
+onnx::MapProto map_message(const Datum& datum, const std::string& name) {
+  onnx::MapProto message;
+  message.set_name(name);
+  const Tensor keys = contiguous(datum.elements.front().tensor), values = contiguous(datum.elements.back().tensor);
+  message.set_key_type(static_cast<int32_t>(keys.type()));
+  Datum each;
+  for (int64_t i = 0; i < keys.element_count(); ++i) {
+    if (keys.type() == DataType::string) {
+      message.add_string_keys(keys.data<std::string>()[i]);
+    } else {
+      message.add_keys(keys.data<int64_t>()[i]);
+    }
+    each.elements.emplace_back(values.view({}, {}, i));
+  }
+  *message.mutable_values() = sequence_message(each, {});
+  return message;
+}
+
 std::string file_bytes(const Datum& datum, const std::string& name) {
   if (datum.kind == Datum::Kind::sequence) return sequence_message(datum, name).SerializeAsString();
   if (datum.kind == Datum::Kind::optional) return optional_message(datum, name).SerializeAsString();
+  if (datum.kind == Datum::Kind::map) return map_message(datum, name).SerializeAsString();
   return tensor_message(datum.tensor, name).SerializeAsString();
 }
 

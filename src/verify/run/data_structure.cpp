@@ -22,7 +22,16 @@ void collect_leaves(const Datum& datum, std::vector<Tensor>& out) {
     out.push_back(datum.tensor);
     return;
   }
-  for (const Datum& element : datum.elements) collect_leaves(element, out);
+  // Keys of a map are part of its structure.
+  for (std::size_t i = datum.kind == Datum::Kind::map ? 1 : 0; i < datum.elements.size(); ++i) collect_leaves(datum.elements[i], out);
+}
+
+/// Whether two tensors of one type and equal dims have the same bits.
+bool equal_elements(const Tensor& a, const Tensor& b) {
+  const Tensor x = contiguous(a), y = contiguous(b);
+  const int64_t count = x.element_count();
+  if (x.type() == DataType::string) return std::equal(x.data<std::string>(), x.data<std::string>() + count, y.data<std::string>());
+  return count == 0 || std::memcmp(x.bytes(), y.bytes(), as_size(count) * memory_size(x.type())) == 0;
 }
 
 }  // namespace
@@ -38,6 +47,7 @@ std::string describe(const Datum& datum) {
     return datum.tensor ? std::string(name_of(datum.tensor.type())) + to_string(datum.tensor.dims()) : "nothing";
   }
   if (datum.kind == Datum::Kind::optional) return datum.elements.empty() ? "nothing" : "optional " + describe(datum.elements.front());
+  if (datum.kind == Datum::Kind::map) return "map to " + describe(datum.elements.back());
   std::string out = "sequence of " + std::to_string(datum.elements.size());
   for (std::size_t i = 0; i < datum.elements.size() && i < kMaxDescribed; ++i) out += (i == 0 ? ": " : ", ") + describe(datum.elements[i]);
   return datum.elements.size() > kMaxDescribed ? out + " …" : out;
@@ -51,23 +61,14 @@ std::string structural_difference(const Datum& a, const Datum& b) {
     const std::string inner = structural_difference(a.elements[i], b.elements[i]);
     if (!inner.empty()) return a.kind == Datum::Kind::sequence ? "element " + std::to_string(i) + ": " + inner : inner;
   }
-  return {};
+  const bool has_other_keys = a.kind == Datum::Kind::map && !equal_elements(a.elements.front().tensor, b.elements.front().tensor);
+  return has_other_keys ? "a map with other keys" : std::string();
 }
 
 bool bit_equal(const Datum& a, const Datum& b) {
   if (!structural_difference(a, b).empty()) return false;
   const std::vector<Tensor> left = leaves(a), right = leaves(b);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!left[i]) continue;
-    const Tensor x = contiguous(left[i]), y = contiguous(right[i]);
-    const int64_t count = x.element_count();
-    if (x.type() == DataType::string) {
-      if (!std::equal(x.data<std::string>(), x.data<std::string>() + count, y.data<std::string>())) return false;
-    } else if (count > 0 && std::memcmp(x.bytes(), y.bytes(), as_size(count) * memory_size(x.type())) != 0) {
-      return false;
-    }
-  }
-  return true;
+  return std::ranges::equal(left, right, [](const Tensor& x, const Tensor& y) { return !x || equal_elements(x, y); });
 }
 
 }  // namespace relayout
