@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/origin.h"
+#include "model/tensor_data.h"
 #include "ops/body.h"
 #include "ops/call.h"
 #include "ops/op.h"
@@ -30,7 +31,8 @@ namespace {
 
 /// The elements of an initializer, strings too.
 Tensor stored_contents(const Value& value) {
-  return load_tensor(value.graph().model(), *value.initializer()->message);
+  const Initializer& initializer = *value.initializer();
+  return initializer.data ? initializer.data->load() : load_tensor(value.graph().model(), *initializer.message);
 }
 
 /// Cases with the results of ONNX Runtime, written by onnxruntime_operators.py; RELAYOUT_OPERATOR_CASES names a folder with more.

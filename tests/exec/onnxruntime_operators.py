@@ -983,7 +983,7 @@ def TreeEnsembleRegressor(rng):
 
 @operator
 def TreeEnsemble(rng):
-    """ONNX Runtime takes transform 1 for 2 and 2 for 1."""
+    """ONNX Runtime takes transform 1 for 2 and 2 for 1, and transforms doubles as f32."""
     kind = [np.float32, np.float64][rng.integers(2)]
     number = TensorProto.FLOAT if kind == np.float32 else TensorProto.DOUBLE
     x, targets = with_missing(rng, features(rng, types=(kind,))), int(rng.integers(1, 4))
@@ -1006,7 +1006,7 @@ def TreeEnsemble(rng):
             nodes[at] = (int(rng.choice([0, 1, 2, 3, 4, 6])), int(rng.integers(x.shape[1])), float(rng.integers(-4, 5)), branches, int(rng.integers(2)))
     members = [value for node in nodes if node[0] == 6 for value in [*rng.choice([-3.0, -1.0, 0.0, 2.0, 5.0], 2, replace=False), float("nan")]]
     more = {"membership_values": helper.make_tensor("m", number, [len(members)], members)} if members else {}
-    return of_ml("TreeEnsemble", [x], version=5, n_targets=targets, aggregate_function=int(rng.integers(4)), post_transform=3 if targets > 1 and rng.random() < 0.5 else 0,
+    return of_ml("TreeEnsemble", [x], version=5, n_targets=targets, aggregate_function=int(rng.integers(4)), post_transform=3 if targets > 1 and kind == np.float32 else 0,
                  tree_roots=roots, nodes_modes=helper.make_tensor("o", TensorProto.UINT8, [len(nodes)], [node[0] for node in nodes]), nodes_featureids=[node[1] for node in nodes],
                  nodes_splits=helper.make_tensor("s", number, [len(nodes)], [node[2] for node in nodes]), nodes_truenodeids=[node[3][0][0] for node in nodes],
                  nodes_falsenodeids=[node[3][1][0] for node in nodes], nodes_trueleafs=[node[3][0][1] for node in nodes], nodes_falseleafs=[node[3][1][1] for node in nodes],

@@ -17,6 +17,7 @@
 
 #include "model/node.h"
 #include "model/origin.h"
+#include "model/tensor_data.h"
 #include "ops/body.h"
 #include "ops/call.h"
 #include "ops/op.h"
@@ -37,7 +38,8 @@ namespace {
 
 /// The elements of an initializer, strings too.
 Tensor stored_contents(const Value& value) {
-  return load_tensor(value.graph().model(), *value.initializer()->message);
+  const Initializer& initializer = *value.initializer();
+  return initializer.data ? initializer.data->load() : load_tensor(value.graph().model(), *initializer.message);
 }
 
 /// An attribute of an operator in one version of it, from testdata/schemas/attributes.txt.
