@@ -116,37 +116,59 @@ std::vector<SizeChoice> sizes_that_fit(const Pair& pair, const Reference& refere
   return out;
 }
 
-/// Decision of a node at given sizes: whether a Slice leaves something out, a limit changes something, the condition of an If.
-enum class Decision : uint8_t { unknown, no, yes };
+/// The decision of a node at given sizes: whether a Slice leaves something out, the condition of an If, which elements a limit changes, the
+/// results of a comparison. nullopt: it is not known.
+using SizeDecision = std::optional<std::vector<bool>>;
 
-/// Whether a limit of known integers, which follow from sizes, differs from its first operand that is not constant.
-Decision decision_of_limit(const Node& node, layout::Shapes& shapes) {
-  const auto contents_of = [&](const Value* value) -> std::optional<std::vector<int64_t>> {
-    const auto known = value == nullptr ? std::nullopt : shapes.known(*value);
-    if (!known || !known->has_contents || !kIntegerTypes.has(known->datum.tensor.type())) return std::nullopt;
-    return truncated_integers_of(known->datum.tensor);
-  };
-  Constants constants;
-  const auto varies = [&](const Value* value) { return value != nullptr && !constants.is_constant(*value); };
-  const auto from = std::ranges::find_if(node.inputs(), varies);
-  if (from == node.inputs().end()) return Decision::unknown;
-  const auto before = contents_of(*from), after = contents_of(node.output(0));
-  if (!before || !after) return Decision::unknown;
-  return *before != *after ? Decision::yes : Decision::no;
+/// Whether a comparison only makes the conditions of Wheres and Ifs, which are asked themselves.
+bool is_read_as_condition(const Value& condition) {
+  return std::ranges::all_of(condition.uses(), [](const Use& use) {
+    if (use.node->is("If") || use.node->is("Where")) return use.index == 0;
+    return has_trait(*use.node, Trait::makes_boolean) && use.node->output(0) != nullptr && is_read_as_condition(*use.node->output(0));
+  });
 }
 
-Decision decision_of(const Node& node, layout::Shapes& shapes) {
+/// Whether a node may pass sizes on or put others in their place: a limit, a choice by a condition, a remainder, a comparison.
+bool may_limit(const Node& node) {
+  return limits(node) || node.is("Where") || node.is("Mod") || (compares(predicate_of(node)) && node.output(0) != nullptr);
+}
+
+std::optional<std::vector<double>> contents_of(const Value* value, layout::Shapes& shapes) {
+  const auto known = value == nullptr ? std::nullopt : shapes.known(*value);
+  if (!known || !known->has_contents || !(kNumericTypes | kBooleanTypes).has(known->datum.tensor.type())) return std::nullopt;
+  return reals_of(known->datum.tensor);
+}
+
+/// Which elements of a limit of known numbers, which follow from sizes, differ from its first operand that is not constant.
+SizeDecision decision_of_limit(const Node& node, layout::Shapes& shapes) {
+  const auto after = contents_of(node.output(0), shapes);
+  if (!after) return std::nullopt;
+  std::vector<bool> out;
+  if (compares(predicate_of(node))) {
+    for (const double result : *after) out.push_back(result != 0);
+    return out;
+  }
+  Constants constants;
+  const auto varies = [&](const Value* value) { return value != nullptr && !constants.is_constant(*value); };
+  const auto from = std::find_if(node.inputs().begin() + (node.is("Where") ? 1 : 0), node.inputs().end(), varies);
+  const auto before = from == node.inputs().end() ? std::nullopt : contents_of(*from, shapes);
+  if (!before) return std::nullopt;
+  for (std::size_t i = 0; i < after->size(); ++i) out.push_back((*before)[before->size() == after->size() ? i : 0] != (*after)[i]);
+  return out;
+}
+
+SizeDecision decision_of(const Node& node, layout::Shapes& shapes) {
   // A limit may be why nodes downstream do not fit.
-  if (limits(node)) return decision_of_limit(node, shapes);
-  if (!shapes.misfit().empty()) return Decision::unknown;
+  if (may_limit(node)) return decision_of_limit(node, shapes);
+  if (!shapes.misfit().empty()) return std::nullopt;
   if (node.is("If")) {
     const auto condition = node.input(0) == nullptr ? std::nullopt : shapes.known(*node.input(0));
     const auto truth = condition ? condition->truth() : std::nullopt;
-    return !truth ? Decision::unknown : *truth ? Decision::yes : Decision::no;
+    return truth ? SizeDecision({*truth}) : std::nullopt;
   }
   const Dims *const from = shapes.dims_of(node.input(0)), *const to = shapes.dims_of(node.output(0));
-  if (from == nullptr || to == nullptr) return Decision::unknown;
-  return *from != *to ? Decision::yes : Decision::no;
+  if (from == nullptr || to == nullptr) return std::nullopt;
+  return SizeDecision({*from != *to});
 }
 
 /// A decision of a node that no sample takes: at other sizes, or by data.
@@ -175,7 +197,7 @@ class Deciding {
     const auto needed = needed_nodes(graph_);
     for (const Node& node : graph_.nodes()) {
       if (!needed.contains(&node)) continue;
-      if (!node.is("If") && !node.is("Slice") && !limits(node)) continue;
+      if (!node.is("If") && !node.is("Slice") && !may_limit(node)) continue;
       const OtherSizes other = differs_at(node);
       const bool by_data = !other.by_sizes && node.is("If") && evidence_.misses_one_of(side_, node);
       if (by_data || other.at) out.push_back({&node, other.at});
@@ -194,16 +216,21 @@ class Deciding {
     std::optional<std::size_t> at;
   };
   [[nodiscard]] OtherSizes differs_at(const Node& node) {
-    Decision usual = Decision::unknown;
+    std::vector<std::array<bool, 2>> sampled;  // by element: whether a sample decides no, and yes
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const bool is_sample = sizes_[i].text.empty();
-      const Decision decision = decision_of(node, at(i));
-      if (i == 0) usual = decision;
-      if (is_sample && decision == Decision::unknown) return {false, {}};
-      // A Slice or a limit that cuts values of the samples shows in them.
-      const bool is_shown = (is_sample && decision != usual) || (!node.is("If") && usual == Decision::yes);
-      if (is_shown) return {};
-      if (decision != Decision::unknown && decision != usual) return {true, i};
+      const SizeDecision decision = decision_of(node, at(i));
+      if (is_sample && !decision) return {false, {}};
+      // A Slice that cuts values of the samples shows in them.
+      if (is_sample && node.is("Slice") && decision->front()) return {};
+      if (is_sample) sampled.resize(std::max(sampled.size(), decision->size()));
+      bool is_new = false;
+      for (std::size_t k = 0; decision && decision->size() <= sampled.size() && k < decision->size(); ++k) {
+        bool& is_sampled = sampled[k][(*decision)[k] ? 1 : 0];
+        is_new = is_new || !is_sampled;
+        is_sampled = is_sampled || is_sample;
+      }
+      if (!is_sample && is_new) return {true, i};
     }
     return {};
   }
@@ -231,23 +258,68 @@ class Decisions {
     const auto add = [&](const UnsampledDecision* found, const std::string& model) {
       if (found != nullptr) out.push_back({.text = describe(*found, model), .node = reported_name(*found->node)});
     };
-    add(first_alone(of_a, of_b), pair_.a.name);
-    add(first_alone(of_b, of_a), pair_.b.name);
+    add(first_alone(a_, b_, of_a, of_b), pair_.a.name);
+    add(first_alone(b_, a_, of_b, of_a), pair_.b.name);
+    if (!out.empty()) return out;
+    for (const Node& node : b_.graph().nodes()) {
+      for (const Value* const value : node.outputs()) {
+        const auto other = value == nullptr ? std::nullopt : differs_at(*value);
+        if (!other) continue;
+        return {{.text = "output " + quote(value->name()) + " of node " + node.label() + " has other numbers in B than in A where " +
+                         sizes_[*other].text + ", and no sample has that size (--dim, --shape)",
+                 .node = reported_name(node)}};
+      }
+    }
     return out;
   }
 
  private:
+  /// Whether the numbers that follow from sizes are known in both models, and the same.
+  [[nodiscard]] static std::optional<bool> are_equal(const Value& one, layout::Shapes& its, const Value& other, layout::Shapes& others) {
+    const auto mine = contents_of(&one, its), theirs = contents_of(&other, others);
+    return mine && theirs ? std::optional(*mine == *theirs) : std::nullopt;
+  }
+
+  /// The first sizes at which a value of B has other numbers than that of its name in A, though it has the same in all samples.
+  [[nodiscard]] std::optional<std::size_t> differs_at(const Value& value) {
+    const Value* const namesake = a_.graph().find(value.name());
+    if (namesake == nullptr) return std::nullopt;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      const bool is_sample = sizes_[i].text.empty();
+      const auto equal = are_equal(value, b_.at(i), *namesake, a_.at(i));
+      if (is_sample && !equal.value_or(false)) return std::nullopt;
+      if (!is_sample && equal && !*equal) return i;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether all numbers computed from a value have the same name and contents in the other model, at sizes of this index.
+  [[nodiscard]] bool is_made_up_for(const Value& value, Deciding& half, Deciding& other, std::size_t sizes, int depth = 0) {
+    constexpr int kDeepest = 8;
+    const Value* const namesake = other.graph().find(value.name());
+    if (namesake != nullptr) return are_equal(value, half.at(sizes), *namesake, other.at(sizes)).value_or(false);
+    if (value.is_output() || value.uses().empty() || depth > kDeepest) return false;
+    return std::ranges::all_of(value.uses(), [&](const Use& use) {
+      const Value* const made = use.node->output(0);
+      return made != nullptr && is_made_up_for(*made, half, other, sizes, depth + 1);
+    });
+  }
+
   /// The first decision without a counterpart among the others: of the same operator, or both limits, at the same sizes.
-  [[nodiscard]] const UnsampledDecision* first_alone(const std::vector<UnsampledDecision>& decisions,
+  [[nodiscard]] const UnsampledDecision* first_alone(Deciding& half, Deciding& other, const std::vector<UnsampledDecision>& decisions,
                                                      std::vector<UnsampledDecision> others) {
     for (const UnsampledDecision& decision : decisions) {
-      const auto is_it = [&](const UnsampledDecision& other) {
-        const bool is_like = other.node->op_type() == decision.node->op_type() || (limits(*other.node) && limits(*decision.node));
-        return is_like && other.sizes == decision.sizes;
+      const auto is_it = [&](const UnsampledDecision& one) {
+        const bool is_like = one.node->op_type() == decision.node->op_type() || (may_limit(*one.node) && may_limit(*decision.node));
+        return is_like && one.sizes == decision.sizes;
       };
       const auto found = std::ranges::find_if(others, is_it);
-      if (found == others.end() && !is_done_by_slices(decision)) return &decision;
-      if (found != others.end()) others.erase(found);
+      const bool is_condition = compares(predicate_of(*decision.node)) && is_read_as_condition(*decision.node->output(0));
+      const bool is_made_up =
+          decision.sizes && may_limit(*decision.node) && is_made_up_for(*decision.node->output(0), half, other, *decision.sizes);
+      if (found == others.end() && !is_condition && !is_made_up && !is_done_by_slices(decision)) return &decision;
+      // Several comparisons may make one limit.
+      if (found != others.end() && !compares(predicate_of(*decision.node))) others.erase(found);
     }
     return nullptr;
   }
