@@ -17,6 +17,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "model/node.h"
 #include "ops/bounds.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
@@ -81,9 +82,26 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Whether a run shows the elements of a value: a node computes it, or a caller passes it.
+/// Of an input of a graph that a Loop or Scan runs: the values that it takes the elements of, over all iterations.
+std::vector<const Value*> sources_of(const Value& value) {
+  const Graph& graph = value.graph();
+  const Node* const holder = graph.owner();
+  const auto at = std::ranges::find(graph.inputs(), &value);
+  if (holder == nullptr || at == graph.inputs().end() || (!holder->is("Loop") && !holder->is("Scan"))) return {};
+  const auto place = static_cast<std::size_t>(at - graph.inputs().begin());
+  const std::size_t conditions = holder->is("Loop") ? 1 : 0;
+  const std::size_t scanned = conditions == 1 ? 0 : as_size(Attributes(*holder).integer("num_scan_inputs", 0));
+  std::vector<const Value*> out;
+  if (holder->input(place) != nullptr) out.push_back(holder->input(place));
+  // A Loop's body begins with the iteration's number and its condition, and gives the next condition first.
+  const bool is_state = place >= 2 * conditions && place + scanned < graph.inputs().size();
+  if (is_state && place - conditions < graph.outputs().size()) out.push_back(graph.outputs()[place - conditions]);
+  return out;
+}
+
+/// Whether a run shows the elements of a value: a node computes it, a caller or an iteration passes it.
 bool is_shown(const Value& value) {
-  return value.producer() != nullptr || value.is_model_input();
+  return value.producer() != nullptr || value.is_model_input() || !sources_of(value).empty();
 }
 
 /// Both results of a comparison whose operands both vary.
@@ -244,7 +262,22 @@ Trials::Trials(const Pair& pair, const Reference& reference, const Changes& chan
   for (std::size_t i = 0; i < trials_.size(); ++i) {
     by_value_.emplace(trials_[i].piece.watched, i);
     seen_[trials_[i].piece.watched] = {};
+    add_sources(*trials_[i].piece.watched);
     if (!operands_.contains(trials_[i].change)) add_operands(*trials_[i].change);
+  }
+}
+
+void Trials::add_sources(const Value& value) {
+  std::vector<const Value*> sources{&value};
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const Value* const source : sources_of(*sources[i])) {
+      if (std::ranges::find(sources, source) == sources.end()) sources.push_back(source);
+    }
+  }
+  for (const Value* const source : sources) {
+    const auto [first, last] = passed_to_.equal_range(source);
+    const bool is_known = std::any_of(first, last, [&](const auto& passed) { return passed.second == &value; });
+    if (source != &value && !is_known) passed_to_.emplace(source, &value);
   }
 }
 
@@ -282,10 +315,18 @@ void Trials::add_operands(const Change& change) {
 void Trials::start_run() {
   for (Trial& trial : trials_) trial.deepest = 0;
   for (auto& [value, seen] : seen_) seen = {};
+  entered_.clear();
 }
 
 void Trials::watch(const Value& value, const Datum& datum) {
+  entered_.insert(&value.graph());
   casts_.watch(value, datum);
+  const auto [first, last] = passed_to_.equal_range(&value);
+  for (auto at = first; at != last; ++at) note(*at->second, datum);
+  note(value, datum);
+}
+
+void Trials::note(const Value& value, const Datum& datum) {
   const auto seen = seen_.find(&value);
   if (seen == seen_.end()) return;
   seen->second.yardstick.add(datum);
@@ -318,7 +359,7 @@ double Trials::rounding_of(const Trial& trial, const LayerResult& layer) const {
 }
 
 void Trials::end_sample() {
-  for (Trial& trial : trials_) trial.is_tried = trial.is_tried || trial.deepest > rounding_of(*trial.piece.watched);
+  for (Trial& trial : trials_) trial.is_tried = trial.is_tried || (has_run(trial) && trial.deepest > rounding_of(*trial.piece.watched));
 }
 
 void Trials::end_comparison(const std::vector<LayerResult>& layers) {
@@ -326,7 +367,8 @@ void Trials::end_comparison(const std::vector<LayerResult>& layers) {
   for (const LayerResult& layer : layers) compared.emplace(change_of(layer), &layer);
   for (Trial& trial : trials_) {
     const auto found = compared.find(trial.change);
-    trial.is_tried = trial.is_tried || (found != compared.end() && trial.deepest > rounding_of(trial, *found->second));
+    const bool is_compared = found != compared.end() && has_run(trial);
+    trial.is_tried = trial.is_tried || (is_compared && trial.deepest > rounding_of(trial, *found->second));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ops/bounds.h"
@@ -138,6 +139,11 @@ class Trials {
 
   void add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, bool is_wide);
   void add_operands(const Change& change);
+  /// Of an input of a graph that a node runs: the values from which it comes.
+  void add_sources(const Value& value);
+  void note(const Value& value, const Datum& datum);
+  /// Whether the current run entered the graph of a piece's node: its operand may come from outside.
+  [[nodiscard]] bool has_run(const Trial& trial) const { return entered_.contains(&trial.piece.node->graph()); }
   /// The largest difference between numbers of a value that may be rounding.
   [[nodiscard]] double rounding_of(const Value& watched) const;
   /// The largest difference between results of a change that may be rounding.
@@ -150,6 +156,8 @@ class Trials {
   std::unordered_multimap<const Value*, std::size_t> by_value_;
   std::unordered_map<const Change*, std::vector<const Value*>> operands_;  ///< operands of a change's nodes that none of these computes
   std::unordered_map<const Value*, Seen> seen_;
+  std::unordered_set<const Graph*> entered_;                       ///< in the current run
+  std::unordered_multimap<const Value*, const Value*> passed_to_;  ///< inputs of graphs that nodes run, by the values that they take
 };
 
 }  // namespace relayout
