@@ -59,6 +59,8 @@ struct Powers {
   double lowest, highest;
 };
 inline constexpr Powers kNearPowers{-4, 4}, kMiddlePowers{-2, 11}, kFarPowers{-10, 26};
+/// The same, next to which guards of 1e-3, 1e-6, 1e-9 and 1e-12, and in front of a square those of 1e-6 to 1e-24, keep some of their bits.
+inline constexpr Powers kSmallPowers{-12, -8}, kTinyPowers{-22, -18}, kFaintPowers{-32, -28}, kFaintestPowers{-42, -38};
 /// Least magnitude of numbers of one sign that show what a pooling takes from its padding: beyond usual paddings, but not beyond those that
 /// stand for minus infinity. In 16 bits, sums of products of such numbers would overflow.
 inline constexpr double kFarFromPadding = 256, kFarFromPaddingNarrow = 16;

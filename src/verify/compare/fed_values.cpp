@@ -86,6 +86,26 @@ bool is_searched(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) { return use.index == 0 && is_search(*use.node); });
 }
 
+/// The magnitudes of a free feeding.
+rules::Powers powers_of(Feeding feeding) {
+  switch (feeding) {
+    case Feeding::small:
+      return rules::kSmallPowers;
+    case Feeding::tiny:
+      return rules::kTinyPowers;
+    case Feeding::faint:
+      return rules::kFaintPowers;
+    case Feeding::faintest:
+      return rules::kFaintestPowers;
+    case Feeding::near:
+      return rules::kNearPowers;
+    case Feeding::middle:
+      return rules::kMiddlePowers;
+    default:
+      return rules::kFarPowers;
+  }
+}
+
 /// 2 to the power of the exponent of a normal number.
 double power_of_two(int exponent) {
   constexpr int kBias = 1023, kMantissa = 52;
@@ -207,9 +227,7 @@ void FedValues::sprinkle(const std::string& name, const Datum& datum) const {
 void FedValues::fill(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "free " + name, 0);
   const bool is_near = task_->feeding == Feeding::near;
-  const auto [lowest, highest] = is_near                             ? rules::kNearPowers
-                                 : task_->feeding == Feeding::middle ? rules::kMiddlePowers
-                                                                     : rules::kFarPowers;
+  const auto [lowest, highest] = powers_of(task_->feeding);
   edit(datum, task_->plain_integers.contains(name) ? kNumericTypes : kRealTypes, [&](std::size_t i, double& value) {
     // A power of two times 1, 1.25, 1.5 or 1.75: exact in every floating-point type. For integers the number is truncated and saturates.
     const auto exponent = static_cast<int>(std::floor(lowest + (highest - lowest) * random.uniform(2 * i)));

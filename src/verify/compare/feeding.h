@@ -15,8 +15,8 @@
 
 namespace relayout {
 
-/// The kinds of numbers fed to nodes compared one by one (exact, by_depth, shaken, odd, near, middle, far, tied, of one sign, NaN,
-/// infinities), and which of them are free or on an edge; the same for both models.
+/// The kinds of numbers fed to nodes compared one by one (exact, by_depth, shaken, odd, of one magnitude, near, middle, far, tied, of one
+/// sign, NaN, infinities), and which of them are free or on an edge; the same for both models.
 enum class Feeding : uint8_t {
   exact,     ///< the original's values
   by_depth,  ///< as `exact`, and another run with b's own values, for errors by depth
@@ -24,7 +24,12 @@ enum class Feeding : uint8_t {
   odd,       ///< inputs that may hold any integer are integers that floating-point types do not hold, and their neighbours
   /// Inputs (unless given by the user) and results of linear operators are replaced by numbers of either sign: near one
   /// (rules::kNearPowers) and zeros, up to 2000 (rules::kMiddlePowers), or of all magnitudes (rules::kFarPowers); the same in every type.
-  /// All other values are computed by the original from those. This reaches branches that the samples do not reach.
+  /// All other values are computed by the original from those. This reaches branches that the samples do not reach. Numbers of one small
+  /// magnitude (rules::kSmallPowers and so on) let what is added to them count by its own size.
+  small,
+  tiny,
+  faint,
+  faintest,
   near,
   middle,
   far,
@@ -43,7 +48,7 @@ enum class Feeding : uint8_t {
 
 /// Whether the original's values are replaced by numbers that do not follow from the inputs.
 [[nodiscard]] constexpr bool is_free(Feeding feeding) noexcept {
-  return feeding >= Feeding::near && feeding <= Feeding::far;
+  return feeding >= Feeding::small && feeding <= Feeding::far;
 }
 
 /// Whether all numbers are replaced by those of one sign.

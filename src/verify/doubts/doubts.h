@@ -78,6 +78,7 @@ VerifyFindings find_undefined_order(Evidence& evidence);
 VerifyFindings find_formula_overflow(Evidence& evidence);
 VerifyFindings find_cast_grain(Evidence& evidence);
 VerifyFindings find_lost_guards(Evidence& evidence);
+VerifyFindings find_changed_guards(Evidence& evidence);
 
 // Rules on the executor.
 VerifyFindings find_optimized_difference(Evidence& evidence);

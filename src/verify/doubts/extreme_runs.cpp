@@ -173,7 +173,7 @@ class ExtremeRuns {
   void read_ways(const GuardedWays& of_a, const GuardedWays& of_b, Constants& constants) {
     for (const Layer& layer : layers_.all()) {
       const GuardedWay *const a = of_a.of(layer.a->producer()), *const b = of_b.of(layer.b->producer());
-      if (a == nullptr || b == nullptr || a->guards == b->guards) continue;
+      if (a == nullptr || b == nullptr || a->guards.is_like(b->guards, rough_tolerance)) continue;
       const Bases bases = bases_of(*a, *b, constants);
       if (bases.a == nullptr) continue;
       const auto compute = [&](const GuardedWay& way, const Value* base) {

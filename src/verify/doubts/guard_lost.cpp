@@ -1,12 +1,14 @@
-// Finds guards, numbers that keep an operand off the edge of a domain, that one model lacks or its type does not hold.
+// Finds guards, numbers that keep an operand off the edge of a domain, that one model lacks, alters or does not hold.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "base/numbers.h"
+#include "base/text.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "relayout/graph.h"
@@ -14,12 +16,16 @@
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/compare/compare_nodes.h"
+#include "verify/compare/feeding.h"
 #include "verify/doubts/doubts.h"
 #include "verify/doubts/extreme_runs.h"
 #include "verify/doubts/guarded_ways.h"
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
+#include "verify/rules.h"
+#include "verify/run/bounds.h"
 #include "verify/run/reference.h"
 
 namespace relayout {
@@ -73,6 +79,13 @@ class OpenNodes {
   bool are_all_ = false;
 };
 
+/// By how much rounding may change a guard: of stored constants, and of the numbers of a narrow type, the smallest of which have few bits.
+double rounding_of_guard(double guard, DataType narrow) {
+  constexpr double kSmallestHalf = 0x1p-24;
+  const double least = narrow == DataType::float16 ? kSmallestHalf / guard : 0;
+  return std::max({rules::kRoundedConstant, 2 * unit_roundoff(narrow), least});
+}
+
 std::string describe(const EdgeMismatch& found, Extreme extreme, const Node* guard, const Pair& pair) {
   const std::string maker_side = found.is_of_a ? "A" : "B", other_side = found.is_of_a ? "B" : "A";
   const std::string by = guard == nullptr ? "" : " (by node " + guard->label() + ")";
@@ -89,7 +102,7 @@ VerifyFindings find_lost_guards(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   const Reference& reference = evidence.reference();
   const GuardedWays a(*pair.a.model), b(*pair.b.model);
-  const Node *const of_a = a.first_alone(b), *const of_b = b.first_alone(a);
+  const Node *const of_a = a.first_alone(b, rough_tolerance), *const of_b = b.first_alone(a, rough_tolerance);
   const bool is_other = of_a != nullptr || of_b != nullptr;
   const bool may_overflow = pair.grain == DataType::float16 && may_overflow_narrow(b.least_guard());
   if (!is_other && !may_overflow) return {};
@@ -105,6 +118,24 @@ VerifyFindings find_lost_guards(Evidence& evidence) {
   }
   const auto found = is_other && !pair.proved ? compare_roots(pair, reference, guarded) : std::nullopt;
   return found ? doubt_by(*found, Extreme::zeros) : VerifyFindings();
+}
+
+/// Next to numbers of its own size, a guard counts by its size, not by that of the sum.
+VerifyFindings find_changed_guards(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  const GuardedWays a(*pair.a.model), b(*pair.b.model);
+  const GuardTolerance tolerance = [&](double guard) { return rounding_of_guard(guard, pair.narrow); };
+  if (!a.has_other_numbers(b, tolerance)) return {};
+  for (const Feeding feeding : {Feeding::small, Feeding::tiny, Feeding::faint, Feeding::faintest}) {
+    if (pair.narrow == DataType::float16 && feeding > Feeding::tiny) break;
+    for (const LayerResult& layer : evidence.fed(feeding)) {
+      if (!convicts(layer)) continue;
+      const std::vector<std::size_t> entries = entries_of(layer);
+      const std::string text = entries.empty() ? "node " + quote(layer.node) : evidence.unexplained()[entries.front()].text;
+      return {{.text = text + ", next to small numbers that counts, and no sample holds such numbers" + kMoreSamples, .node = layer.node}};
+    }
+  }
+  return {};
 }
 
 }  // namespace relayout

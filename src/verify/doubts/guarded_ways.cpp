@@ -122,7 +122,7 @@ class WayReader {
 
   static void add(GuardedWay& way, double guard, const Node& node) {
     if (!(guard > 0)) return;
-    way.guards.numbers.push_back(static_cast<int>(std::lround(2 * std::log2(guard))));
+    way.guards.numbers.push_back(guard);
     if (way.adds == nullptr) way.adds = &node;
     way.least = std::min(way.least, guard);
   }
@@ -212,6 +212,18 @@ bool holds_guard(const Value* base, const Value* other, double guard, Constants&
 
 }  // namespace
 
+double rough_tolerance(double /*guard*/) noexcept {
+  constexpr double kFourthRoot = 1.189207115002721;
+  return kFourthRoot - 1;
+}
+
+bool Guards::is_like(const Guards& other, const GuardTolerance& tolerance) const {
+  const auto is_near = [&](double mine, double theirs) {
+    return std::abs(mine - theirs) <= tolerance(mine) * std::min(std::abs(mine), std::abs(theirs));
+  };
+  return operator_type == other.operator_type && std::ranges::equal(numbers, other.numbers, is_near);
+}
+
 GuardedWays::GuardedWays(const Model& model) {
   WayReader reader(model);
   const auto needed = needed_nodes(model.graph());
@@ -231,11 +243,23 @@ const GuardedWay* GuardedWays::of(const Node* edge) const {
   return found == ways_.end() ? nullptr : &found->second;
 }
 
-const Node* GuardedWays::first_alone(const GuardedWays& others) const {
+GuardedWays::Guarded::const_iterator GuardedWays::find_alone(const GuardedWays& others, const GuardTolerance& tolerance,
+                                                             bool by_numbers) const {
   for (auto at = guarded_.begin(); at != guarded_.end(); at = guarded_.upper_bound(at->first)) {
-    if (guarded_.count(at->first) > others.guarded_.count(at->first)) return &at->second->adds_or_edge();
+    const auto is_like = [&](const auto& other) { return at->first.is_like(other.first, tolerance); };
+    const bool counts = !by_numbers || !at->first.numbers.empty();
+    if (counts && std::ranges::count_if(guarded_, is_like) > std::ranges::count_if(others.guarded_, is_like)) return at;
   }
-  return nullptr;
+  return guarded_.end();
+}
+
+const Node* GuardedWays::first_alone(const GuardedWays& others, const GuardTolerance& tolerance) const {
+  const auto found = find_alone(others, tolerance, false);
+  return found == guarded_.end() ? nullptr : &found->second->adds_or_edge();
+}
+
+bool GuardedWays::has_other_numbers(const GuardedWays& others, const GuardTolerance& tolerance) const {
+  return find_alone(others, tolerance, true) != guarded_.end() && others.find_alone(*this, tolerance, true) != others.guarded_.end();
 }
 
 Bases bases_of(const GuardedWay& a, const GuardedWay& b, Constants& constants) {

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
@@ -14,12 +15,18 @@
 
 namespace relayout {
 
-/// What keeps an operand from the edge of a node's domain: numbers, as powers of the root of 2, since rounding to a narrow type changes
-/// them a little; without one, the operator that computes the operand.
+/// The largest relative difference between two guards that count as one.
+using GuardTolerance = std::function<double(double guard)>;
+/// Within the fourth root of 2: rounding to a narrow type changes guards a little.
+[[nodiscard]] double rough_tolerance(double guard) noexcept;
+
+/// What keeps an operand from the edge of a node's domain: numbers; without one, the operator that computes the operand.
 struct Guards {
-  std::vector<int> numbers;
+  std::vector<double> numbers;
   std::string operator_type;
   auto operator<=>(const Guards&) const = default;
+
+  [[nodiscard]] bool is_like(const Guards& other, const GuardTolerance& tolerance) const;
 };
 
 /// The way upstream from the operand of a node with an edge: over guards, and over nodes that keep 0 or come to their edge with it.
@@ -41,11 +48,16 @@ class GuardedWays {
   [[nodiscard]] const GuardedWay* of(const Node* edge) const;
   [[nodiscard]] double least_guard() const noexcept { return least_; }  ///< infinite: there is none
   /// A node with guards that no node of the other model has; nullptr: none.
-  [[nodiscard]] const Node* first_alone(const GuardedWays& others) const;
+  [[nodiscard]] const Node* first_alone(const GuardedWays& others, const GuardTolerance& tolerance) const;
+  /// Whether each model has numbers as guards that the other one has not.
+  [[nodiscard]] bool has_other_numbers(const GuardedWays& others, const GuardTolerance& tolerance) const;
 
  private:
+  using Guarded = std::multimap<Guards, const GuardedWay*>;
+  [[nodiscard]] Guarded::const_iterator find_alone(const GuardedWays& others, const GuardTolerance& tolerance, bool by_numbers) const;
+
   std::unordered_map<const Node*, GuardedWay> ways_;
-  std::multimap<Guards, const GuardedWay*> guarded_;  ///< each operand once
+  Guarded guarded_;  ///< each operand once
   double least_ = std::numeric_limits<double>::infinity();
 };
 
