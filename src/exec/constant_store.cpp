@@ -49,6 +49,10 @@ std::shared_ptr<KnownConstant> ConstantStore::find_leaf(const Value& value) {
     std::optional<Tensor> tensor;
     if (initializer->sparse != nullptr) {
       tensor = constants_.value(value);
+      if (tensor && edit_) {
+        tensor = contiguous(*tensor);
+        edit_(value.name(), *tensor);
+      }
     } else if (initializer->message != nullptr) {
       tensor = load_tensor(value.graph().model(), *initializer->message);
     }

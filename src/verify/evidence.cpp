@@ -26,10 +26,13 @@
 #include "verify/compare/changes.h"
 #include "verify/compare/compare_nodes.h"
 #include "verify/compare/feeding.h"
+#include "verify/compare/own_rounding.h"
 #include "verify/compare/tried_pieces.h"
 #include "verify/finding.h"
 #include "verify/inputs/port.h"
 #include "verify/pair.h"
+#include "verify/rules.h"
+#include "verify/run/bounds.h"
 #include "verify/run/candidate.h"
 #include "verify/run/floors.h"
 #include "verify/run/reference.h"
@@ -70,13 +73,8 @@ bool has_nested_graphs(const Model& model) {
   return found;
 }
 
-/// An output and a sample in which it differs.
-struct Place {
-  std::size_t output, sample;
-};
-
-std::vector<Place> differing_places(const Candidate& candidate, std::size_t samples) {
-  std::vector<Place> out;
+std::vector<OutputPlace> differing_places(const Candidate& candidate, std::size_t samples) {
+  std::vector<OutputPlace> out;
   for (std::size_t s = 0; s < samples; ++s) {
     for (std::size_t i = 0; i < candidate.outputs().size(); ++i) {
       const auto& figures = candidate.outputs()[i].figures;
@@ -151,32 +149,65 @@ std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std
   return choices;
 }
 
+bool Evidence::may_jump(const OutputPlace& place) const {
+  const CandidateOutput& output = candidate_->outputs()[place.output];
+  // Choices exchange numbers; they do not give a value other dims or another type.
+  return !output.figures[place.sample].other_structure && output.contradiction.empty() &&
+         depends_on_choice(*pair_->b.model->graph().outputs()[*output.place]);
+}
+
+bool Evidence::is_own_rounding(const OutputPlace& place) {
+  const auto& [i, s] = place;
+  const CandidateOutput& output = candidate_->outputs()[i];
+  const SampleMetrics& measured = output.figures[s];
+  if (measured.other_structure || !output.contradiction.empty() || !(measured.bound.max > 0) ||
+      measured.max_error > rules::kMostOwnRounding)
+    return false;
+  const DataType type = pair_->type_of_floor(reference_->outputs().summary(i).type());
+  auto found = own_rounding_.find(s);
+  if (found == own_rounding_.end()) found = own_rounding_.emplace(s, own_rounding(*pair_, *reference_, s)).first;
+  SampleMetrics metrics = measured;
+  Floor floor = metrics.floor;
+  widen(floor, found->second[i]);
+  judge_numbers(metrics, type, floor);
+  const auto agrees = [](const SampleMetrics& other) { return other.outcome == Outcome::same && !other.ill_conditioned; };
+  return metrics.outcome == Outcome::same && (!metrics.ill_conditioned || std::ranges::any_of(output.figures, agrees));
+}
+
 const VerifyFindings& Evidence::acquittals() {
   if (acquittals_) return *acquittals_;
   acquittals_.emplace();
-  const std::vector<Place> places = differing_places(*candidate_, reference_->samples().size());
-  const auto may_jump = [&](const Place& place) {
-    const CandidateOutput& output = candidate_->outputs()[place.output];
-    // Choices exchange numbers; they do not give a value other dims or another type.
-    return !output.figures[place.sample].other_structure && output.contradiction.empty() &&
-           depends_on_choice(*pair_->b.model->graph().outputs()[*output.place]);
+  std::vector<OutputPlace> by_choice;
+  const auto acquit = [&](const OutputPlace& place, std::string_view name, const std::string& why) {
+    acquittals_->push_back({.severity = Severity::acquittal,
+                            .name = name,
+                            .text = place_of(*pair_, *reference_, place.output, place.sample) + ": B is " +
+                                    scientific(candidate_->outputs()[place.output].figures[place.sample].max_error) + " of the range away" +
+                                    why,
+                            .output = place.output,
+                            .sample = place.sample});
   };
-  if (places.empty() || !candidate_->rejection().empty() || !std::ranges::all_of(places, may_jump)) return *acquittals_;
+  if (!candidate_->rejection().empty()) return *acquittals_;
+  for (const OutputPlace& place : differing_places(*candidate_, reference_->samples().size())) {
+    if (pair_->narrow == DataType::undefined && is_own_rounding(place)) {
+      acquit(place, "own-rounding", kOwnRounding);
+    } else if (may_jump(place)) {
+      by_choice.push_back(place);
+    } else {
+      acquittals_->clear();
+      return *acquittals_;
+    }
+  }
   std::vector<std::size_t> samples;
-  for (const Place& place : places) {
+  for (const OutputPlace& place : by_choice) {
     if (samples.empty() || samples.back() != place.sample) samples.push_back(place.sample);
   }
   const auto choices = choices_of(samples);
-  if (!choices) return *acquittals_;
-  for (const auto& [i, s] : places) {
-    acquittals_->push_back({.severity = Severity::acquittal,
-                            .name = "choice",
-                            .text = place_of(*pair_, *reference_, i, s) + ": B is " +
-                                    scientific(candidate_->outputs()[i].figures[s].max_error) + " of the range away" + kChoice +
-                                    choices->at(s),
-                            .output = i,
-                            .sample = s});
+  if (!choices) {
+    acquittals_->clear();
+    return *acquittals_;
   }
+  for (const OutputPlace& place : by_choice) acquit(place, "choice", kChoice + choices->at(place.sample));
   return *acquittals_;
 }
 

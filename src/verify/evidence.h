@@ -16,6 +16,7 @@
 #include "verify/compare/tried_pieces.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
+#include "verify/run/bounds.h"
 #include "verify/run/candidate.h"
 #include "verify/run/floors.h"
 #include "verify/run/reference.h"
@@ -26,6 +27,8 @@ namespace relayout {
 [[nodiscard]] std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample);
 /// Follows the size of a difference that no node alone accounts for.
 inline constexpr const char* kChoice = ", though no node alone differs: a choice among nearly equal numbers falls either way";
+/// Follows the size of a difference that the rounding of either model's values accounts for.
+inline constexpr const char* kOwnRounding = ", no farther than the rounding of their own sums may move it";
 
 /// The nodes that the proof leaves open, fed A's values over the first samples.
 struct ComparedNodes {
@@ -34,6 +37,11 @@ struct ComparedNodes {
   std::vector<LayerResult> guilty;       ///< first of each value
   std::vector<std::string> remarks;
   bool vouch = false;  ///< every node was compared, none differs, and none is vague: they vouch for outputs that show nothing
+};
+
+/// An output and a sample in which it differs.
+struct OutputPlace {
+  std::size_t output = 0, sample = 0;
 };
 
 /// The facts about two models that rules ask for. Each is computed at most once, when a rule first asks for it.
@@ -54,7 +62,8 @@ class Evidence {
   /// Of a pair that is not proved: what the proof leaves open.
   [[nodiscard]] const std::vector<Unexplained>& unexplained() const { return measured_->proof->unexplained; }
 
-  /// Differences of outputs that a choice among nearly equal numbers explains; empty unless it explains all.
+  /// Differences of outputs that the rounding of the models' own values explains, or a choice among nearly equal numbers; empty unless
+  /// these explain all.
   [[nodiscard]] const VerifyFindings& acquittals();
   /// Whether an output differs, apart from acquittals, or B refuses its inputs.
   [[nodiscard]] bool outputs_differ();
@@ -96,6 +105,8 @@ class Evidence {
   void report(const VerifyFindings& findings, VerifyResult& result);
 
  private:
+  [[nodiscard]] bool may_jump(const OutputPlace& place) const;
+  [[nodiscard]] bool is_own_rounding(const OutputPlace& place);
   void compare_samples(ComparedNodes& nodes);
   void observe(const Side& side);
   void observe();
@@ -111,6 +122,7 @@ class Evidence {
   const VerifyResult* measured_;
   bool is_varied_;  ///< inputs differ between samples
   std::optional<VerifyFindings> acquittals_;
+  std::map<std::size_t, std::vector<Floor>> own_rounding_;  ///< of the outputs, by sample
   std::optional<ComparedNodes> nodes_;
   std::map<Feeding, std::vector<LayerResult>> fed_;
   std::optional<Changes> changes_;

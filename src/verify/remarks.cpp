@@ -79,7 +79,7 @@ std::vector<std::string> remarks_on(const OutputComparison& output) {
   std::vector<std::string> out;
   const std::string bound = std::to_string(kFloorFactor) + " × floor";
   if (output.ratio > kFloorFactor && !output.least_bound) {
-    out.push_back("above " + bound + " by B's own rounding: in double precision B agrees");
+    out.push_back("above " + bound + " by B's own rounding");
   } else if (has_unusual_ratio(output) && output.least_bound) {
     out.push_back("within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) + ": " + bound +
                   " is less");

@@ -31,6 +31,9 @@ inline constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
 /// The least bound of a node alone, in least bounds of the type: nothing upstream has enlarged its error.
 inline constexpr double kAloneMinimum = 50;
 
+/// Relative to the range: no rounding of f32 or f64 that is worth running B again for.
+inline constexpr double kMostOwnRounding = 0.1;
+
 /// Values of one name in both files with a lower Pearson correlation are not the same thing.
 inline constexpr double kSameThing = 0.9;
 /// A value is a different thing under an old name if its reader's error falls below this share of itself once the reader is not fed it.
