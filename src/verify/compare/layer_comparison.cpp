@@ -179,9 +179,9 @@ void acquit(Layer& layer) {
 }
 
 /// Whether a reader of a chain, compared as b computes it from its own values of the chain, shows that these are other values under old
-/// names: it is right and has a smaller error, or still differs with a much smaller one. `found`: as fed a's values.
-bool takes_others(const Layer& found, const Layer& own) {
-  const double before = found.metrics.rms_error, after = own.metrics.rms_error;
+/// names: it is right and has a smaller error, or still differs with a much smaller one. `fed`: as fed a's values.
+bool takes_others(const Layer& fed, const Layer& own) {
+  const double before = fed.metrics.rms_error, after = own.metrics.rms_error;
   return own.compared && after < before && (!own.differs() || after < rules::kMuchBetter * before);
 }
 
@@ -194,6 +194,7 @@ void confirm(FedRuns& runs, Layers& layers) {
   const Followers followers = find_followers(layers);
   std::vector<Chain> chains = first_chains(followers);
   std::vector<Layer>& all = layers.all();
+  const std::vector<Layer> fed = all;
   std::vector<Layer> found = all;
   for (int round = 0; round < kMostRounds && !chains.empty(); ++round) {
     all = found;
@@ -209,7 +210,7 @@ void confirm(FedRuns& runs, Layers& layers) {
     for (const Chain& chain : chains) {
       for (const std::size_t reader : chain.readers) {
         const auto next = followers.of.find(reader);
-        if (takes_others(found[reader], all[reader])) {
+        if (takes_others(fed[reader], all[reader])) {
           for (const std::size_t i : chain.values) {
             acquit(found[i]);
             found[i].renamed = true;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,29 @@ Layers::Layers(const Graph& a, const Graph& b) {
     }
   }
   for (Layer& layer : layers_) layer.leaks = leaks(layer);
+  for (const Layer& layer : layers_) mark_unshared(layer);
+}
+
+void Layers::mark_unshared(const Layer& layer) {
+  std::unordered_set<const Value*> read_by_a, read_by_b;
+  const auto read = [](const std::vector<const Node*>& region, const ByValue& by_value, std::unordered_set<const Value*>& out) {
+    for (const Node* const node : region) {
+      std::ranges::copy_if(node->inputs(), std::inserter(out, out.end()), [&](const Value* input) { return by_value.contains(input); });
+    }
+  };
+  read(region_in_a(layer), by_a_, read_by_a);
+  read(region_in_b(layer), by_b_, read_by_b);
+  for (const Value* const value : read_by_a) {
+    Layer& other = layers_[by_a_.at(value)];
+    if (&other != &layer && !read_by_b.contains(other.b)) other.leaks = true;
+  }
+  std::unordered_set<const Node*> upstream;
+  for (const Value* const value : read_by_b) {
+    Layer& other = layers_[by_b_.at(value)];
+    if (&other == &layer || read_by_a.contains(other.a)) continue;
+    if (upstream.empty()) upstream = needed_nodes({layer.a});
+    other.leaks = other.leaks || !upstream.contains(other.a->producer());
+  }
 }
 
 bool Layers::leaks(const Layer& layer) const {

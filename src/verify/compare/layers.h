@@ -43,7 +43,7 @@ struct Layer {
   bool flat = false;             ///< b's value has a's elements in the same order under other dims
   bool mask = false;             ///< differs only in elements that act as minus infinity in every Softmax downstream: not fed either
   bool channels_last = false;    ///< b's value has a's second axis last
-  bool leaks = false;            ///< an intermediate value of it, in either model, is also read outside, which bypasses the fed value
+  bool leaks = false;            ///< another value fed in its place would reach some readers in one of the models alone
   bool apart = false;            ///< currently not fed to its readers
   bool renamed = false;          ///< the name denotes another value in b: whoever reads it is compared, with the nodes of both
   bool unseen = false;  ///< no run has computed it: it depends on dims alone, so that b computes it in advance, or the run stopped upstream
@@ -99,7 +99,10 @@ class Layers {
  private:
   using ByValue = std::unordered_map<const Value*, std::size_t>;
   [[nodiscard]] std::vector<const Node*> region(const Value& value, const ByValue& by_value) const;
+  /// Whether an intermediate value of a layer, in either model, is also read outside, which bypasses the fed value.
   [[nodiscard]] bool leaks(const Layer& layer) const;
+  /// Marks the values that one model alone reads for a layer, unless what the other one reads instead is computed from them.
+  void mark_unshared(const Layer& layer);
 
   std::vector<Layer> layers_;
   ByValue by_a_, by_b_;
