@@ -166,6 +166,7 @@ struct OutputComparison {
 /// The findings of the proof on a node; empty without a proof.
 struct LayerProof {
   std::vector<std::size_t> unexplained;  ///< indices into ProofResult::unexplained of changes to this node, or to one that it replaces
+  std::vector<std::size_t> misread;      ///< of changes upstream, where the node reads another value than the one in its place in `a`
   bool unreached = false;                ///< the node, or one in its place, is in ProofResult::unreached
   int64_t products = 0;                  ///< number of convolutions and matrix products that together compute the value
   std::string inside;                    ///< for a node with nested graphs: the unexplained difference inside

@@ -186,6 +186,7 @@ Changes::Changes(const Pair& pair, const ProofResult& proof) {
     const bool is_unreached = suspects.are_unreached(nodes);
     std::ranges::copy(layers.region_in_a(layer), std::back_inserter(nodes));
     std::vector<std::size_t> entries = suspects.of(nodes);
+    if (entries.empty()) entries = misread_entries(layers, layer, suspects);
     if (entries.empty() && !is_unreached) continue;
     Change change = parting.find(layer, is_constant_changed);
     change.entries = std::move(entries);

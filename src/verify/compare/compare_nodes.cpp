@@ -108,7 +108,13 @@ std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const
 }
 
 bool is_open(const LayerResult& layer) {
-  return !layer.proof.unexplained.empty() || layer.proof.unreached;
+  return !layer.proof.unexplained.empty() || !layer.proof.misread.empty() || layer.proof.unreached;
+}
+
+std::vector<std::size_t> entries_of(const LayerResult& layer) {
+  std::vector<std::size_t> out = layer.proof.unexplained;
+  out.insert(out.end(), layer.proof.misread.begin(), layer.proof.misread.end());
+  return out;
 }
 
 bool convicts(const LayerResult& layer) {

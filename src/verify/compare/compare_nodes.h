@@ -36,8 +36,11 @@ using Watch = std::function<void(const Value& value, const Datum& datum)>;
 [[nodiscard]] std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample,
                                                      Mode mode);
 
-/// Whether the proof leaves a node open: an unexplained difference changes it, or the proof did not reach it.
+/// Whether the proof leaves a node open: an unexplained difference changes it or what it reads, or the proof did not reach it.
 [[nodiscard]] bool is_open(const LayerResult& layer);
+
+/// The unexplained differences of a node, then those of what it reads.
+[[nodiscard]] std::vector<std::size_t> entries_of(const LayerResult& layer);
 
 /// Whether a node that the proof leaves open differs, and the compared values correlate enough to be the same thing (rules::kSameThing).
 [[nodiscard]] bool convicts(const LayerResult& layer);

@@ -170,6 +170,28 @@ bool LayerValues::differs_in(const Layer& layer, bool (*relation)(const Datum&, 
   return narrower ? relation(like(right, made), made) : relation(right, like(made, right));
 }
 
+Suspects::Entries misread_entries(const Layers& layers, const Layer& layer, const Suspects& suspects) {
+  constexpr std::size_t kMostNodes = 64;
+  if (!suspects.everywhere().empty()) return {};
+  std::vector<std::pair<const Node*, const Node*>> pending{{layer.a->producer(), layer.b->producer()}};
+  std::vector<const Node*> found;
+  for (std::size_t at = 0; at < pending.size() && at < kMostNodes; ++at) {
+    const auto [of_a, of_b] = pending[at];
+    if (of_a->op_type() != of_b->op_type()) continue;
+    for (std::size_t i = 0; i < std::min(of_a->inputs().size(), of_b->inputs().size()); ++i) {
+      const Value *const a = of_a->input(i), *const b = of_b->input(i);
+      const Layer* const read = b == nullptr ? nullptr : layers.of_b(*b);
+      if (a == nullptr || read == nullptr || read->a == a || a->producer() == nullptr) continue;
+      if (!suspects.of({b->producer(), a->producer()}).empty()) {
+        found.insert(found.end(), {b->producer(), a->producer()});
+      } else {
+        pending.emplace_back(a->producer(), b->producer());
+      }
+    }
+  }
+  return suspects.of(found);
+}
+
 // The part that judges the nodes that the proof leaves open.
 namespace {
 
@@ -178,7 +200,7 @@ bool is_open(const Layers& layers, const Layer& layer, const Suspects& suspects)
   if (suspects.are_unreached(nodes)) return true;
   const std::vector<const Node*> of_a = layers.region_in_a(layer);
   nodes.insert(nodes.end(), of_a.begin(), of_a.end());
-  return !suspects.of(nodes).empty();
+  return !suspects.of(nodes).empty() || !misread_entries(layers, layer, suspects).empty();
 }
 
 }  // namespace

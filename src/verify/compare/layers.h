@@ -108,6 +108,10 @@ class Layers {
   ByValue by_a_, by_b_;
 };
 
+/// Entries of nodes by which the makers of a layer's two values read others than each other's partners: a name that both models have may be
+/// that of another value for the proof, which places the difference at the node of that name, though its readers differ.
+[[nodiscard]] Suspects::Entries misread_entries(const Layers& layers, const Layer& layer, const Suspects& suspects);
+
 /// The part of two models that decides the layers which a proof leaves open. All other values are fed; their nodes need not run.
 class Excerpt {
  public:

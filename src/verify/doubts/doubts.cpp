@@ -24,6 +24,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"hidden-constant", Cost::fed, Scope::nodes, find_hidden_constants},
     {"hidden-by-rounding", Cost::samples, Scope::nodes, find_constants_hidden_by_rounding},
     {"diluted-constant", Cost::samples, Scope::nodes, find_diluted_constants},
+    {"hidden-by-choice", Cost::fed, Scope::nodes, find_hidden_choices},
     {"edge-values", Cost::fed, Scope::nodes, find_edge_values},
     {"values-not-reached", Cost::fed, Scope::nodes, find_unreached_values},
     {"one-sign", Cost::fed, Scope::nodes, find_values_of_one_sign},

@@ -103,14 +103,15 @@ class OpenEdges {
   [[nodiscard]] std::string shown_by(const LayerResult& layer, const Edge& edge) const {
     const std::vector<Unexplained>& entries = evidence_.unexplained();
     const std::string node = "node " + quote(layer.node) + " (" + escape(layer.op_type) + ")";
-    for (const std::size_t entry : layer.proof.unexplained) {
+    const std::vector<std::size_t> of_layer = entries_of(layer);
+    for (const std::size_t entry : of_layer) {
       if (is_open(entry, edge)) return node + ": " + entries[entry].text + not_held(edge);
     }
     const Change* const change = evidence_.changes().of_b(layer.tensor);
     const Node* const changed = change == nullptr ? nullptr : find_apart(*change, edge);
     const auto is_left_open = [&](std::size_t entry) { return !evidence_.is_acquitted(entry); };
-    const auto entry = std::ranges::find_if(layer.proof.unexplained, is_left_open);
-    if (changed != nullptr && entry != layer.proof.unexplained.end()) {
+    const auto entry = std::ranges::find_if(of_layer, is_left_open);
+    if (changed != nullptr && entry != of_layer.end()) {
       return node + ": " + entries[*entry].text + ", node " + changed->label() + " tells" + not_held(edge);
     }
     if (!layer.proof.unreached || (changed == nullptr && !is_unreached(layer.tensor, edge))) return {};
