@@ -482,5 +482,201 @@ INSTANTIATE_TEST_SUITE_P(
                       Doubted{"within rounding", kRows, number("k", "0.1") + number("f", "3.0") + "m = Mul(x, k)\n y = Mul(m, f)",
                               number("k", "0.3") + "y = Mul(x, k)"}));
 
+// Differences in front of nodes that choose.
+constexpr const char* kPlaces = "(float[N, 4] x) => (int64[N, 1] y) ";
+constexpr const char* kConditions = "(float[N, 8] x) => (bool[N, 8] y) ";
+constexpr const char* kSteps = "(float[N, 8] x) => (uint8[N, 8] y) ";
+const std::string kBiases = "<float[4] b = {0.0001, 0, 0, 0}, float[4] c = {0.5, 0.5, 0.5, 0.5}> { t = Tanh(x)\n ";
+const std::string kGrid =
+    "<float s = {0.0625}, float h = {0.03125}, float half = {0.5}, float f = {1.001}, uint8 z = {128}> { t = Tanh(x)\n ";
+const std::string kTwo = number("k", "10.0") + number("d", "0.0001") + "t = Tanh(x)\n m = Mul(t, k)\n ";
+
+/// A branch that samples enter by the sign of a sum.
+std::string in_branch(const std::string& then, const std::string& constants) {
+  return constants + number("zero", "0.0") +
+         "sum = ReduceSum<keepdims = 0>(x)\n c = Greater(sum, zero)\n y = If(c) <then_branch = t () => (float[N, 8] p) {" + then +
+         "}, else_branch = e () => (float[N, 8] q) { q = Neg(x) }>";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    InFrontOfChoices, NotTheSame,
+    ::testing::Values(
+        Doubted{"of Round", kRows, kTwo + "y = Round(m)", kTwo + "n = Add(m, d)\n y = Round(n)"},
+        Doubted{"of Floor", kRows, kTwo + "y = Floor(m)", kTwo + "n = Sub(m, d)\n y = Floor(n)"},
+        Doubted{"of a Cast", "(float[N, 8] x) => (int64[N, 8] y) ", kTwo + "y = Cast<to = 7>(m)",
+                kTwo + "n = Sub(m, d)\n y = Cast<to = 7>(n)"},
+        Doubted{"of Round in f64", "(double[N, 8] x) => (double[N, 8] y) ", "<double d = {0.00000001}> { m = Tanh(x)\n y = Round(m)",
+                "<double d = {0.00000001}> { m = Tanh(x)\n n = Add(m, d)\n y = Round(n)"},
+        Doubted{"of ArgMax", kPlaces, kBiases + "y = ArgMax<axis = 1>(t)", kBiases + "n = Add(t, b)\n y = ArgMax<axis = 1>(n)"},
+        Doubted{"of ArgMax, by f16", kPlaces, "t = Tanh(x)\n y = ArgMax<axis = 1>(t)",
+                "t = Tanh(x)\n r = Cast<to = 10>(t)\n n = Cast<to = 1>(r)\n y = ArgMax<axis = 1>(n)"},
+        Doubted{"of Hardmax, by steps", kRows, number("s", "64.0") + "t = Tanh(x)\n y = Hardmax(t)",
+                number("s", "64.0") + "t = Tanh(x)\n m = Mul(t, s)\n r = Round(m)\n n = Div(r, s)\n y = Hardmax(n)"},
+        Doubted{"of a comparison", kConditions, number("h", "0.5") + kTwo + "y = Greater(t, h)",
+                number("h", "0.5") + kTwo + "n = Add(t, d)\n y = Greater(n, h)"},
+        Doubted{"of a quantizer", kSteps, kGrid + "y = QuantizeLinear(t, s, z)", kGrid + "n = Mul(t, f)\n y = QuantizeLinear(n, s, z)"},
+        Doubted{"of Round in a branch", kRows, in_branch("a = Add(x, k)\n p = Round(a)", number("k", "10.0") + number("d", "0.0001")),
+                in_branch("a = Add(x, k)\n b = Add(a, d)\n p = Round(b)", number("k", "10.0") + number("d", "0.0001"))}));
+
+INSTANTIATE_TEST_SUITE_P(
+    InFrontOfChoices, TheSame,
+    ::testing::Values(
+        Doubted{"of Round, in another order", kRows,
+                number("k", "10.0") + number("f", "0.3") + "m = Mul(x, k)\n n = Mul(m, f)\n y = Round(n)",
+                number("g", "3.0") + "n = Mul(x, g)\n y = Round(n)"},
+        Doubted{"of Floor, twice", kRows, kTwo + "y = Floor(m)", kTwo + "n = Floor(m)\n y = Floor(n)"},
+        Doubted{"of a Cast of positive numbers", "(float[N, 8] x) => (int64[N, 8] y) ",
+                number("k", "10.0") + "t = Sigmoid(x)\n m = Mul(t, k)\n y = Cast<to = 7>(m)",
+                number("k", "10.0") + "t = Sigmoid(x)\n m = Mul(t, k)\n n = Floor(m)\n y = Cast<to = 7>(n)"},
+        Doubted{"of ArgMax: Softmax", kPlaces, kBiases + "y = ArgMax<axis = 1>(t)", kBiases + "n = Softmax(t)\n y = ArgMax<axis = 1>(n)"},
+        Doubted{"of ArgMax: a shift of all", kPlaces, kBiases + "y = ArgMax<axis = 1>(t)",
+                kBiases + "n = Add(t, c)\n y = ArgMax<axis = 1>(n)"},
+        Doubted{"of a comparison: both negated", "(float[N, 8] x, float[N, 8] z) => (bool[N, 8] y) ", "t = Tanh(x)\n y = Less(t, z)",
+                "t = Tanh(x)\n n = Neg(t)\n w = Neg(z)\n y = Greater(n, w)"},
+        Doubted{
+            "of a comparison of one number, turned", "(float[N, 8] x) => (bool[] y) ",
+            number("h", "0.5") + integers("i", "0") + "t = ReduceMax<keepdims = 0>(x)\n y = Less(t, h)",
+            number("h", "0.5") + integers("i", "0") +
+                "t = ReduceMax<keepdims = 0>(x)\n q = SequenceConstruct(t)\n j = Squeeze(i)\n n = SequenceAt(q, j)\n y = Greater(h, n)"},
+        Doubted{"of a comparison with 0", kConditions, number("h", "0.5") + "t = Tanh(x)\n y = Greater(t, h)",
+                number("h", "0.5") + number("o", "0.0") + "t = Tanh(x)\n n = Sub(t, h)\n y = Greater(n, o)"},
+        Doubted{"of a quantizer that limits", kSteps, "<float s = {0.05}, uint8 z = {0}> { t = Relu(x)\n y = QuantizeLinear(t, s, z)",
+                "<float s = {0.05}, uint8 z = {0}> { y = QuantizeLinear(x, s, z)"},
+        Doubted{"of Round in a branch", kRows, in_branch("a = Add(x, k)\n p = Round(a)", number("k", "10.0")),
+                in_branch("a = Add(x, h)\n b = Add(a, h)\n p = Round(b)", number("h", "5.0"))}));
+
+// Guards of another size.
+std::string guarded_log(const std::string& epsilon) {
+  return number("e", epsilon) + "p = Relu(x)\n t = Add(p, e)\n y = Log(t)";
+}
+std::string guarded_quotient(const std::string& epsilon) {
+  return number("e", epsilon) + "p = Abs(x)\n t = Add(p, e)\n y = Div(x, t)";
+}
+std::string guarded_maximum(const std::string& epsilon) {
+  return number("e", epsilon) + "p = Relu(x)\n t = Max(p, e)\n y = Log(t)";
+}
+std::string scaled_guard(const std::string& epsilon, const std::string& nodes) {
+  return integers("ax", "1") + number("e", epsilon) + number("n", "0.125") + number("eight", "8.0") +
+         "u = Mul(x, x)\n s = ReduceSum<keepdims = 1>(u, ax)\n " + nodes + "\n q = Sqrt(t)\n y = Div(x, q)";
+}
+
+INSTANTIATE_TEST_SUITE_P(OtherGuards, NotTheSame,
+                         ::testing::Values(Doubted{"of a norm", kRows, unit_rows(number("e", "1e-6"), kAdded),
+                                                   unit_rows(number("e", "1.01e-6"), kAdded)},
+                                           Doubted{"of a Log", kRows, guarded_log("1e-8"), guarded_log("1.2e-8")},
+                                           Doubted{"of a divisor", kRows, guarded_quotient("1e-7"), guarded_quotient("1.3e-7")},
+                                           Doubted{"by Max", kRows, guarded_maximum("1e-7"), guarded_maximum("1.1e-7")},
+                                           Doubted{"of a variance", kTokens, normalized(number("e", "1e-5"), "t = Add(v, e)"),
+                                                   normalized(number("e", "1.02e-5"), "t = Add(v, e)")},
+                                           Doubted{"in f64", "(double[N, 8] x) => (double[N, 8] y) ",
+                                                   "<double e = {0.000000000001}> { p = Mul(x, x)\n t = Add(p, e)\n y = Sqrt(t)",
+                                                   "<double e = {0.0000000000011}> { p = Mul(x, x)\n t = Add(p, e)\n y = Sqrt(t)"}));
+
+INSTANTIATE_TEST_SUITE_P(OtherGuards, TheSame,
+                         ::testing::Values(Doubted{"by an ULP", kRows, unit_rows(number("e", "1e-6"), kAdded),
+                                                   unit_rows(number("e", "1.0000001e-6"), kAdded)},
+                                           Doubted{"scaled with the sum", kRows, scaled_guard("1e-6", "w = Mul(s, n)\n t = Add(w, e)"),
+                                                   scaled_guard("8e-6", "w = Add(s, e)\n t = Div(w, eight)")},
+                                           Doubted{"in two parts", kRows, guarded_log("2e-8"),
+                                                   number("e", "1e-8") + "p = Relu(x)\n v = Add(p, e)\n t = Add(v, e)\n y = Log(t)"},
+                                           Doubted{"in front of no edge", kRows, with(guarded_log("1e-9"), "Log", "Tanh"),
+                                                   with(guarded_log("1.5e-9"), "Log", "Tanh")}));
+
+// Limits in nested graphs, and limits of sizes.
+std::string rarely_entered(const std::string& nodes) {
+  return number("k", "0.9") + number("h", "0.5") + number("z", "0.0") + number("six", "6.0") +
+         "a = Tanh(x)\n m = ReduceMax<keepdims = 0>(a)\n c = Greater(m, k)\n y = If(c) <then_branch = t () => (float[1, 8] p) { p = Mul(x, "
+         "h) }, else_branch = e () => (float[1, 8] q) {" +
+         nodes + "}>";
+}
+std::string looped(const std::string& nodes) {
+  return number("h", "0.5") + number("cap", "1000.0") + number("z", "0.0") +
+         "n = Constant<value_int = 3>()\n one = Constant<value_int = 1>()\n c = Cast<to = 9>(one)\n s0 = Add(x, z)\n y = Loop(n, c, s0) "
+         "<body = b (int64 i, bool cc, float[1, 8] s) => (bool co, float[1, 8] so) { co = Identity(cc)\n " +
+         nodes + "}>";
+}
+constexpr const char* kRow = "(float[1, 8] x) => (float[1, 8] y) ";
+constexpr const char* kSizes = "(float[N, 4] x) => (int64[M] y) ";
+std::string by_size(const std::string& nodes) {
+  return integers("four", "4") + integers("seven", "7") + integers("i", "0") + "s = Shape(x)\n d = Gather(s, i)\n " + nodes;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    InnerLimits, NotTheSame,
+    ::testing::Values(Doubted{"Min in a branch", kRow, rarely_entered("q = Identity(x)"), rarely_entered("q = Min(x, six)")},
+                      Doubted{"Relu in a branch", kRow, rarely_entered("q = Identity(x)"), rarely_entered("q = Relu(x)")},
+                      Doubted{"LeakyRelu in a branch", kRow, rarely_entered("q = Identity(x)"), rarely_entered("q = LeakyRelu(x)")},
+                      Doubted{"Min in a loop", kRow, looped("so = Mul(s, h)"), looped("r = Min(s, cap)\n so = Mul(r, h)")},
+                      Doubted{"Where of a size", kSizes, by_size("y = Identity(d)"), by_size("c = Less(d, four)\n y = Where(c, d, four)")},
+                      Doubted{"Where of all sizes, one of them larger", "(float[N, 16] x) => (int64[M] y) ", by_size("y = Identity(d)"),
+                              by_size("c = Less(s, four)\n w = Where(c, s, four)\n y = Gather(w, i)")},
+                      Doubted{"Max of what a size exceeds", kSizes, by_size("y = Identity(d)"),
+                              by_size("z = Sub(d, d)\n e = Sub(d, four)\n f = Max(e, z)\n y = Sub(d, f)")},
+                      Doubted{"Min of a size as a real number", kSizes, by_size("y = Identity(d)"),
+                              by_size("e = Cast<to = 1>(d)\n f = Cast<to = 1>(four)\n m = Min(e, f)\n y = Cast<to = 7>(m)")},
+                      Doubted{"a comparison of a size as a number", kSizes, by_size("y = Identity(d)"),
+                              by_size("c = Less(d, four)\n a = Cast<to = 7>(c)\n n = Not(c)\n b = Cast<to = 7>(n)\n p = Mul(a, d)\n q = "
+                                      "Mul(b, four)\n y = Add(p, q)")},
+                      Doubted{"Mod of a size", kSizes, by_size("y = Identity(d)"), by_size("y = Mod(d, seven)")}));
+
+INSTANTIATE_TEST_SUITE_P(
+    InnerLimits, TheSame,
+    ::testing::Values(
+        Doubted{"Max for Relu in a branch", kRow, rarely_entered("q = Relu(x)"), rarely_entered("q = Max(x, z)")},
+        Doubted{"Relu of what is positive in a branch", kRow, rarely_entered("w = Sigmoid(x)\n q = Mul(w, h)"),
+                rarely_entered("w = Sigmoid(x)\n v = Relu(w)\n q = Mul(v, h)")},
+        Doubted{"Min in both loops", kRow, looped("r = Min(s, cap)\n so = Mul(r, h)"), looped("r = Min(cap, s)\n so = Mul(h, r)")},
+        Doubted{"Where for Min of a size", kSizes, by_size("y = Min(d, four)"), by_size("c = Less(d, four)\n y = Where(c, d, four)")},
+        Doubted{"Where for Where of a size", kSizes, by_size("c = Greater(d, four)\n y = Where(c, four, d)"),
+                by_size("c = Less(d, four)\n y = Where(c, d, four)")},
+        Doubted{"arithmetic for Where by a size", "(float[N, 4] x) => (float[N, 4] y) ",
+                number("k", "2.0") + by_size("c = Less(d, four)\n u = Mul(x, k)\n y = Where(c, x, u)"),
+                number("k", "2.0") + number("o", "1.0") +
+                    by_size("c = Less(d, four)\n u = Mul(x, k)\n f = Cast<to = 1>(c)\n g = Sub(o, f)\n p = Mul(x, f)\n q = "
+                            "Mul(u, g)\n y = Add(p, q)"),
+                false, true},
+        Doubted{"a size is never below 0", kSizes, by_size("y = Identity(d)"),
+                by_size("z = Sub(d, d)\n c = Less(d, z)\n y = Where(c, four, d)")}));
+
+// Roundings of B's own sums and constants, and sums of larger numbers than A's.
+const std::string kGridSteps = "<float s = {0.1}, uint8 z = {110}, float t = {10.0}, float m = {11.0}> { q = QuantizeLinear(x, s, z)\n ";
+
+INSTANTIATE_TEST_SUITE_P(
+    OwnRounding, TheSame,
+    ::testing::Values(Doubted{"of a difference of products", kRows, kGridSteps + "y = DequantizeLinear(q, s, z)",
+                              kGridSteps + "r = Cast<to = 1>(q)\n i = Reciprocal(t)\n p = Mul(r, i)\n y = Sub(p, m)", false, true},
+                      Doubted{
+                          "of the logarithm of a sum near 1", "(float[2, 3, 4, 1000] x) => (float[] y) ",
+                          number("k", "8.0") + "u = Mul(x, k)\n v = LogSoftmax(u)\n y = ReduceMax<keepdims = 0>(v)",
+                          number("k", "8.0") + integers("ax", "3") +
+                              "u = Mul(x, k)\n m = ReduceMax<keepdims = 1>(u, ax)\n d = Sub(u, m)\n e = Exp(d)\n s = ReduceSum<keepdims "
+                              "= 1>(e, ax)\n l = Log(s)\n v = Sub(d, l)\n y = ReduceMax<keepdims = 0>(v)",
+                          false, true}));
+
+INSTANTIATE_TEST_SUITE_P(OwnRounding, NotTheSame,
+                         ::testing::Values(Doubted{"of sums of larger numbers", kRows, "y = Neg(x)",
+                                                   number("k", "4096.0") + "t = Add(x, k)\n u = Sub(t, k)\n y = Neg(u)"},
+                                           Doubted{"that a weight exceeds", kRows, number("k", "0.3") + "m = Mul(x, k)\n y = Tanh(m)",
+                                                   number("k", "0.3000003") + "m = Mul(x, k)\n y = Tanh(m)", false, true}));
+
+// Values that a fold moved, or that one model alone reads.
+const std::string kTwoConvs =
+    "<float[2, 2, 1, 1] w = {1, 0.5, -0.25, 0.75}, float[1, 2, 1, 1] v = {0.3, -0.7}, float[2, 2, 1, 1] wk = {2, 1, "
+    "0.75, -2.25}, float[1, 2, 1, 1] vk = {0.15, -0.35}, float[1, 3, 1, 1] k = {2, -3, 0.5}> { ";
+
+INSTANTIATE_TEST_SUITE_P(
+    MovedValues, TheSame,
+    ::testing::Values(
+        Doubted{"of two convolutions in f16", "(float[1, 2, 3, 3] x) => (float[1, 3, 3, 3] y) ",
+                kTwoConvs + "a = Conv(x, w)\n b = Conv(x, v)\n c = Concat<axis = 1>(a, b)\n y = Mul(c, k)",
+                kTwoConvs + "xh = Cast<to = 10>(x)\n wh = Cast<to = 10>(wk)\n vh = Cast<to = 10>(vk)\n a = Conv(xh, wh)\n b = "
+                            "Conv(xh, vh)\n yh = Concat<axis = 1>(a, b)\n y = Cast<to = 1>(yh)",
+                true},
+        Doubted{"of a product that another node reads too", "(float[N, 2] x) => (float[N, 2] y, float[N, 2] z) ",
+                "<float[2, 2] v = {1, 0.5, -0.25, 0.75}, float[2, 2] w = {2, -1, 0.5, 4}> { p = MatMul(x, v)\n y = MatMul(p, w)\n "
+                "z = Tanh(p)",
+                "<float[2, 2] v = {1, 0.5, -0.25, 0.75}, float[2, 2] w = {2.25, 1, -0.125, 3.25}> { p = MatMul(x, v)\n y = "
+                "MatMul(x, w)\n z = Tanh(p)"}));
+
 }  // namespace
 }  // namespace relayout
