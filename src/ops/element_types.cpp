@@ -94,6 +94,8 @@ DataType ElementTypes::by_signature(const Node& node, int index) {
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     if (node.input(i) != nullptr && signature->input(i).variable == port.variable) return of(*node.input(i));
   }
+  const TypeSet allowed = signature->allowed(port.variable);
+  if (allowed.only() != DataType::undefined) return allowed.only();
   // The type is named by an attribute, or follows from its absence.
   const Attributes attributes(node);
   constexpr auto kNames = std::to_array<const char*>({"dtype", "output_datatype", "output_dtype", "stash_type"});
@@ -101,7 +103,6 @@ DataType ElementTypes::by_signature(const Node& node, int index) {
     const DataType type = attributes.has_reference() ? DataType::undefined : type_of_number(attributes.integer(name, 0));
     if (type != DataType::undefined) return type;
   }
-  const TypeSet allowed = signature->allowed(port.variable);
   const bool is_statistic = index > 0 && allowed.has(DataType::float32);
   const DataType like = node.input(0) != nullptr && !is_statistic ? of(*node.input(0)) : DataType::undefined;
   if (allowed.has(like)) return like;

@@ -41,7 +41,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {not_affine, "not-affine", "not an affine function of its operand"},
     {guard_lost, "guard-lost", "the bias would round away the constant that keeps a Log, Sqrt or divisor off 0"},
     {non_finite, "non-finite", "Inf or NaN would be written"},
-    {overflow, "overflow", "a weight or bias would leave the range of its type"},
+    {overflow, "overflow", "numbers would leave the range of their type"},
     {underflow, "underflow", "all weights of a channel would become subnormal or zero"},
     {quantized, "quantized", "quantized already: convert the float model first, then quantize"},
     {rank_unknown, "rank-unknown", "the rank tells which axis holds the channels, and it is not known"},

@@ -22,6 +22,7 @@
 #include "ops/op.h"
 #include "ops/op_history.h"
 #include "passes/edits.h"
+#include "passes/integer_ranges.h"
 #include "passes/magnitudes.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
@@ -127,11 +128,14 @@ PrecisionPlan::PrecisionPlan(Graph& graph, PassContext& context)
       types_(graph, signatures_),
       change_{context.options.precision},
       numbers_(context.constants, context.options.precision),
-      magnitudes_(types_, numbers_, context.options.precision) {
+      magnitudes_(types_, numbers_, context.options.precision),
+      integers_(types_, context.constants, context.options.precision) {
   if (change_.narrows()) deciding_.emplace(graph, context, change_.target);
   for_each_node(graph, [&](Node& node) {
     decide(node);
-    if (change_.narrows()) magnitudes_.note(node);
+    if (!change_.narrows()) return;
+    magnitudes_.note(node);
+    integers_.note(node);
   });
   settle_constants();
   settle_leaves(graph);
@@ -235,6 +239,7 @@ std::optional<Skip> PrecisionPlan::reason_to_keep(const Node& node, std::span<co
   if (const std::string_view why = deciding_->reason(node); !why.empty()) return Skip{Reason::fragile, std::string(why)};
   if (auto harm = numbers_.harm(operands)) return harm;
   if (auto harm = magnitudes_.harm(node, operands)) return harm;
+  if (auto harm = integers_.harm(node, operands)) return harm;
   return carries_on(node) ? std::optional(Skip{Reason::no_gain}) : std::nullopt;
 }
 

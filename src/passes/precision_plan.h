@@ -11,6 +11,7 @@
 
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
+#include "passes/integer_ranges.h"
 #include "passes/magnitudes.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
@@ -54,7 +55,8 @@ struct TypeChange {
 /// Of a node's signature the type variables change that have the source type (float32; float16 and bfloat16 when the target is float32), so
 /// that types that must be equal stay equal. When narrowing, a node keeps its type in four cases. It is fragile (see
 /// fragile_reason above, and DecidingBits for what it feeds). Its operator does not take the target. A constant would leave the
-/// target's range or vanish, also one that arrives through other nodes, as those of masks do. It is between nodes that keep their type, so
+/// target's range or vanish, also one that arrives through other nodes, as those of masks do; or numbers that were integers might leave it.
+/// It is between nodes that keep their type, so
 /// that a Cast would gain nothing. Constants follow their readers. So do rows of constants picked by ids, up to the first product.
 class PrecisionPlan {
  public:
@@ -93,6 +95,7 @@ class PrecisionPlan {
   TypeChange change_;
   ConstantNumbers numbers_;
   Magnitudes magnitudes_;
+  IntegerRanges integers_;
   std::optional<DecidingBits> deciding_;               ///< when narrowing
   std::unordered_map<const Node*, uint64_t> changed_;  ///< bits of the type variables that change
   std::unordered_set<const Value*> retyped_;

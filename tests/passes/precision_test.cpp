@@ -400,7 +400,7 @@ TEST(Precision, ACastThatIsThereIsNotDoubled) {
 
 TEST(Precision, IntegersAreCastToTheRequestedType) {
   const PassResult result = expect_precision(
-      "g (int64[2,4] x) => (float[2,4] y) <float[4,4] W> { f = Cast <to = 1> (x)  y = MatMul (f, W) }", to(DataType::float16));
+      "g (int16[2,4] x) => (float[2,4] y) <float[4,4] W> { f = Cast <to = 1> (x)  y = MatMul (f, W) }", to(DataType::float16));
   EXPECT_EQ(targets(result), "x>f y.f16>y");
 }
 

@@ -30,6 +30,10 @@ class TypeSet {
   }
   [[nodiscard]] constexpr bool has(DataType type) const { return (bits_ & bit(type)) != 0; }
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  /// The only type; undefined when there are none or several.
+  [[nodiscard]] constexpr DataType only() const {
+    return std::has_single_bit(bits_) ? static_cast<DataType>(std::countr_zero(bits_)) : DataType::undefined;
+  }
   [[nodiscard]] friend constexpr TypeSet operator|(TypeSet a, TypeSet b) { return TypeSet(a.bits_ | b.bits_); }
 
  private:
