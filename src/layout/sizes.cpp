@@ -6,18 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "base/positions.h"
 #include "base/text.h"
+#include "layout/axis_order.h"
 #include "ops/op.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout::layout {
 namespace {
@@ -34,20 +39,39 @@ std::optional<int64_t> published_size(std::size_t rank, std::size_t axis) {
   return std::nullopt;
 }
 
-/// Whether a convolution reads a value, directly or through elementwise operators.
-bool feeds_convolution(const Value& start) {
+/// Axis i of a value is axis order[i] of the one that it was computed from.
+struct Reordered {
+  const Value* value;
+  Dims order;
+};
+
+/// The result of a node that reads a value, with its axes; nothing unless it is elementwise or a Transpose.
+std::optional<Reordered> passed_on(const Reordered& read, const Node& node) {
+  const Value* const result = node.output(0);
+  if (result == nullptr) return std::nullopt;
+  if (has_trait(node, Trait::same_dims) || has_trait(node, Trait::broadcasts)) return Reordered{result, read.order};
+  const auto moved = node.is("Transpose") ? permutation_of(node, read.order.size()) : std::nullopt;
+  if (!moved) return std::nullopt;
+  Reordered out{result, {}};
+  for (const int64_t axis : *moved) out.order.push_back(read.order[as_size(axis)]);
+  return out;
+}
+
+/// Whether a convolution reads a value, directly or through elementwise operators and Transposes that cancel.
+bool feeds_convolution(const Value& start, std::size_t rank) {
   constexpr std::size_t kMostValues = 64;  // normalisation of a network's input takes a few
-  std::vector<const Value*> open{&start};
+  Dims as_it_is(rank);
+  std::iota(as_it_is.begin(), as_it_is.end(), int64_t{0});
+  std::vector<Reordered> open{{&start, as_it_is}};
   std::unordered_set<const Value*> seen{&start};
   while (!open.empty()) {
-    const Value* const value = open.back();
+    const Reordered at = std::move(open.back());
     open.pop_back();
-    for (const Use& use : value->uses()) {
+    for (const Use& use : at.value->uses()) {
       const Node& node = *use.node;
-      if (traits_of(node).convolution_weight() && use.index == 0) return true;
-      if (!has_trait(node, Trait::same_dims) && !has_trait(node, Trait::broadcasts)) continue;
-      const Value* const result = node.output(0);
-      if (result != nullptr && seen.size() < kMostValues && seen.insert(result).second) open.push_back(result);
+      if (traits_of(node).convolution_weight() && use.index == 0 && at.order == as_it_is) return true;
+      auto next = passed_on(at, node);
+      if (next && seen.size() < kMostValues && seen.insert(next->value).second) open.push_back(std::move(*next));
     }
   }
   return false;
@@ -109,7 +133,7 @@ std::map<std::string, int64_t> image_sizes(const Graph& graph) {
   std::map<std::string, int64_t> out;
   for (const Value* const input : graph.inputs()) {
     const auto declared = input->declared();
-    if (input->initializer() != nullptr || !declared || !feeds_convolution(*input)) continue;
+    if (input->initializer() != nullptr || !declared || !feeds_convolution(*input, declared->dims.size())) continue;
     for (std::size_t axis = 2; axis < declared->dims.size(); ++axis) {
       const auto size = published_size(declared->dims.size(), axis);
       if (declared->dims[axis] < 0 && size) out.emplace(free_dim_name(*input, *declared, axis), *size);

@@ -46,25 +46,17 @@ struct Origin {
   bool direct = true;               ///< no node between the convolution and the Transpose (or `stored` without one)
 };
 
-/// Whether element i of the first input becomes element i of the output.
-bool passes_on(const Node& node) {
-  const Traits traits = traits_of(node);
-  const bool keeps_elements = traits.has(Trait::keeps_order) && traits.has(Trait::elementwise);
-  const bool passes_on = keeps_elements || traits.has(Trait::casts) || node.is("QuantizeLinear") || node.is("DequantizeLinear");
-  return passes_on && node.input(0) != nullptr;
-}
-
 Origin origin_of(Value& weight) {
   Origin out;
   Value* at = &weight;
-  while (at->producer() != nullptr && passes_on(*at->producer())) {
+  while (at->producer() != nullptr && keeps_elements(*at->producer())) {
     at = at->producer()->input(0);
     out.direct = false;
   }
   if (at->producer() != nullptr && at->producer()->is("Transpose") && at->producer()->input(0) != nullptr) {
     out.transpose = at->producer();
     at = out.transpose->input(0);
-    if (at->producer() != nullptr && passes_on(*at->producer())) {
+    if (at->producer() != nullptr && keeps_elements(*at->producer())) {
       out.before = at->producer();
       at = out.before->input(0);
     }
@@ -90,7 +82,7 @@ Readers readers_of(const Value& weight) {
     for (const Use& use : value.uses()) {
       if (traits_of(*use.node).convolution_weight() == as_size(use.index)) {
         out.convolutions.push_back(use.node);
-      } else if (passes_on(*use.node) && use.index == 0 && use.node->output(0) != nullptr) {
+      } else if (keeps_elements(*use.node) && use.index == 0 && use.node->output(0) != nullptr) {
         open.push_back(use.node->output(0));
       } else {
         out.others = true;

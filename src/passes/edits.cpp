@@ -45,6 +45,12 @@ bool is_output_elsewhere(const Value& value) {
   return value.output_count() > (graph.outer() == nullptr ? own : std::min<std::ptrdiff_t>(own, 1));
 }
 
+bool keeps_elements(const Node& node) {
+  const Traits traits = traits_of(node);
+  const bool keeps = traits.has(Trait::keeps_order) && traits.has(Trait::elementwise);
+  return (keeps || traits.has(Trait::casts) || node.is("QuantizeLinear") || node.is("DequantizeLinear")) && node.input(0) != nullptr;
+}
+
 bool is_unused(const Value& value) {
   return value.uses().empty() && !value.is_output();
 }

@@ -16,6 +16,8 @@ namespace relayout::passes {
 [[nodiscard]] bool is_removable(const Node& node);
 /// Whether a node is removable and all its results are unused.
 [[nodiscard]] bool is_dead(const Node& node);
+/// Whether element i of a node's first operand becomes element i of its result, in another type or by another scale at most.
+[[nodiscard]] bool keeps_elements(const Node& node);
 /// Whether no node reads the value and no graph outputs it.
 [[nodiscard]] bool is_unused(const Value& value);
 /// Whether a nested graph outputs the value under its own name, or the body of a Loop that computes it lists it twice.

@@ -47,15 +47,19 @@ bool is_stored(const Value* value) {
   return value != nullptr && (value->initializer() != nullptr || (value->producer() != nullptr && value->producer()->is("Constant")));
 }
 
-/// Whether a convolution reads a weight, quantized or not, through this Transpose: its stored order is intended.
-bool is_stored_order(const Node& node) {
-  if (!node.is("Transpose") || !is_stored(node.input(0))) return false;
-  const auto is_weight = [](const Use& use) {
+/// Whether a convolution, or a quantizer, reads a value, also through Casts.
+bool is_read_as_weight(const Value& value) {
+  return std::ranges::any_of(value.uses(), [](const Use& use) {
     const Node& reader = *use.node;
     const auto index = as_size(use.index);
-    return traits_of(reader).convolution_weight() == index || (has_trait(reader, Trait::quantizes) && index == 0);
-  };
-  return std::ranges::any_of(node.output(0)->uses(), is_weight);
+    if (traits_of(reader).convolution_weight() == index || (has_trait(reader, Trait::quantizes) && index == 0)) return true;
+    return index == 0 && keeps_elements(reader) && reader.output(0) != nullptr && is_read_as_weight(*reader.output(0));
+  });
+}
+
+/// Whether a convolution reads a weight, quantized or not, through this Transpose: its stored order is intended.
+bool is_stored_order(const Node& node) {
+  return node.is("Transpose") && is_stored(node.input(0)) && node.output(0) != nullptr && is_read_as_weight(*node.output(0));
 }
 
 /// Whether the graph can hold initializers that are not part of the interface: in IR 3 each is a graph input.

@@ -4,8 +4,10 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "model/walk.h"
 #include "passes/edits.h"
 #include "relayout/error.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/pass_options.h"
@@ -60,12 +63,32 @@ void run_pass(Model& model, const Pass& pass, PassContext& context) {
   }
 }
 
+/// Runs passes until they rewrite nothing. What they refuse has its finding from the first time.
+void settle(Model& model, std::span<const Pass* const> passes, PassContext& context) {
+  constexpr int kMostRounds = 4;
+  int64_t before = -1;
+  for (int round = 0; round < kMostRounds && before != context.rewrites; ++round) {
+    before = context.rewrites;
+    const auto known = std::ssize(context.findings);
+    for (const Pass* const pass : passes) run_pass(model, *pass, context);
+    const auto refused = std::remove_if(context.findings.begin() + known, context.findings.end(),
+                                        [](const Finding& finding) { return finding.verdict != Verdict::done; });
+    context.findings.erase(refused, context.findings.end());
+  }
+}
+
 }  // namespace
 
 void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context) {
   if (context.options.freeze) freeze(model.graph(), context);
+  std::vector<const Pass*> settling;
   for (const Pass& pass : pass_table()) {
-    if (std::ranges::find(passes, &pass) != passes.end()) run_pass(model, pass, context);
+    if (std::ranges::find(passes, &pass) == passes.end()) continue;
+    const int64_t before = context.rewrites;
+    run_pass(model, pass, context);
+    if (!pass.settles) continue;
+    settling.push_back(&pass);
+    if (pass.run == precision && settling.size() > 1 && context.rewrites > before) settle(model, settling, context);
   }
 }
 

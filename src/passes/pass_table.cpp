@@ -39,14 +39,14 @@ constexpr Pass kPasses[] = {
     // First, so that dead readers do not block folds. Later passes remove the nodes that they make dead.
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},
-    {"remove-identity", "nodes that pass their operand on unchanged", remove_identity, simplifies},
+    {"remove-identity", "nodes that pass their operand on unchanged", remove_identity, simplifies, true},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},
     // After fold-batch-norm: affines folded together with a BatchNormalization need no match of their own.
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},
     // After the folds: constants that only they need are never stored.
-    {"fold-constants", "constant expressions, where that does not enlarge the model", fold_constants, simplifies},
-    // After the folds, which round to the existing type; before weights are read through a Transpose.
-    {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision},
+    {"fold-constants", "constant expressions, where that does not enlarge the model", fold_constants, simplifies, true},
+    // After the folds, which round to the existing type; before weights are read through a Transpose. Its Casts may have constant operands.
+    {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision, true},
     // After the folds, which change weights: one in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, orders_weights},
     // Last: exports describe how the finished graph is run.
