@@ -78,7 +78,8 @@ TEST(IntegerRanges, NumbersWithoutAKnownBoundStay) {
     EXPECT_FALSE(is_product_narrow(result));
     EXPECT_EQ(staying(narrowed(product_of(way), DataType::bfloat16)), 0) << "every integer is within the range of bf16";
   }
-  EXPECT_THAT(narrowed(product_of(ways[3])).details(), HasSubstr("'f' was integers, and nothing tells that they are within the range of f16"));
+  EXPECT_THAT(narrowed(product_of(ways[3])).details(),
+              HasSubstr("'f' was integers, and nothing tells that they are within the range of f16"));
 }
 
 TEST(IntegerRanges, NumbersWithAKnownBoundGo) {
@@ -90,8 +91,7 @@ TEST(IntegerRanges, NumbersWithAKnownBoundGo) {
       {"uint8[2,3] i", "", "j = Cast <to = 7> (i)  f = Cast <to = 1> (j)"},
       {"int64[2,3] i", "int64 low = {0}, int64 high = {1000}", "j = Clip (i, low, high)  f = Cast <to = 1> (j)"},
       {"float[2,3,1000] x", "", "i = ArgMax <axis = 2, keepdims = 0> (x)  f = Cast <to = 1> (i)"},
-      {"float[2,3,1000] x", "int64[1] k = {1}, int64[2] dims = {2, 3}",
-       "v, i = TopK (x, k)  j = Reshape (i, dims)  f = Cast <to = 1> (j)"},
+      {"float[2,3,1000] x", "int64[1] k = {1}, int64[2] dims = {2, 3}", "v, i = TopK (x, k)  j = Reshape (i, dims)  f = Cast <to = 1> (j)"},
       {"int64[2,3] i", "int64 k = {5}", "e = Equal (i, k)  f = Cast <to = 1> (e)"},
       {"bool[2,4,3] b", "int64[1] axis = {1}", "c = Cast <to = 1> (b)  s = ReduceSum <keepdims = 0> (c, axis)  f = Identity (s)"},
       {"int32[2,3] i", "float k = {0.00001}", "c = Cast <to = 1> (i)  f = Mul (c, k)"},
@@ -108,8 +108,8 @@ TEST(IntegerRanges, NumbersWithAKnownBoundGo) {
 }
 
 TEST(IntegerRanges, WeightsOfManyDoNotMakeSmallIntegersLarge) {
-  const PassResult result = narrowed(
-      "g (uint8[1,3,8,8] i) => (float[1,4,6,6] z) <float[4,3,3,3] W> { x = Cast <to = 1> (i)  c = Conv (x, W)  z = Relu (c) }");
+  const PassResult result =
+      narrowed("g (uint8[1,3,8,8] i) => (float[1,4,6,6] z) <float[4,3,3,3] W> { x = Cast <to = 1> (i)  c = Conv (x, W)  z = Relu (c) }");
   EXPECT_EQ(staying(result), 0) << "pixels are activations";
 }
 

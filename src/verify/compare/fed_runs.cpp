@@ -242,7 +242,7 @@ void FedRuns::run_fed(const Side& side, const Observer& observer, std::optional<
     values_.feed(*layer, datum, reference);
     if (is_a && operands == Operands::as_held) values_.hold(*layer, datum);
   };
-  if (!draw) return execute(*task_, values_, side, observe_and_feed);
+  if (!draw) return execute(*task_, values_, side, observe_and_feed, operands == Operands::as_held ? values_.holding_constants() : Edit());
   const WeightNoise noise(side.model->graph());
   execute(*task_, values_, side, observe_and_feed, noise.draw(task_->options->seed, *draw, task_->grain));
 }

@@ -6,12 +6,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/positions.h"
 #include "base/random.h"
+#include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -242,6 +246,28 @@ void FedValues::hold(const Layer& layer, const Datum& datum) const {
   const double held = unit_roundoff(layer.held);
   const bool rounds = held > unit_roundoff(type_of(datum)) && held <= unit_roundoff(task_->grain);
   if (rounds && datum.kind == Datum::Kind::tensor) overwrite(datum, through(datum, layer.held));
+}
+
+std::function<void(const std::string&, Tensor&)> FedValues::holding_constants() const {
+  std::unordered_map<std::string, DataType> held;
+  OpSignatures signatures;
+  const Graph& graph = task_->b->model->graph();
+  const ElementTypes types(graph, signatures);
+  const auto note = [&](const Value& value) {
+    const DataType type = types.of(value);
+    if (unit_roundoff(type) > 0 && unit_roundoff(type) <= unit_roundoff(task_->grain)) held.emplace(value.name(), type);
+  };
+  const auto note_constant = [&](const Node& node) {
+    if (node.is("Constant") && node.output(0) != nullptr) note(*node.output(0));
+  };
+  for_each_node(graph, note_constant, [&](const Graph& entered) {
+    for (const Initializer& initializer : entered.initializers()) note(*initializer.value);
+  });
+  return [held = std::move(held)](const std::string& name, Tensor& tensor) {
+    const auto found = held.find(name);
+    if (found == held.end() || unit_roundoff(found->second) <= unit_roundoff(tensor.type())) return;
+    tensor = through(Datum(tensor), found->second).tensor;
+  };
 }
 
 }  // namespace relayout

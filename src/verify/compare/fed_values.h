@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <unordered_set>
 
@@ -41,6 +42,8 @@ class FedValues {
   void feed_input(const std::string& name, const Datum& datum) const;
   /// Rounds a value fed to a to the type in which b's nodes read it, where b is meant to compute in types as coarse.
   void hold(const Layer& layer, const Datum& datum) const;
+  /// For ExecuteOptions::edit_constant: rounds constants of a likewise that b stores under the same name in such a type.
+  [[nodiscard]] std::function<void(const std::string&, Tensor&)> holding_constants() const;
 
  private:
   /// Replaces the elements of a floating-point tensor, and of an input that may hold any integer, by random numbers of the magnitudes of

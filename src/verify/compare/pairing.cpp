@@ -17,6 +17,7 @@
 #include "layout/axis_order.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
+#include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/quantized_form.h"
@@ -479,6 +480,19 @@ class StructuralPairing {
   std::unordered_map<const Value*, const Value*> inputs_;
 };
 
+/// A name that b gives to a widened value, because it computes in 16 bits and a does not, belongs to the narrow one: a's value is fed to
+/// its readers, and is compared as the node in front of the Cast makes it.
+void move_upstream_of_widening(const Graph& b, const ElementTypes& types, std::unordered_map<const Value*, Partner>& partners) {
+  for (auto node = b.nodes().rbegin(); node != b.nodes().rend(); ++node) {
+    const auto widened = node->output(0) == nullptr || !widens(*node, types) ? partners.end() : partners.find(node->output(0));
+    if (widened == partners.end() || has_trait(*widened->second.value->producer(), Trait::casts)) continue;
+    const Value* const narrow = node->input(0);
+    if (narrow->producer() == nullptr || narrow->producer()->is("Constant") || partners.contains(narrow)) continue;
+    partners.emplace(narrow, widened->second);
+    partners.erase(node->output(0));
+  }
+}
+
 /// The value of a that a name of b refers to. Where the processor has no f16, ONNX Runtime computes in f32 and adds this prefix to the
 /// names of the values that it computes so. The names without it belong to the f16 values around them.
 const Value* named_alike(const Graph& a, std::string_view name) {
@@ -512,6 +526,8 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   pairing.pair_operands_of_jumps();
   pairing.pair_upstream();
   partners = pairs.take();
+  OpSignatures signatures;
+  move_upstream_of_widening(b, ElementTypes(b, signatures), partners);
   // Values that no output depends on are no evidence for the results.
   std::erase_if(partners,
                 [&](const auto& pair) { return !is_needed(*pair.first, needed_in_b) || !is_needed(*pair.second.value, needed_in_a); });
@@ -522,6 +538,12 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
   }
   return partners;
+}
+
+bool widens(const Node& node, const ElementTypes& types) {
+  if (!casts_reals(node) || node.input(0) == nullptr) return false;
+  const DataType from = types.of(*node.input(0)), to = types.of(*node.output(0));
+  return from != to && kHalfTypes.has(from) && !kHalfTypes.has(to);
 }
 
 std::unordered_set<const Value*> values_known_by_dims(const Graph& graph) {

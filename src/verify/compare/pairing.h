@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ops/element_types.h"
 #include "relayout/graph.h"
 
 namespace relayout {
@@ -19,9 +20,13 @@ struct Partner {
 };
 
 /// Maps values of nodes in `b`'s main graph to the values of `a` that should be equal. First by name, unless a fold of the nodes downstream
-/// left the name at another value; then by operator and position next to paired values, where a folded chain (BatchNormalization and the
-/// like) counts as its convolution. Leaves out nodes that no output depends on. A hint, never a proof.
+/// left the name at another value, and upstream of Casts with which only b leaves its 16 bits; then by operator and position next to paired
+/// values, where a folded chain (BatchNormalization and the like) counts as its convolution. Leaves out nodes that no output depends on. A
+/// hint, never a proof.
 [[nodiscard]] std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b);
+
+/// Whether a node casts real numbers to a type that holds them all: what is said about its result holds for its operand.
+[[nodiscard]] bool widens(const Node& node, const ElementTypes& types);
 
 /// Values that depend on no input, or on the dims of inputs alone.
 [[nodiscard]] std::unordered_set<const Value*> values_known_by_dims(const Graph& graph);

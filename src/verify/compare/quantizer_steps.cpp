@@ -1,4 +1,4 @@
-// Acquits quantized integers that rounding of their operand moves to the neighbouring step.
+// Acquits quantized integers, and other decisions, that rounding of an operand moves to the neighbouring step.
 #include "verify/compare/quantizer_steps.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "model/node.h"
 #include "ops/constants.h"
+#include "ops/op.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
@@ -180,14 +181,18 @@ void acquit_step(Layer& layer, int64_t elements) {
   layer.candidate.reset();
 }
 
-/// Acquits integers that a's quantizer computes, too, from its operands in the 16 bits in which b holds them: nothing but that rounding
-/// differs.
+/// Whether a node decides by its operands: it rounds to steps, compares, or chooses.
+bool decides(const Node& node) {
+  const bool is_between_reals = has_trait(node, Trait::casts) && find_traits(Attributes(node).integer("to", 0)) != nullptr &&
+                                find_traits(Attributes(node).integer("to", 0))->is_float;
+  return node.domain().empty() && has_trait(node, Trait::jumps) && !has_trait(node, Trait::random) && !is_between_reals;
+}
+
+/// Acquits decisions that a's node makes, too, by its operands in the 16 bits in which b holds them: nothing but that rounding differs.
 void explain_by_held_operands(const LayerTask& task, const FedRuns& runs, Layers& layers) {
   if (task.grain == DataType::undefined) return;
   const auto may_be_step = [](const Layer& layer) {
-    const Node& node = *layer.a->producer();
-    return layer.differs() && layer.candidate && !layer.other_structure && !is_measured(layer.type) &&
-           (node.is("QuantizeLinear") || node.is("DynamicQuantizeLinear"));
+    return layer.differs() && layer.candidate && !layer.other_structure && decides(*layer.a->producer());
   };
   std::vector<const Node*> quantizers;
   for (const Layer& layer : layers.all()) {
@@ -198,7 +203,8 @@ void explain_by_held_operands(const LayerTask& task, const FedRuns& runs, Layers
   for (Layer& layer : layers.all()) {
     if (!may_be_step(layer) || !results.are_equal(*layer.a->producer())) continue;
     const Datum made = runs.kept().candidate(layer), right = runs.kept().reference_for(layer, made);
-    if (are_neighbours(right, like(made, right))) acquit_step(layer, layer.metrics.mismatches);
+    const bool is_step = !has_trait(*layer.a->producer(), Trait::quantizes) || are_neighbours(right, like(made, right));
+    if (is_step) acquit_step(layer, std::max<int64_t>(1, layer.metrics.mismatches));
   }
 }
 

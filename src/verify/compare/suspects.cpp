@@ -51,13 +51,22 @@ std::vector<const Node*> readers_of(const Value& constant) {
 
 Suspects::Suspects(const ProofResult& proof, const Graph& a, const Graph& b) {
   const Names of_a = names_of(a), of_b = names_of(b);
+  OpSignatures signatures;
+  for (const Graph* const graph : {&a, &b}) {
+    const ElementTypes types(*graph, signatures);
+    for (const Node& node : graph->nodes()) {
+      if (widens(node, types) && node.input(0)->producer() != nullptr) narrow_makers_.emplace(&node, node.input(0)->producer());
+    }
+  }
   for (std::size_t i = 0; i < proof.unexplained.size(); ++i) {
     const Unexplained& entry = proof.unexplained[i];
     if (entry.kind != Unexplained::Kind::interface) add(i, entry, entry.in_first ? of_a : of_b);
   }
   for (const std::string& output : proof.unreached) {
     const Value* const value = b.find(output);
-    if (value != nullptr && value->producer() != nullptr) unreached_.insert(value->producer());
+    for (const Node* node = value == nullptr ? nullptr : value->producer(); node != nullptr; node = narrow_maker(*node)) {
+      unreached_.insert(node);
+    }
   }
 }
 
@@ -101,8 +110,15 @@ void Suspects::add_reader(std::size_t entry, const Node& node) {
     if (everywhere_.empty() || everywhere_.back() != entry) everywhere_.push_back(entry);
     return;
   }
-  Entries& entries = by_node_[main];
-  if (entries.empty() || entries.back() != entry) entries.push_back(entry);
+  for (const Node* at = main; at != nullptr; at = narrow_maker(*at)) {
+    Entries& entries = by_node_[at];
+    if (entries.empty() || entries.back() != entry) entries.push_back(entry);
+  }
+}
+
+const Node* Suspects::narrow_maker(const Node& node) const {
+  const auto found = narrow_makers_.find(&node);
+  return found == narrow_makers_.end() ? nullptr : found->second;
 }
 
 Suspects::Entries Suspects::of(const std::vector<const Node*>& nodes) const {

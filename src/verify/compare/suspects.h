@@ -37,10 +37,12 @@ class Suspects {
   static Names names_of(const Graph& graph);
   void add(std::size_t entry, const Unexplained& unexplained, const Names& names);
   void add_reader(std::size_t entry, const Node& node);
+  [[nodiscard]] const Node* narrow_maker(const Node& node) const;
 
   std::unordered_map<const Node*, Entries> by_node_;
   Entries everywhere_;
   std::unordered_set<const Node*> unreached_;
+  std::unordered_map<const Node*, const Node*> narrow_makers_;  ///< of Casts that widen: values are compared in front of these
 };
 
 }  // namespace relayout
