@@ -487,7 +487,7 @@ void move_upstream_of_widening(const Graph& b, const ElementTypes& types, std::u
     const auto widened = node->output(0) == nullptr || !widens(*node, types) ? partners.end() : partners.find(node->output(0));
     if (widened == partners.end() || has_trait(*widened->second.value->producer(), Trait::casts)) continue;
     const Value* const narrow = node->input(0);
-    if (narrow->producer() == nullptr || narrow->producer()->is("Constant") || partners.contains(narrow)) continue;
+    if (narrow->producer() == nullptr || narrow->sole_use() != nullptr || partners.contains(narrow)) continue;
     partners.emplace(narrow, widened->second);
     partners.erase(node->output(0));
   }

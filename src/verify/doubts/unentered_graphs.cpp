@@ -2,6 +2,8 @@
 // Neither the outputs nor the node itself can show them.
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +19,7 @@
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "verify/compare/compare_nodes.h"
+#include "verify/compare/retyped_graphs.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
 #include "verify/finding.h"
@@ -41,21 +44,23 @@ bool is_stored(const Unexplained& entry) {
   return is_constant(entry) && entry.kind != Unexplained::Kind::attribute;
 }
 
-/// Whether a model has a node of this one's operator and name, or first output. Nodes without a name have the same one.
-bool has_like(const Graph& graph, const Node& like) {
+/// A model's node of this one's operator and first output, or else of its name; nullptr: none. Nodes without a name have the same one.
+const Node* find_like(const Graph& graph, const Node& like) {
   const Value* const output = first_output(like);
-  bool found = false;
+  const Node *by_output = nullptr, *by_name = nullptr;
   for_each_node(graph.model(), [&](const Node& node) {
-    const bool is_called_alike = is_called(node, like.name()) || (output != nullptr && is_called(node, output->name()));
-    found = found || (is_called_alike && node.op_type() == like.op_type());
+    if (node.op_type() != like.op_type()) return;
+    if (by_output == nullptr && output != nullptr && is_called(node, output->name())) by_output = &node;
+    if (by_name == nullptr && is_called(node, like.name())) by_name = &node;
   });
-  return found;
+  return by_output != nullptr ? by_output : by_name;
 }
 
 /// The nested graphs of a model, and which of them the samples enter.
 class NestedGraphs {
  public:
-  NestedGraphs(const Side& side, Evidence& evidence) : side_(side), evidence_(evidence), functions_(*side.model) {
+  NestedGraphs(const Side& side, Evidence& evidence, RetypedGraphs* retyped)
+      : side_(side), evidence_(evidence), functions_(*side.model), retyped_(retyped) {
     for_each_node(*side.model, [&](const Node& node) {
       for (const auto& graph : node.subgraphs()) holders_.emplace(graph.get(), &node);
       if (const Graph* const function = functions_.called_by(node)) holders_.emplace(function, &node);
@@ -88,7 +93,18 @@ class NestedGraphs {
   /// Whether other inputs may enter a graph, and the other model has the node that holds it.
   [[nodiscard]] bool may_enter(const Graph& graph, const Graph& other) const {
     const auto holder = holders_.find(&graph);
-    return holder != holders_.end() && has_like(other, *holder->second) && !is_decided(*holder->second);
+    if (holder == holders_.end() || is_decided(*holder->second)) return false;
+    const Node* const like = find_like(other, *holder->second);
+    return like != nullptr && !is_retyped(graph, *holder->second, *like);
+  }
+
+  /// Whether a graph is that of the other model's node in other types, as B is meant to compute in them.
+  [[nodiscard]] bool is_retyped(const Graph& graph, const Node& holder, const Node& like) const {
+    const auto& graphs = holder.subgraphs();
+    const auto at = as_size(std::ranges::find(graphs, &graph, &std::unique_ptr<Graph>::get) - graphs.begin());
+    if (retyped_ == nullptr || at >= graphs.size() || graphs.size() != like.subgraphs().size()) return false;
+    const Graph& other = *like.subgraphs()[at];
+    return &side_ == &evidence_.pair().a ? retyped_->are_alike(graph, other) : retyped_->are_alike(other, graph);
   }
 
   /// The constants of a name, in all graphs.
@@ -122,6 +138,7 @@ class NestedGraphs {
   const Side& side_;
   Evidence& evidence_;
   Functions functions_;
+  RetypedGraphs* retyped_;  ///< null: types count
   std::unordered_map<const Graph*, const Node*> holders_;
   Constants constants_;
 };
@@ -139,7 +156,10 @@ bool counts_unentered(const Unexplained& entry, const Pair& pair) {
 VerifyFindings find_unentered_graphs(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  NestedGraphs in_a(pair.a, evidence), in_b(pair.b, evidence);
+  std::optional<RetypedGraphs> retyped;
+  if (pair.grain != DataType::undefined) retyped.emplace(a, b);
+  RetypedGraphs* const twins = retyped ? &*retyped : nullptr;
+  NestedGraphs in_a(pair.a, evidence, twins), in_b(pair.b, evidence, twins);
   VerifyFindings out;
   if (!in_a.any() && !in_b.any()) return out;
   for (const Unexplained& entry : evidence.unexplained()) {

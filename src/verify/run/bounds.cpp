@@ -93,8 +93,10 @@ std::string non_finite_reason(const SampleMetrics& metrics) {
 }  // namespace
 
 Floor least_floor(DataType type, const Yardstick& sample) {
-  const double unit = unit_roundoff(type);
-  return {unit * sample.largest() / sample.range(), unit * sample.rms() / sample.sigma()};
+  // Numbers below the smallest normal one are rounded to its steps.
+  constexpr double kSmallestNormalF16 = 0x1p-14;
+  const double unit = unit_roundoff(type), least = type == DataType::float16 ? kSmallestNormalF16 : 0;
+  return {unit * std::max(sample.largest(), least) / sample.range(), unit * std::max(sample.rms(), least) / sample.sigma()};
 }
 
 Floor relative(const Distance& apart, const Yardstick& sample) {

@@ -104,7 +104,7 @@ SampleMetrics Candidate::metrics_of(std::size_t output, std::size_t sample, cons
 void Flipped::keep_if_flipped(std::size_t output, std::size_t sample, const Datum& reference, const Datum& candidate) {
   if (candidate.kind != Datum::Kind::tensor || reference.kind != Datum::Kind::tensor || !candidate.tensor || !reference.tensor) return;
   const DataType type = reference.tensor.type();
-  const bool exact = kNumericTypes.has(type) && !is_measured(type);
+  const bool exact = (kNumericTypes | kBooleanTypes).has(type) && !is_measured(type);
   if (exact && candidate.tensor.type() == type && !bit_equal(reference, candidate))
     outputs_[output].emplace(sample, spill_.write(candidate));
 }

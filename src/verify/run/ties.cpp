@@ -312,7 +312,7 @@ std::optional<Decider> decider_of(const Value& output) {
           from != nullptr && from->producer() != nullptr &&
           (is_decider(*from->producer()) || has_trait(*from->producer(), Trait::keeps_order) || has_trait(*from->producer(), Trait::casts));
       if (!carries) return may_be_float(from) ? std::optional(Decider{&node, 0}) : std::nullopt;
-    } else if (!has_trait(node, Trait::keeps_order)) {
+    } else if (!has_trait(node, Trait::keeps_order) && predicate_of(node) != Predicate::logical_not) {
       return std::nullopt;
     }
     if (node.input(0) == nullptr) return std::nullopt;
