@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "proof/attributes.h"
 #include "proof/claim.h"
@@ -93,10 +94,18 @@ Found first_found(Sides& sides, const Claim& claim, For kind) {
   return std::nullopt;
 }
 
+/// Whether one of two Transposes of different permutations ends a pair that cancels.
+bool ends_other_pair(const Sides& sides, const Claim& claim) {
+  const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
+  std::vector<const Node*> pair;
+  return a->is("Transpose") && written_permutation(*a, claim.a.call) != written_permutation(*b, claim.b.call) &&
+         (upstream_of_transposes(sides.a, claim.a, pair) || upstream_of_transposes(sides.b, claim.b, pair));
+}
+
 /// Whether one operator makes both values. An identity does not correspond to a node with an effect, nor to an identity with other outputs.
 bool is_one_operator(Sides& sides, const Claim& claim) {
   const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
-  if (a == nullptr || b == nullptr || !same_operator(*a, *b)) return false;
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || ends_other_pair(sides, claim)) return false;
   const bool passes_on = is_identity(sides.a, claim.a);
   return passes_on == is_identity(sides.b, claim.b) && (!passes_on || makes_same_outputs(*a, *b));
 }

@@ -150,6 +150,28 @@ TEST(ProofOfConversions, PairsOfTransposesInPlaceOfAnAffine) {
                    .proved);
 }
 
+TEST(ProofOfConversions, PairsOfTransposesBesideTransposesOfTheModel) {
+  const auto with = [](const std::string& nodes) { return Example("g (float[4,4,6,6] x) => (float[4,4,6,6] y) { " + nodes + " }"); };
+  const std::string turned = "<perm = [1, 0, 3, 2]> ", there = "<perm = [0, 2, 3, 1]> ", back = "<perm = [0, 3, 1, 2]> ";
+  const std::string pair = " p = Transpose " + there + "(%) q = Transpose " + back + "(p) ";
+  const auto paired = [&](const std::string& value) { return std::string(pair).replace(pair.find('%'), 1, value); };
+  const std::string front = "t = Transpose " + turned + "(x) h = Tanh (t) ";
+  const Example before = with(front + "y = Transpose " + turned + "(h)");
+  const std::string pair_to_y = " p = Transpose " + there + "(i) y = Transpose " + back + "(p)";
+  EXPECT_TRUE(is_proved(prove(before, with(front + "i = Transpose " + turned + "(h)" + pair_to_y))));
+  EXPECT_TRUE(is_proved(prove(with(front + "i = Transpose " + turned + "(h)" + pair_to_y), before)));
+  EXPECT_TRUE(is_proved(prove(before, with(front + paired("h") + "y = Transpose " + turned + "(q)"))));
+  EXPECT_TRUE(is_proved(prove(before, with(paired("x") + "t = Transpose " + turned + "(q) h = Tanh (t) y = Transpose " + turned + "(h)"))));
+  const Example nested = with("t = Transpose " + there + "(x) y = Transpose " + turned + "(t)");
+  EXPECT_TRUE(is_proved(prove(nested, with("t = Transpose " + there + "(x) i = Transpose " + turned + "(t)" + pair_to_y))));
+  EXPECT_TRUE(is_proved(prove(nested, with("t = Transpose " + there + "(x)" + paired("t") + "y = Transpose " + turned + "(q)"))));
+  // Another permutation, or a pair that does not cancel.
+  EXPECT_FALSE(prove(before, with(front + "i = Transpose " + there + "(h)" + pair_to_y)).proved);
+  EXPECT_FALSE(
+      prove(before, with(front + "i = Transpose " + turned + "(h) p = Transpose " + there + "(i) y = Transpose " + there + "(p)")).proved);
+  EXPECT_FALSE(prove(before, with(front + "i = Neg (h)" + pair_to_y)).proved);
+}
+
 TEST(ProofOfConversions, AdjacentTransposesOnceSeparatedByAnAffine) {
   EXPECT_TRUE(is_proved_conversion(Example("g (float[2,4,6,6] x) => (float[2,5,6,6] y) { centred = Sub (x, mean)"
                                            " t = Transpose <perm = [0, 1, 3, 2]> (centred) shifted = Sub (t, offset)"
