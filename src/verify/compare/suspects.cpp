@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "model/walk.h"
+#include "ops/element_types.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "verify/compare/pairing.h"
 
 namespace relayout {
 namespace {
