@@ -189,7 +189,8 @@ TEST(PartialDims, DimsKnownWithoutTheBatch) {
 TEST(PartialDims, OfAnIfAreThoseThatItsBranchesHaveInCommon) {
   const auto dims_of = [](const std::string& first, const std::string& second) {
     const auto model = Model::from_text(
-        "<ir_version: 10, opset_import: [\"\": 21]>\ng (bool k, float[2,N,8] x, float[2,5,8] z, float u) => (float y) <float[8,3] W, int64[2] "
+        "<ir_version: 10, opset_import: [\"\": 21]>\ng (bool k, float[2,N,8] x, float[2,5,8] z, float u, float[8,3] W) => (float y) "
+        "<int64[2] "
         "flat = {-1, 8}> { h = Relu (x)  y = If (k) <then_branch = t () => (float p) { " +
         first + " }, else_branch = e () => (float q) { " + second + " }> }");
     Constants constants;
