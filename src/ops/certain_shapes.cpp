@@ -48,27 +48,6 @@ std::optional<PartialContents> contents_of_source(const Value& value, Constants&
   return PartialContents(constant->load());
 }
 
-/// What the branches of an If output as one of its results; empty for results of other nodes.
-std::vector<const Value*> results_of_branches(const Value& value) {
-  std::vector<const Value*> out;
-  const Node& node = *value.producer();
-  const auto output = as_size(value.output_index());
-  for (const auto& branch : node.subgraphs()) {
-    if (node.is("If") && output < branch->outputs().size()) out.push_back(branch->outputs()[output]);
-  }
-  return out.size() == node.subgraphs().size() ? out : std::vector<const Value*>();
-}
-
-/// The dims that two values have in common: −1 for each that differs, nothing where the rank does.
-PartialDims common_dims(const PartialDims& one, const PartialDims& other) {
-  if (!one || !other || one->size() != other->size()) return std::nullopt;
-  Dims out = *one;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] != (*other)[i]) out[i] = -1;
-  }
-  return out;
-}
-
 std::shared_ptr<const PartialContents> boxed(std::optional<PartialContents> contents) {
   return contents ? std::make_shared<const PartialContents>(std::move(*contents)) : nullptr;
 }
@@ -138,15 +117,6 @@ void CertainShapes::answer(Open first, Constants& constants) {
       } else {
         contents_.emplace(&value, boxed(contents_of_source(value, constants)));
       }
-    } else if (const auto branches = results_of_branches(value); top.question == Question::dims && !branches.empty()) {
-      const std::size_t before = open.size();
-      for (const Value* const result : branches) {
-        if (!dims_.contains(result)) open.push_back({result, Question::dims});
-      }
-      if (open.size() > before) continue;
-      PartialDims dims = dims_.at(branches.front());
-      for (const Value* const result : branches) dims = common_dims(dims, dims_.at(result));
-      dims_.emplace(&value, std::move(dims));
     } else {
       const Node& node = *value.producer();
       const OpCall call(node, node.opset());

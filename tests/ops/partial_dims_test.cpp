@@ -186,29 +186,6 @@ TEST(PartialDims, DimsKnownWithoutTheBatch) {
   }
 }
 
-TEST(PartialDims, OfAnIfAreThoseThatItsBranchesHaveInCommon) {
-  const auto dims_of = [](const std::string& first, const std::string& second) {
-    const auto model = Model::from_text(
-        "<ir_version: 10, opset_import: [\"\": 21]>\ng (bool k, float[2,N,8] x, float[2,5,8] z, float u, float[8,3] W) => (float y) "
-        "<int64[2] "
-        "flat = {-1, 8}> { h = Relu (x)  y = If (k) <then_branch = t () => (float p) { " +
-        first + " }, else_branch = e () => (float q) { " + second + " }> }");
-    Constants constants;
-    const PartialDims found = constants.dims(*model->graph().find("y"));
-    return found ? to_string(*found) : std::string("none");
-  };
-  EXPECT_EQ(dims_of("p = Identity (h)", "q = Identity (h)"), to_string(Dims{2, -1, 8}));
-  EXPECT_EQ(dims_of("p = Identity (z)", "q = Neg (z)"), to_string(Dims{2, 5, 8}));
-  EXPECT_EQ(dims_of("p = Identity (z)", "q = Identity (h)"), to_string(Dims{2, -1, 8}));
-  EXPECT_EQ(dims_of("p = MatMul (z, W)", "q = Identity (z)"), to_string(Dims{2, 5, -1}));
-  EXPECT_EQ(dims_of("p = If (k) <then_branch = tt () => (float a) { a = Abs (z) }, else_branch = ee () => (float b) { b = Exp (h) }>",
-                    "q = Identity (z)"),
-            to_string(Dims{2, -1, 8}));
-  EXPECT_EQ(dims_of("p = Identity (z)", "q = Reshape (z, flat)"), "none");
-  EXPECT_EQ(dims_of("p = Identity (u)", "q = Identity (z)"), "none");
-  EXPECT_EQ(dims_of("p = Unknown (z)", "q = Identity (z)"), "none");
-}
-
 TEST(PartialDims, AttributesMayComeFromACaller) {
   const auto model = Model::from_text(
       "<ir_version: 10, opset_import: [\"\": 17, \"own\": 1]>\n"
