@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "model/node.h"
-#include "ops/constants.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
