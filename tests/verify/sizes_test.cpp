@@ -57,6 +57,16 @@ TEST(Sizes, ShapesWrittenForOneSizeAreDifferent) {
   expect(Outcome::different, reshaped("2,-1", "N,6"), reshaped("0,-1", "N,6"));
 }
 
+TEST(Sizes, LimitsOfWhichOnlyTheDimsAreAskedLimitNothing) {
+  const auto expanded = [](const std::string& nodes) {
+    return Text{"float[N,1] x", "float[R,S] y", "int64[1] four = {4}", "n = Shape <start = 0, end = 1> (x) " + nodes};
+  };
+  const Text plain = expanded("s = Concat <axis = 0> (n, four) y = Expand (x, s)");
+  expect(Outcome::same, plain,
+         expanded("m = Max (n, four) d = Shape (m) k = Mul (n, d) s = Concat <axis = 0> (k, four) y = Expand (x, s)"));
+  expect_not_same(plain, expanded("m = Min (n, four) s = Concat <axis = 0> (m, four) y = Expand (x, s)"));
+}
+
 TEST(Sizes, ShapesThatAgreeAtAllSizesAreTheSame) {
   expect(Outcome::same, reshaped("0,-1", "N,8"), reshaped("-1,8", "N,8"));
   expect(Outcome::same, reshaped("-1,8", "N,8"), reshaped("0,8", "N,8"));

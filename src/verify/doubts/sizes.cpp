@@ -128,6 +128,14 @@ bool is_read_as_condition(const Value& condition) {
   });
 }
 
+/// Whether only the dims of a node's results count, not their numbers.
+bool gives_dims_only(const Node& node) {
+  const auto asks_dims = [](const Use& use) { return use.node->is("Shape") || use.node->is("Size"); };
+  return std::ranges::all_of(node.outputs(), [&](const Value* value) {
+    return value == nullptr || (!value->is_output() && std::ranges::all_of(value->uses(), asks_dims));
+  });
+}
+
 /// Whether a node may pass sizes on or put others in their place: a limit, a choice by a condition, a remainder, a comparison.
 bool may_limit(const Node& node) {
   return limits(node) || node.is("Where") || node.is("Mod") || (compares(predicate_of(node)) && node.output(0) != nullptr);
@@ -197,7 +205,7 @@ class Deciding {
     const auto needed = needed_nodes(graph_);
     for (const Node& node : graph_.nodes()) {
       if (!needed.contains(&node)) continue;
-      if (!node.is("If") && !node.is("Slice") && !may_limit(node)) continue;
+      if (!node.is("If") && !node.is("Slice") && (!may_limit(node) || gives_dims_only(node))) continue;
       const OtherSizes other = differs_at(node);
       const bool by_data = !other.by_sizes && node.is("If") && evidence_.misses_one_of(side_, node);
       if (by_data || other.at) out.push_back({&node, other.at});
