@@ -33,6 +33,7 @@
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/run/reference.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 namespace {
