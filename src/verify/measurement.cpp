@@ -83,7 +83,7 @@ VerifyFindings take_figures(const Pair& pair, const Reference& reference, const 
   return out;
 }
 
-/// Inputs of as many samples as are planned.
+/// The maker of the inputs of all samples, limited to the ranges that quantizers of b hold.
 InputMaker make_inputs(const Pair& pair, VerifyResult& measured) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   InputLimits limits{pair.narrow != DataType::undefined || pair.quantized, {}, true};

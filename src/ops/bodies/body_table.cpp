@@ -55,14 +55,10 @@ constexpr Op ml(std::string_view name, int since, Traits traits, WriteBody body)
 
 /// An operator with a kernel of its own.
 constexpr Op own(std::string_view domain, int reviewed, std::string_view name, Traits traits, Infer infer, Compute compute) {
-  return {.name = name,
-          .since = 1,
-          .reviewed = reviewed,
-          .layout = barrier,
-          .traits = traits,
-          .infer = infer,
-          .compute = compute,
-          .domain = domain};
+  Op out = of(domain, reviewed, name, barrier, traits, nullptr);
+  out.infer = infer;
+  out.compute = compute;
+  return out;
 }
 constexpr Op ml(std::string_view name, Traits traits, Infer infer, Compute compute) {
   return own(kMlDomain, 5, name, traits, infer, compute);
