@@ -14,6 +14,8 @@
 #include "model/node.h"
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
+#include "ops/call.h"
+#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
 
