@@ -15,7 +15,6 @@
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
 #include "ops/call.h"
-#include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/op.h"
 
