@@ -306,6 +306,17 @@ TEST(DataDependent, ShapesFlowThroughSeveralSegments) {
   program.expect({{"x", tensor_of({5}, {0, 3, 0, 4, 0})}}, {{{2}, {6, 8}}, {{1}, {2}}});
 }
 
+TEST(DataDependent, AResultOfUnknownDimsIsNoGate) {
+  Program program(R"(
+    net (float[N] x) => (float[N] r, float[M] y) {
+      t = Abs(x)
+      r = Sign(t)
+      at = NonZero(t)
+      y = Cast<to = 1>(at)
+    })");
+  program.expect({{"x", tensor_of({3}, {1, 0, -2})}}, {{{3}, {1, 0, 1}}, {{1, 2}, {0, 2}}});
+}
+
 TEST(DataDependent, ManySegmentsAreTakenApartWithoutDeepRecursion) {
   std::string body = "net (float[4] x0) => (float[N] y) {\n";
   constexpr int kSegments = 3000;

@@ -174,8 +174,8 @@ class Fuser {
     if (through == ValueId::none || program_.readers(through) != 2 || program_.is_output(through)) return false;
     const auto readers = program_.consumers(through);
     const NodeId gate = readers.front(), product = readers.back();
-    if (!free_.has(gate) || !keeps(gate, chain.front(), through) || !keeps(product, chain.front(), through)) return false;
-    if (free_.only_reader(node_at(gate).output(0)) != product) return false;
+    if (!free_.has(gate) || free_.only_reader(node_at(gate).output(0)) != product) return false;
+    if (!keeps(gate, chain.front(), through) || !keeps(product, chain.front(), through)) return false;
     const auto stage = gated_stage_of(facts_, node_at(gate), node_at(product), through);
     const ProgramNode& anchor = node_at(chain.front());
     const bool is_applied_by_library = is_convolution(anchor) || is_concat(anchor);
