@@ -21,7 +21,7 @@
 #include "model/node.h"
 #include "model/origin.h"
 #include "ops/constants.h"
-#include "ops/kernels/tree_ensemble.h"
+#include "ops/kernels/classical/tree_ensemble.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
 #include "ops/op_history.h"

@@ -17,7 +17,7 @@
 #include "verify/finding.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
-#include "verify/run/quantized_work.h"
+#include "verify/run/quantizer.h"
 
 namespace relayout {
 

@@ -37,7 +37,7 @@
 #include "relayout/verify.h"
 #include "verify/inputs/port.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 

@@ -25,7 +25,7 @@
 #include "verify/decide.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
-#include "verify/run/yardstick.h"
+#include "verify/run/reference_output.h"
 
 namespace relayout {
 namespace {

@@ -16,10 +16,8 @@
 #include "relayout/verify.h"
 #include "tensors.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/reference_output.h"
-#include "verify/run/yardstick.h"
 
 namespace relayout {
 namespace {

@@ -19,7 +19,7 @@
 #include "relayout/types.h"
 #include "tensors.h"
 #include "verify/inputs/port.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 namespace {

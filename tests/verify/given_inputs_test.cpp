@@ -1,5 +1,3 @@
-#include "verify/inputs/given_inputs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +13,7 @@
 #include "relayout/verify.h"
 #include "support/temporary_folder.h"
 #include "tensors.h"
+#include "verify/inputs/input_file.h"
 #include "verify/inputs/inputs.h"
 
 namespace relayout {

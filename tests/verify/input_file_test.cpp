@@ -17,7 +17,6 @@
 #include "relayout/verify.h"
 #include "support/temporary_folder.h"
 #include "tensors.h"
-#include "verify/inputs/given_inputs.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {

@@ -20,7 +20,7 @@
 #include "relayout/verify.h"
 #include "tensors.h"
 #include "verify/inputs/roles.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 namespace {

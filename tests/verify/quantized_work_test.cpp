@@ -1,10 +1,9 @@
-#include "verify/run/quantized_work.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "relayout/model.h"
+#include "verify/run/quantizer.h"
 
 namespace relayout {
 namespace {

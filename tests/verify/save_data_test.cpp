@@ -15,7 +15,7 @@
 #include "support/temporary_folder.h"
 #include "tensors.h"
 #include "verify/inputs/data_file.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 namespace {

@@ -14,7 +14,7 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "tensors.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 namespace {

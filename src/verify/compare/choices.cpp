@@ -39,11 +39,10 @@
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
-#include "verify/run/yardstick.h"
+#include "verify/run/reference_output.h"
 
 namespace relayout {
 namespace {

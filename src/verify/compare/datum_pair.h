@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "relayout/datum.h"
+#include "relayout/graph.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -38,5 +39,10 @@ struct Agreement {
   double count = 0;
 };
 [[nodiscard]] Agreement agreement(const Datum& a, const Datum& b);
+
+/// Whether all paths downstream of a value end in Softmaxes, through nodes that shift, scale, move or choose elements.
+[[nodiscard]] bool ends_in_softmax(const Value& value);
+/// Whether the same elements of both values are masked, some by different numbers: minus infinity to a Softmax of scores of common size.
+[[nodiscard]] bool differs_by_masks(const Datum& a, const Datum& b);
 
 }  // namespace relayout

@@ -26,11 +26,10 @@
 #include "verify/compare/layers.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/noise.h"
+#include "verify/run/reference_output.h"
 #include "verify/run/session.h"
-#include "verify/run/yardstick.h"
 
 namespace relayout {
 namespace {

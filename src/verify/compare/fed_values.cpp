@@ -29,7 +29,7 @@
 #include "verify/compare/layers.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 #include "verify/run/noise.h"
 
 namespace relayout {

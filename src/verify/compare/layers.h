@@ -13,8 +13,8 @@
 #include "relayout/verify.h"
 #include "verify/compare/suspects.h"
 #include "verify/run/bounds.h"
+#include "verify/run/reference_output.h"
 #include "verify/run/spill.h"
-#include "verify/run/yardstick.h"
 
 namespace relayout {
 

@@ -22,14 +22,13 @@
 #include "relayout/types.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/noise.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
+#include "verify/run/reference_output.h"
 #include "verify/run/session.h"
-#include "verify/run/yardstick.h"
 
 namespace relayout {
 namespace {

@@ -34,10 +34,10 @@
 #include "verify/compare/edges.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/reference.h"
-#include "verify/run/yardstick.h"
+#include "verify/run/reference_output.h"
 
 namespace relayout {
 

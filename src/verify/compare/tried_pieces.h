@@ -18,7 +18,7 @@
 #include "verify/compare/changes.h"
 #include "verify/pair.h"
 #include "verify/run/reference.h"
-#include "verify/run/yardstick.h"
+#include "verify/run/reference_output.h"
 
 namespace relayout {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "relayout/graph.h"
-#include "verify/doubts/guarded_ways.h"
+#include "verify/doubts/guards.h"
 #include "verify/pair.h"
 #include "verify/run/reference.h"
 

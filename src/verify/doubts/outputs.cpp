@@ -16,12 +16,11 @@
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/candidate.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/floors.h"
 #include "verify/run/reference.h"
+#include "verify/run/reference_output.h"
 #include "verify/run/session.h"
-#include "verify/run/yardstick.h"
 
 namespace relayout {
 namespace {

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "relayout/inputs.h"
 #include "verify/inputs/image.h"
@@ -16,5 +20,32 @@ namespace relayout {
 
 /// Sizes of a picture before it is read as an input; nullopt if reading it will fail.
 [[nodiscard]] std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const Port& port, const ImageOptions& options);
+
+/// Inputs from files: one file for all samples, or a folder, of which sample i gets the i-th file in name order. Hidden files (.name) and
+/// folders inside are skipped. Files of a folder are read when they are requested.
+class GivenInputs {
+ public:
+  /// Error{usage} for folders that are empty or of unequal counts, Error{invalid} or Error{io} for single files.
+  GivenInputs(const std::vector<Port>& ports, const InputOptions& options);
+
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return files_.size() + folders_.size(); }
+  [[nodiscard]] bool contains(const std::string& name) const { return files_.contains(name) || folders_.contains(name); }
+  /// Files in each folder; 0: no folders.
+  [[nodiscard]] int in_folders() const noexcept { return count_; }
+  /// nullopt if the input has no file. After a folder's last file, samples begin with the first again. Errors name the file.
+  [[nodiscard]] std::optional<Datum> find(const Port& port, int sample) const;
+  /// A sentence for each input whose pictures are resized.
+  [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
+  /// The file of each input that comes from a folder.
+  [[nodiscard]] std::map<std::string, std::filesystem::path> paths(int sample) const;
+
+ private:
+  InputOptions options_;
+  std::map<std::string, Datum> files_;
+  std::map<std::string, std::vector<std::filesystem::path>> folders_;
+  std::vector<std::string> remarks_;
+  int count_ = 0;
+};
 
 }  // namespace relayout

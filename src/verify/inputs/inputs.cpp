@@ -22,10 +22,9 @@
 #include "relayout/model.h"
 #include "relayout/types.h"
 #include "verify/inputs/free_dims.h"
-#include "verify/inputs/given_inputs.h"
+#include "verify/inputs/input_file.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
-#include "verify/inputs/table_rows.h"
 #include "verify/inputs/vocabulary.h"
 
 namespace relayout {

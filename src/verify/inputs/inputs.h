@@ -12,7 +12,7 @@
 #include "relayout/graph.h"
 #include "relayout/inputs.h"
 #include "verify/inputs/free_dims.h"
-#include "verify/inputs/given_inputs.h"
+#include "verify/inputs/input_file.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
 

@@ -11,7 +11,7 @@
 #include "relayout/verify.h"
 #include "verify/rules.h"
 #include "verify/run/distance.h"
-#include "verify/run/yardstick.h"
+#include "verify/run/reference_output.h"
 
 namespace relayout {
 

@@ -5,7 +5,7 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/run/distance.h"
-#include "verify/run/yardstick.h"
+#include "verify/run/reference_output.h"
 
 namespace relayout {
 

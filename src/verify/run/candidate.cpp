@@ -25,7 +25,6 @@
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/floors.h"
 #include "verify/run/reference.h"

@@ -14,7 +14,6 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 
 namespace relayout {

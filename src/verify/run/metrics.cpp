@@ -20,10 +20,9 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/acceptance.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
-#include "verify/run/yardstick.h"
+#include "verify/run/reference_output.h"
 
 namespace relayout {
 namespace {

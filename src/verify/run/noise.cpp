@@ -25,7 +25,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/run/quantized_work.h"
+#include "verify/run/quantizer.h"
 
 namespace relayout {
 namespace {

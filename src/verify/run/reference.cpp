@@ -28,7 +28,7 @@
 #include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
-#include "verify/run/data_structure.h"
+#include "verify/run/distance.h"
 #include "verify/run/reference_output.h"
 #include "verify/run/session.h"
 

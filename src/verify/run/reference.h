@@ -17,7 +17,6 @@
 #include "verify/run/reference_output.h"
 #include "verify/run/session.h"
 #include "verify/run/spill.h"
-#include "verify/run/yardstick.h"
 
 namespace relayout {
 

@@ -32,8 +32,8 @@
 #include "verify/run/distance.h"
 #include "verify/run/noise.h"
 #include "verify/run/quantizer.h"
+#include "verify/run/reference_output.h"
 #include "verify/run/session.h"
-#include "verify/run/yardstick.h"
 
 namespace relayout {
 

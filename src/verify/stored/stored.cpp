@@ -29,13 +29,11 @@
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/port.h"
 #include "verify/run/bounds.h"
-#include "verify/run/data_structure.h"
 #include "verify/run/distance.h"
 #include "verify/run/noise.h"
-#include "verify/run/quantized_work.h"
+#include "verify/run/quantizer.h"
 #include "verify/run/session.h"
 #include "verify/run/spill.h"
-#include "verify/stored/flips.h"
 #include "verify/stored/official.h"
 
 namespace relayout {

@@ -36,10 +36,10 @@ namespace {
 constexpr TypeSet kLabelTypes{DataType::string, DataType::int64, DataType::float32, DataType::int32, DataType::int16, DataType::float64};
 
 /// The elements of a tensor of labels: of strings, or of numbers that are compared.
-class Labels {
+class LabelColumn {
  public:
-  Labels() = default;
-  explicit Labels(Tensor tensor) : tensor_(contiguous(tensor)) {
+  LabelColumn() = default;
+  explicit LabelColumn(Tensor tensor) : tensor_(contiguous(tensor)) {
     if (tensor_.type() == DataType::string) return;
     if (traits(tensor_.type()).is_float) {
       for (const double value : reals_of(tensor_)) keys_.push_back(key_of(value));
@@ -48,10 +48,10 @@ class Labels {
     }
   }
   template <class T>
-  static Labels of(DataType type, const std::vector<T>& values) {
+  static LabelColumn of(DataType type, const std::vector<T>& values) {
     Tensor tensor(type, {static_cast<int64_t>(values.size())});
     std::ranges::copy(values, tensor.data<T>());
-    return Labels(std::move(tensor));
+    return LabelColumn(std::move(tensor));
   }
 
   [[nodiscard]] DataType type() const { return tensor_.type(); }
@@ -76,7 +76,7 @@ class Labels {
 /// Positions of labels in a list. Of equal ones the last counts, or the first.
 class LabelPlaces {
  public:
-  LabelPlaces(const Labels& labels, bool first_counts) {
+  LabelPlaces(const LabelColumn& labels, bool first_counts) {
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels.holds_texts()) {
         add(texts_, labels.text(i), i, first_counts);
@@ -86,7 +86,7 @@ class LabelPlaces {
     }
   }
 
-  [[nodiscard]] std::optional<std::size_t> find(const Labels& labels, std::size_t i) const {
+  [[nodiscard]] std::optional<std::size_t> find(const LabelColumn& labels, std::size_t i) const {
     return labels.holds_texts() ? find(texts_, labels.text(i)) : find(numbers_, labels.number(i));
   }
 
@@ -108,21 +108,21 @@ class LabelPlaces {
 
 /// What an encoder maps to what: `values` at the place of a key, or the only element of `otherwise`.
 struct Encoding {
-  Labels keys, values, otherwise;
+  LabelColumn keys, values, otherwise;
   bool first_counts = false;
 };
 
-std::optional<Labels> tensor_attribute(const OpCall& call, const std::string& name) {
+std::optional<LabelColumn> tensor_attribute(const OpCall& call, const std::string& name) {
   const onnx::TensorProto* const tensor = call.attributes.tensor(name);
-  return tensor == nullptr ? std::nullopt : std::optional(Labels(load_tensor(call.node.graph().model(), *tensor)));
+  return tensor == nullptr ? std::nullopt : std::optional(LabelColumn(load_tensor(call.node.graph().model(), *tensor)));
 }
 
 /// The labels in one of the attributes `kind`_strings, `kind`_int64s, `kind`_floats and `kind`_tensor.
-Labels list_of(const OpCall& call, const std::string& kind) {
-  std::vector<Labels> given;
-  if (auto texts = call.attributes.texts(kind + "_strings"); !texts.empty()) given.push_back(Labels::of(DataType::string, texts));
-  if (auto numbers = call.attributes.integers(kind + "_int64s"); !numbers.empty()) given.push_back(Labels::of(DataType::int64, numbers));
-  if (auto reals = call.attributes.reals(kind + "_floats"); !reals.empty()) given.push_back(Labels::of(DataType::float32, reals));
+LabelColumn list_of(const OpCall& call, const std::string& kind) {
+  std::vector<LabelColumn> given;
+  if (auto texts = call.attributes.texts(kind + "_strings"); !texts.empty()) given.push_back(LabelColumn::of(DataType::string, texts));
+  if (auto numbers = call.attributes.integers(kind + "_int64s"); !numbers.empty()) given.push_back(LabelColumn::of(DataType::int64, numbers));
+  if (auto reals = call.attributes.reals(kind + "_floats"); !reals.empty()) given.push_back(LabelColumn::of(DataType::float32, reals));
   if (call.opset >= 4) {
     if (auto tensor = tensor_attribute(call, kind + "_tensor")) given.push_back(*std::move(tensor));
   }
@@ -131,7 +131,7 @@ Labels list_of(const OpCall& call, const std::string& kind) {
 }
 
 /// What a label becomes that is not in the list.
-Labels default_of(const OpCall& call, DataType type) {
+LabelColumn default_of(const OpCall& call, DataType type) {
   const Attributes& attributes = call.attributes;
   if (call.opset >= 4) {
     if (auto tensor = tensor_attribute(call, "default_tensor")) {
@@ -142,14 +142,14 @@ Labels default_of(const OpCall& call, DataType type) {
   const std::string text = attributes.text("default_string", "_Unused");
   const int64_t integer = attributes.integer("default_int64", -1);
   const float real = attributes.real("default_float", -0.0F);
-  if (type == DataType::string) return Labels::of(type, std::vector{text});
+  if (type == DataType::string) return LabelColumn::of(type, std::vector{text});
   Tensor out(type, {1});
   if (traits(type).is_float) {
     store_one(type, out.bytes(), static_cast<double>(real));
   } else {
     store_one(type, out.bytes(), integer);
   }
-  return Labels(std::move(out));
+  return LabelColumn(std::move(out));
 }
 
 std::vector<int64_t> numbers_below(std::size_t count) {
@@ -159,7 +159,7 @@ std::vector<int64_t> numbers_below(std::size_t count) {
 }
 
 /// Strings and integers in both directions, by the type of the operand.
-Encoding two_way(const OpCall& call, DataType from, Labels texts, Labels numbers) {
+Encoding two_way(const OpCall& call, DataType from, LabelColumn texts, LabelColumn numbers) {
   if (texts.size() != numbers.size()) reject(call, "strings and integers differ in number");
   const bool reads_texts = from == DataType::string;
   Encoding out;
@@ -172,12 +172,12 @@ Encoding two_way(const OpCall& call, DataType from, Labels texts, Labels numbers
 Encoding encoding_of(const OpCall& call, DataType from) {
   const Attributes& attributes = call.attributes;
   if (call.node.op_type() == "CategoryMapper") {
-    return two_way(call, from, Labels::of(DataType::string, attributes.texts("cats_strings")),
-                   Labels::of(DataType::int64, attributes.integers("cats_int64s")));
+    return two_way(call, from, LabelColumn::of(DataType::string, attributes.texts("cats_strings")),
+                   LabelColumn::of(DataType::int64, attributes.integers("cats_int64s")));
   }
   if (call.opset < 2) {
     const auto texts = attributes.texts("classes_strings");
-    return two_way(call, from, Labels::of(DataType::string, texts), Labels::of(DataType::int64, numbers_below(texts.size())));
+    return two_way(call, from, LabelColumn::of(DataType::string, texts), LabelColumn::of(DataType::int64, numbers_below(texts.size())));
   }
   Encoding out{list_of(call, "keys"), list_of(call, "values"), {}, call.opset < 4};
   if (out.keys.size() != out.values.size()) reject(call, "keys and values differ in number");
@@ -205,7 +205,7 @@ Inferred infer_encoder(const OpCall& call, InputInfos inputs) {
 }
 
 void encoder(const OpCall& call, InputData inputs, OutputData outputs) {
-  const Labels x(tensor_at(inputs, 0));
+  const LabelColumn x(tensor_at(inputs, 0));
   const Encoding encoding = encoding_of(call, x.type());
   const LabelPlaces known(encoding.keys, encoding.first_counts);
   std::vector<std::optional<std::size_t>> places(x.size());
@@ -218,11 +218,11 @@ void encoder(const OpCall& call, InputData inputs, OutputData outputs) {
 namespace {
 
 /// The categories of a OneHotEncoder; numbers are compared as integers.
-Labels categories_of(const OpCall& call) {
+LabelColumn categories_of(const OpCall& call) {
   const auto numbers = call.attributes.integers("cats_int64s");
   const auto texts = call.attributes.texts("cats_strings");
   if (numbers.empty() == texts.empty()) reject(call, "one of cats_int64s and cats_strings must be given");
-  return texts.empty() ? Labels::of(DataType::int64, numbers) : Labels::of(DataType::string, texts);
+  return texts.empty() ? LabelColumn::of(DataType::int64, numbers) : LabelColumn::of(DataType::string, texts);
 }
 
 }  // namespace
@@ -230,7 +230,7 @@ Labels categories_of(const OpCall& call) {
 Inferred infer_one_hot_encoder(const OpCall& call, InputInfos inputs) {
   require_inputs(call, inputs, 1, 1);
   const DatumInfo& x = tensor_info(call, inputs, 0, kLabelTypes);
-  const Labels categories = categories_of(call);
+  const LabelColumn categories = categories_of(call);
   if (categories.holds_texts() != (x.type == DataType::string)) reject(call, "categories and operand are not both strings");
   Dims dims = x.dims;
   dims.push_back(static_cast<int64_t>(categories.size()));
@@ -239,8 +239,8 @@ Inferred infer_one_hot_encoder(const OpCall& call, InputInfos inputs) {
 
 void one_hot_encoder(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor dense = contiguous(tensor_at(inputs, 0));
-  const Labels x = dense.type() == DataType::string ? Labels(dense) : Labels::of(DataType::int64, truncated_integers_of(dense));
-  const Labels categories = categories_of(call);
+  const LabelColumn x = dense.type() == DataType::string ? LabelColumn(dense) : LabelColumn::of(DataType::int64, truncated_integers_of(dense));
+  const LabelColumn categories = categories_of(call);
   const LabelPlaces known(categories, false);
   const bool may_be_unknown = call.attributes.integer("zeros", 1) != 0;
   const DenseOutput target(outputs[0]->tensor);
@@ -261,7 +261,7 @@ Tensor map_keys(const OpCall& call, const char* integers, const char* strings) {
   const auto numbers = call.attributes.integers(integers);
   const auto texts = call.attributes.texts(strings);
   if (numbers.empty() == texts.empty()) reject(call, "one of " + std::string(integers) + " and " + strings + " must be given");
-  return (texts.empty() ? Labels::of(DataType::int64, numbers) : Labels::of(DataType::string, texts)).tensor();
+  return (texts.empty() ? LabelColumn::of(DataType::int64, numbers) : LabelColumn::of(DataType::string, texts)).tensor();
 }
 
 Tensor class_labels(const OpCall& call) {
@@ -321,9 +321,9 @@ Inferred infer_dict_vectorizer(const OpCall& call, InputInfos inputs) {
 
 /// The value of each key of the vocabulary, or zero.
 void dict_vectorizer(const OpCall& call, InputData inputs, OutputData outputs) {
-  const Labels given(inputs[0]->elements.front().tensor);
+  const LabelColumn given(inputs[0]->elements.front().tensor);
   const Tensor values = contiguous(inputs[0]->elements.back().tensor);
-  const LabelPlaces known(Labels(vocabulary(call)), false);
+  const LabelPlaces known(LabelColumn(vocabulary(call)), false);
   const DenseOutput target(outputs[0]->tensor);
   fill_zero(target.tensor());
   for (std::size_t i = 0; i < given.size(); ++i) {

@@ -1,5 +1,5 @@
 // Walks each row of features through all trees of an ensemble and gathers what their leaves vote.
-#include "ops/kernels/tree_ensemble.h"
+#include "ops/kernels/classical/tree_ensemble.h"
 
 #include <onnx/onnx_pb.h>
 
