@@ -25,7 +25,7 @@
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
 #include "verify/compare/compare_nodes.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/own_rounding.h"
 #include "verify/compare/tried_pieces.h"
 #include "verify/finding.h"

@@ -12,7 +12,7 @@
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/tried_pieces.h"
 #include "verify/finding.h"
 #include "verify/pair.h"

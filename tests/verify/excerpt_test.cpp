@@ -8,7 +8,6 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "verify/compare/layers.h"
-#include "verify/compare/suspects.h"
 
 namespace relayout {
 namespace {

@@ -23,7 +23,6 @@
 #include "verify/compare/compare_nodes.h"
 #include "verify/compare/layers.h"
 #include "verify/compare/pairing.h"
-#include "verify/compare/suspects.h"
 #include "verify/pair.h"
 
 namespace relayout {

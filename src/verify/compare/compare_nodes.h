@@ -10,7 +10,7 @@
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/layer_comparison.h"
 #include "verify/pair.h"
 #include "verify/run/reference.h"

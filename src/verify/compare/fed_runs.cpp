@@ -22,7 +22,6 @@
 #include "relayout/verify.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_values.h"
-#include "verify/compare/feeding.h"
 #include "verify/compare/layers.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"

@@ -11,7 +11,6 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare/fed_values.h"
-#include "verify/compare/feeding.h"
 #include "verify/compare/layers.h"
 #include "verify/run/session.h"
 

@@ -19,11 +19,10 @@
 #include "relayout/verify.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_runs.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/layers.h"
 #include "verify/compare/pairing.h"
 #include "verify/compare/quantizer_steps.h"
-#include "verify/compare/suspects.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
 

@@ -5,8 +5,8 @@
 
 #include "relayout/execute.h"
 #include "relayout/verify.h"
-#include "verify/compare/feeding.h"
-#include "verify/compare/suspects.h"
+#include "verify/compare/fed_values.h"
+#include "verify/compare/layers.h"
 
 namespace relayout {
 

@@ -21,7 +21,7 @@
 #include "relayout/verify.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_runs.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/layers.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"

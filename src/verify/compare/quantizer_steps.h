@@ -6,7 +6,7 @@
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "verify/compare/fed_runs.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/layers.h"
 
 namespace relayout {

@@ -31,7 +31,7 @@
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
 #include "verify/compare/datum_pair.h"
-#include "verify/compare/edges.h"
+#include "verify/compare/fed_values.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"

@@ -19,7 +19,7 @@
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
 #include "verify/compare/compare_nodes.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
 #include "verify/finding.h"

@@ -18,21 +18,27 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "proof/finite_numbers.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "relayout/verify.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/layers.h"
+#include "verify/doubts/doubts.h"
 #include "verify/doubts/guards.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
 #include "verify/inputs/inputs.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
@@ -280,6 +286,29 @@ std::optional<EdgeMismatch> compare_roots(const Pair& pair, const Reference& ref
                         std::max(root.of_a, root.of_b)};
   }
   return std::nullopt;
+}
+
+// Intermediate numbers that constants bring beyond their type in one model alone.
+VerifyFindings find_formula_overflow(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  if (pair.grain != DataType::undefined) return {};  // a coarser type has an earlier end, which is intended
+  proof::Overflows overflows = proof::overflows_alone(*pair.a.model, *pair.b.model);
+  // A fold that brings a factor into weights is right.
+  if (pair.proved) std::erase_if(overflows.of_a, [](const proof::Overflow& overflow) { return overflow.is_multiplied; });
+  if (overflows.of_a.empty() && overflows.of_b.empty()) return {};
+  const auto find = [&](const Node& node) -> const proof::Overflow* {
+    for (const auto* const list : {&overflows.of_a, &overflows.of_b}) {
+      const auto found = std::ranges::find(*list, &node, &proof::Overflow::node);
+      if (found != list->end()) return &*found;
+    }
+    return nullptr;
+  };
+  const auto found = compare_finite(pair, evidence.reference(), Extreme::usual, [&](const Node& node) { return find(node) != nullptr; });
+  if (!found) return {};
+  const std::string from = exact_number(std::round(std::exp2(find(*found->maker)->from)));
+  return {{.text = "node " + found->maker->label() + " of " + (found->is_of_a ? "A" : "B") + " overflows from about " + from +
+                   " on, where the other model does not" + (pair.proved ? "; the proof leaves this open" : ""),
+           .node = reported_name(*found->maker)}};
 }
 
 }  // namespace relayout

@@ -30,7 +30,7 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare/compare_nodes.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/doubts/doubts.h"
 #include "verify/doubts/extreme_runs.h"
 #include "verify/evidence.h"

@@ -15,8 +15,9 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
+#include "verify/compare/choices.h"
 #include "verify/compare/compare_nodes.h"
-#include "verify/compare/feeding.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/tried_pieces.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
@@ -215,6 +216,29 @@ VerifyFindings find_untried_pieces(Evidence& evidence) {
   }
   const Trial* const trial = evidence.tried().find_open();
   return trial == nullptr ? VerifyFindings() : doubt(*trial);
+}
+
+// Differences in front of nodes that choose.
+namespace {
+
+std::string describe(const OtherChoice& found, const Evidence& evidence) {
+  const std::string by = "node " + found.b->label() + " chooses by numbers that are " + scientific(found.error) +
+                         " of their range away, where " + scientific(found.bound) + " may be rounding, and no sample shows it" +
+                         kMoreSamples;
+  return found.entries.empty() ? by : evidence.unexplained()[found.entries.front()].text + ", " + by;
+}
+
+}  // namespace
+
+/// Where B computes in a narrower type than A, rounding alone moves numbers past more than their floors.
+VerifyFindings find_hidden_choices(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  VerifyFindings out;
+  if (pair.grain != DataType::undefined || pair.quantized) return out;
+  for (const OtherChoice& found : compare_choices(pair, evidence.reference(), *evidence.proof())) {
+    out.push_back({.text = describe(found, evidence), .node = reported_name(*found.b)});
+  }
+  return out;
 }
 
 }  // namespace relayout

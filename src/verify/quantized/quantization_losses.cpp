@@ -34,7 +34,6 @@
 #include "verify/pair.h"
 #include "verify/quantized/constant_grids.h"
 #include "verify/quantized/node_loss.h"
-#include "verify/quantized/spelled_out.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"

@@ -121,7 +121,8 @@ std::optional<LabelColumn> tensor_attribute(const OpCall& call, const std::strin
 LabelColumn list_of(const OpCall& call, const std::string& kind) {
   std::vector<LabelColumn> given;
   if (auto texts = call.attributes.texts(kind + "_strings"); !texts.empty()) given.push_back(LabelColumn::of(DataType::string, texts));
-  if (auto numbers = call.attributes.integers(kind + "_int64s"); !numbers.empty()) given.push_back(LabelColumn::of(DataType::int64, numbers));
+  if (auto numbers = call.attributes.integers(kind + "_int64s"); !numbers.empty())
+    given.push_back(LabelColumn::of(DataType::int64, numbers));
   if (auto reals = call.attributes.reals(kind + "_floats"); !reals.empty()) given.push_back(LabelColumn::of(DataType::float32, reals));
   if (call.opset >= 4) {
     if (auto tensor = tensor_attribute(call, kind + "_tensor")) given.push_back(*std::move(tensor));
@@ -239,7 +240,8 @@ Inferred infer_one_hot_encoder(const OpCall& call, InputInfos inputs) {
 
 void one_hot_encoder(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor dense = contiguous(tensor_at(inputs, 0));
-  const LabelColumn x = dense.type() == DataType::string ? LabelColumn(dense) : LabelColumn::of(DataType::int64, truncated_integers_of(dense));
+  const LabelColumn x =
+      dense.type() == DataType::string ? LabelColumn(dense) : LabelColumn::of(DataType::int64, truncated_integers_of(dense));
   const LabelColumn categories = categories_of(call);
   const LabelPlaces known(categories, false);
   const bool may_be_unknown = call.attributes.integer("zeros", 1) != 0;
