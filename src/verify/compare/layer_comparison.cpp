@@ -305,7 +305,8 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
     result.proof.unreached = suspects->are_unreached(nodes);
     nodes.insert(nodes.end(), region.begin(), region.end());
     result.proof.unexplained = suspects->of(nodes);
-    result.proof.misread = misread_entries(layers, layer, *suspects);
+    // Of other dims, it is another value under the name, for which its readers stand.
+    if (!layer.other_structure) result.proof.misread = misread_entries(layers, layer, *suspects);
   }
   if (!layer.differs()) return;
   result.correlation = trusted ? 1 : layer.correlation;
