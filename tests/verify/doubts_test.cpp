@@ -488,7 +488,8 @@ constexpr const char* kConditions = "(float[N, 8] x) => (bool[N, 8] y) ";
 constexpr const char* kSteps = "(float[N, 8] x) => (uint8[N, 8] y) ";
 const std::string kBiases = "<float[4] b = {0.0001, 0, 0, 0}, float[4] c = {0.5, 0.5, 0.5, 0.5}> { t = Tanh(x)\n ";
 const std::string kGrid =
-    "<float s = {0.0625}, float h = {0.03125}, float half = {0.5}, float f = {1.001}, uint8 z = {128}> { t = Tanh(x)\n ";
+    "<float s = {0.0625}, float h = {0.03125}, float half = {0.5}, float f = {1.001}, uint8 z = {128}, int8 o = {0}> { t = Tanh(x)\n ";
+constexpr const char* kTurnedSteps = "(float[N, 8] x) => (uint8[8, N] y) ";
 const std::string kTwo = number("k", "10.0") + number("d", "0.0001") + "t = Tanh(x)\n m = Mul(t, k)\n ";
 
 /// A branch that samples enter by the sign of a sum.
@@ -515,6 +516,15 @@ INSTANTIATE_TEST_SUITE_P(
         Doubted{"of a comparison", kConditions, number("h", "0.5") + kTwo + "y = Greater(t, h)",
                 number("h", "0.5") + kTwo + "n = Add(t, d)\n y = Greater(n, h)"},
         Doubted{"of a quantizer", kSteps, kGrid + "y = QuantizeLinear(t, s, z)", kGrid + "n = Mul(t, f)\n y = QuantizeLinear(n, s, z)"},
+        Doubted{"of a quantizer, rounded to its steps before", kSteps, kGrid + "y = QuantizeLinear(t, s, z)",
+                kGrid + "n = Mul(t, f)\n q = QuantizeLinear(n, s, z)\n d = DequantizeLinear(q, s, z)\n y = QuantizeLinear(d, s, z)"},
+        Doubted{"of a quantizer, moved after it", kTurnedSteps, kGrid + "p = Transpose(t)\n y = QuantizeLinear(p, s, z)",
+                kGrid + "n = Mul(t, f)\n q = QuantizeLinear(n, s, z)\n y = Transpose(q)"},
+        Doubted{
+            "of a quantizer, moved and rounded to its steps before", kTurnedSteps, kGrid + "p = Transpose(t)\n y = QuantizeLinear(p, s, z)",
+            kGrid +
+                "n = Mul(t, f)\n q = QuantizeLinear(n, s, o)\n m = Transpose(q)\n d = DequantizeLinear(m, s, o)\n y = QuantizeLinear(d, s, "
+                "z)"},
         Doubted{"of Round in a branch", kRows, in_branch("a = Add(x, k)\n p = Round(a)", number("k", "10.0") + number("d", "0.0001")),
                 in_branch("a = Add(x, k)\n b = Add(a, d)\n p = Round(b)", number("k", "10.0") + number("d", "0.0001"))}));
 
@@ -542,6 +552,15 @@ INSTANTIATE_TEST_SUITE_P(
                 number("h", "0.5") + number("o", "0.0") + "t = Tanh(x)\n n = Sub(t, h)\n y = Greater(n, o)"},
         Doubted{"of a quantizer that limits", kSteps, "<float s = {0.05}, uint8 z = {0}> { t = Relu(x)\n y = QuantizeLinear(t, s, z)",
                 "<float s = {0.05}, uint8 z = {0}> { y = QuantizeLinear(x, s, z)"},
+        Doubted{"of a quantizer, rounded to its steps before", kSteps, kGrid + "y = QuantizeLinear(t, s, z)",
+                kGrid + "q = QuantizeLinear(t, s, z)\n d = DequantizeLinear(q, s, z)\n y = QuantizeLinear(d, s, z)"},
+        Doubted{"of a quantizer, rounded to its steps before from another zero point", kSteps, kGrid + "y = QuantizeLinear(t, s, z)",
+                kGrid + "q = QuantizeLinear(t, s, o)\n d = DequantizeLinear(q, s, o)\n y = QuantizeLinear(d, s, z)"},
+        Doubted{"of a quantizer, moved after it", kTurnedSteps, kGrid + "p = Transpose(t)\n y = QuantizeLinear(p, s, z)",
+                kGrid + "q = QuantizeLinear(t, s, z)\n y = Transpose(q)"},
+        Doubted{"of a quantizer, moved and rounded to its steps before", kTurnedSteps,
+                kGrid + "p = Transpose(t)\n y = QuantizeLinear(p, s, z)",
+                kGrid + "q = QuantizeLinear(t, s, z)\n m = Transpose(q)\n d = DequantizeLinear(m, s, z)\n y = QuantizeLinear(d, s, z)"},
         Doubted{"of Round in a branch", kRows, in_branch("a = Add(x, k)\n p = Round(a)", number("k", "10.0")),
                 in_branch("a = Add(x, h)\n b = Add(a, h)\n p = Round(b)", number("h", "5.0"))}));
 
@@ -677,6 +696,29 @@ INSTANTIATE_TEST_SUITE_P(
                 "z = Tanh(p)",
                 "<float[2, 2] v = {1, 0.5, -0.25, 0.75}, float[2, 2] w = {2.25, 1, -0.125, 3.25}> { p = MatMul(x, v)\n y = "
                 "MatMul(x, w)\n z = Tanh(p)"}));
+
+// Names that an exporter counts: B gives those of A's values to others.
+constexpr const char* kCounted = "(float[3, 4, 4] x) => (float[4, 4] y) ";
+std::string counted(const std::string& factors, const std::string& names) {
+  return "<float[4] kw = {0.3, 0.7, -0.45, 1.1}, float[3] cw = {" + factors +
+         "}, int64 zero = {0}, int64 one = {1}, float few = {0.001}> { " + names;
+}
+const std::string kCountedNodes =
+    "m0 = Mul(x, kw)\n t1 = Transpose<perm = [1, 2, 0]>(m0)\n m1 = Mul(t1, cw)\n t2 = Transpose<perm = [2, 0, 1]>(m1)\n g1 = Gather(t2, "
+    "zero)\n g2 = Gather(t2, one)\n p = MatMul(g1, g2)\n u = Gather(x, zero)\n r = Mul(p, few)\n y = Add(u, r)";
+const std::string kRecountedNodes =
+    "h = Cast<to = 10>(x)\n k = Cast<to = 10>(kw)\n c = Cast<to = 10>(cw)\n f = Cast<to = 10>(few)\n m0 = Mul(h, k)\n t0 = Transpose<perm "
+    "= [1, 2, 0]>(m0)\n m1 = Mul(t0, c)\n t1 = Transpose<perm = [2, 0, 1]>(m1)\n g0 = Gather(t1, zero)\n g1 = Gather(t1, one)\n p = "
+    "MatMul(g0, g1)\n u = Gather(h, zero)\n r = Mul(p, f)\n s = Add(u, r)\n y = Cast<to = 1>(s)";
+
+INSTANTIATE_TEST_SUITE_P(CountedNames, TheSame,
+                         ::testing::Values(Doubted{"of other dims in f16", kCounted, counted("1.3, -0.55, 0.85", kCountedNodes),
+                                                   counted("1.3, -0.55, 0.85", kRecountedNodes), true}));
+
+INSTANTIATE_TEST_SUITE_P(CountedNames, NotTheSame,
+                         ::testing::Values(Doubted{"of other dims in f16, beside another factor", kCounted,
+                                                   counted("1.3, -0.55, 0.85", kCountedNodes), counted("1.3, -0.55, 0.9", kRecountedNodes),
+                                                   true}));
 
 }  // namespace
 }  // namespace relayout

@@ -108,10 +108,36 @@ bool increases(const Node& node, Constants& constants) {
   return false;
 }
 
+/// Whether nodes round to, or count from, the same steps, whatever the zero point that stands for the same ends.
+bool have_same_steps(const Node& node, const Node& other, Constants& constants) {
+  const auto one = Quantizer::of(node, constants), two = Quantizer::of(other, constants);
+  if (!one || !two || !one->is_one_for_all() || !two->is_one_for_all()) return false;
+  const auto scale_of = [&](const Node& of) { return reals_of(*constants.value(*of.input(1))).front(); };
+  return scale_of(node) == scale_of(other) && one->range() == two->range();
+}
+
+/// The value that is rounded first to the steps of a quantizer: nodes upstream may have rounded, dequantized and moved its operand. Only
+/// over `nodes`.
+const Value* first_rounded(const Node& quantizer, const Value& operand, const NodeSet& nodes, Constants& constants) {
+  const Value *rounded = &operand, *at = &operand;
+  bool is_dequantized = false;
+  while (at != nullptr && at->producer() != nullptr && nodes.contains(at->producer())) {
+    const Node& maker = *at->producer();
+    const bool turns = maker.is(is_dequantized ? "QuantizeLinear" : "DequantizeLinear") && have_same_steps(maker, quantizer, constants);
+    if (!turns && !has_trait(maker, Trait::permutes)) break;
+    at = maker.input(0);
+    if (!turns) continue;
+    if (is_dequantized && at != nullptr) rounded = at;
+    is_dequantized = !is_dequantized;
+  }
+  return rounded;
+}
+
 /// The value upstream of nodes that leave a choice what it is: of further steps in front of steps, of increasing functions in front of a
-/// search. Only over `nodes`.
+/// search, of rounding to the same steps in front of a quantizer. Only over `nodes`.
 const Value* basis_of(const Node& node, const Value& operand, const NodeSet& nodes, Constants& constants) {
   const Choosing how = choosing_of(node);
+  if (how == Choosing::quantizer) return first_rounded(node, operand, nodes, constants);
   const Value* at = &operand;
   while (at->producer() != nullptr && nodes.contains(at->producer())) {
     const Node& maker = *at->producer();
@@ -339,6 +365,17 @@ std::optional<std::pair<double, double>> beyond_rounding(const Numbers& numbers,
   return error > bound ? std::optional(std::pair(error, bound)) : std::nullopt;
 }
 
+/// Whether elements that are each chosen for alone lie in another order: what reads them decides about that.
+bool are_moved(const Datum& a, const Datum& b) {
+  if (a.tensor.element_count() != b.tensor.element_count()) return false;
+  return a.tensor.dims() != b.tensor.dims() || agreement(a, b).correlation < rules::kSameThing;
+}
+
+/// NaN last.
+void sort_numbers(std::vector<double>& numbers) {
+  std::ranges::sort(numbers, [](double left, double right) { return std::isnan(right) ? !std::isnan(left) : left < right; });
+}
+
 /// Compares the numbers of two nodes, each time that they choose.
 class ChoiceComparison {
  public:
@@ -379,16 +416,21 @@ class ChoiceComparison {
   /// What counts of each operand, of the distance between two for a comparison; nothing that has another structure or is no real number.
   [[nodiscard]] std::vector<Numbers> numbers_at(const ChoicePair& choice, const std::vector<std::vector<Datum>>& of_a,
                                                 const std::vector<std::vector<Datum>>& of_b, std::size_t time) const {
+    const Choosing how = choosing_of(*choice.b);
     std::vector<Numbers> operands;
     for (std::size_t i = 0; i < of_a.size(); ++i) {
       const auto [a, b] = comparable(at(of_a[i], time), at(of_b[i], time));
       if (!is_measured(type_of(a)) || type_of(a) != type_of(b)) return {};
-      const bool may_broadcast = choosing_of(*choice.b) == Choosing::comparison;
-      if (!may_broadcast && !structural_difference(a, b).empty()) return {};
+      const bool may_broadcast = how == Choosing::comparison;
+      const bool is_sorted = (how == Choosing::quantizer || how == Choosing::steps) && are_moved(a, b);
+      if (!may_broadcast && !is_sorted && !structural_difference(a, b).empty()) return {};
       const double moved = std::max(seen_.moved(*choice.by_a[i]), seen_.moved(*choice.by_b[i]));
       operands.push_back({reals_of(a.tensor), reals_of(b.tensor), type_of(at(of_a[i], time)), moved});
+      if (!is_sorted) continue;
+      sort_numbers(operands.back().a);
+      sort_numbers(operands.back().b);
     }
-    switch (choosing_of(*choice.b)) {
+    switch (how) {
       case Choosing::steps:
         leave_out_tried(*choice.b, operands.front());
         break;
