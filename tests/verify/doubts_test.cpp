@@ -657,6 +657,30 @@ INSTANTIATE_TEST_SUITE_P(
         Doubted{"a size is never below 0", kSizes, by_size("y = Identity(d)"),
                 by_size("z = Sub(d, d)\n c = Less(d, z)\n y = Where(c, four, d)")}));
 
+// Numbers that follow from sizes, computed in 16 bits by one model and in 32 by the other.
+constexpr const char* kHalfSizes = "(float16[N, 4] x) => (int64[M] y) ";
+std::string buckets(int type, const std::string& base, const std::string& counted, const std::string& result) {
+  const std::string cast = " = Cast<to = " + std::to_string(type) + ">";
+  return "<int64[1] first = {0}, int64 zero = {0}, int64 one = {1}, int64 nine = {9}, float kw = {8}, float lw = {" + base +
+         "}> { k = Cast<to = 10>(kw)\n l = Cast<to = 10>(lw)\n s = Shape(x)\n " + counted + "f" + cast + "(r)\n kf" + cast + "(k)\n lf" +
+         cast + "(l)\n d = Div(f, kf)\n g = Log(d)\n m = Div(g, lf)\n w = Mul(m, kf)\n t = Cast<to = 7>(w)\n c = Less(r, nine)\n " + result;
+}
+const std::string kPositions = "n = Gather(s, zero)\n r = Range(zero, n, one)\n ", kSize = "r = Gather(s, first)\n ",
+                  kBucket = "y = Where(c, r, t)", kOnes = "v = Where(c, r, t)\n y = ConstantOfShape<value = int64[1] {1}>(v)";
+
+INSTANTIATE_TEST_SUITE_P(
+    SizesInHalf, TheSame,
+    ::testing::Values(Doubted{"whose steps A's rounding takes", kHalfSizes, buckets(10, "2.7734375", kPositions, kBucket),
+                              buckets(1, "2.7734375", kPositions, kBucket), true},
+                      Doubted{"whose steps B's rounding takes", kHalfSizes, buckets(1, "2.7734375", kPositions, kBucket),
+                              buckets(10, "2.7734375", kPositions, kBucket), true}));
+
+INSTANTIATE_TEST_SUITE_P(SizesInHalf, NotTheSame,
+                         ::testing::Values(Doubted{"to another base", kHalfSizes, buckets(10, "2.7734375", kPositions, kBucket),
+                                                   buckets(1, "2.5", kPositions, kBucket), true},
+                                           Doubted{"that give dims", kHalfSizes, buckets(10, "2.7734375", kSize, kOnes),
+                                                   buckets(1, "2.7734375", kSize, kOnes), true}));
+
 // Roundings of B's own sums and constants, and sums of larger numbers than A's.
 const std::string kGridSteps = "<float s = {0.1}, uint8 z = {110}, float t = {10.0}, float m = {11.0}> { q = QuantizeLinear(x, s, z)\n ";
 

@@ -1,6 +1,9 @@
 // Finds differences that act only at sizes that no sample has: other decisions by sizes, and dims of one size in all samples.
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -24,6 +27,7 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
@@ -32,6 +36,7 @@
 #include "verify/interface.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
+#include "verify/run/bounds.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
 
@@ -180,6 +185,36 @@ SizeDecision decision_of(const Node& node, layout::Shapes& shapes) {
   return SizeDecision({*from != *to});
 }
 
+/// Whether a node rounds real numbers to whole ones.
+bool makes_whole(const Node& node) {
+  const DataTypeTraits* const to = node.is("Cast") ? find_traits(Attributes(node).integer("to", 0)) : nullptr;
+  return (to != nullptr && !to->is_float) || node.is("Floor") || node.is("Ceil") || node.is("Round");
+}
+
+/// Whether numbers differ by no more than the rounding of a few results in 16 bits, in which one of two nodes computes them.
+bool are_near(const Value& one, layout::Shapes& its, const Value& other, layout::Shapes& others) {
+  const auto mine = contents_of(&one, its), theirs = contents_of(&other, others);
+  if (!mine || !theirs || mine->size() != theirs->size()) return false;
+  const auto type_of = [](const Value& value, layout::Shapes& shapes) { return shapes.known(value)->datum.tensor.type(); };
+  const DataType coarse = coarser(type_of(one, its), type_of(other, others));
+  double largest = 0;
+  for (const double number : *mine) largest = std::isfinite(number) ? std::max(largest, std::fabs(number)) : largest;
+  const double most = kHalfTypes.has(coarse) ? rules::kGainRoundings * unit_roundoff(coarse) * largest : 0;
+  return std::ranges::equal(*mine, *theirs, [&](double x, double y) { return x == y || std::fabs(x - y) <= most; });
+}
+
+/// Whether two nodes are the same operator with the same attributes.
+bool compute_alike(const Node& a, const Node& b) {
+  const auto has_all_of = [](const Node& of, const Node& in) {
+    return std::ranges::all_of(of.message().attribute(), [&](const onnx::AttributeProto& attribute) {
+      const onnx::AttributeProto* const same = in.attribute(attribute.name());
+      return same != nullptr && same->SerializeAsString() == attribute.SerializeAsString();
+    });
+  };
+  return a.op_type() == b.op_type() && a.domain() == b.domain() && a.inputs().size() == b.inputs().size() && has_all_of(a, b) &&
+         has_all_of(b, a);
+}
+
 /// A decision of a node that no sample takes: at other sizes, or by data.
 struct UnsampledDecision {
   const Node* node = nullptr;
@@ -297,9 +332,36 @@ class Decisions {
       const bool is_sample = sizes_[i].text.empty();
       const auto equal = are_equal(value, b_.at(i), *namesake, a_.at(i));
       if (is_sample && !equal.value_or(false)) return std::nullopt;
-      if (!is_sample && equal && !*equal) return i;
+      if (!is_sample && equal && !*equal && !(differs_by_rounding(value, *namesake, i) && has_same_dims(i))) return i;
     }
     return std::nullopt;
+  }
+
+  /// Whether numbers of B and A differ only as rounding in 16 bits takes some of them past a whole number: both are computed from there on
+  /// by the same nodes.
+  [[nodiscard]] bool differs_by_rounding(const Value& of_b, const Value& of_a, std::size_t sizes, int depth = 0) {
+    constexpr int kDeepest = 8;
+    if (are_equal(of_b, b_.at(sizes), of_a, a_.at(sizes)).value_or(false)) return true;
+    const Node *const b = of_b.producer(), *const a = of_a.producer();
+    if (depth > kDeepest || a == nullptr || b == nullptr || !compute_alike(*a, *b)) return false;
+    const auto is_explained = [&](const Value* mine, const Value* theirs) {
+      if (mine == nullptr || theirs == nullptr) return mine == theirs;
+      return makes_whole(*b) ? are_near(*mine, b_.at(sizes), *theirs, a_.at(sizes)) : differs_by_rounding(*mine, *theirs, sizes, depth + 1);
+    };
+    return std::ranges::equal(b->inputs(), a->inputs(), is_explained);
+  }
+
+  /// Whether every value that both models have has the same dims in both, where these are known.
+  [[nodiscard]] bool has_same_dims(std::size_t sizes) {
+    layout::Shapes &a = a_.at(sizes), &b = b_.at(sizes);
+    const auto is_same = [&](const Value* value) {
+      const Value* const namesake = value == nullptr ? nullptr : a_.graph().find(value->name());
+      const Dims* const of_a = namesake == nullptr ? nullptr : a.dims_of(namesake);
+      const Dims* const of_b = of_a == nullptr ? nullptr : b.dims_of(value);
+      return of_b == nullptr || *of_a == *of_b;
+    };
+    const auto has_same = [&](const Node& node) { return std::ranges::all_of(node.outputs(), is_same); };
+    return std::ranges::all_of(b_.graph().nodes(), has_same) && a.misfit().empty() == b.misfit().empty();
   }
 
   /// Whether all numbers computed from a value have the same name and contents in the other model, at sizes of this index.
@@ -336,17 +398,7 @@ class Decisions {
   /// Whether the Slices that read a limit have the same effect without it at its sizes: every value that both models have then has the same
   /// dims in both.
   [[nodiscard]] bool is_done_by_slices(const UnsampledDecision& decision) {
-    if (!limits(*decision.node) || !decision.sizes || !is_read_by_slices(*decision.node->output(0))) return false;
-    layout::Shapes &a = a_.at(*decision.sizes), &b = b_.at(*decision.sizes);
-    const auto has_same_dims = [&](const Node& node) {
-      return std::ranges::all_of(node.outputs(), [&](const Value* value) {
-        const Value* const namesake = value == nullptr ? nullptr : a_.graph().find(value->name());
-        const Dims *const of_a = namesake == nullptr ? nullptr : a.dims_of(namesake), *const of_b =
-                                                                                          of_a == nullptr ? nullptr : b.dims_of(value);
-        return of_b == nullptr || *of_a == *of_b;
-      });
-    };
-    return std::ranges::all_of(b_.graph().nodes(), has_same_dims) && a.misfit().empty() == b.misfit().empty();
+    return limits(*decision.node) && decision.sizes && is_read_by_slices(*decision.node->output(0)) && has_same_dims(*decision.sizes);
   }
 
   [[nodiscard]] std::string describe(const UnsampledDecision& decision, const std::string& model) const {
