@@ -12,13 +12,13 @@ set(rooms_3 layout)
 set(rooms_4 passes proof)
 set(rooms_5 exec)
 set(rooms_6 verify diff)
-set(rooms_7 convert inspect profile)
+set(rooms_7 convert inspect profile run)
 set(rooms_8 suite)
 set(rooms_9 cli)
 # Beyond the order: the executor runs models without rewrites and proofs, suites know processes and no numbers, and the command line is thin.
 set(never_exec passes proof)
-set(never_suite model ops layout passes proof exec profile diff convert inspect)
-set(never_cli model ops layout passes proof exec profile verify diff convert inspect)
+set(never_suite model ops layout passes proof exec profile diff convert inspect run)
+set(never_cli model ops layout passes proof exec profile verify diff convert inspect run)
 
 # The room that implements each public header.
 set(headers_base error version estimate)
@@ -32,6 +32,7 @@ set(headers_profile profile diff)
 set(headers_diff model_diff)
 set(headers_convert convert)
 set(headers_inspect inspect)
+set(headers_run run)
 set(headers_suite suite)
 
 # The only files that may include a library: its headers | pattern of the files.
@@ -40,7 +41,7 @@ set(libraries
   "^spdlog/" "^src/base/log\\.cpp$"
   "^CLI/" "^src/cli/"
   "^nlohmann/" "^src/report/"
-  "^(onnx|google/protobuf)/" "^src/(model|ops|layout|passes|proof|exec|profile|verify|diff|convert|inspect)/")
+  "^(onnx|google/protobuf)/" "^src/(model|ops|layout|passes|proof|exec|profile|verify|diff|convert|inspect|run)/")
 
 # Rooms inside rooms: files by prefix | headers of their room that they may include. The first matching prefix applies.
 set(inner_rooms
@@ -58,6 +59,7 @@ set(inner_rooms
   "^src/cli/convert/" "^cli/(convert|verify|suite|common)/"
   "^src/cli/inspect/" "^cli/(inspect|convert|common)/"
   "^src/cli/profile/" "^cli/(profile|common)/"
+  "^src/cli/run/" "^cli/(run|common)/"
   "^src/cli/diff/" "^cli/(diff|profile|common)/"
   "^src/verify/inputs/" "^verify/(inputs/|run/elements\\.h$|rules\\.h$)"
   "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|rules)\\.h$)"

@@ -34,6 +34,16 @@ struct Unsupported {
 /// "cannot run 5 nodes: " and the texts of the first three.
 [[nodiscard]] std::string cannot_run_text(const std::vector<Unsupported>& nodes);
 
+/// Values that a run has just computed, and where.
+struct Computed {
+  const Node* node = nullptr;          ///< whose results they are; null: inputs of `graph`, which begins
+  const Graph* graph = nullptr;        ///< the main graph or that of a control-flow node, in which the node is, perhaps by calls
+  std::vector<std::string> callers;    ///< as in StepInfo
+  std::vector<const Value*> operands;  ///< of the node, null where absent; the input of a function is the value that the call gives
+  std::vector<const Value*> values;    ///< one per result, null where absent; the output of a call is that of its function
+  const std::vector<Datum>& data;      ///< one per result; no tensor where a result is absent or not computed
+};
+
 struct ExecuteOptions {
   Mode mode = Mode::optimized;
   int threads = 0;                                ///< 0: available_cpus()
@@ -45,9 +55,13 @@ struct ExecuteOptions {
   std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
   /// Called after each node with its outputs (for debugging and localization); slows execution.
   std::function<void(const Node& node, const std::vector<Datum>& outputs)> observe;
+  /// As `observe`, but also called for results that are constants, for graphs of control-flow nodes that begin, and not for nodes that
+  /// stand in place of one of the file.
+  std::function<void(const Computed& computed)> watch;
   /// Whether a node need not run because `observe` writes its outputs. `observe` then gets outputs of the right dims with unspecified
   /// contents, and writes those that other nodes read. This is a hint: the node may run nevertheless.
   std::function<bool(const Node& node)> leave_out;
+  [[nodiscard]] bool is_watched() const noexcept { return observe || watch; }
 };
 
 using Inputs = std::map<std::string, Datum>;

@@ -23,7 +23,7 @@ struct InputOptions {
   uint64_t seed = 1;
   std::map<std::string, int64_t> dims;                  ///< sizes of named dimensions: --dim N=2
   std::map<std::string, Dims> shapes;                   ///< dims of inputs: --shape x=1,3,224,224
-  std::map<std::string, std::filesystem::path> inputs;  ///< contents of inputs: --input NAME=FILE, or a folder of files
+  std::map<std::string, std::filesystem::path> inputs;  ///< contents of inputs: --input NAME=FILE, a folder of files, or numbers: 0.5
   ImageOptions images;
 };
 

@@ -230,6 +230,28 @@ PrivateFolder::~PrivateFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+DraftFolder::DraftFolder(std::filesystem::path target) : target_(std::move(target)) {
+  const std::filesystem::path folder = folder_of(target_);
+  std::string name = (folder / ("." + target_.filename().string() + "-XXXXXX")).string();
+  if (::mkdtemp(name.data()) == nullptr) fail_io(folder.string(), "cannot make a folder in it");
+  path_ = name;
+  using std::filesystem::perms;
+  std::filesystem::permissions(path_, perms::group_read | perms::group_exec | perms::others_read | perms::others_exec,
+                               std::filesystem::perm_options::add);
+}
+
+DraftFolder::~DraftFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+void DraftFolder::publish() {
+  std::error_code error;
+  std::filesystem::rename(path_, target_, error);
+  if (error) fail_io(target_.string(), error.message());
+  path_.clear();
+}
+
 // Whole text files.
 namespace {
 

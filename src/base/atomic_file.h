@@ -69,6 +69,21 @@ class PrivateFolder {
   std::filesystem::path path_;
 };
 
+/// A folder that appears with its contents under its name on publish() or not at all: until then it has a hidden name beside it. Error{io}
+/// names the folder beside which it is, or the target.
+class DraftFolder {
+ public:
+  explicit DraftFolder(std::filesystem::path target);
+  ~DraftFolder();
+  DraftFolder(const DraftFolder&) = delete;
+  DraftFolder& operator=(const DraftFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  void publish();
+
+ private:
+  std::filesystem::path target_, path_;
+};
+
 class File;
 
 /// Writes a whole text, in as many calls as necessary. Returns 0 or the error number.

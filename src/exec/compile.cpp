@@ -41,6 +41,22 @@ void note_constants(const Program& program, const IdVector<ValueId, ValueState>&
   }
 }
 
+/// The nodes before the plan's end that inference has computed, for the watcher. Constants of the file are not computed.
+void note_folded(const Program& program, NodeId first, const Inference& inference, const IdVector<ValueId, ValueState>& states,
+                 Plan& plan) {
+  auto kept = inference.nodes.begin();
+  for (const NodeId id : IdRange(first, inference.next)) {
+    const ProgramNode& node = program.nodes()[id];
+    if (kept != inference.nodes.end() && *kept == id) {
+      ++kept;
+    } else if (!node.node->is("Constant")) {
+      FoldedNode& out = plan.folded.emplace_back();
+      out.node = &node;
+      for (const ValueId value : node.outputs) out.results.push_back(value == ValueId::none ? nullptr : states[value].constant);
+    }
+  }
+}
+
 /// Whether nodes may be left out: all of the graph is in this plan, one node to a group, and every value is memory of known dims.
 bool may_leave_out(const Program& program, const Inference& inference, const RoutineContext& context, const ValueFacts& facts) {
   const ExecuteOptions& options = context.options;
@@ -63,9 +79,10 @@ std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, N
   const std::vector<Group> groups =
       mode == Mode::optimized ? fused_groups(program, inference.nodes, facts, guide) : single_groups(program, inference.nodes);
   const auto* const leave_out = may_leave_out(program, inference, context, facts) ? &context.options.leave_out : nullptr;
-  const LoweringSettings settings{
-      mode, context.threads, context.library, context.options.few_runs, static_cast<bool>(context.options.observe), leave_out};
+  const LoweringSettings settings{mode,     context.threads, context.library, context.options.few_runs, context.options.is_watched(),
+                                  leave_out};
   std::unique_ptr<Plan> plan = lower(program, first, inference, facts, guide, groups, settings);
+  if (context.options.watch) note_folded(program, first, inference, states, *plan);
   for (const PlanPort& port : plan->exports) {
     if (port.place) states[port.value].strides = port.place.desc.strides;
   }

@@ -13,6 +13,7 @@
 
 #include "base/indexed.h"
 #include "exec/arena.h"
+#include "exec/constant_store.h"
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/program.h"
@@ -45,8 +46,15 @@ struct PlanPort {
 /// Argument of `observe` after step number `after` - 1.
 struct Observation {
   std::size_t after = 0;
+  const ProgramNode* in = nullptr;  ///< the node, or the last one of the body of the call
   const Node* node = nullptr;
   std::vector<PlanPort> outputs;  ///< `value` is none where the output is absent
+};
+
+/// A node whose results are constants.
+struct FoldedNode {
+  const ProgramNode* node = nullptr;
+  std::vector<std::shared_ptr<KnownConstant>> results;  ///< null where absent
 };
 
 /// A graph, or a run of its nodes up to one whose output shapes depend on data, compiled for one set of input shapes.
@@ -62,6 +70,7 @@ struct Plan {
   std::vector<PlanPort> imports, exports;
   std::vector<PlanPort> results;  ///< the exports whose buffers are results
   std::vector<Observation> observations;
+  std::vector<FoldedNode> folded;  ///< for ExecuteOptions::watch
   PlanInfo info;
   std::vector<std::size_t> inner;  ///< numbers in InnerTimes of the steps and of `next`, for a nested graph; empty until noted
 
@@ -87,10 +96,10 @@ struct RunState {
 
 /// Arguments of a run of steps besides the plan.
 struct RunServices {
-  Recycler& recycler;                                                          ///< of results
-  PrimitiveLibrary* library = nullptr;                                         ///< null in reference mode
-  const std::function<void(const Node&, const std::vector<Datum>&)>& observe;  ///< may be empty
-  StepTimes* times = nullptr;                                                  ///< times of the steps; null: not noted
+  Recycler& recycler;                                                            ///< of results
+  PrimitiveLibrary* library = nullptr;                                           ///< null in reference mode
+  std::function<void(const Observation&, const std::vector<Datum>&)> show = {};  ///< empty: nobody watches
+  StepTimes* times = nullptr;                                                    ///< times of the steps; null: not noted
 };
 
 /// Runs the steps: binds the buffers that changed since the last run, and leaves the exports in `state`.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -242,8 +243,73 @@ std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
     }
     outputs = compute_now(node, pointers);
   }
-  if (context_.options.observe) context_.options.observe(*node.node, outputs);
+  show(node, *node.node, outputs);
+  if (context_.options.watch) show_ended_calls(node, outputs, state);
   return outputs;
+}
+
+// What watchers see.
+
+void Routine::show(const ProgramNode& in, const Node& node, const std::vector<Datum>& results) const {
+  if (context_.options.observe) context_.options.observe(node, results);
+  if (context_.options.watch) show_computed(in, node, results);
+}
+
+/// Shows the results of a node: of `in`, or of a call that ends with it. Nodes that compose an operator of the file are left out.
+void Routine::show_computed(const ProgramNode& in, const Node& node, const std::vector<Datum>& results) const {
+  const bool is_call = in.node != &node;
+  const Caller* caller = in.caller;
+  for (bool inside = is_call; inside; caller = caller->outer) inside = caller->node != &node;
+  std::vector<std::string> calls;
+  for (const Caller* at = caller; at != nullptr; at = at->outer) {
+    if (context_.functions.called_by(*at->node) == nullptr) return;
+    calls.push_back(reported_name(*at->node));
+  }
+  Computed out{&node, &program_.graph(), place_.callers, {}, {}, results};
+  out.callers.insert(out.callers.end(), calls.rbegin(), calls.rend());
+  const auto resolved = [&](const Value* value) {
+    const ValueId id = value == nullptr ? ValueId::none : program_.find(value);
+    return id == ValueId::none ? value : program_.values()[id];
+  };
+  std::ranges::transform(node.inputs(), std::back_inserter(out.operands), resolved);
+  std::ranges::transform(node.outputs(), std::back_inserter(out.values), resolved);
+  context_.options.watch(out);
+}
+
+void Routine::show_beginning(const std::vector<Given>& inputs) const {
+  std::vector<Datum> data;
+  for (const Given& given : inputs) data.push_back(given.constant ? Datum(context_.store.read(*given.constant)) : given.datum);
+  Computed out{nullptr, &program_.graph(), place_.callers, {}, {}, data};
+  for (const ValueId input : program_.inputs()) out.values.push_back(program_.values()[input]);
+  context_.options.watch(out);
+}
+
+void Routine::show_folded(const Plan& plan) const {
+  for (const FoldedNode& folded : plan.folded) {
+    std::vector<Datum> results;
+    for (const auto& constant : folded.results) results.push_back(constant ? Datum(contiguous(context_.store.read(*constant))) : Datum());
+    const ProgramNode& node = *folded.node;
+    show_computed(node, *node.node, results);
+    show_ended_calls(node, results, {});
+  }
+}
+
+/// Shows the calls that end with a node that is not a step. Results of their other nodes are absent where they do not live on.
+void Routine::show_ended_calls(const ProgramNode& last, const std::vector<Datum>& results, const RunState& state) const {
+  for (const ProgramNode::Call& call : last.ended_calls) {
+    std::vector<Datum> out(call.outputs.size());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const auto own = std::ranges::find(last.outputs, call.outputs[k]);
+      const auto kept = state.values.find(call.outputs[k]);
+      if (call.outputs[k] == ValueId::none) continue;
+      if (own != last.outputs.end()) {
+        out[k] = results[as_size(own - last.outputs.begin())];
+      } else if (kept != state.values.end()) {
+        out[k] = kept->second;
+      }
+    }
+    show_computed(last, *call.node, out);
+  }
 }
 
 /// Runs the node that had to see data, and notes its time: in the main graph all of it, in others the part outside its own nested graphs.
@@ -316,11 +382,17 @@ std::vector<Datum> Routine::run(const std::vector<Given>& inputs, const std::vec
     caught_up_ = 1;
   }
   Plan* plan = plans_.front().second.get();
+  RunServices services{context_.recycler, context_.library, {}, notes_steps ? &step_times_ : times};
+  if (context_.options.is_watched()) {
+    services.show = [this](const Observation& seen, const std::vector<Datum>& results) { show(*seen.in, *seen.node, results); };
+  }
+  if (context_.options.watch && place_.is_nested()) show_beginning(inputs);
   while (true) {
     trail_.push_back(plan);
     step_times_.begins.clear();
     step_times_.ends.clear();
-    run_steps(*plan, state, {context_.recycler, context_.library, context_.options.observe, notes_steps ? &step_times_ : times});
+    show_folded(*plan);
+    run_steps(*plan, state, services);
     if (notes_steps) note_steps(context_.inner, place_, step_times_, *plan);
     if (plan->next == program_.nodes().end_id()) break;
     plan = &continuation(*plan, run_timed(*plan, state, times), state);

@@ -73,6 +73,11 @@ class Routine {
   void take(ValueId value, const Given& given, Key& key, RunState& state, Known& known);
   std::vector<ValueId> begin_states(Known known);
   [[nodiscard]] std::vector<Datum> run_node(const Plan& plan, RunState& state);
+  void show(const ProgramNode& in, const Node& node, const std::vector<Datum>& results) const;
+  void show_computed(const ProgramNode& in, const Node& node, const std::vector<Datum>& results) const;
+  void show_beginning(const std::vector<Given>& inputs) const;
+  void show_folded(const Plan& plan) const;
+  void show_ended_calls(const ProgramNode& last, const std::vector<Datum>& results, const RunState& state) const;
   [[nodiscard]] std::vector<Datum> run_control_flow(const ProgramNode& node, const Plan& plan, RunState& state);
   [[nodiscard]] Plan& continuation(Plan& plan, std::vector<Datum> outputs, RunState& state);
   void catch_up();

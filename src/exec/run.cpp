@@ -104,7 +104,7 @@ Plan::~Plan() {
 }
 
 void run_steps(Plan& plan, RunState& state, const RunServices& services) {
-  const auto& [recycler, library, observe, times] = services;
+  const auto& [recycler, library, observer, times] = services;
   if (!plan.is_bound) bind_steps(plan);
   bind_imports(plan, state);
   bind_results(plan, recycler);
@@ -114,10 +114,10 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services) {
     for (; observation != plan.observations.end() && observation->after == steps_done; ++observation) {
       std::vector<Datum> outputs;
       for (const PlanPort& port : observation->outputs) outputs.push_back(port.value == ValueId::none ? Datum() : datum_of(plan, port));
-      observe(*observation->node, outputs);
+      observer(*observation, outputs);
     }
   };
-  if (observe) show(0);
+  if (observer) show(0);
   // The end of a step is the beginning of the next: the clock is read once for each.
   int64_t now = times == nullptr ? 0 : steady_nanoseconds();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -128,7 +128,7 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services) {
     }
     step.kernel->run();
     check_interrupt();
-    if (observe) show(i + 1);
+    if (observer) show(i + 1);
     if (times != nullptr) {
       times->begins.push_back(now);
       now = steady_nanoseconds();

@@ -106,27 +106,14 @@ Subject::Subject(const std::filesystem::path& path, const ProfileOptions& option
   named(name_, [&] { find_inputs(); });
 }
 
-/// Finds the first sizes of free dims that the model accepts. Batches of one are tried first.
 void Subject::find_inputs() {
   const InputMaker maker(model_->graph(), *options_);
-  if (maker.given().in_folders() > 0) fail(ErrorKind::usage, "--input takes a file here: one sample is run");
-  const FreeDims& dims = maker.dims();
-  for (int tried = 0; tried < dims.attempts(); ++tried) {
-    const int attempt = (dims.first_single() + tried) % dims.attempts();
-    const FreeDims::Assignment assignment = dims.assign({0, 1, attempt});
-    inputs_ = maker.make(assignment, 0);
-    try {
-      open();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::invalid) throw;
-      if (tried + 1 < dims.attempts()) continue;
-      maker.refuse_guesses(error.what());
-      throw;
-    }
-    for (const auto& [name, size] : assignment.dims) {
-      if (!options_->dims.contains(name)) assumed_.emplace(name, size);
-    }
-    return;
+  const FreeDims::Assignment assignment = maker.first_accepted([this](Inputs inputs) {
+    inputs_ = std::move(inputs);
+    open();
+  });
+  for (const auto& [name, size] : assignment.dims) {
+    if (!options_->dims.contains(name)) assumed_.emplace(name, size);
   }
 }
 

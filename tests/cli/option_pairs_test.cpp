@@ -321,6 +321,22 @@ TEST(OptionPairs, OfProfile) {
   expect_table(table_of_profile(folder, {"a.onnx", "--threads", "1,2"}, form_of(kProfile, 2)));
 }
 
+TEST(OptionPairs, OfRun) {
+  expect_table({&kRun,
+                {"a.onnx"},
+                {{"--mode", "reference"},
+                 {"--tensors", "x"},
+                 {"--save", "a.npz"},
+                 {"--as", "fp16"},
+                 {"--seed", "1"},
+                 {"--input", "x=a.npy"},
+                 {"--shape", "x=1"},
+                 {"--dim", "N=1"},
+                 {"--resize", "8"},
+                 {"--mean", "0.5"},
+                 {"--std", "0.5"}}});
+}
+
 Table table_of_diff(const test::TemporaryFolder& folder, Words files, const std::string& gate, Forms form) {
   const auto file = [&](const char* name) { return (folder / name).string(); };
   return {&kDiff,

@@ -52,7 +52,8 @@ void declare_input_options(OptionSet& options, InputWords& words, const InputFor
   options.integer("--seed", "S", 0, words.seed, "draw inputs with this seed (default: 1)").only(forms.seed);
   options
       .assignments("--input", "NAME=FILE", words.files,
-                   "read an input: .npy, .npz, .pb, raw bytes (.bin, .raw), an image; verify also takes a folder, a file per sample")
+                   "read an input: .npy, .npz, .pb, raw bytes (.bin, .raw), an image, or numbers (sr=16000); verify also takes a folder, a "
+                   "file per sample")
       .only(forms.files);
   options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "set the dims of an input").only(forms.sizes);
   options.assignments("--dim", "N=2", words.dims, "set the size of a named dimension").only(forms.sizes);

@@ -53,8 +53,8 @@ PlanPort port_of(const ValueFacts& facts, Places& places, ValueId value) {
 }
 
 /// Shows the outputs of a node at this point of the plan to the observer.
-void observe(Lowering& lowering, const Node& node, const std::vector<ValueId>& outputs, Plan& plan) {
-  Observation& out = plan.observations.emplace_back(plan.steps.size(), &node);
+void observe(Lowering& lowering, const ProgramNode& in, const Node& node, const std::vector<ValueId>& outputs, Plan& plan) {
+  Observation& out = plan.observations.emplace_back(plan.steps.size(), &in, &node);
   const auto step = static_cast<int64_t>(plan.steps.size()) - 1;
   for (const ValueId value : outputs) {
     const bool is_made = value != ValueId::none && lowering.constant(value) == nullptr;
@@ -68,8 +68,8 @@ void observe(Lowering& lowering, const Node& node, const std::vector<ValueId>& o
 /// Shows a node's results to the observer, and those of the calls that end with it.
 void show(Lowering& lowering, const ProgramNode& last, Plan& plan) {
   if (!lowering.settings.observe) return;
-  observe(lowering, *last.node, last.outputs, plan);
-  for (const ProgramNode::Call& call : last.ended_calls) observe(lowering, *call.node, call.outputs, plan);
+  observe(lowering, last, *last.node, last.outputs, plan);
+  for (const ProgramNode::Call& call : last.ended_calls) observe(lowering, last, *call.node, call.outputs, plan);
 }
 
 /// The step of a node that is left out.

@@ -2,6 +2,7 @@
 #include "verify/inputs/input_file.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/inputs.h"
@@ -40,24 +42,26 @@ Tensor from_npz(const File& file, const Port& port) {
   return parse_npy(std::as_bytes(std::span(bytes)));
 }
 
-/// Dims of a raw file: as declared or given by options; at most one follows from the number of elements.
-Dims raw_dims(const Port& port, const InputOptions& options, int64_t elements) {
+/// Dims as declared or given by options, -1 where they are free.
+Dims stated_dims(const Port& port, const InputOptions& options) {
+  if (const auto shape = options.shapes.find(port.name); shape != options.shapes.end()) return shape->second;
   Dims dims = port.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const auto said = options.dims.find(port.symbols[i]);
     if (dims[i] < 0 && said != options.dims.end()) dims[i] = said->second;
   }
-  if (const auto shape = options.shapes.find(port.name); shape != options.shapes.end()) {
-    dims = shape->second;
-  } else if (!port.has_shape) {
-    dims = {elements};
-  }
+  return dims;
+}
+
+/// Dims of elements without any: at most one that is free follows from their number. `what`: where they are.
+Dims dims_of_elements(const Port& port, const InputOptions& options, int64_t elements, const std::string& what) {
+  if (!port.has_shape && !options.shapes.contains(port.name)) return {elements};
+  Dims dims = stated_dims(port, options);
   const auto free = std::ranges::find_if(dims, [](int64_t dim) { return dim < 0; });
   if (free != dims.end()) {
     *free = 1;
     if (std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; })) {
-      fail(ErrorKind::usage, "a raw file does not tell the free dims of " + type_text(port),
-           "--shape " + escape(port.name) + "=… gives them");
+      fail(ErrorKind::usage, what + " not tell the free dims of " + type_text(port), "--shape " + escape(port.name) + "=… gives them");
     }
     const int64_t others = element_count(dims);
     if (others > 0) *free = elements / others;
@@ -70,13 +74,59 @@ Tensor from_raw(const File& file, const Port& port, const InputOptions& options)
   if (size == 0 || traits(port.type).bits < 8) fail(ErrorKind::unsupported, "a raw file cannot hold " + type_text(port));
   const std::string bytes = whole_data_file(file);
   const auto held = static_cast<int64_t>(bytes.size());
-  const Dims dims = raw_dims(port, options, held / size);
+  const Dims dims = dims_of_elements(port, options, held / size, "a raw file does");
   if (held % size != 0 || element_count(dims) != held / size) {
     fail(ErrorKind::invalid, "has " + format_count(held) + " bytes, " + std::string(name_of(port.type)) + to_string(dims) + " needs " +
                                  format_count(element_count(dims) * size));
   }
   Tensor tensor(port.type, dims);
   if (held > 0) std::memcpy(tensor.bytes(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+/// The numbers of "0.5" or "640,480"; empty for any other text.
+std::vector<std::string> numbers_in(const std::string& text) {
+  std::vector<std::string> out(1);
+  for (const char c : text) c == ',' ? void(out.emplace_back()) : void(out.back() += c);
+  for (const std::string& word : out) {
+    double value = 0;
+    const char* const end = word.data() + word.size();
+    const auto read = std::from_chars(word.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end) return {};
+  }
+  return out;
+}
+
+/// Writes a number as an element. Error{usage} for one that the type does not have.
+void store_number(DataType type, const std::string& word, const std::string& input, std::byte* to) {
+  if (traits(type).is_float) {
+    double value = 0;
+    (void)std::from_chars(word.data(), word.data() + word.size(), value);
+    return store_one(type, to, value);
+  }
+  const auto whole = whole_number(word);
+  if (whole) store_one(type, to, *whole);
+  const bool is_bit = type != DataType::boolean || (whole && (*whole == 0 || *whole == 1));
+  if (!whole || !is_bit || load_one<int64_t>(type, to) != *whole) {
+    fail(ErrorKind::usage, "--input " + escape(input + "=" + word) + ": no number of type " + std::string(name_of(type)));
+  }
+}
+
+/// One number fills an input, free dims of which are 1; several are its elements.
+Tensor from_numbers(const std::vector<std::string>& words, const Port& port, const InputOptions& options) {
+  if (!(kNumericTypes | kBooleanTypes).has(port.type)) fail(ErrorKind::unsupported, "numbers are no " + type_text(port));
+  const bool is_one = words.size() == 1;
+  Dims dims = is_one ? stated_dims(port, options) : dims_of_elements(port, options, static_cast<int64_t>(words.size()), "numbers do");
+  for (int64_t& dim : dims) dim = dim < 0 ? 1 : dim;
+  Tensor tensor(port.type, dims);
+  const auto count = as_size(tensor.element_count());
+  if (!is_one && count != words.size()) {
+    fail(ErrorKind::invalid,
+         counted(static_cast<int64_t>(words.size()), "number") + " for " + std::string(name_of(port.type)) + to_string(dims));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    store_number(port.type, words[is_one ? 0 : i], port.name, tensor.bytes() + i * memory_size(port.type));
+  }
   return tensor;
 }
 
@@ -92,6 +142,11 @@ std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const
 }
 
 Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options) {
+  std::error_code ignored;
+  if (port.kind == Datum::Kind::tensor && !std::filesystem::exists(path, ignored)) {
+    const std::vector<std::string> numbers = numbers_in(path.string());
+    if (!numbers.empty()) return named("--input " + escape(port.name), [&] { return from_numbers(numbers, port, options); });
+  }
   const std::string extension = path.extension().string();
   const bool is_raw = extension == ".bin" || extension == ".raw";
   const bool is_tensor = port.kind == Datum::Kind::tensor;

@@ -15,7 +15,8 @@ namespace relayout {
 
 /// Contents of one input from a file: .npy, .npz (the array of the input's name, or the only one), images (see image.h), .bin and .raw
 /// (elements as in memory, little-endian), everything else as protobuf (see data_file.h). Free dims of a raw file come from --shape and
-/// --dim; a single one follows from its size. The result fits the port's declaration. Errors name the file.
+/// --dim; a single one follows from its size. A path of no file that consists of numbers, such as 0.5, is the contents itself: one number
+/// for all elements, or each of them. The result fits the port's declaration. Errors name the file.
 [[nodiscard]] Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options);
 
 /// Sizes of a picture before it is read as an input; nullopt if reading it will fail.

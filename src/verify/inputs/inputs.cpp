@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -149,6 +150,22 @@ void InputMaker::prepare(int samples) {
       std::string what = error.what();
       if (error.kind() == ErrorKind::usage) what.insert(0, escape(given_.paths(sample).begin()->second.string()) + ": ");
       fail(error.kind(), what, error.hint());
+    }
+  }
+}
+
+FreeDims::Assignment InputMaker::first_accepted(const std::function<void(Inputs inputs)>& run) const {
+  if (given_.in_folders() > 0) fail(ErrorKind::usage, "--input takes a file here: one sample is run");
+  for (int tried = 0;; ++tried) {
+    FreeDims::Assignment assignment = dims().assign({0, 1, (dims().first_single() + tried) % dims().attempts()});
+    try {
+      run(make(assignment, 0));
+      return assignment;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::invalid) throw;
+      if (tried + 1 < dims().attempts()) continue;
+      refuse_guesses(error.what());
+      throw;
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -79,6 +80,9 @@ class InputMaker {
   /// differ in shape. Error{usage} or Error{invalid} if they do not fit.
   void prepare(int samples);
   [[nodiscard]] const FreeDims& dims(int sample = 0) const { return dims_[as_size(sample) % dims_.size()]; }
+  /// Finds the first sizes of free dims with which `run` accepts the inputs of the first sample; batches of one are tried first.
+  /// Error{invalid} of `run` says that it does not. Error{usage} if it accepts none of the guesses.
+  [[nodiscard]] FreeDims::Assignment first_accepted(const std::function<void(Inputs inputs)>& run) const;
   /// To be called after the model has refused all attempts, the last one with the message `rejection`. Error{usage} if sizes were guessed.
   void refuse_guesses(const std::string& rejection) const;
   /// The option that supplies the contents of a generated input, "--input x=FILE"; empty if there is none.

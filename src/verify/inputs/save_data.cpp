@@ -1,10 +1,8 @@
 // Writes the inputs and outputs of a sample as a folder that other tools read, complete or not at all.
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
-#include <stdlib.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -131,34 +129,6 @@ std::string file_bytes(const Datum& datum, const std::string& name) {
   return tensor_message(datum.tensor, name).SerializeAsString();
 }
 
-/// A folder with a temporary name, removed with its contents unless it is published under its final name.
-class Draft {
- public:
-  explicit Draft(const fs::path& directory) {
-    std::string name = (directory / ".test_data_set-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) fail_io(directory.string(), "cannot make a folder in it");
-    path_ = name;
-    fs::permissions(path_, fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec,
-                    fs::perm_options::add);
-  }
-  ~Draft() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-  void publish(const fs::path& target) {
-    std::error_code error;
-    fs::rename(path_, target, error);
-    if (error) fail_io(target.string(), error.message());
-    path_.clear();
-  }
-
- private:
-  fs::path path_;
-};
-
 /// Errors name the final file, not the draft.
 void write_in_draft(const fs::path& path, const fs::path& final_path, const std::string& bytes) {
   try {
@@ -180,7 +150,7 @@ void save_data_set(const fs::path& directory, int number, const std::vector<Datu
   if (error) fail_io(directory.string(), error.message());
   const fs::path target = directory / (std::string(kDataSetPrefix) + std::to_string(number));
   if (fs::exists(target, error)) fail(ErrorKind::usage, escape(target.string()) + " is there already");
-  Draft draft(directory);
+  DraftFolder draft(target);
   const auto write = [&](const std::string& side, const std::vector<Datum>& data, const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < data.size(); ++i) {
       const std::string name = side + "_" + std::to_string(i) + ".pb";
@@ -189,7 +159,7 @@ void save_data_set(const fs::path& directory, int number, const std::vector<Datu
   };
   write("input", inputs, input_names);
   write("output", outputs, output_names);
-  draft.publish(target);
+  draft.publish();
 }
 
 }  // namespace relayout

@@ -23,7 +23,7 @@ import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 __version__ = "@VERSION@"
-__all__ = ["Error", "command", "convert", "diff", "inspect", "profile", "verify"]
+__all__ = ["Error", "command", "convert", "diff", "inspect", "profile", "run", "verify"]
 
 Path = Union[str, "os.PathLike[str]"]
 Report = Dict[str, Any]
@@ -128,6 +128,11 @@ def profile(path: Path, other: Optional[Path] = None, **options: Any) -> Report:
     With ``fail_on_slowdown``, ``report["gate"]["verdict"]`` is ``"within"``, ``"slower"`` or ``"inconclusive"``: an answer, no exception.
     """
     return _run("profile", [path] if other is None else [path, other], options, (0, 1))
+
+
+def run(path: Path, **options: Any) -> Report:
+    """Runs a model once (``relayout run --json``): its values, their ranges, the first that is not finite (``report["finite"]``)."""
+    return _run("run", [path], options, (0, 1))
 
 
 def diff(baseline: Path, *others: Path, **options: Any) -> Report:

@@ -1,0 +1,123 @@
+// Runs a model once on inputs that it accepts, while a watcher looks at its values.
+#include "relayout/run.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "base/times.h"
+#include "ops/loops/strided.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "run/array_files.h"
+#include "run/watcher.h"
+#include "verify/inputs/free_dims.h"
+#include "verify/inputs/inputs.h"
+
+namespace relayout {
+namespace {
+
+/// A copy that the run may overwrite.
+Datum copied(const Datum& datum) {
+  Datum out = datum;
+  for (Datum& element : out.elements) element = copied(element);
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor || datum.tensor.type() == DataType::string) return out;
+  out.tensor = Tensor(datum.tensor.type(), datum.tensor.dims());
+  copy_elements(1, out.tensor, datum.tensor);
+  return out;
+}
+
+/// One attempt: the sizes may not fit the model.
+class Attempt {
+ public:
+  Attempt(const Model& model, const RunOptions& options) : options_(&options) {
+    if (!options.save.empty()) files_ = std::make_unique<ArrayFiles>(options.save);
+    watcher_.emplace(model.graph(), options, files_.get());
+    ExecuteOptions execute;
+    execute.mode = options.mode;
+    execute.threads = options.threads;
+    execute.seed = options.seed;
+    execute.few_runs = true;
+    execute.watch = [this](const Computed& computed) { look_at(computed); };
+    if (options.as != DataType::undefined) {
+      execute.edit_constant = [&options](const std::string&, Tensor& tensor) {
+        Datum copy = copied(tensor);
+        Watcher::round(copy, options.as);
+        tensor = copy.tensor;
+      };
+    }
+    executor_ = std::make_unique<Executor>(model.graph(), execute);
+  }
+
+  void run(Inputs inputs) {
+    for (auto& [name, datum] : inputs) datum = copied(datum);
+    watcher_->look_at_inputs(inputs);
+    try {
+      watcher_->look_at_outputs(executor_->run(inputs));
+    } catch (const Error& error) {
+      // NaN may have led to what the model refuses.
+      if (error.kind() != ErrorKind::invalid || !watcher_->has_found()) throw;
+    }
+  }
+
+  void finish(RunResult& result) {
+    watcher_->report(result);
+    if (files_) result.saved_bytes = files_->commit();
+  }
+
+ private:
+  void look_at(const Computed& computed) {
+    watcher_->look_at(computed);
+    if (options_->progress) options_->progress("values", ++done_, 0);
+  }
+
+  const RunOptions* options_;
+  std::unique_ptr<ArrayFiles> files_;
+  std::optional<Watcher> watcher_;
+  std::unique_ptr<Executor> executor_;
+  int64_t done_ = 0;
+};
+
+RunResult run_once(const Model& model, const RunOptions& options) {
+  RunResult result;
+  result.model = model.name();
+  result.mode = options.mode;
+  result.as = options.as;
+  const InputMaker maker(model.graph(), options, nullptr, {false, {}, true});
+  std::optional<Attempt> attempt;
+  const FreeDims::Assignment assignment = maker.first_accepted([&](Inputs inputs) {
+    attempt.reset();
+    const Stopwatch watch;
+    attempt.emplace(model, options);
+    attempt->run(std::move(inputs));
+    result.seconds = watch.seconds();
+  });
+  for (const auto& [name, size] : assignment.dims) {
+    if (!options.dims.contains(name)) result.assumed.push_back(name + " = " + std::to_string(size));
+  }
+  attempt->finish(result);
+  return result;
+}
+
+}  // namespace
+
+int exit_code(const RunResult& result) noexcept {
+  return result.not_finite ? 1 : 0;
+}
+
+RunResult run_model(const std::filesystem::path& path, const RunOptions& options) {
+  if (options.as != DataType::undefined && options.mode == Mode::optimized) {
+    fail(ErrorKind::usage, "numbers are rounded between nodes, and --mode optimized fuses these");
+  }
+  const auto model = Model::load(path, options.load);
+  return named(path.string(), [&] { return run_once(*model, options); });
+}
+
+}  // namespace relayout

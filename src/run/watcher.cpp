@@ -1,0 +1,218 @@
+// Looks at each value of a run once: names it, saves it if it is chosen, and finds the first that is not finite.
+#include "run/watcher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/half.h"
+#include "base/text.h"
+#include "exec/program.h"
+#include "model/node.h"
+#include "model/walk.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "relayout/datum.h"
+#include "relayout/error.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/run.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+#include "run/array_files.h"
+#include "run/masks.h"
+#include "run/statistics.h"
+
+namespace relayout {
+namespace {
+
+std::string type_of(const Datum& datum) {
+  switch (datum.kind) {
+    case Datum::Kind::tensor:
+      return datum.tensor ? std::string(name_of(datum.tensor.type())) + to_string(datum.tensor.dims()) : "nothing";
+    case Datum::Kind::sequence:
+      return "sequence of " + std::to_string(datum.elements.size());
+    case Datum::Kind::optional:
+      return datum.elements.empty() ? "empty optional" : "optional " + type_of(datum.elements.front());
+    case Datum::Kind::map:
+      return "map of " + std::to_string(datum.elements.front().tensor.element_count());
+  }
+  return {};
+}
+
+RunTensor described(const std::string& name, const Datum& datum) {
+  RunTensor out;
+  out.name = name;
+  out.type = type_of(datum);
+  if (datum.kind == Datum::Kind::tensor && datum.tensor) out.dims = datum.tensor.dims();
+  return out;
+}
+
+bool is_there(const Datum& datum) {
+  return datum.kind != Datum::Kind::tensor || datum.tensor;
+}
+
+bool holds_floats(const Datum& datum) {
+  if (datum.kind != Datum::Kind::tensor) return std::ranges::any_of(datum.elements, holds_floats);
+  return datum.tensor && (is_float(datum.tensor.type()) || kComplexTypes.has(datum.tensor.type()));
+}
+
+template <class T>
+void round_all(T* values, int64_t count, DataType type) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    values[i] =
+        static_cast<T>(type == DataType::float16 ? half_to_float(double_to_half(value)) : bfloat16_to_float(double_to_bfloat16(value)));
+  }
+}
+
+}  // namespace
+
+void Watcher::round(const Datum& datum, DataType type) {
+  for (const Datum& element : datum.elements) round(element, type);
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor || !datum.tensor.is_contiguous()) return;
+  const Tensor& tensor = datum.tensor;
+  if (tensor.type() == DataType::float32) round_all(tensor.data<float>(), tensor.element_count(), type);
+  if (tensor.type() == DataType::float64) round_all(tensor.data<double>(), tensor.element_count(), type);
+}
+
+Watcher::Watcher(const Graph& graph, const RunOptions& options, ArrayFiles* files) : graph_(&graph), options_(&options), files_(files) {}
+
+void Watcher::look_at_inputs(const Inputs& inputs) {
+  for (const auto& [name, datum] : inputs) {
+    if (const Value* const value = graph_->find(name)) look_at(*value, value, datum, {});
+  }
+}
+
+void Watcher::look_at(const Computed& computed) {
+  const bool is_nested = computed.graph->owner() != nullptr;
+  Place place{computed.node, computed.callers, {}, computed.operands};
+  if (is_nested) {
+    int64_t& iteration = iterations_.try_emplace(computed.graph, -1).first->second;
+    if (computed.node == nullptr) ++iteration;
+    place.iteration = "#" + std::to_string(iteration);
+  }
+  for (std::size_t k = 0; k < computed.data.size(); ++k) {
+    const Value* const value = computed.node == nullptr ? computed.values[k] : computed.node->output(k);
+    if (value != nullptr && is_there(computed.data[k])) look_at(*value, computed.values[k], computed.data[k], place);
+  }
+}
+
+void Watcher::look_at_outputs(const Outputs& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Value* const value = graph_->outputs()[i];
+    if (!seen_.contains(value)) look_at(*value, value, outputs[i], {value->producer(), {}, {}, {}});
+  }
+}
+
+void Watcher::look_at(const Value& value, const Value* identity, const Datum& datum, const Place& place) {
+  ++values_;
+  if (&value.graph() == graph_) seen_.insert(&value);
+  const std::string name = exec::full_name(place.callers, value.name()) + place.iteration;
+  std::optional<TensorStatistics> statistics;
+  const bool is_checked = options_->require_finite && !not_finite_, is_chosen = this->is_chosen(value, place, name);
+  const bool is_rounded = options_->as != DataType::undefined;
+  const auto describe = [&] {
+    RunTensor out = described(name, datum);
+    if (place.node != nullptr) out.node = exec::full_name(place.callers, reported_name(*place.node));
+    if (place.node != nullptr) out.op_type = place.node->op_type();
+    out.statistics = statistics;
+    return out;
+  };
+  if (is_checked || (is_chosen && options_->statistics)) statistics = statistics_of(datum);
+  if (is_checked && statistics) {
+    bool leaves_range = false;
+    if (is_rounded && holds_floats(datum)) {
+      const double most = std::max(std::fabs(statistics->least), std::fabs(statistics->greatest));
+      leaves_range =
+          statistics->finite() > 0 &&
+          std::isinf(options_->as == DataType::float16 ? half_to_float(double_to_half(most)) : bfloat16_to_float(double_to_bfloat16(most)));
+    }
+    known_[identity != nullptr ? identity : &value] = *statistics;
+    if (holds_floats(datum) && (leaves_range || is_faulty(value, *statistics))) note_fault(describe(), place);
+  }
+  if (is_rounded) round(datum, options_->as);
+  if (!is_chosen) return;
+  if (is_rounded && options_->statistics) statistics = statistics_of(datum);
+  RunTensor tensor = describe();
+  if (!options_->statistics) tensor.statistics.reset();
+  tensor.name = unique(name);
+  if (files_ != nullptr) tensor.saved = files_->add(tensor.name, datum);
+  tensors_.push_back(std::move(tensor));
+}
+
+bool Watcher::is_chosen(const Value& value, const Place& place, const std::string& name) {
+  if (options_->tensors.empty()) return &value.graph() == graph_ && value.is_own_output();
+  bool found = false;
+  const std::string plain = exec::full_name(place.callers, value.name());
+  for (const std::string& glob : options_->tensors) {
+    if (!glob_match(glob, value.name()) && !glob_match(glob, plain) && !glob_match(glob, name)) continue;
+    matched_.insert(glob);
+    found = true;
+  }
+  return found;
+}
+
+/// Nodes of one name in a file make values of one name.
+std::string Watcher::unique(std::string name) {
+  const std::string base = name;
+  for (int number = 2; !names_.insert(name).second; ++number) name = base + " (" + std::to_string(number) + ")";
+  return name;
+}
+
+bool Watcher::is_faulty(const Value& value, const TensorStatistics& statistics) const {
+  if (statistics.nans > 0 || statistics.above > 0) return true;
+  return statistics.below > 0 && !only_hides(value);
+}
+
+void Watcher::note_fault(RunTensor tensor, const Place& place) {
+  NotFinite& out = not_finite_.emplace();
+  out.value = std::move(tensor);
+  if (place.node == nullptr) return;
+  for (std::size_t i = 0; i < place.node->inputs().size() && i < place.operands.size(); ++i) {
+    if (place.operands[i] == nullptr) continue;
+    RunTensor operand;
+    operand.name = place.node->input(i)->name();
+    operand.statistics = statistics_of_operand(*place.operands[i]);
+    if (operand.statistics) out.operands.push_back(std::move(operand));
+  }
+}
+
+std::optional<TensorStatistics> Watcher::statistics_of_operand(const Value& operand) {
+  if (const auto known = known_.find(&operand); known != known_.end()) return known->second;
+  const auto found = constants_.find(operand);
+  const auto* const constant = std::get_if<Constant>(&found);
+  return constant == nullptr ? std::nullopt : statistics_of(constant->load());
+}
+
+void Watcher::report(RunResult& result) {
+  for (const std::string& glob : options_->tensors) {
+    if (matched_.contains(glob) || not_finite_) continue;
+    bool exists = false;
+    std::vector<std::string> names;
+    for_each_node(graph_->model(), [&](const Node& node) {
+      for (const Value* const value : node.outputs()) {
+        if (value == nullptr) continue;
+        exists = exists || glob_match(glob, value->name());
+        names.push_back(value->name());
+      }
+    });
+    if (exists) {
+      fail(ErrorKind::usage, "--tensors " + quote(glob) + ": this run does not make that value",
+           "no output depends on it, it is stored in the model, its graph did not run, or a fused step has it inside");
+    }
+    fail(ErrorKind::usage, "--tensors " + quote(glob) + ": no value has a name like that" + did_you_mean(glob, names, "; "));
+  }
+  result.tensors = std::move(tensors_);
+  result.values = values_;
+  result.not_finite = std::move(not_finite_);
+}
+
+}  // namespace relayout
