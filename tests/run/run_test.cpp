@@ -23,7 +23,7 @@
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "verify/inputs/data_file.h"
-#include "verify/inputs/zip.h"
+#include "verify/inputs/npy.h"
 
 namespace relayout::test {
 namespace {
