@@ -44,7 +44,6 @@ bool lower_sequence_construct(Lowering& lowering, const Group& group);
 bool lower_sequence_at(Lowering& lowering, const Group& group);
 bool lower_transpose(Lowering& lowering, const Group& group);
 bool lower_resize(Lowering& lowering, const Group& group);
-bool lower_scatter_nd(Lowering& lowering, const Group& group);
 bool lower_blocks(Lowering& lowering, const Group& group);
 bool lower_tile(Lowering& lowering, const Group& group);
 

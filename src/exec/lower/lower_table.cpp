@@ -40,7 +40,6 @@ constexpr LoweringEntry kEntries[] = {
     {"ReduceMean", lower_reduce},
     {"Reshape", lower_reshape},
     {"Resize", lower_resize},
-    {"ScatterND", lower_scatter_nd},
     {"SequenceAt", lower_sequence_at},
     {"SequenceConstruct", lower_sequence_construct},
     {"Softmax", lower_softmax},
