@@ -238,6 +238,28 @@ TEST(Quantized, V114OneStepAtABoundaryIsRoundingAndNothingElseIs) {
       "exchanged scales");
 }
 
+/// x in steps, by QuantizeLinear or spelled out with a product.
+Network steps_of_an_input(bool spelled_out, float factor = 1) {
+  Network n(3);
+  n.input("x", {"64", "4096"}).output("y", {"64", "4096"});
+  quantize(n, "x", "y", 0.03F);
+  if (!spelled_out) return n;
+  n.remove_node("y.q");
+  n.floats("per", {}, {factor / 0.03F}).floats("half", {}, {128}).floats("least", {}, {0}).floats("most", {}, {255});
+  n.node("Mul", {"x", "per"}, {"p"}), n.node("Round", {"p"}, {"r"}), n.node("Add", {"r", "half"}, {"a"});
+  n.node("Clip", {"a", "least", "most"}, {"c"}), n.node("Cast", {"c"}, {"y.q"}, {"to=2"});
+  n.sort();
+  return n;
+}
+
+TEST(Quantized, OneStepOfAnInputAtABoundaryIsRounding) {
+  const Network a = steps_of_an_input(false);
+  const VerifyResult right = verified(a, steps_of_an_input(true));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  EXPECT_THAT(right.remarks, ::testing::Contains(::testing::HasSubstr("to the neighbouring step by rounding"))) << "nothing is tested";
+  EXPECT_EQ(verified(a, steps_of_an_input(true, 1.00001F)).outcome, Outcome::different);
+}
+
 TEST(Quantized, ReadersRevealAResultOfOtherDimsThatTheOutputHides) {
   // Squares are averaged along a different axis; the values divided by their mean have the same dims again.
   const auto made = [](int64_t axis) {

@@ -52,6 +52,16 @@ void decide_gain(Layer& layer, DataType type) {
                          " may be rounding";
 }
 
+/// Copies, as values are overwritten in place, and some are views of the inputs.
+Inputs fed_inputs(const LayerTask& task, const FedValues& values) {
+  Inputs copies = task.inputs();
+  for (auto& [name, datum] : copies) {
+    datum = copy_of(datum);
+    values.feed_input(name, datum);
+  }
+  return copies;
+}
+
 /// Runs a side, except for the nodes that `leave_out` selects. `observer` gets each result and may replace it.
 void execute(const LayerTask& task, const FedValues& values, const Side& side, const FedRuns::Observer& observer, FedRuns::Edit edit = {},
              Mode mode = Mode::as_written, const std::function<bool(const Node&)>& leave_out = {}) {
@@ -70,11 +80,8 @@ void execute(const LayerTask& task, const FedValues& values, const Side& side, c
     }
   };
   const auto session = task.open(side, std::move(options));
-  // Values are overwritten in place, and some are views of the inputs.
-  Inputs copies = task.inputs();
-  for (auto& [name, datum] : copies) {
-    datum = copy_of(datum);
-    values.feed_input(name, datum);
+  const Inputs copies = fed_inputs(task, values);
+  for (const auto& [name, datum] : copies) {
     const Value* const input = side.model->graph().find(name);
     if (task.watch && input != nullptr) task.watch(*input, datum);
   }
@@ -224,6 +231,10 @@ void FedRuns::widen_by_candidate(int draw) {
     }
     values_.feed(*layer, datum, reference);
   });
+}
+
+Inputs FedRuns::inputs() const {
+  return fed_inputs(*task_, values_);
 }
 
 void FedRuns::run_fed(const Side& side, const Observer& observer, std::optional<int> draw, Operands operands) const {

@@ -45,6 +45,8 @@ class FedRuns {
   /// Runs a side with each node fed a's values. `observer` gets every result before another value is fed in its place. `draw`: with moved
   /// constants; values that are not fed are moved too.
   void run_fed(const Side& side, const Observer& observer, std::optional<int> draw, Operands operands = Operands::as_made) const;
+  /// The inputs that these runs get.
+  [[nodiscard]] Inputs inputs() const;
   /// Runs a side and passes the results that are paired and compared by distance to the visitor, each with a's value, both in their own
   /// types. Readers get `datum` as the visitor leaves it.
   using Visitor = std::function<void(const Layer& layer, const Datum& reference, const Datum& datum)>;

@@ -111,6 +111,11 @@ Rounded capture_rounded(const FedRuns& runs, const Side& side, const std::vector
     rounded[node] = {{}, {known ? *known : Tensor(), 0}};
     readers[read.value].emplace_back(node, std::move(read));
   }
+  for (const auto& [name, datum] : runs.inputs()) {
+    const auto found = readers.find(side.model->graph().find(name));
+    if (found == readers.end()) continue;
+    for (const auto& [node, read] : found->second) rounded[node].front() = rounded_operand(read.in_order(datum));
+  }
   // The first run is exact; in the others, constants and values that are not fed are moved.
   for (int run = 0; run <= rules::kNoiseDraws; ++run) {
     const auto observer = [&](const Value& value, const Datum& datum) {
