@@ -27,6 +27,7 @@
 #include "verify/compare/compare_nodes.h"
 #include "verify/compare/fed_values.h"
 #include "verify/compare/own_rounding.h"
+#include "verify/compare/pairing.h"
 #include "verify/compare/tried_pieces.h"
 #include "verify/finding.h"
 #include "verify/inputs/port.h"
@@ -223,7 +224,16 @@ bool Evidence::has_same_interface() const {
 }
 
 std::optional<std::string> Evidence::inconclusive(std::size_t output) const {
-  return pair_->proved ? std::nullopt : reference_->outputs().summary(output).inconclusive(is_varied_);
+  std::optional<std::string> why = pair_->proved ? std::nullopt : reference_->outputs().summary(output).inconclusive(is_varied_);
+  return why && is_out_of_reach(output) ? std::nullopt : why;
+}
+
+/// Whether no input reaches an output in either model, so that one sample shows all of it. A model whose inputs reach none is not tested.
+bool Evidence::is_out_of_reach(std::size_t output) const {
+  const auto is_it = [](const Value* value) { return relayout::is_out_of_reach(*value); };
+  const auto place = candidate_->outputs()[output].place;
+  const auto of_a = pair_->a.model->graph().outputs(), of_b = pair_->b.model->graph().outputs();
+  return place && is_it(of_a[output]) && is_it(of_b[*place]) && !std::ranges::all_of(of_a, is_it);
 }
 
 bool Evidence::shows_nothing(std::size_t output) const {

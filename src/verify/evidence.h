@@ -105,6 +105,7 @@ class Evidence {
   void report(const VerifyFindings& findings, VerifyResult& result);
 
  private:
+  [[nodiscard]] bool is_out_of_reach(std::size_t output) const;
   [[nodiscard]] bool may_jump(const OutputPlace& place) const;
   [[nodiscard]] bool is_own_rounding(const OutputPlace& place);
   void compare_samples(ComparedNodes& nodes);

@@ -702,6 +702,20 @@ INSTANTIATE_TEST_SUITE_P(OwnRounding, NotTheSame,
                                            Doubted{"that a weight exceeds", kRows, number("k", "0.3") + "m = Mul(x, k)\n y = Tanh(m)",
                                                    number("k", "0.3000003") + "m = Mul(x, k)\n y = Tanh(m)", false, true}));
 
+// Outputs that no input reaches.
+constexpr const char* kWithConstant = "(float[N, 8] x) => (float[N, 8] y, float[] m) ";
+const std::string kCancelling = "<float[4] c = {1.1, -0.7, 0.3, -0.6667}, float k = {0.008325}> { y = Tanh(x)\n ";
+
+INSTANTIATE_TEST_SUITE_P(WithoutInputs, TheSame,
+                         ::testing::Values(Doubted{"a mean of constants", kWithConstant, kCancelling + "m = ReduceMean<keepdims = 0>(c)",
+                                                   kCancelling + "m = Identity(k)"}));
+
+INSTANTIATE_TEST_SUITE_P(WithoutInputs, NotTheSame,
+                         ::testing::Values(Doubted{"a mean of constants, by an input that no sample makes large", kWithConstant,
+                                                   kCancelling + "m = ReduceMean<keepdims = 0>(c)",
+                                                   kCancelling + number("far", "10000.0") +
+                                                       "z = Sub(y, far)\n r = Relu(z)\n s = ReduceSum<keepdims = 0>(r)\n m = Add(s, k)"}));
+
 // Values that a fold moved, or that one model alone reads.
 const std::string kTwoConvs =
     "<float[2, 2, 1, 1] w = {1, 0.5, -0.25, 0.75}, float[1, 2, 1, 1] v = {0.3, -0.7}, float[2, 2, 1, 1] wk = {2, 1, "

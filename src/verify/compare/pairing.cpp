@@ -546,6 +546,10 @@ bool widens(const Node& node, const ElementTypes& types) {
   return from != to && kHalfTypes.has(from) && !kHalfTypes.has(to);
 }
 
+bool is_out_of_reach(const Value& value) {
+  return is_constant(value, constants_of(value.graph(), Known::always));
+}
+
 std::unordered_set<const Value*> values_known_by_dims(const Graph& graph) {
   return constants_of(graph, Known::by_dims);
 }

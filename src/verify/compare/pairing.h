@@ -28,6 +28,9 @@ struct Partner {
 /// Whether a node casts real numbers to a type that holds them all: what is said about its result holds for its operand.
 [[nodiscard]] bool widens(const Node& node, const ElementTypes& types);
 
+/// Whether no input reaches a value: it is stored, or follows from stored constants.
+[[nodiscard]] bool is_out_of_reach(const Value& value);
+
 /// Values that depend on no input, or on the dims of inputs alone.
 [[nodiscard]] std::unordered_set<const Value*> values_known_by_dims(const Graph& graph);
 
