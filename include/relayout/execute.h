@@ -59,7 +59,8 @@ struct ExecuteOptions {
   /// stand in place of one of the file.
   std::function<void(const Computed& computed)> watch;
   /// Whether a node need not run because `observe` writes its outputs. `observe` then gets outputs of the right dims with unspecified
-  /// contents, and writes those that other nodes read. This is a hint: the node may run nevertheless.
+  /// contents, and writes those that other nodes read. This is a hint: the node may run nevertheless. Nodes of nested graphs are asked for
+  /// too, those of functions only by the node that calls them.
   std::function<bool(const Node& node)> leave_out;
   [[nodiscard]] bool is_watched() const noexcept { return observe || watch; }
 };

@@ -109,4 +109,28 @@ void for_each_capture(const Node& node, const Visit& visit) {
   for (const std::unique_ptr<Graph>& nested : node.subgraphs()) for_each_capture(*nested, *nested, visit);
 }
 
+/// Calls `visit` for each value that a node reads: its operands, then those that the graphs nested in it capture.
+template <class Visit>
+void for_each_read(const Node& node, const Visit& visit) {
+  for (Value* const input : node.inputs()) {
+    if (input != nullptr) visit(*input);
+  }
+  for_each_capture(node, visit);
+}
+
+/// Whether `holds` for one of the values that a node reads.
+template <class Holds>
+[[nodiscard]] bool any_read(const Node& node, const Holds& holds) {
+  bool found = false;
+  for_each_read(node, [&](const Value& value) { found = found || holds(value); });
+  return found;
+}
+
+/// The node of the outermost graph that a node belongs to: the node itself, or the one that holds its graph.
+[[nodiscard]] inline const Node& outermost(const Node& node) {
+  const Node* at = &node;
+  while (at->graph().outer() != nullptr) at = at->graph().owner();
+  return *at;
+}
+
 }  // namespace relayout

@@ -326,6 +326,7 @@ void Evidence::observe(const Side& side) {
       if (const Value* const input = side.model->graph().find(name)) trials_->watch(*input, datum);
     }
     (void)session->run(inputs);
+    trials_->note_sizes(side, reference_->samples()[s].assignment.shapes);
     trials_->end_sample();
   }
 }

@@ -88,6 +88,32 @@ INSTANTIATE_TEST_SUITE_P(
              "{ s = Constant<value_floats = [1.0, 1.0, 0.5, 0.5]>()\n"
              "  y = Resize<mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\">(x, , s) }"}));
 
+/// Whether there are more than 40 rows, which no sample has.
+const std::string kMany =
+    "z = Constant<value_int = 0>()\n k = Constant<value_int = 40>()\n d = Shape(x)\n n = Gather(d, z)\n many = Greater(n, k)\n";
+/// Whether a sum is larger than that of any sample.
+const std::string kBig = "b = Constant<value_float = 1e30>()\n p = MatMul(x, w)\n m = ReduceSum<keepdims = 0>(p)\n big = Greater(m, b)\n";
+constexpr const char* kProduct = "(float[N, 8] x, float[8, 8] w) => (float[N, 8] y) ";
+
+INSTANTIATE_TEST_SUITE_P(
+    SidesNeverChosen, Untried,
+    ::testing::Values(Pair{"by sizes", kImage, "{ " + kMany + "f = Neg(x)\n y = Where(many, f, x) }",
+                           "{ " + kMany + "f = Neg(x)\n g = Neg(f)\n y = Where(many, g, x) }"},
+                      Pair{"by sizes, where it is false", kImage, "{ " + kMany + "c = Not(many)\n f = Neg(x)\n y = Where(c, x, f) }",
+                           "{ " + kMany + "c = Not(many)\n f = Neg(x)\n g = Exp(f)\n y = Where(c, x, g) }"},
+                      Pair{"by data", kProduct, "{ " + kBig + "f = Neg(x)\n y = Where(big, f, x) }",
+                           "{ " + kBig + "f = Neg(x)\n g = Exp(f)\n y = Where(big, g, x) }"},
+                      Pair{"another operand", "(float[N, 12] x) => (float[N, 12] y, float[N, 12] u, float[N, 12] v) ",
+                           "{ " + kMany + "u = Neg(x)\n v = Exp(x)\n y = Where(many, u, x) }",
+                           "{ " + kMany + "u = Neg(x)\n v = Exp(x)\n y = Where(many, v, x) }"},
+                      Pair{"in a branch that samples enter", "(float[N, 12] x, bool c) => (float[N, 12] y) ",
+                           "{ " + kMany +
+                               "y = If (c) <then_branch = t () => (float[N, 12] r) { f = Neg(x)\n r = Where(many, f, x) }, "
+                               "else_branch = e () => (float[N, 12] s) { s = Abs(x) }> }",
+                           "{ " + kMany +
+                               "y = If (c) <then_branch = t () => (float[N, 12] r) { f = Exp(x)\n r = Where(many, f, x) }, "
+                               "else_branch = e () => (float[N, 12] s) { s = Abs(x) }> }"}));
+
 class Tried : public ::testing::TestWithParam<Pair> {};
 
 TEST_P(Tried, IsTheSameFromBothSides) {
@@ -122,6 +148,23 @@ INSTANTIATE_TEST_SUITE_P(
              "{ f = Constant<value_float = 0.02>()\n l = Constant<value_float = 10.0>()\n u = Mul(x, f)\n g = Sigmoid(u)\n s = Mul(x, g)\n"
              "  n = Neg(s)\n m = Min(n, l)\n y = Neg(m) }"},
         Pair{"an absolute value by hand", kImage, "{ y = Abs(x) }", "{ n = Neg(x)\n y = Max(x, n) }"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    SidesChosen, Tried,
+    ::testing::Values(
+        Pair{"always", kImage, "{ " + kMany + "f = Neg(x)\n a = Abs(x)\n y = Where(many, f, a) }",
+             "{ " + kMany + "f = Neg(x)\n o = Neg(x)\n a = Max(x, o)\n y = Where(many, f, a) }"},
+        Pair{"in some samples", "(float[N, 12] x, bool[1] c) => (float[N, 12] y) ", "{ a = Abs(x)\n y = Where(c, a, x) }",
+             "{ n = Neg(x)\n m = Max(x, n)\n y = Where(c, m, x) }"},
+        Pair{"by some elements", kImage, "{ z = Constant<value_float = 0.0>()\n c = Less(x, z)\n a = Abs(x)\n y = Where(c, a, x) }",
+             "{ z = Constant<value_float = 0.0>()\n c = Less(x, z)\n n = Neg(x)\n m = Max(x, n)\n y = Where(c, m, x) }"},
+        Pair{"never, where sizes are fixed", "(float[4, 12] x) => (float[4, 12] y) ", "{ " + kMany + "f = Neg(x)\n y = Where(many, f, x) }",
+             "{ " + kMany + "f = Neg(x)\n g = Exp(f)\n y = Where(many, g, x) }"},
+        Pair{"never, and the value is compared by itself", kImage, "{ " + kMany + "a = Abs(x)\n f = Neg(a)\n y = Where(many, f, x) }",
+             "{ " + kMany + "o = Neg(x)\n a = Max(x, o)\n f = Neg(a)\n y = Where(many, f, x) }"},
+        Pair{"by a mask of scores", "(float[N, 4, 4] x, bool[N, 1, 4] attention_mask) => (float[N, 4, 4] y) ",
+             "{ l = Constant<value_float = -1e9>()\n a = Abs(x)\n s = Where(attention_mask, a, l)\n y = Softmax(s) }",
+             "{ l = Constant<value_float = -1e9>()\n o = Neg(x)\n a = Max(x, o)\n s = Where(attention_mask, a, l)\n y = Softmax(s) }"}));
 
 /// A function of x upstream of a Max by a constant, in one file alone.
 struct Limited {

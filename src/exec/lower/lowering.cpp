@@ -92,10 +92,17 @@ void lower_left_out(Lowering& lowering, const ProgramNode& node) {
   if (!made.empty()) lowering.steps.emit(std::make_unique<NoKernel>(), made);
 }
 
+/// The node of the graph itself that runs a node: the node, or the call of the function or body that it is in.
+const Node& node_of_graph(const ProgramNode& node) {
+  const Caller* caller = node.caller;
+  while (caller != nullptr && caller->outer != nullptr) caller = caller->outer;
+  return caller == nullptr ? *node.node : *caller->node;
+}
+
 void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
   lowering.steps.begin(group, lowering.facts);
   lowering.places.begin(group);
-  if (lowering.settings.leave_out != nullptr && (*lowering.settings.leave_out)(*group.last().node)) {
+  if (lowering.settings.leave_out != nullptr && (*lowering.settings.leave_out)(node_of_graph(group.last()))) {
     lower_left_out(lowering, group.last());
     return show(lowering, group.last(), plan);
   }

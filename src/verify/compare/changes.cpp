@@ -51,16 +51,19 @@ Upstream upstream_of(const Value& value, const ValueSet& known, const std::funct
     open.pop_back();
     if (node == nullptr || !seen.insert(node).second) continue;
     out.nodes.push_back(node);
+    const auto follow = [&](const Value& read) {
+      if (known.contains(&read) || read.is_stored_constant()) return;
+      if (read.producer() == nullptr || ends(read)) {
+        out.ends.insert(&read);
+      } else {
+        open.push_back(&read);
+      }
+    };
     const Traits traits = traits_of(*node);
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
-      const Value* const input = node->input(i);
-      if (input == nullptr || traits.reads(i) != Reads::elements || known.contains(input) || input->is_stored_constant()) continue;
-      if (input->producer() == nullptr || ends(*input)) {
-        out.ends.insert(input);
-      } else {
-        open.push_back(input);
-      }
+      if (node->input(i) != nullptr && traits.reads(i) == Reads::elements) follow(*node->input(i));
     }
+    for_each_capture(*node, follow);
   }
   return out;
 }
@@ -119,7 +122,7 @@ class Parting {
 
   /// `is_constant_changed`: whether a constant operand of the node of b has changed.
   [[nodiscard]] Change find(const Layer& layer, const std::function<bool(const Node&)>& is_constant_changed) {
-    Change change{layer.a, layer.b, {}, {}, {}};
+    Change change{layer.a, layer.b, {}, {}, {}, {}, {}};
     Upstream of_a = upstream_of(*layer.a, a_.known, [&](const Value& value) { return layers_.of_a(value) != nullptr; });
     Upstream of_b = upstream_of(*layer.b, b_.known, [&](const Value& value) { return layers_.of_b(value) != nullptr; });
     const Node &head_a = *layer.a->producer(), &head_b = *layer.b->producer();
@@ -180,17 +183,34 @@ Changes::Changes(const Pair& pair, const ProofResult& proof) {
     const auto entries = suspects.of({&node});
     return std::ranges::any_of(entries, [&](std::size_t entry) { return is_constant(proof.unexplained[entry]); });
   };
+  const auto are_partners = [&](const Value& mine, const Value& theirs) {
+    const Layer *const layer = layers.of_a(mine), *const other = layers.of_b(mine);
+    const Value* const partner = layer != nullptr ? layer->b : other != nullptr ? other->a : nullptr;
+    return partner == nullptr ? mine.name() == theirs.name() : partner == &theirs;
+  };
+  const ChosenSides sides_of_a(*pair.a.model, *pair.b.model, proof, true, are_partners);
+  const ChosenSides sides_of_b(*pair.b.model, *pair.a.model, proof, false, are_partners);
+  const auto is_known_in_a = [&](const Value& value) { return layers.of_a(value) != nullptr; };
+  const auto is_known_in_b = [&](const Value& value) { return layers.of_b(value) != nullptr; };
   for (const Layer& layer : layers.all()) {
     Nodes nodes = layers.region_in_b(layer);
     const bool is_unreached = suspects.are_unreached(nodes);
     std::ranges::copy(layers.region_in_a(layer), std::back_inserter(nodes));
     std::vector<std::size_t> entries = suspects.of(nodes);
-    if (entries.empty()) entries = misread_entries(layers, layer, suspects);
+    const bool is_misread = entries.empty();
+    if (is_misread) entries = misread_entries(layers, layer, suspects);
     if (entries.empty() && !is_unreached) continue;
     Change change = parting.find(layer, is_constant_changed);
     change.entries = std::move(entries);
     make_unique(change.of_a), make_unique(change.of_b);
-    if (change.of_a.empty() && change.of_b.empty()) continue;
+    // The entry is then at a node upstream, and none tells the nodes between.
+    const auto more = [&](Nodes of, const Value& value) {
+      of.push_back(value.producer());
+      return is_misread && !change.entries.empty() ? of : Nodes();
+    };
+    change.sides_of_a = sides_of_a.of(*layer.a, is_known_in_a, more(change.of_a, *layer.a));
+    change.sides_of_b = sides_of_b.of(*layer.b, is_known_in_b, more(change.of_b, *layer.b));
+    if (change.of_a.empty() && change.of_b.empty() && change.sides_of_a.empty() && change.sides_of_b.empty()) continue;
     by_name_.emplace(layer.b->name(), changes_.size());
     changes_.push_back(std::move(change));
   }

@@ -7,6 +7,7 @@
 
 #include "relayout/graph.h"
 #include "relayout/proof.h"
+#include "verify/compare/chosen_sides.h"
 #include "verify/pair.h"
 
 namespace relayout {
@@ -18,6 +19,7 @@ struct Change {
   std::vector<std::size_t> entries;  ///< of ProofResult::unexplained
   std::vector<const Node*> of_a;     ///< nodes that b lacks or has in another form
   std::vector<const Node*> of_b;
+  std::vector<ChosenSide> sides_of_a, sides_of_b;  ///< behind which alone nodes of a, or of b, are open
 };
 
 /// The differences between two models: one change for each value that a proof leaves open. None for nodes that depend on no input, or on

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -196,7 +195,9 @@ void Layers::mark_unshared(const Layer& layer) {
   std::unordered_set<const Value*> read_by_a, read_by_b;
   const auto read = [](const std::vector<const Node*>& region, const ByValue& by_value, std::unordered_set<const Value*>& out) {
     for (const Node* const node : region) {
-      std::ranges::copy_if(node->inputs(), std::inserter(out, out.end()), [&](const Value* input) { return by_value.contains(input); });
+      for_each_read(*node, [&](const Value& value) {
+        if (by_value.contains(&value)) out.insert(&value);
+      });
     }
   };
   read(region_in_a(layer), by_a_, read_by_a);
@@ -216,7 +217,7 @@ void Layers::mark_unshared(const Layer& layer) {
 
 bool Layers::leaks(const Layer& layer) const {
   const auto is_read_elsewhere = [](const std::vector<const Node*>& region, const Value& end) {
-    const auto is_outside = [&](const Use& use) { return std::ranges::find(region, use.node) == region.end(); };
+    const auto is_outside = [&](const Use& use) { return std::ranges::find(region, &outermost(*use.node)) == region.end(); };
     const auto escapes = [&](const Value* made) {
       return made != nullptr && made != &end && std::ranges::any_of(made->uses(), is_outside);
     };
@@ -256,10 +257,10 @@ Layer* Layers::fed(const Value& value_of_b) {
 std::vector<std::size_t> Layers::upstream(const Layer& layer) const {
   std::vector<std::size_t> out;
   for (const Node* const part : region_in_b(layer)) {
-    for (const Value* const input : part->inputs()) {
-      const auto found = input == nullptr ? by_b_.end() : by_b_.find(input);
+    for_each_read(*part, [&](const Value& read) {
+      const auto found = by_b_.find(&read);
       if (found != by_b_.end()) out.push_back(found->second);
-    }
+    });
   }
   return out;
 }
@@ -276,12 +277,12 @@ bool Layers::bypasses_fed(const Layer& layer) const {
   const std::vector<const Node*> made_of = region_in_b(layer);
   const std::vector<std::size_t> fed = upstream(layer);
   const auto is_part = [&](const Node* node) { return std::ranges::find(made_of, node) != made_of.end(); };
-  const auto is_passed = [&](const Value* value) {
-    const auto found = value == nullptr ? by_a_.end() : by_a_.find(value);
+  const auto is_passed = [&](const Value& value) {
+    const auto found = by_a_.find(&value);
     if (found == by_a_.end() || &layers_[found->second] == &layer || std::ranges::find(fed, found->second) != fed.end()) return false;
     return std::ranges::any_of(region_in_b(layers_[found->second]), is_part);
   };
-  return std::ranges::any_of(region_in_a(layer), [&](const Node* node) { return std::ranges::any_of(node->inputs(), is_passed); });
+  return std::ranges::any_of(region_in_a(layer), [&](const Node* node) { return any_read(*node, is_passed); });
 }
 
 std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_value) const {
@@ -347,6 +348,7 @@ std::optional<Excerpt> Excerpt::of(const Layers& layers, const Suspects& suspect
     const Layer& layer = layers.all()[i];
     if (layer.unseen || !is_open(layers, layer, suspects)) continue;
     out.requested_.push_back(i);
+    out.graphs_.insert({&layer.a->graph(), &layer.b->graph()});
     if (!out.add(layers, layer)) return std::nullopt;
   }
   if (out.requested_.size() == layers.all().size()) return std::nullopt;
@@ -356,6 +358,11 @@ std::optional<Excerpt> Excerpt::of(const Layers& layers, const Suspects& suspect
   return out;
 }
 
+bool Excerpt::is_part(const Node& node) const {
+  const Node& holder = outermost(node);
+  return parts_.contains(&holder) || !graphs_.contains(&holder.graph());
+}
+
 bool Excerpt::add(const Layers& layers, const Layer& layer) {
   used_.insert(&layer);
   for (const bool in_b : {false, true}) {
@@ -363,10 +370,10 @@ bool Excerpt::add(const Layers& layers, const Layer& layer) {
     if (nodes.size() >= kLargestRegion) return false;
     for (const Node* const node : nodes) {
       parts_.insert(node);
-      for (const Value* const input : node->inputs()) {
-        const Layer* const fed = input == nullptr ? nullptr : in_b ? layers.of_b(*input) : layers.of_a(*input);
+      for_each_read(*node, [&](const Value& read) {
+        const Layer* const fed = in_b ? layers.of_b(read) : layers.of_a(read);
         if (fed != nullptr && !fed->unseen) used_.insert(fed);
-      }
+      });
     }
   }
   return true;

@@ -159,8 +159,9 @@ class Excerpt {
   [[nodiscard]] bool is_used(const Layer& layer) const { return used_.contains(&layer); }
   /// Whether such a value depends on a node of a.
   [[nodiscard]] bool leads_to_used(const Node& node) const { return upstream_.contains(&node); }
-  /// Whether a node of either model takes part in computing an open layer from fed values.
-  [[nodiscard]] bool is_part(const Node& node) const { return parts_.contains(&node); }
+  /// Whether a node of either model takes part in computing an open layer from fed values, or belongs to the graphs of one that does, or to
+  /// the body of a call, which may.
+  [[nodiscard]] bool is_part(const Node& node) const;
 
  private:
   /// Notes the nodes that compute a layer from fed values, and those values; false when there are too many.
@@ -169,6 +170,7 @@ class Excerpt {
   std::vector<std::size_t> requested_;
   std::unordered_set<const Layer*> used_;
   std::unordered_set<const Node*> upstream_, parts_;
+  std::unordered_set<const Graph*> graphs_;  ///< the main graphs
 };
 
 }  // namespace relayout

@@ -17,6 +17,7 @@
 #include "layout/axis_order.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -564,9 +565,9 @@ std::vector<const Node*> region_of(const Value& value, const std::function<bool(
     const Node* const producer = at->producer();
     if (producer == nullptr || producer->is("Constant") || !seen.insert(producer).second) continue;
     nodes.push_back(producer);
-    for (const Value* const input : producer->inputs()) {
-      if (input != nullptr && !ends(*input)) pending.push_back(input);
-    }
+    for_each_read(*producer, [&](const Value& read) {
+      if (!ends(read)) pending.push_back(&read);
+    });
   }
   std::ranges::reverse(nodes);
   return nodes;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "layout/graph_shapes.h"
 #include "model/node.h"
 #include "ops/bounds.h"
 #include "ops/element_types.h"
@@ -30,8 +32,10 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
+#include "verify/compare/chosen_sides.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_values.h"
+#include "verify/compare/pairing.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
@@ -121,11 +125,15 @@ bool can_reach(const Bounds& bounds, const Piece& piece) {
 double Piece::depth(double number) const {
   if (!is_point) return number > above && number < below ? std::min(number - above, below - number) : 0;
   if (number != above) return 0;
-  return watched == node->output(0) ? kInfinity : std::max(1.0, std::fabs(number));
+  return is_truth() ? kInfinity : std::max(1.0, std::fabs(number));
+}
+
+bool Piece::is_truth() const {
+  return watched == node->output(0) || node->is("Where");
 }
 
 std::string Piece::text() const {
-  if (watched == node->output(0)) return above != 0 ? "true" : "false";
+  if (is_truth()) return above != 0 ? "true" : "false";
   if (is_point) return exact_number(above);
   if (below == kInfinity) return "number above " + exact_number(above);
   if (above == -kInfinity) return "number below " + exact_number(below);
@@ -257,6 +265,7 @@ Trials::Trials(const Pair& pair, const Reference& reference, const Changes& chan
   ValueBounds in_b(pair.b.model->graph(), reference.inputs().ports().masks(), reference.inputs().ports().kept_integers());
   for (const Change& change : changes.all()) {
     add(change, in_a, in_b, is_wide);
+    add_sides(change, in_a, in_b);
     casts_.add(change, in_a.types(), in_b.types());
   }
   for (std::size_t i = 0; i < trials_.size(); ++i) {
@@ -294,6 +303,27 @@ void Trials::add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, boo
   });
   for (const Piece& piece : of_a) trials_.push_back({piece, &change, true});
   for (const Piece& piece : of_b) trials_.push_back({piece, &change, false});
+}
+
+/// What a condition never chooses, in any sample, is not tried.
+void Trials::add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_b) {
+  const auto add_from = [&](const Side& side, const std::vector<ChosenSide>& chosen, ValueBounds& bounds) {
+    if (chosen.empty()) return;
+    const Graph& graph = side.model->graph();
+    const auto by_sizes = values_known_by_dims(graph);
+    const bool has_free_dims = std::ranges::any_of(
+        required_inputs(graph), [](const Port& port) { return std::ranges::any_of(port.dims, [](int64_t dim) { return dim < 0; }); });
+    for (const auto& [where, operand] : chosen) {
+      const Value* const condition = where->input(0);
+      const double chosen_by = operand == 1 ? 1 : 0;
+      const Piece piece{where, condition, chosen_by, chosen_by, true};
+      if (condition == nullptr || !can_reach(bounds.of(*condition), piece)) continue;
+      const bool is_by_sizes = by_sizes.contains(condition);
+      if (!is_by_sizes || has_free_dims) trials_.push_back({piece, &change, &side == &pair_->a, is_by_sizes});
+    }
+  };
+  add_from(pair_->a, change.sides_of_a, in_a);
+  add_from(pair_->b, change.sides_of_b, in_b);
 }
 
 void Trials::add_operands(const Change& change) {
@@ -337,6 +367,17 @@ void Trials::note(const Value& value, const Datum& datum) {
     for (const Tensor& tensor : leaves(datum)) {
       if (!trial.is_tried && tensor) trial.deepest = std::max(trial.deepest, deepest_of(tensor, trial.piece));
     }
+  }
+}
+
+void Trials::note_sizes(const Side& side, const std::map<std::string, Dims>& sizes) {
+  std::optional<layout::Shapes> shapes;
+  for (const Trial& trial : trials_) {
+    const bool is_open = !trial.is_tried && trial.is_of_a == (&side == &pair_->a) && trial.piece.node->is("Where") && has_run(trial);
+    if (!is_open || seen_.at(trial.piece.watched).yardstick.count() > 0) continue;
+    if (!shapes) shapes.emplace(side.model->graph(), ShapeOptions{{}, sizes});
+    const auto known = shapes->known(*trial.piece.watched);
+    if (known && known->has_contents) note(*trial.piece.watched, known->datum);
   }
 }
 

@@ -46,13 +46,15 @@ class ValueBounds {
 /// A range of numbers for which a node has a rule of its own: for a Clip those above its limit. Samples outside it do not test the rule.
 struct Piece {
   const Node* node = nullptr;
-  const Value* watched = nullptr;  ///< holds the numbers: an operand, or the node's own result
+  const Value* watched = nullptr;  ///< holds the numbers: an operand, the condition of a Where, or the node's own result
   double above = 0, below = 0;     ///< the ends of the range; with `is_point`, both are the number
   bool is_point = false;
 
   /// Distance of a number in this piece from the nearest number in another piece; 0 for a number outside this piece. At a point, where the
-  /// replacement of the number is unknown, the magnitude of the number and at least 1; at a result, infinite.
+  /// replacement of the number is unknown, the magnitude of the number and at least 1; at a result or condition, infinite.
   [[nodiscard]] double depth(double number) const;
+  /// Whether the numbers are true and false: a result, or a condition.
+  [[nodiscard]] bool is_truth() const;
   /// Such as "number above 6".
   [[nodiscard]] std::string text() const;
 };
@@ -102,7 +104,8 @@ struct Trial {
   Piece piece;
   const Change* change = nullptr;
   bool is_of_a = false;
-  double deepest = 0;  ///< largest Piece::depth() in the current run
+  bool by_sizes = false;  ///< a condition that depends on sizes alone
+  double deepest = 0;     ///< largest Piece::depth() in the current run
   bool is_tried = false;
 };
 
@@ -116,6 +119,8 @@ class Trials {
   void start_run();
   /// Notes the numbers of a value.
   void watch(const Value& value, const Datum& datum);
+  /// Notes conditions that the current run over a model did not show, as they follow from these sizes of its inputs.
+  void note_sizes(const Side& side, const std::map<std::string, Dims>& sizes);
   /// Ends a run over a sample; its results are compared elsewhere.
   void end_sample();
   /// Ends a comparison of nodes. A change that it did not compare is not tried.
@@ -138,6 +143,7 @@ class Trials {
   };
 
   void add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, bool is_wide);
+  void add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_b);
   void add_operands(const Change& change);
   /// Of an input of a graph that a node runs: the values from which it comes.
   void add_sources(const Value& value);

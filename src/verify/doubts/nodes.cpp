@@ -81,15 +81,20 @@ bool is_unreached(const UnexplainedCheck& check, const Entries& entries) {
          entry.largest <= rules::kRoundedConstant;
 }
 
+/// Advice for an effect that no sizes of the samples show.
+constexpr const char* kOtherSizes = " (--dim and --shape give other sizes)";
+
 std::string entry_of(const Change& change, const Entries& entries) {
   return change.entries.empty() ? "output " + quote(change.b->name()) + " is made in another way" : entries[change.entries.front()].text;
 }
 
 std::string describe(const Trial& trial, const Entries& entries) {
   const Piece& piece = trial.piece;
-  const bool is_result = piece.watched == piece.node->output(0);
+  const bool is_choice = piece.node->is("Where");
+  const std::string verb = is_choice ? " never chooses where " : piece.is_truth() ? " is never " : " gets no ";
   return entry_of(*trial.change, entries) + ", and no sample reaches that: node " + piece.node->label() + " of " +
-         (trial.is_of_a ? "A" : "B") + (is_result ? " is never " : " gets no ") + piece.text() + kMoreSamples;
+         (trial.is_of_a ? "A" : "B") + verb + (is_choice ? "its condition is " : "") + piece.text() +
+         (trial.by_sizes ? kOtherSizes : kMoreSamples);
 }
 
 std::string describe(const CastsBeyond::Found& found, const Entries& entries) {
