@@ -101,6 +101,40 @@ Found step_down(Sides& sides, const Claim& claim) {
   return look;
 }
 
+// An If of one model alone.
+namespace {
+
+/// The values that one made by an If may be: one of each graph, or of one where the file decides; none for other nodes.
+std::vector<Ref> branches_of(Side& side, Ref output) {
+  std::vector<Ref> out;
+  const Node* const node = output.value->producer();
+  const Ref condition = node != nullptr && node->is("If") ? side.operand(output, 0) : Ref();
+  if (!condition) return out;
+  const auto decided = side.constant(condition);
+  const bool is_decided = decided && decided->type == DataType::boolean && element_count(decided->dims) == 1;
+  for (std::size_t i = 0; i < node->subgraphs().size(); ++i) {
+    const bool is_then = node->subgraph_attributes()[i] == "then_branch";
+    if (is_decided && is_then != decided->load().data<bool>()[0]) continue;
+    const auto at = as_size(output.value->output_index());
+    const Graph& graph = *node->subgraphs()[i];
+    if (at < graph.outputs().size()) out.push_back({graph.outputs()[at], output.call});
+  }
+  return out;
+}
+
+}  // namespace
+
+Found examine_branches(Sides& sides, const Claim& claim) {
+  const std::vector<Ref> of_a = branches_of(sides.a, claim.a), of_b = branches_of(sides.b, claim.b);
+  if (of_a.empty() == of_b.empty()) return std::nullopt;
+  Look look;
+  if (!of_a.empty()) look.bypassed.push_back(claim.a.value->producer());
+  if (!of_b.empty()) look.nodes_b.push_back(claim.b.value->producer());
+  for (const Ref& value : of_a) look.claims.push_back({value, claim.b, {}, {}, {}, {}, claim.reader});
+  for (const Ref& value : of_b) look.claims.push_back({claim.a, value, {}, {}, {}, {}, claim.reader});
+  return look;
+}
+
 void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look) {
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();

@@ -67,6 +67,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"evaluated constant", For::different, examine_evaluated},
     {"formula of a call", For::different, examine_call},
     {"no effect", For::different, step_down},
+    {"branches", For::different, examine_branches},
     {"moved quantizer", For::different, examine_moved_quantizer},
     {"selection", For::different, examine_selection},
     {"rounding", For::different, examine_rounding},

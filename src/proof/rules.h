@@ -75,6 +75,8 @@ using Found = std::optional<Look>;
 // nodes.cpp
 /// Continues upstream of a node that only one of the two models has.
 [[nodiscard]] Found step_down(Sides& sides, const Claim& claim);
+/// A value that an If of one model alone makes is the other model's in each graph that it may enter.
+[[nodiscard]] Found examine_branches(Sides& sides, const Claim& claim);
 /// Compares two nodes of the same operator: attributes, operands, nested graphs.
 [[nodiscard]] Look examine_nodes(Sides& sides, const Claim& claim);
 /// Handles different operators that nothing accounts for. The point where the models meet again decides which nodes are added or removed.

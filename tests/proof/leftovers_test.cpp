@@ -44,6 +44,26 @@ TEST(ProofOfLeftovers, NodesUpstreamOfAnUnexplainedNodeAreNotListedButKnown) {
   EXPECT_TRUE(prove(graph("a = Exp (x) y = Abs (a)"), graph("b = Exp (x) y = Abs (b)")).unreached.empty());
 }
 
+Example with_if(const std::string& condition, const std::string& then_nodes, const std::string& else_nodes) {
+  return Example("g (float[3] x, bool c) => (float[3] y) { r = Relu (x) " + condition +
+                 " s = If (d) <then_branch = t () => (float[3] u) { " + then_nodes + " }, else_branch = e () => (float[3] v) { " +
+                 else_nodes + " }> y = Abs (s) }");
+}
+
+TEST(ProofOfBranches, AnIfOfOneModelAloneIsWhatAllItsBranchesAre) {
+  const Example without("g (float[3] x, bool c) => (float[3] y) { r = Relu (x) y = Abs (r) }");
+  const std::string same = "u = Identity (r)", too = "w = Identity (r) v = Identity (w)", other = "v = Neg (r)";
+  const std::string always = "k = Constant <value = bool {1}> () d = Identity (k)";
+  for (const Example& with : {with_if("d = Not (c)", same, too), with_if(always, same, other)}) {
+    EXPECT_TRUE(is_proved(prove(without, with)));
+    EXPECT_TRUE(is_proved(prove(with, without)));
+  }
+  for (const Example& with : {with_if("d = Not (c)", same, other), with_if(always, "u = Neg (r)", too)}) {
+    EXPECT_FALSE(is_proved(prove(without, with)));
+    EXPECT_FALSE(is_proved(prove(with, without)));
+  }
+}
+
 TEST(ProofOfLeftovers, UnusedInitializers) {
   const Array c = normal("c", {3});
   EXPECT_TRUE(is_proved(prove(graph("y = Abs (x)").add("c", c), graph("y = Abs (x)"))));
