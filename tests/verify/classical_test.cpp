@@ -56,6 +56,16 @@ std::string changed(const Change& change) {
   return at == std::string::npos ? out : out.replace(at, change.what.size(), change.with);
 }
 
+/// A model with outputs label and scores, within a branch that samples enter.
+std::string in_a_branch(const std::string& model) {
+  const std::size_t outputs = model.find("=> (") + 4, end = model.find(')', outputs);
+  const std::size_t body = model.find("{\n", end);
+  const std::string initializers = model.substr(end + 1, body - end - 1);
+  return "g (float[N, 2] x, bool c) => (int64[M] l, float[P, Q] r) " + initializers + "{\n l, r = If (c) <then_branch = t () => (" +
+         model.substr(outputs, end - outputs) + ") " + model.substr(body) +
+         ", else_branch = e () => (int64[M] other, float[P, Q] rest) { other = Shape (x) rest = Neg (x) }>\n}\n";
+}
+
 class ClassicalFault : public ::testing::TestWithParam<Change> {};
 
 TEST_P(ClassicalFault, IsNeverTheSame) {
@@ -65,6 +75,11 @@ TEST_P(ClassicalFault, IsNeverTheSame) {
     const VerifyResult result = verified_texts(first, second);
     EXPECT_TRUE(result.outcome == Outcome::different || result.outcome == Outcome::inconclusive) << summary(result);
   }
+}
+
+TEST_P(ClassicalFault, IsNeverTheSameInABranch) {
+  const VerifyResult result = verified_texts(in_a_branch(GetParam().model), in_a_branch(changed(GetParam())));
+  EXPECT_TRUE(result.outcome == Outcome::different || result.outcome == Outcome::inconclusive) << summary(result);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -81,6 +96,11 @@ class ClassicalRewrite : public ::testing::TestWithParam<std::pair<std::string, 
 
 TEST_P(ClassicalRewrite, IsTheSame) {
   const VerifyResult result = verified_texts(GetParam().first, GetParam().second);
+  EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+}
+
+TEST_P(ClassicalRewrite, IsTheSameInABranch) {
+  const VerifyResult result = verified_texts(in_a_branch(GetParam().first), in_a_branch(GetParam().second));
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
 }
 

@@ -14,6 +14,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -33,12 +34,32 @@
 namespace relayout {
 namespace {
 
+/// The nodes that an entry may mean, in nested graphs and functions too.
+std::vector<const Node*> nodes_called(const Model& model, const std::string& name) {
+  std::vector<const Node*> out;
+  for_each_node(model, [&](const Node& node) {
+    if (is_called(node, name)) out.push_back(&node);
+  });
+  return out;
+}
+
+/// Whether `holds` for two nodes of the name of an entry, one of each model. Graphs beside each other may have nodes of the same name.
+template <class Holds>
+bool any_namesakes(const Pair& pair, const Unexplained& entry, const Holds& holds) {
+  const std::vector<const Node*> of_a = nodes_called(*pair.a.model, entry.name), of_b = nodes_called(*pair.b.model, entry.name);
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    for (std::size_t k = 0; k < of_b.size(); ++k) {
+      if ((i == k || of_a.size() != of_b.size()) && holds(*of_a[i], *of_b[k])) return true;
+    }
+  }
+  return false;
+}
+
 /// Whether an entry changes a comparison, or an operator on conditions, of the same name.
 bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
-  if (entry.kind != Unexplained::Kind::node_changed) return false;
-  const Node *const a = find_node(pair.a.model->graph(), entry.name), *const b = find_node(pair.b.model->graph(), entry.name);
-  return a != nullptr && b != nullptr && a->op_type() != b->op_type() && has_trait(*a, Trait::makes_boolean) &&
-         has_trait(*b, Trait::makes_boolean);
+  return entry.kind == Unexplained::Kind::node_changed && any_namesakes(pair, entry, [](const Node& a, const Node& b) {
+           return a.op_type() != b.op_type() && has_trait(a, Trait::makes_boolean) && has_trait(b, Trait::makes_boolean);
+         });
 }
 
 /// Attributes that matter only for some numbers: large states of recurrent operators, ignored labels of losses.
@@ -136,12 +157,11 @@ VerifyFindings find_unread_attributes(Evidence& evidence) {
   VerifyFindings out;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].kind != Unexplained::Kind::attribute) continue;
-    const Node* const a = find_node(pair.a.model->graph(), entries[i].name);
-    const Node* const b = find_node(pair.b.model->graph(), entries[i].name);
-    if (a == nullptr || b == nullptr) continue;
-    const bool computes_otherwise = !allows_loss && inner_type(*a) != inner_type(*b);
-    const bool parts_unseen = !evidence.is_acquitted(i) && part_unseen_by_attributes(pair.a.model->graph(), *a, *b, entries[i]);
-    if (computes_otherwise || parts_unseen) out.push_back({.text = unreached(entries[i]), .node = entries[i].name});
+    const bool is_open = any_namesakes(pair, entries[i], [&](const Node& a, const Node& b) {
+      const bool computes_otherwise = !allows_loss && inner_type(a) != inner_type(b);
+      return computes_otherwise || (!evidence.is_acquitted(i) && part_unseen_by_attributes(pair.a.model->graph(), a, b, entries[i]));
+    });
+    if (is_open) out.push_back({.text = unreached(entries[i]), .node = entries[i].name});
   }
   return out;
 }
