@@ -311,8 +311,10 @@ void Trials::add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_
     if (chosen.empty()) return;
     const Graph& graph = side.model->graph();
     const auto by_sizes = values_known_by_dims(graph);
-    const bool has_free_dims = std::ranges::any_of(
-        required_inputs(graph), [](const Port& port) { return std::ranges::any_of(port.dims, [](int64_t dim) { return dim < 0; }); });
+    const bool has_free_dims = std::ranges::any_of(graph.inputs(), [](const Value* input) {
+      const auto declared = input->declared();
+      return !declared || std::ranges::any_of(declared->dims, [](int64_t dim) { return dim < 0; });
+    });
     for (const auto& [where, operand] : chosen) {
       const Value* const condition = where->input(0);
       const double chosen_by = operand == 1 ? 1 : 0;
