@@ -28,9 +28,8 @@ namespace {
 
 /// The node of the main graph that a node belongs to: the node itself, or the one that holds its graph; nullptr for a node of a function.
 const Node* in_main_graph(const Node& node) {
-  const Node* at = &node;
-  while (at != nullptr && at->graph().outer() != nullptr) at = at->graph().owner();
-  return at == nullptr || at->graph().is_function() ? nullptr : at;
+  const Node& holder = outermost(node);
+  return holder.graph().is_function() ? nullptr : &holder;
 }
 
 /// Nodes that compute with a constant, and nodes in between that read constants alone (a Transpose, a Cast, a DequantizeLinear).
