@@ -163,11 +163,13 @@ struct Reading {
   bool takes_uniform = false;  ///< constants whose elements are all equal count as numbers
   bool may_differ = false;     ///< numbers may differ, which is reported
 };
-constexpr std::array<Reading, 7> kReadings = {{{.by_name = true},
+constexpr std::array<Reading, 9> kReadings = {{{.by_name = true},
                                                {.by_name = false},
                                                {.by_name = true, .takes_uniform = true},
                                                {.by_name = true, .is_strict = false},
                                                {.by_name = false, .is_strict = false},
+                                               {.by_name = true, .may_differ = true},
+                                               {.by_name = false, .may_differ = true},
                                                {.by_name = true, .is_strict = false, .may_differ = true},
                                                {.by_name = false, .is_strict = false, .may_differ = true}}};
 
@@ -253,7 +255,7 @@ Found examine_arithmetic(Sides& sides, const Claim& claim, bool strictly) {
     if (!a || !b || (a->nodes.empty() && b->nodes.empty())) continue;
     // Two single nodes can differ only in the order of their operands.
     const bool is_plain = a->nodes.empty() || b->nodes.empty() || (a->nodes.size() == 1 && b->nodes.size() == 1);
-    if (!reading.is_strict && (strictly || is_plain)) continue;
+    if ((!reading.is_strict || reading.may_differ) && (strictly || is_plain)) continue;
     if (const auto found = match(sides, *a, *b, rounding, reading)) return accepted(sides, claim, *a, *b, *found);
   }
   return std::nullopt;

@@ -80,6 +80,18 @@ TEST(ProofOfFormulas, GeluInAnySpelling) {
   EXPECT_FALSE(prove(halved, written("y = Identity (x)")).proved);
 }
 
+TEST(ProofOfFormulas, AnotherNumberLeavesOperandsWithTheirOwn) {
+  const auto made = [](const std::string& product) {
+    return written("u = Tanh (x) c = Sin (r) p = " + product + " d = Div (p, three) q = Mul (d, half) y = Add (q, one)");
+  };
+  for (const std::string product : {"Mul (u, c)", "Mul (c, u)"}) {
+    const ProofResult wrong = prove(made("Mul (u, c)"), with_other(made(product), "one"));
+    ASSERT_EQ(wrong.unexplained.size(), 1U) << product << ": " << wrong.unexplained[1].text;
+    EXPECT_NE(wrong.unexplained[0].text.find("computes with"), std::string::npos) << wrong.unexplained[0].text;
+  }
+  EXPECT_GT(prove(made("Mul (u, c)"), with_other(made("Mul (u, u)"), "one")).unexplained.size(), 1U) << "another operand, too";
+}
+
 TEST(ProofOfFormulas, NumbersBelowTheStepsOfFloat16DoNotExceedItsRounding) {
   const Example before = written("v = Add (x, r) " + kRoot);
   const ProofResult of_guard = prove(before, with_other(before, "epsilon"));
