@@ -721,6 +721,19 @@ const std::string kTwoConvs =
     "<float[2, 2, 1, 1] w = {1, 0.5, -0.25, 0.75}, float[1, 2, 1, 1] v = {0.3, -0.7}, float[2, 2, 1, 1] wk = {2, 1, "
     "0.75, -2.25}, float[1, 2, 1, 1] vk = {0.15, -0.35}, float[1, 3, 1, 1] k = {2, -3, 0.5}> { ";
 
+std::string past_zero(const std::string& factor, const std::string& nodes) {
+  return "<float[4, 4] w = {1, 0.5, -0.25, 0.75, 0.3, -0.7, 0.6, 0.2, -0.4, 0.9, 0.1, -0.8, 0.45, -0.35, 0.55, 0.65}, float few = {0.001}, "
+         "float f = {" +
+         factor + "}> { n = Shape<start = 2>(x)\n z = ConstantOfShape(n)\n " + nodes;
+}
+const std::string kPastZero =
+    "p = MatMul(x, w)\n a = Add(p, z)\n t = Transpose<perm = [0, 2, 1]>(a)\n s = Mul(t, f)\n u = Tanh(s)\n q = Mul(u, few)\n v = "
+    "Transpose<perm = [0, 2, 1]>(x)\n y = Add(v, q)";
+const std::string kPastZeroInHalf =
+    "wf = Mul(w, f)\n h = Cast<to = 10>(x)\n k = Cast<to = 10>(wf)\n zh = Cast<to = 10>(z)\n g = Cast<to = 10>(few)\n p = MatMul(h, k)\n a "
+    "= Add(p, zh)\n s = Transpose<perm = [0, 2, 1]>(a)\n u = Tanh(s)\n q = Mul(u, g)\n v = Transpose<perm = [0, 2, 1]>(h)\n r = Add(v, "
+    "q)\n y = Cast<to = 1>(r)";
+
 INSTANTIATE_TEST_SUITE_P(
     MovedValues, TheSame,
     ::testing::Values(
@@ -729,11 +742,17 @@ INSTANTIATE_TEST_SUITE_P(
                 kTwoConvs + "xh = Cast<to = 10>(x)\n wh = Cast<to = 10>(wk)\n vh = Cast<to = 10>(vk)\n a = Conv(xh, wh)\n b = "
                             "Conv(xh, vh)\n yh = Concat<axis = 1>(a, b)\n y = Cast<to = 1>(yh)",
                 true},
+        Doubted{"past a sum with 0 in f16", "(float[2, 3, 4] x) => (float[2, 4, 3] y) ", past_zero("0.7", kPastZero),
+                past_zero("0.7", kPastZeroInHalf), true},
         Doubted{"of a product that another node reads too", "(float[N, 2] x) => (float[N, 2] y, float[N, 2] z) ",
                 "<float[2, 2] v = {1, 0.5, -0.25, 0.75}, float[2, 2] w = {2, -1, 0.5, 4}> { p = MatMul(x, v)\n y = MatMul(p, w)\n "
                 "z = Tanh(p)",
                 "<float[2, 2] v = {1, 0.5, -0.25, 0.75}, float[2, 2] w = {2.25, 1, -0.125, 3.25}> { p = MatMul(x, v)\n y = "
                 "MatMul(x, w)\n z = Tanh(p)"}));
+
+INSTANTIATE_TEST_SUITE_P(MovedValues, NotTheSame,
+                         ::testing::Values(Doubted{"past a sum with 0 in f16, another factor", "(float[2, 3, 4] x) => (float[2, 4, 3] y) ",
+                                                   past_zero("0.7", kPastZero), past_zero("0.69", kPastZeroInHalf), true}));
 
 // Names that an exporter counts: B gives those of A's values to others.
 constexpr const char* kCounted = "(float[3, 4, 4] x) => (float[4, 4] y) ";

@@ -127,11 +127,16 @@ void compare_fed(const LayerTask& task, FedRuns& runs, Layers& layers) {
   }
 }
 
-/// Layers that differ, each with the different ones downstream of it, and the equal ones between them that only move elements.
+/// Layers that differ, each with the different ones downstream of it, and the equal ones between them that a factor passes.
 struct Followers {
   std::map<std::size_t, std::set<std::size_t>> of;  ///< by layer: those downstream of it
-  std::set<std::size_t> between;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> between;
 };
+
+/// Whether a factor may be moved past a node: it moves elements, or adds what may be 0.
+bool passes_factors(const Node& node) {
+  return traits_of(node).moves_input(0) || has_trait(node, Trait::affine);
+}
 
 Followers find_followers(const Layers& layers) {
   Followers followers;
@@ -140,15 +145,16 @@ Followers find_followers(const Layers& layers) {
     if (!all[i].differs() && !(all[i].metrics.rms_error > 0)) continue;
     for (std::size_t before : layers.upstream(all[i])) {
       std::vector<std::size_t> moved;
-      while (!all[before].differs() && traits_of(*all[before].b->producer()).moves_input(0)) {
-        const auto upstream = layers.upstream(all[before]);
+      while (!all[before].differs() && passes_factors(*all[before].b->producer())) {
+        std::vector<std::size_t> upstream = layers.upstream(all[before]);
+        std::erase_if(upstream, [&](std::size_t other) { return !all[other].compared || !is_measured(all[other].type); });
         if (upstream.size() != 1) break;
         moved.push_back(before);
         before = upstream.front();
       }
       if (!all[before].differs() || all[before].b->is_output()) continue;
       followers.of[before].insert(i);
-      followers.between.insert(moved.begin(), moved.end());
+      followers.between.insert_or_assign({before, i}, std::move(moved));
     }
   }
   return followers;
@@ -198,7 +204,9 @@ void confirm(FedRuns& runs, Layers& layers) {
   for (int round = 0; round < kMostRounds && !chains.empty(); ++round) {
     all = found;
     runs.reset();
-    for (const std::size_t i : followers.between) all[i].apart = true;
+    for (const auto& [ends, between] : followers.between) {
+      for (const std::size_t i : between) all[i].apart = true;
+    }
     for (const Chain& chain : chains) {
       for (const std::size_t i : chain.values) all[i].apart = true;
     }
@@ -213,6 +221,10 @@ void confirm(FedRuns& runs, Layers& layers) {
           for (const std::size_t i : chain.values) {
             acquit(found[i]);
             found[i].renamed = true;
+          }
+          for (const auto& [ends, between] : followers.between) {
+            if (!chain.values.contains(ends.first) || (ends.second != reader && !chain.values.contains(ends.second))) continue;
+            for (const std::size_t i : between) found[i].renamed = true;
           }
           found[reader].metrics = all[reader].metrics;
           found[reader].floor = all[reader].floor;
