@@ -109,6 +109,18 @@ TEST(HalfDecisions, ByRoundedOperandsAreNoDifferenceAndFaultsAre) {
   }
 }
 
+TEST(HalfDecisions, StepsFinerThanTheTypeAreSeveralApart) {
+  const auto made = [](const std::string& scale) {
+    return text("g (float[1,64] x) => (float[1,8] y) <float[64,8] W, float s = {" + scale +
+                "}, int64 zw = {32768}> { z = Cast <to = 4> (zw)  m = MatMul (x, W)  t = Tanh (m)  q = QuantizeLinear (t, s, z)  y = "
+                "DequantizeLinear (q, s, z) }");
+  };
+  const VerifyResult right = verified_in_half(made("0.00004"), in_half(made("0.00004")));
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+  const VerifyResult wrong = verified_in_half(made("0.00004"), in_half(made("0.0000408")));
+  EXPECT_NE(wrong.outcome, Outcome::same) << summary(wrong);
+}
+
 /// A product in a branch of an If that no sample enters: the largest of 64 normal numbers would have to be 100.
 std::string branched(const std::string& inner) {
   return "g (float[1,64] x) => (float[1,8] y) <float[64,8] W, float[8,8] V, float[8] b, float far = {100}> { m = MatMul (x, W)  top = "

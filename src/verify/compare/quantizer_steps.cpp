@@ -135,11 +135,13 @@ Rounded capture_rounded(const FedRuns& runs, const Side& side, const std::vector
   return rounded;
 }
 
-/// Whether two tensors of integers are nowhere more than two steps apart: one for the element, one for a zero point that moved.
-bool are_neighbours(const Datum& a, const Datum& b) {
+/// Whether two tensors of integers are nowhere farther apart than rounding to a narrow type takes them: two steps, one for the element and
+/// one for a zero point that moved, or more if the steps are finer than the type.
+bool are_neighbours(const Datum& a, const Datum& b, DataType grain) {
   if (!a.tensor || !b.tensor || !structural_difference(a, b).empty()) return false;
+  const double most = std::max(2.0, std::ldexp(unit_roundoff(grain), traits(type_of(a)).bits));
   const std::vector<double> x = reals_of(a.tensor), y = reals_of(b.tensor);
-  return std::ranges::equal(x, y, [](double left, double right) { return std::fabs(left - right) <= 2; });
+  return std::ranges::equal(x, y, [&](double left, double right) { return std::fabs(left - right) <= most; });
 }
 
 /// Results of quantizers that read the operands of both models alike, each with the value of its model.
@@ -207,7 +209,7 @@ void explain_by_held_operands(const LayerTask& task, const FedRuns& runs, Layers
   for (Layer& layer : layers.all()) {
     if (!may_be_step(layer) || !results.are_equal(*layer.a->producer())) continue;
     const Datum made = runs.kept().candidate(layer), right = runs.kept().reference_for(layer, made);
-    const bool is_step = !has_trait(*layer.a->producer(), Trait::quantizes) || are_neighbours(right, like(made, right));
+    const bool is_step = !has_trait(*layer.a->producer(), Trait::quantizes) || are_neighbours(right, like(made, right), task.grain);
     if (is_step) acquit_step(layer, std::max<int64_t>(1, layer.metrics.mismatches));
   }
 }
