@@ -32,7 +32,7 @@ set(headers_profile profile diff)
 set(headers_diff model_diff)
 set(headers_convert convert)
 set(headers_inspect inspect)
-set(headers_run run)
+set(headers_run run extract)
 set(headers_suite suite)
 
 # The only files that may include a library: its headers | pattern of the files.
@@ -60,6 +60,7 @@ set(inner_rooms
   "^src/cli/inspect/" "^cli/(inspect|convert|common)/"
   "^src/cli/profile/" "^cli/(profile|common)/"
   "^src/cli/run/" "^cli/(run|common)/"
+  "^src/cli/extract/" "^cli/common/"
   "^src/cli/diff/" "^cli/(diff|profile|common)/"
   "^src/verify/inputs/" "^verify/(inputs/|run/elements\\.h$|rules\\.h$)"
   "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|rules)\\.h$)"

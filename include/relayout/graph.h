@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "relayout/short_list.h"
@@ -21,6 +22,7 @@ class GraphProto;
 class NodeProto;
 class SparseTensorProto;
 class TensorProto;
+class TypeProto;
 class ValueInfoProto;
 }  // namespace onnx
 
@@ -240,6 +242,13 @@ class Graph {
   void erase_initializer(Initializer& initializer);
   /// Removes the input entry of an overridable initializer, which makes it a constant.
   void freeze(Initializer& initializer);
+  /// Makes an input of a value of the main graph that has no source (see detach()). An entry in value_info is dropped.
+  void add_input(Value& value, const onnx::TypeProto& type);
+  /// Removes an input without initializer that nothing reads.
+  void erase_input(Value& value);
+  /// Makes these values the outputs of the main graph. Those that are outputs already keep their entries, the others get one of this type
+  /// in place of their entry in value_info.
+  void set_outputs(const std::vector<std::pair<Value*, const onnx::TypeProto*>>& outputs);
   /// Renames a value everywhere, entries of graph inputs and outputs included. The new name must be unique in the model. Error{defect} for
   /// outputs of functions, and for values that nested graphs name as outputs.
   void rename(Value& value, const std::string& name);
@@ -279,6 +288,8 @@ class Graph {
   void drop_all_uses(Node& node);
   void drop_input_entry(Value& value);
   void add_input_entry(Value& value);
+  [[nodiscard]] onnx::ValueInfoProto& new_entry(const Value& value, const onnx::TypeProto& type);
+  void add_entry(Value& value, const onnx::TypeProto& type);
   void move_source(Value& from, Value& to);
   void bind_name(Value& value, std::string name);
   void release_name(Value& value);

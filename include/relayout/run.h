@@ -25,7 +25,7 @@ struct RunOptions : InputOptions {
   bool statistics = false;     ///< of the chosen tensors
   bool require_finite = false;
   DataType as = DataType::undefined;  ///< float16 or bfloat16: every floating-point number is rounded to this type where it is made
-  std::function<void(std::string_view what, int64_t done, int64_t total)> progress;  ///< with the number of values so far
+  std::function<void(std::string_view what, int64_t done, int64_t total)> progress;  ///< numbers of nodes
 };
 
 /// Facts about the numbers of a value: of all tensors of a sequence, and of the parts of complex numbers. Texts have none.

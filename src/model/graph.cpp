@@ -213,7 +213,7 @@ bool Graph::is_modified(const onnx::ValueInfoProto& entry) const noexcept {
 }
 
 bool Graph::is_stale(const onnx::ValueInfoProto& info) const noexcept {
-  return index_->gone.contains(info.name()) && index_->by_name.find(info.name()) == nullptr;
+  return index_->ports.contains(info.name()) || (index_->gone.contains(info.name()) && index_->by_name.find(info.name()) == nullptr);
 }
 
 // Graph: parts of the mutators
@@ -373,16 +373,39 @@ Value& Graph::add_initializer(const std::string& name, TensorData data, Initiali
 }
 
 void Graph::add_input_entry(Value& value) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(static_cast<int>(value.initializer_->data->type()));
+  set_shape(*type.mutable_tensor_type()->mutable_shape(), value.initializer_->data->dims());
+  add_entry(value, type);
+}
+
+onnx::ValueInfoProto& Graph::new_entry(const Value& value, const onnx::TypeProto& type) {
   auto& entry = *index_->loose_infos.emplace_back(std::make_unique<onnx::ValueInfoProto>());
   entry.set_name(value.name_);
-  auto& type = *entry.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(static_cast<int>(value.initializer_->data->type()));
-  set_shape(*type.mutable_shape(), value.initializer_->data->dims());
+  *entry.mutable_type() = type;
   index_->modified_entries.insert(&entry);
-  value.info_ = &entry;
+  return entry;
+}
+
+void Graph::add_entry(Value& value, const onnx::TypeProto& type) {
+  value.info_ = &new_entry(value, type);
   value.is_input_ = true;
   value.input_slot_ = inputs_.size();
   inputs_.push_back(&value);
+}
+
+void Graph::add_input(Value& value, const onnx::TypeProto& type) {
+  if (value.producer_ != nullptr || value.initializer_ != nullptr || value.is_input_) defect("a second source of " + quote(value.name_));
+  index_->ports.insert(value.name_);
+  add_entry(value, type);
+  touch(nullptr);
+}
+
+void Graph::erase_input(Value& value) {
+  if (value.initializer_ != nullptr || !value.is_input_) defect("removing " + quote(value.name_) + ", which has another source");
+  drop_input_entry(value);
+  remove_value(value);
+  touch(nullptr);
 }
 
 void Graph::set_data(Initializer& initializer, TensorData data) {

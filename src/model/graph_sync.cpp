@@ -57,6 +57,32 @@ void Graph::sync() {
   for_each_graph(*this, [](Graph& graph) { graph.sync_level(); });
 }
 
+void Graph::set_outputs(const std::vector<std::pair<Value*, const onnx::TypeProto*>>& outputs) {
+  std::vector<onnx::ValueInfoProto*> entries;
+  for (const auto& [value, type] : outputs) {
+    onnx::ValueInfoProto* entry = nullptr;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i] == value) entry = message_->mutable_output(static_cast<int>(i));
+    }
+    if (entry == nullptr) index_->ports.insert(value->name_);
+    entries.push_back(entry != nullptr ? entry : &new_entry(*value, *type));
+  }
+  for (Value* const value : outputs_) {
+    --value->output_count_;
+    value->is_own_output_ = false;
+  }
+  outputs_.clear();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Value& value = *outputs[i].first;
+    ++value.output_count_;
+    value.is_own_output_ = true;
+    value.info_ = entries[i];
+    outputs_.push_back(&value);
+  }
+  rebuild(*message_->mutable_output(), entries, index_->loose_infos);
+  touch(nullptr);
+}
+
 void Graph::validate() const {
   for_each_graph(*this, [](const Graph& graph) { graph.validate_level(); });
 }

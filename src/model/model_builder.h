@@ -104,7 +104,8 @@ struct Graph::Index {
   std::list<Node> erased_nodes;
   /// value_info and output entries of names that passes removed, for the case that a name is added again.
   std::unordered_map<std::string, const onnx::ValueInfoProto*> orphaned_infos;
-  std::unordered_set<std::string> gone;  ///< names in value_info that were removed at least once
+  std::unordered_set<std::string> gone;   ///< names in value_info that were removed at least once
+  std::unordered_set<std::string> ports;  ///< names that became inputs or outputs, which no entry of value_info describes
   std::unordered_set<const onnx::ValueInfoProto*> modified_entries;
   /// Messages that no repeated field owns: those of inserted nodes and new initializers before sync(), those of erased ones after it.
   std::vector<std::unique_ptr<onnx::NodeProto>> loose_nodes;

@@ -229,6 +229,7 @@ void ModelOrigin::note_elements(const onnx::ModelProto& model) {
     out.initializers = as_size(graph.initializer_size());
     out.sparse_initializers = as_size(graph.sparse_initializer_size());
     note(graph.input(), out.inputs);
+    note(graph.output(), out.outputs);
     note(graph.value_info(), out.value_infos);
   }
   OriginalElements& of_main = elements.at(&model.graph());

@@ -34,7 +34,7 @@ struct Initializer;
 /// The elements of a graph's or function's repeated fields in the file: element i is the i-th item of its field.
 struct OriginalElements {
   std::size_t nodes = 0, initializers = 0, sparse_initializers = 0;  ///< counts only: nodes and initializers know their indices
-  std::vector<const onnx::ValueInfoProto*> inputs, value_infos;
+  std::vector<const onnx::ValueInfoProto*> inputs, outputs, value_infos;
 };
 
 /// The sources of a model's parts: contents that loading leaves out and saving copies.

@@ -104,6 +104,8 @@ Segments Splicer::model() {
       if (kept == model_.functions().size() || model_.functions()[kept]->function() != message) continue;
       const Graph& called = *model_.functions()[kept++];
       touched(called) ? put(out, ModelProto::kFunctionsFieldNumber, &item, function(called)) : copy(out, item);
+    } else if (item.is(ModelProto::kTrainingInfoFieldNumber) && model_.message().training_info().empty()) {
+      continue;  // erased
     } else if (!own.put(out, item.field)) {
       copy(out, item);
     }

@@ -110,6 +110,17 @@ class Splicer::GraphLists {
             [this](std::size_t i, const Item* item, int64_t) { splicer_.port(out_, graph_, kField, *graph_.inputs()[i]->info(), item); }};
   }
 
+  List outputs() const {
+    constexpr int kField = GraphProto::kOutputFieldNumber;
+    const auto& entries = graph_.message()->output();
+    std::vector<const onnx::ValueInfoProto*> infos;
+    for (const onnx::ValueInfoProto& info : entries) infos.push_back(&info);
+    return {items_, kField, numbers_of(infos, originals_.outputs), originals_.outputs.size(),
+            [this, &entries](std::size_t i, const Item* item, int64_t) {
+              splicer_.port(out_, graph_, kField, entries[static_cast<int>(i)], item);
+            }};
+  }
+
   List initializers() const {
     std::vector<const Initializer*> dense;
     std::vector<int64_t> numbers;
@@ -161,17 +172,11 @@ Segments Splicer::graph(const Graph& graph) {
   lists.push_back(fields.initializers());
   lists.push_back(fields.sparse_initializers());
   lists.push_back(fields.inputs());
+  lists.push_back(fields.outputs());
   lists.push_back(fields.value_infos(GraphProto::kValueInfoFieldNumber));
-  int next_output = 0;
   for (const Item& item : items) {
     const auto list = std::ranges::find_if(lists, [&](const List& candidate) { return item.is(candidate.field); });
-    if (list != lists.end()) {
-      list->at_next_item();
-    } else if (item.is(GraphProto::kOutputFieldNumber)) {
-      port(out, graph, GraphProto::kOutputFieldNumber, message.output(next_output++), &item);
-    } else {
-      copy(out, item);
-    }
+    list != lists.end() ? list->at_next_item() : copy(out, item);
   }
   for (List& list : lists) list.at_end();
   return out;

@@ -13,6 +13,7 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
+#include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -37,7 +38,7 @@ Datum copied(const Datum& datum) {
 /// One attempt: the sizes may not fit the model.
 class Attempt {
  public:
-  Attempt(const Model& model, const RunOptions& options) : options_(&options) {
+  Attempt(const Model& model, const RunOptions& options) : graph_(&model.graph()), options_(&options) {
     if (!options.save.empty()) files_ = std::make_unique<ArrayFiles>(options.save);
     watcher_.emplace(model.graph(), options, files_.get());
     ExecuteOptions execute;
@@ -75,9 +76,11 @@ class Attempt {
  private:
   void look_at(const Computed& computed) {
     watcher_->look_at(computed);
-    if (options_->progress) options_->progress("values", ++done_, 0);
+    const bool is_counted = computed.node != nullptr && &computed.node->graph() == graph_;
+    if (is_counted && options_->progress) options_->progress("running", ++done_, static_cast<int64_t>(graph_->nodes().size()));
   }
 
+  const Graph* graph_;
   const RunOptions* options_;
   std::unique_ptr<ArrayFiles> files_;
   std::optional<Watcher> watcher_;

@@ -337,6 +337,10 @@ TEST(OptionPairs, OfRun) {
                  {"--std", "0.5"}}});
 }
 
+TEST(OptionPairs, OfExtract) {
+  expect_table({&kExtract, {"a.onnx"}, {{"--from", "x"}, {"--to", "y"}, {"--output", "b.onnx"}}});
+}
+
 Table table_of_diff(const test::TemporaryFolder& folder, Words files, const std::string& gate, Forms form) {
   const auto file = [&](const char* name) { return (folder / name).string(); };
   return {&kDiff,

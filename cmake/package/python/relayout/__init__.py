@@ -23,7 +23,7 @@ import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 __version__ = "@VERSION@"
-__all__ = ["Error", "command", "convert", "diff", "inspect", "profile", "run", "verify"]
+__all__ = ["Error", "command", "convert", "diff", "extract", "inspect", "profile", "run", "verify"]
 
 Path = Union[str, "os.PathLike[str]"]
 Report = Dict[str, Any]
@@ -60,7 +60,7 @@ def command(arguments: Sequence[Path]) -> List[str]:
 def _words(options: Mapping[str, Any]) -> List[str]:
     words = []  # type: List[str]
     for key, value in options.items():
-        name = "--" + key.replace("_", "-")
+        name = "--" + key.rstrip("_").replace("_", "-")  # from_ and as_ stand for words of Python
         if value is None or (value is False and key not in _TOGGLES):
             continue
         if isinstance(value, bool):
@@ -133,6 +133,12 @@ def profile(path: Path, other: Optional[Path] = None, **options: Any) -> Report:
 def run(path: Path, **options: Any) -> Report:
     """Runs a model once (``relayout run --json``): its values, their ranges, the first that is not finite (``report["finite"]``)."""
     return _run("run", [path], options, (0, 1))
+
+
+def extract(path: Path, out: Path, **options: Any) -> Report:
+    """Writes the nodes between values as a model of their own; ``from_`` and ``to`` name the values."""
+    options["output"] = "./" + os.fspath(out) if os.fspath(out).startswith("-") else out
+    return _run("extract", [path], options, (0,))
 
 
 def diff(baseline: Path, *others: Path, **options: Any) -> Report:
