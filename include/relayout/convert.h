@@ -24,6 +24,8 @@ struct ConvertOptions {
   std::vector<std::string> skip = {};    ///< dropped from the pipeline
   PassOptions rewrite = {};
   SaveOptions save = {};
+  int64_t opset = 0;       ///< of the default domain, by ONNX's own converter, before the passes; the result is verified. 0: as it is
+  int64_t ir_version = 0;  ///< of the result; 0: as it is
   bool require_all_folded = false, dry_run = false;
   bool make_folders = false;  ///< create missing folders of the output path when the result is written
   bool stamp = false;         ///< record versions and passes in the metadata of the result

@@ -254,6 +254,9 @@ class Graph {
   void rename(Value& value, const std::string& name);
   /// Permutes the declared dims, if any, of a graph input or output: new dim i is old dim permutation[i].
   void permute_declared(Value& value, std::span<const int64_t> permutation);
+  /// Calls `edit` for each entry of this graph's inputs, outputs and value_info; it returns whether it changed the entry, but never its
+  /// name.
+  void edit_declarations(const std::function<bool(onnx::ValueInfoProto& entry)>& edit);
   /// Sets declared element types by name of value, in this graph's inputs, outputs and value_info, where these declare tensors.
   void declare_types(const std::unordered_map<std::string, DataType>& types);
   /// The message of a node for editing its operator, attributes and annotations, but not its name and operands. Marks the node as modified.

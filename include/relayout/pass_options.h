@@ -1,13 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/layout.h"
 #include "relayout/types.h"
 
 namespace relayout {
+
+/// Dims of inputs to be changed, by the names in the given file.
+struct DimEdits {
+  std::map<std::string, int64_t> sizes = {};                         ///< of free dims, by symbol
+  std::map<std::string, Dims> shapes = {};                           ///< of inputs; -1: as it is
+  std::map<std::pair<std::string, int64_t>, std::string> free = {};  ///< symbols for input and axis (from the back if negative)
+  [[nodiscard]] bool any() const noexcept { return !sizes.empty() || !shapes.empty() || !free.empty(); }
+};
 
 /// The options of a conversion's passes.
 struct PassOptions {
@@ -22,7 +33,11 @@ struct PassOptions {
   ShapeOptions sizes = {};                        ///< sizes for that plan
   DataType precision = DataType::undefined;  ///< type to compute in: float16, bfloat16, or float32 instead of both; undefined: unchanged
   bool io_precision = false;                 ///< apply `precision` to graph inputs and outputs, too
-  bool freeze = false;                       ///< turn overridable initializers into constants before the first pass
+  DimEdits dims = {};                        ///< sizes of inputs to set, or to make free
+  std::map<std::string, std::string> renames = {};   ///< new names of inputs, outputs and free dims
+  bool share_weights = false;                        ///< store equal initializers once
+  std::optional<uint64_t> scramble = {};             ///< seed of random numbers that replace the weights
+  bool freeze = false;                               ///< turn overridable initializers into constants before the first pass
   std::vector<std::string> only = {}, exclude = {};  ///< globs over node names (output names for unnamed nodes)
   int64_t stop_after = -1;                           ///< maximum number of rewrites; -1: no limit
   int threads = 2;                                   ///< convert() sets its own

@@ -68,6 +68,12 @@ void check(const ConvertOptions& options) {
   if (contains(options.passes, "precision") && !has_type) {
     fail(ErrorKind::usage, "pass 'precision' needs --precision, which names the type");
   }
+  const auto need = [&](const std::string& pass, bool is_given, const std::string& wanted) {
+    if (contains(options.passes, pass) && !is_given) fail(ErrorKind::usage, "pass '" + pass + "' needs " + wanted);
+  };
+  need("set-dims", options.rewrite.dims.any(), "--set-dim, --set-shape or --free-dim");
+  need("rename", !options.rewrite.renames.empty(), "--rename");
+  need("scramble", options.rewrite.scramble.has_value(), "--scramble");
 }
 
 }  // namespace
@@ -228,31 +234,6 @@ void warn_about_unknown(const Model& model) {
   if (!names.empty()) log_warning(escape(model.name()) + ": unknown operators pass through untouched: " + some_of(names, 3, quote));
 }
 
-/// Verifies the result that saving would write, from a file that no other process sees.
-VerifyResult verify_draft(Model& model, const ConvertResult& result, const ConvertOptions& options, SaveOptions saving) {
-  if (is_stream(result.input)) fail(ErrorKind::usage, "a model from standard input cannot be read again to be verified");
-  const PrivateFolder folder;
-  const std::filesystem::path draft = folder.path() / (is_stream(result.output) ? "model.onnx" : result.output.filename());
-  saving.progress = nullptr;
-  saving.sync = false;
-  save(model, draft, saving);
-  VerifyOptions verification = options.verification;
-  verification.load = options.load;
-  verification.images_last = options.rewrite.export_io || options.rewrite.layout == WeightsLayout::contiguous;
-  // Undefined: no precision was requested.
-  if (options.rewrite.precision == DataType::float32) {
-    verification.allow_interface = verification.allow_interface || options.rewrite.io_precision;
-  } else {
-    verification.precision = options.rewrite.precision;
-  }
-  verification.threads = options.threads;
-  // The model has been read, with its warnings.
-  const MutedWarnings said_already;
-  VerifyResult out = verify(result.input, draft, verification);
-  out.b = result.output.string();
-  return out;
-}
-
 }  // namespace
 
 int exit_code(const ConvertResult& result, const ConvertOptions& options) noexcept {
@@ -294,6 +275,7 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.nodes_before = before.nodes;
   result.initializers_before = before.initializers;
   result.bytes_before = model->file_size();
+  if (options.opset > 0) model = at_opset(std::move(model), options.opset, options.load);
   if (options.save.share_data) check_sharing(*model, output);
   passes::check_patterns(*model, passing);
   layout::check_sizes(options.rewrite.sizes, layout::size_names(model->graph()));
@@ -318,11 +300,14 @@ ConvertResult convert(const std::filesystem::path& input, const std::filesystem:
   result.nodes_after = after.nodes;
   result.initializers_after = after.initializers;
   result.all_folded = after.batch_norms == 0;
+  if (options.ir_version > 0) set_ir_version(*model, options.ir_version);
   if (options.stamp) stamp(*model, result.passes);
   stages.end("passes");
   check_interrupt();
 
-  if (options.verify && exit_code(result, options) == 0) {
+  // ONNX's converter is not known to be right for every operator.
+  const bool verifies = options.verify || options.opset > 0;
+  if (verifies && exit_code(result, options) == 0) {
     result.verification = verify_draft(*model, result, options, saving);
     stages.end("verify");
   }

@@ -518,19 +518,26 @@ void Graph::permute_declared(Value& value, std::span<const int64_t> permutation)
   touch(nullptr);
 }
 
-void Graph::declare_types(const std::unordered_map<std::string, DataType>& types) {
-  const auto declare = [&](onnx::ValueInfoProto& info) {
-    const auto found = info.type().has_tensor_type() ? types.find(info.name()) : types.end();
-    if (found == types.end() || info.type().tensor_type().elem_type() == static_cast<int>(found->second)) return;
-    info.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(found->second));
-    index_->modified_entries.insert(&info);
+void Graph::edit_declarations(const std::function<bool(onnx::ValueInfoProto& entry)>& edit) {
+  const auto visit = [&](onnx::ValueInfoProto& entry) {
+    if (!edit(entry)) return;
+    index_->modified_entries.insert(&entry);
     touch(nullptr);
   };
   for (Value* const value : inputs()) {
-    if (value->info_ != nullptr) declare(const_cast<onnx::ValueInfoProto&>(*value->info_));  // the message is this graph's own
+    if (value->info_ != nullptr) visit(const_cast<onnx::ValueInfoProto&>(*value->info_));  // the message is this graph's own
   }
-  for (onnx::ValueInfoProto& info : *message_->mutable_output()) declare(info);
-  for (onnx::ValueInfoProto& info : *message_->mutable_value_info()) declare(info);
+  for (onnx::ValueInfoProto& entry : *message_->mutable_output()) visit(entry);
+  for (onnx::ValueInfoProto& entry : *message_->mutable_value_info()) visit(entry);
+}
+
+void Graph::declare_types(const std::unordered_map<std::string, DataType>& types) {
+  edit_declarations([&](onnx::ValueInfoProto& entry) {
+    const auto found = entry.type().has_tensor_type() ? types.find(entry.name()) : types.end();
+    if (found == types.end() || entry.type().tensor_type().elem_type() == static_cast<int>(found->second)) return false;
+    entry.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(found->second));
+    return true;
+  });
 }
 
 void Graph::rename(Value& value, const std::string& name) {

@@ -24,6 +24,18 @@ bool simplifies(const PassOptions& options) {
 bool changes_precision(const PassOptions& options) {
   return options.precision != DataType::undefined;
 }
+bool changes_dims(const PassOptions& options) {
+  return options.dims.any();
+}
+bool renames(const PassOptions& options) {
+  return !options.renames.empty();
+}
+bool shares_weights(const PassOptions& options) {
+  return options.share_weights;
+}
+bool scrambles(const PassOptions& options) {
+  return options.scramble.has_value();
+}
 bool orders_weights(const PassOptions& options) {
   return options.layout != WeightsLayout::keep;
 }
@@ -36,7 +48,9 @@ bool exports_transposes(const PassOptions& options) {
 }
 
 constexpr Pass kPasses[] = {
-    // First, so that dead readers do not block folds. Later passes remove the nodes that they make dead.
+    // Before all others, which use the sizes that are known.
+    {"set-dims", "sizes of inputs, and the constants that hold them (--set-dim, --set-shape, --free-dim)", set_dims, changes_dims},
+    // Early, so that dead readers do not block folds. Later passes remove the nodes that they make dead.
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},
     {"remove-identity", "nodes that pass their operand on unchanged", remove_identity, simplifies, true},
@@ -45,10 +59,15 @@ constexpr Pass kPasses[] = {
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},
     // After the folds: constants that only they need are never stored.
     {"fold-constants", "constant expressions, where that does not enlarge the model", fold_constants, simplifies, true},
+    // After the folds, which change weights, and before they have another type or order.
+    {"scramble", "random numbers of the same mean and spread instead of the weights (--scramble)", scramble, scrambles},
+    {"share-weights", "equal initializers of a graph stored once (--share-weights)", share_weights, shares_weights},
     // After the folds, which round to the existing type; before weights are read through a Transpose. Its Casts may have constant operands.
     {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision, true},
     // After the folds, which change weights: one in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, orders_weights},
+    // After all others, which know the names of the given file; exports add names made from those of inputs and outputs.
+    {"rename", "other names of inputs, outputs and free dims (--rename)", rename, renames},
     // Last: exports describe how the finished graph is run.
     {"export-io", "graph inputs and outputs in channels-last order (--io nhwc), or back", export_io, exports_io},
     {"export-transposes", "the borders of the layout plan as pairs of Transposes (--emit transposes), or back", export_transposes,

@@ -36,15 +36,15 @@ std::vector<int64_t> parse_dims(const std::string& what, std::string_view text) 
   return dims;
 }
 
-std::map<std::string, int64_t> dims_of(const Assignments& words) {
+std::map<std::string, int64_t> dims_of(const Assignments& words, const std::string& option) {
   std::map<std::string, int64_t> out;
-  for (const auto& [name, value] : words) out[name] = parse_integer("--dim " + escape(name), value, 1);
+  for (const auto& [name, value] : words) out[name] = parse_integer(option + " " + escape(name), value, 1);
   return out;
 }
 
-std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words) {
+std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words, const std::string& option) {
   std::map<std::string, std::vector<int64_t>> out;
-  for (const auto& [name, value] : words) out[name] = parse_dims("--shape " + escape(name), value);
+  for (const auto& [name, value] : words) out[name] = parse_dims(option + " " + escape(name), value);
   return out;
 }
 

@@ -7,9 +7,9 @@ namespace relayout::cli {
 
 /// Parses "1,3,224,224".
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);
-/// Parses the values of --dim, N=2, and of --shape, NAME=1,3,224,224.
-[[nodiscard]] std::map<std::string, int64_t> dims_of(const Assignments& words);
-[[nodiscard]] std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words);
+/// Parses the values of --dim, N=2, and of --shape, NAME=1,3,224,224, or of other options with such values.
+[[nodiscard]] std::map<std::string, int64_t> dims_of(const Assignments& words, const std::string& option = "--dim");
+[[nodiscard]] std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words, const std::string& option = "--shape");
 
 /// The options for a model's inputs, as words.
 struct InputWords {

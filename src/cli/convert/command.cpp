@@ -64,6 +64,12 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
   const std::vector<Concern> concerns = {{"--layout", layout},
                                          {"--include-1d", {"conv-weights-layout"}},
                                          {"--precision", {"precision"}},
+                                         {"--set-dim", {"set-dims"}},
+                                         {"--set-shape", {"set-dims"}},
+                                         {"--free-dim", {"set-dims"}},
+                                         {"--rename", {"rename"}},
+                                         {"--share-weights", {"share-weights"}},
+                                         {"--scramble", {"scramble"}},
                                          {"--io", {"export-io"}},
                                          {"--emit", {"export-transposes"}}};
   const std::vector<std::string>&passes = request.options.passes, &skipped = request.options.skip;
@@ -79,7 +85,7 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
 }
 
 int run(ConvertRequest& request, const Common& common) {
-  if (request.options.verify) keep_freed_pages();
+  if (request.options.verify || request.options.opset > 0) keep_freed_pages();
   if (request.list_passes) {
     list_passes(common.json);
     return 0;
@@ -115,6 +121,13 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.choice("--precision", {"bf16", "fp16", "fp32"}, request.precision,
                  "compute in this type, fragile operators in 32 bits; fp32 converts back (relayout help precision)");
   options.flag("--io-precision", passes.io_precision, "with --precision: convert graph inputs and outputs too").needs({"--precision"});
+  options.assignments("--set-dim", "N=1", request.set_dims, "give a free dim this size, wherever the model names it");
+  options.assignments("--set-shape", "NAME=1,3,224,224", request.set_shapes, "give an input these dims, and constants that hold old ones");
+  options.assignments("--free-dim", "NAME:AXIS=N", request.free_dims, "make a dim of an input free, under this name");
+  options.assignments("--rename", "NAME=NEW", request.renames, "give an input, output or free dim another name");
+  options.flag("--share-weights", passes.share_weights, "store equal weights once");
+  options.integer("--scramble", "SEED", 0, request.scramble, "replace weights by random numbers like them, to show a model without its own")
+      .excludes({"--verify", "--opset"}, "the result computes something else on purpose");
   options.flag("--include-1d", passes.include_1d, "move weights of 1-D convolutions too");
   options.list("--pass", "NAME", convert.passes, "run these passes only (repeatable, or separated by commas); none: copy", ',')
       .excludes({"--simplify", "--fold", "--skip"}, "named passes are all that runs");
@@ -170,6 +183,8 @@ void declare_files(OptionSet& options, ConvertRequest& request) {
   options.text("--external-data", "auto|always|never[:BYTES]", request.external_data,
                "write weights (of at least BYTES) into a file beside the result; auto: as in MODEL, or above 2 GiB");
   options.flag("--share-data", convert.save.share_data, "leave unchanged weights in MODEL's data files, which the result then needs too");
+  options.integer("--opset", "N", 1, convert.opset, "move to this opset by ONNX's converter, and verify the result as with --verify");
+  options.integer("--ir-version", "N", 1, convert.ir_version, "declare this version of the format");
   options.flag("--allow-newer-opset", convert.load.allow_newer_opset, "accept opsets newer than relayout knows");
   options.flag("--sync", convert.save.sync, "flush the result to the disk before it gets its name");
   options.flag("--stamp", convert.stamp, "note version and passes in the metadata of the result");

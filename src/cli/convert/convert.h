@@ -2,6 +2,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <map>
 #include <set>
 #include <system_error>
 
@@ -25,6 +26,8 @@ struct ConvertRequest {
   std::string layout = "channels-last", io, emit, precision, external_data = "auto";
   bool list_passes = false;
   Assignments dims, shapes;
+  Assignments set_dims, set_shapes, free_dims, renames;
+  int64_t scramble = -1;
   std::vector<std::string> facts;  ///< values besides the models on which results depend
   ConvertOptions options;
 };
@@ -73,6 +76,7 @@ struct NextSteps {
 /// Options that `verify` needs to judge a conversion as intended.
 struct VerifyNeeds {
   std::string precision = {};  ///< fp16 or bf16
+  std::map<std::string, std::string> renames = {};
   bool images_last = false, other_types = false, newer_opset = false;
 };
 

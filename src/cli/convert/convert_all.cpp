@@ -129,7 +129,7 @@ int convert_all(const ConvertRequest& request, const Common& common, std::span<c
   // all threads itself, and with -v, which shows the times of one model.
   constexpr int kTogether = 16;
   const int threads = threads_or_two(common.threads);
-  const bool is_shared = threads > 1 && jobs.size() > 1 && !request.options.verify && !common.verbose;
+  const bool is_shared = threads > 1 && jobs.size() > 1 && !request.options.verify && request.options.opset == 0 && !common.verbose;
   const std::size_t together = is_shared ? as_size(threads * kTogether) : 1;
   int worst = 0;
   Failures failures(jobs.size(), common.verbose);

@@ -32,9 +32,16 @@ bool can_be_named(const ConvertRequest& request, const ConvertJob& job) {
 /// Options that `verify` needs for a result; nothing where it has been verified or cannot be.
 std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result) {
   if (!result.written || result.verification || !can_be_named(request, job)) return std::nullopt;
+  // A model for other sizes has no original, and one with other weights computes something else.
+  if (!request.set_shapes.empty() || is_done(result, "scramble")) return std::nullopt;
   VerifyNeeds needs{.images_last = is_done(result, "export-io"), .newer_opset = request.options.load.allow_newer_opset};
   if (is_done(result, "precision") && request.precision != "fp32") needs.precision = request.precision;
-  needs.other_types = request.options.rewrite.io_precision && request.precision == "fp32";
+  needs.other_types = (request.options.rewrite.io_precision && request.precision == "fp32") || !request.set_dims.empty();
+  for (const Finding& finding : result.findings) {
+    const auto renamed = request.options.rewrite.renames.find(finding.node);
+    const bool is_port = finding.pass == "rename" && finding.op_type != "dim";
+    if (is_port && renamed != request.options.rewrite.renames.end()) needs.renames.insert(*renamed);
+  }
   return needs;
 }
 
@@ -42,6 +49,7 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
 CommandWords verify_words(const VerifyNeeds& needs) {
   CommandWords words{"relayout", "verify"};
   if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
+  for (const auto& [from, to] : needs.renames) words.insert(words.end(), {"--rename", shell_word(from + "=" + to)});
   if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
   if (needs.other_types) words.emplace_back("--allow-interface");
   if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
@@ -123,6 +131,7 @@ void ResultsToVerify::add(const ConvertRequest& request, const ConvertJob& job, 
   if (!needs) return;
   done_.push_back(job);
   if (!needs->precision.empty()) needs_.precision = needs->precision;
+  needs_.renames.insert(needs->renames.begin(), needs->renames.end());
   needs_.images_last = needs_.images_last || needs->images_last;
   needs_.other_types = needs_.other_types || needs->other_types;
   needs_.newer_opset = needs_.newer_opset || needs->newer_opset;

@@ -86,12 +86,32 @@ void read_external_data(std::string_view text, ConvertOptions& options) {
   options.save.external_threshold = *threshold;
 }
 
+namespace {
+
+/// "x:0=N"
+std::map<std::pair<std::string, int64_t>, std::string> free_dims_of(const Assignments& words) {
+  std::map<std::pair<std::string, int64_t>, std::string> out;
+  for (const auto& [place, symbol] : words) {
+    const std::size_t colon = place.rfind(':');
+    const auto axis = colon == std::string::npos ? std::nullopt : whole_number(std::string_view(place).substr(colon + 1));
+    if (!axis || symbol.empty()) fail(ErrorKind::usage, "--free-dim " + quote(place + "=" + symbol) + ": NAME:AXIS=N, as in x:0=N");
+    out[{place.substr(0, colon), *axis}] = symbol;
+  }
+  return out;
+}
+
+}  // namespace
+
 void read_words(ConvertRequest& request) {
   ConvertOptions& options = request.options;
   options.make_folders = !request.out_dir.empty();
   options.verification.dims = dims_of(request.dims);
   options.verification.shapes = shapes_of(request.shapes);
   options.rewrite.sizes = {options.verification.dims, options.verification.shapes};
+  options.rewrite.dims = {dims_of(request.set_dims, "--set-dim"), shapes_of(request.set_shapes, "--set-shape"),
+                          free_dims_of(request.free_dims)};
+  options.rewrite.renames = {request.renames.begin(), request.renames.end()};
+  if (request.scramble >= 0) options.rewrite.scramble = static_cast<uint64_t>(request.scramble);
   options.rewrite.choice = choice_of(request.when);
   options.rewrite.layout = layout_of(request.layout);
   options.rewrite.precision = precision_of(request.precision);
