@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -21,11 +22,13 @@
 #include "model/walk.h"
 #include "ops/body.h"
 #include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout::exec {
 namespace {
@@ -33,8 +36,76 @@ namespace {
 /// Functions that call others twice at every level grow without bound.
 constexpr std::size_t kMostNodes = 4'000'000;
 
+/// Operators whose kernels are several times faster in single precision, with the Casts around them: ONNX Runtime's processors do the same.
+constexpr std::string_view kWidened[] = {"AveragePool",
+                                         "BatchNormalization",
+                                         "Conv",
+                                         "ConvTranspose",
+                                         "Einsum",
+                                         "GRU",
+                                         "Gemm",
+                                         "GlobalAveragePool",
+                                         "GlobalMaxPool",
+                                         "GroupNormalization",
+                                         "InstanceNormalization",
+                                         "LSTM",
+                                         "LayerNormalization",
+                                         "LogSoftmax",
+                                         "MatMul",
+                                         "MaxPool",
+                                         "RNN",
+                                         "ReduceMean",
+                                         "Resize",
+                                         "Softmax"};
+static_assert(std::ranges::is_sorted(kWidened));
+
 bool is_control_flow(const Node& node) {
   return has_trait(node, Trait::control_flow);
+}
+
+/// The node with Casts from and to its 16-bit type around it; nothing where it has none, or not all of its types are known.
+std::optional<onnx::FunctionProto> in_single_precision(const Node& node, Constants& constants) {
+  if (!node.domain().empty() || !std::ranges::binary_search(kWidened, node.op_type()) || first_output(node) != node.output(0)) return {};
+  const auto type_of = [&](const Value* value) { return value == nullptr ? DataType::undefined : constants.type_of(*value); };
+  const DataType half = type_of(node.input(0));
+  if (!kHalfTypes.has(half)) return std::nullopt;
+  onnx::FunctionProto out;
+  out.set_name(node.op_type());
+  auto& import = *out.add_opset_import();
+  import.set_version(node.opset());
+  onnx::NodeProto inner = node.message();
+  inner.clear_input(), inner.clear_output();
+  const std::string prefix = node.output(0)->name() + "/";  // initializers are identified by name, in bodies as in graphs
+  const auto add_cast = [&](const std::string& from, const std::string& to, DataType type) {
+    onnx::NodeProto& cast = *out.add_node();
+    cast.set_op_type("Cast");
+    cast.add_input(from), cast.add_output(to);
+    onnx::AttributeProto& attribute = *cast.add_attribute();
+    attribute.set_name("to"), attribute.set_type(onnx::AttributeProto_AttributeType_INT), attribute.set_i(static_cast<int64_t>(type));
+  };
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const std::string name = prefix + std::to_string(i), wide = name + "/wide";
+    out.add_input(name);
+    std::string& read = *inner.add_input();
+    if (node.input(i) == nullptr) continue;
+    const DataType type = type_of(node.input(i));
+    const bool is_other = kRealTypes.has(type) && type != half && !node.is("Resize");  // whose scales are f32
+    if (type == DataType::undefined || is_other) return std::nullopt;
+    if (type == half) add_cast(name, wide, DataType::float32);
+    read = type == half ? wide : name;
+  }
+  onnx::NodeProto& node_in_body = *out.add_node();
+  for (std::size_t k = 0; k < node.outputs().size(); ++k) {
+    const DataType type = type_of(node.output(k));
+    if (type == DataType::undefined) return std::nullopt;
+    const std::string& made = node.output(k)->name();
+    inner.add_output(made);
+    const std::string rounded = prefix + "rounded/" + std::to_string(k);
+    if (type == half) add_cast(made, rounded, half);
+    out.add_output(type == half ? rounded : made);
+  }
+  node_in_body = std::move(inner);
+  return out;
 }
 
 }  // namespace
@@ -69,8 +140,8 @@ std::vector<const Node*> nodes_to_run(const Graph& graph) {
 /// Fills a program: nodes in order, values numbered at first use.
 class Program::Builder {
  public:
-  Builder(Program& program, const Functions& functions, int threads, uint64_t seed)
-      : program_(program), functions_(functions), threads_(threads), seed_(seed) {}
+  Builder(Program& program, const Functions& functions, const ProgramOptions& options)
+      : program_(program), functions_(functions), options_(options) {}
 
   void build(const Graph& graph) {
     own_graphs_.insert(&graph);
@@ -94,6 +165,10 @@ class Program::Builder {
         add_call(*node, instantiate(find_operator_body(*node).value(), *node));
       } else if (op->body != nullptr) {
         add_call(*node, facts_.shapes.compose(*op, *node, facts_.constants));
+      } else if (const auto wide = options_.widen ? in_single_precision(*node, facts_.constants) : std::nullopt) {
+        const std::size_t first = program_.nodes_.size();
+        add_call(*node, instantiate({&*wide, {}}, *node));
+        for (std::size_t i = first; i < program_.nodes_.size(); ++i) program_.nodes_[id_at<NodeId>(i)].stands_for = node;
       } else {
         add_node(*node);
       }
@@ -104,8 +179,8 @@ class Program::Builder {
   void add_node(const Node& node) {
     const Op* const op = is_control_flow(node) ? nullptr : find_op(node);
     ProgramNode entry{program_.nodes_.end_id(), &node, op, OpCall(node, node.opset()), {}, {}, {}};
-    entry.call.threads = threads_;
-    entry.call.seed = seed_;
+    entry.call.threads = options_.threads;
+    entry.call.seed = options_.seed;
     entry.caller = caller_;
     for (const Value* value : node.inputs()) entry.inputs.push_back(id_of(value));
     for (const Value* value : node.outputs()) entry.outputs.push_back(id_of_output(value, entry.outputs.size()));
@@ -180,16 +255,15 @@ class Program::Builder {
 
   Program& program_;
   const Functions& functions_;
-  int threads_;
-  uint64_t seed_;
+  const ProgramOptions& options_;
   OperandFacts facts_;
   std::unordered_set<const Graph*> own_graphs_;  ///< the graph and the instances
   const Caller* caller_ = nullptr;               ///< of the nodes that are being added
   int depth_ = 0;
 };
 
-Program::Program(const Graph& graph, const Functions& functions, int threads, uint64_t seed) : graph_(&graph) {
-  Builder(*this, functions, threads, seed).build(graph);
+Program::Program(const Graph& graph, const Functions& functions, const ProgramOptions& options) : graph_(&graph) {
+  Builder(*this, functions, options).build(graph);
 }
 
 ValueId Program::find(const Value* value) const {
@@ -274,7 +348,9 @@ std::string full_name(const std::vector<std::string>& callers, const std::string
 
 std::vector<std::string> callers_of(const ProgramNode& node) {
   std::vector<std::string> out;
-  for (const Caller* caller = node.caller; caller != nullptr; caller = caller->outer) out.push_back(reported_name(*caller->node));
+  for (const Caller* caller = node.caller; caller != nullptr; caller = caller->outer) {
+    if (caller->node != node.stands_for) out.push_back(reported_name(*caller->node));
+  }
   std::ranges::reverse(out);
   return out;
 }

@@ -62,6 +62,10 @@ struct ProgramNode {
   };
   std::vector<Call> ended_calls = {};
   const Caller* caller = nullptr;  ///< nullptr: the node is in the graph itself
+  /// The node of the file that this one and its neighbours compute in single precision; nullptr: `node` computes what the file says.
+  const Node* stands_for = nullptr;
+  /// The node that watchers and reports know.
+  [[nodiscard]] const Node& shown() const { return stands_for == nullptr ? *node : *stands_for; }
   [[nodiscard]] ValueId input(std::size_t index) const { return index < inputs.size() ? inputs[index] : ValueId::none; }
   [[nodiscard]] ValueId output(std::size_t index) const { return index < outputs.size() ? outputs[index] : ValueId::none; }
   /// work(value) for each read, of inputs and captures.
@@ -80,12 +84,20 @@ struct OperandFacts {
   Constants constants;
 };
 
+/// What a program needs to know besides its graph.
+struct ProgramOptions {
+  int threads = 1;
+  uint64_t seed = 1;
+  /// Compute nodes of 16-bit numbers whose kernels are slow in single precision, and round their results to 16 bits.
+  bool widen = false;
+};
+
 /// A graph made ready for planning, once for all shapes: the nodes that outputs depend on, in order, with their values numbered, calls of
 /// functions replaced by the bodies.
 class Program {
  public:
   /// Every needed node must have a kernel (exec/routine.h).
-  Program(const Graph& graph, const Functions& functions, int threads, uint64_t seed);
+  Program(const Graph& graph, const Functions& functions, const ProgramOptions& options);
 
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
   [[nodiscard]] const IdVector<NodeId, ProgramNode>& nodes() const noexcept { return nodes_; }
@@ -124,7 +136,7 @@ class Program {
 
 /// "call › node"
 [[nodiscard]] std::string full_name(const std::vector<std::string>& callers, const std::string& name);
-/// Names of the calls whose bodies a node comes from, the outermost first.
+/// Names of the calls in which the shown node is, the outermost first.
 [[nodiscard]] std::vector<std::string> callers_of(const ProgramNode& node);
 
 }  // namespace relayout::exec

@@ -74,7 +74,7 @@ std::optional<std::string> identity_of(const KnownConstant& constant) {
 /// Description of a node that had to see data, for StepInfo.
 StepInfo info_of_node(const ProgramNode& node) {
   StepInfo out;
-  out.node = reported_name(*node.node);
+  out.node = reported_name(node.shown());
   out.callers = callers_of(node);
   out.op_type = node.node->op_type();
   out.operators = {out.op_type};
@@ -137,7 +137,9 @@ bool Routine::Key::operator==(const Key& other) const {
 }
 
 Routine::Routine(const Graph& graph, RoutineContext& context, Place place)
-    : context_(context), place_(std::move(place)), program_(graph, context.functions, context.threads, context.options.seed) {}
+    : context_(context),
+      place_(std::move(place)),
+      program_(graph, context.functions, {context.threads, context.options.seed, context.options.mode != Mode::reference}) {}
 
 Routine::~Routine() = default;
 
@@ -251,7 +253,8 @@ std::vector<Datum> Routine::run_node(const Plan& plan, RunState& state) {
 // What watchers see.
 
 void Routine::show(const ProgramNode& in, const Node& node, const std::vector<Datum>& results) const {
-  if (context_.options.observe) context_.options.observe(node, results);
+  const bool is_part = in.stands_for != nullptr && &node == in.node;
+  if (context_.options.observe && !is_part) context_.options.observe(node, results);
   if (context_.options.watch) show_computed(in, node, results);
 }
 

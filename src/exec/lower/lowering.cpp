@@ -68,7 +68,7 @@ void observe(Lowering& lowering, const ProgramNode& in, const Node& node, const 
 /// Shows a node's results to the observer, and those of the calls that end with it.
 void show(Lowering& lowering, const ProgramNode& last, Plan& plan) {
   if (!lowering.settings.observe) return;
-  observe(lowering, last, *last.node, last.outputs, plan);
+  if (last.stands_for == nullptr) observe(lowering, last, *last.node, last.outputs, plan);
   for (const ProgramNode::Call& call : last.ended_calls) observe(lowering, last, *call.node, call.outputs, plan);
 }
 
@@ -119,7 +119,7 @@ void lower_group(Lowering& lowering, const Group& group, Plan& plan) {
       if (!group.downstream.empty()) lower_part(lowering, group);
     }
   } catch (const Error& error) {
-    const std::string label = group.anchor().node->label();
+    const std::string label = group.anchor().shown().label();
     if (std::string_view(error.what()).find(label) != std::string_view::npos) throw;
     throw Error(error.kind(), label + ": " + error.what(), error.hint());
   }

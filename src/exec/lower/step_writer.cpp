@@ -112,10 +112,10 @@ void StepWriter::begin(const Group& group, const ValueFacts& facts) {
   for (const ProgramNode* part : parts) {
     const Node& node = *part->node;
     if (part == parts.front()) {
-      about_.node = reported_name(node);
+      about_.node = reported_name(part->shown());
       about_.callers = callers_of(*part);
     } else {
-      about_.absorbed.push_back(full_name(callers_of(*part), reported_name(node)));
+      about_.absorbed.push_back(full_name(callers_of(*part), reported_name(part->shown())));
     }
     about_.operators.push_back(node.op_type());
     about_.op_type += (about_.op_type.empty() ? "" : " + ") + node.op_type();
