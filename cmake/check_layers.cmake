@@ -32,7 +32,7 @@ set(headers_profile profile diff)
 set(headers_diff model_diff)
 set(headers_convert convert)
 set(headers_inspect inspect)
-set(headers_run run extract)
+set(headers_run run extract reproducer)
 set(headers_suite suite)
 
 # The only files that may include a library: its headers | pattern of the files.

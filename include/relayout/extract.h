@@ -16,6 +16,7 @@ struct ExtractOptions {
   SaveOptions save;
   std::vector<std::string> from;  ///< values that become inputs; none: the part begins at the model's inputs
   std::vector<std::string> to;    ///< values that become outputs; none: the model's outputs
+  bool keep_unread = false;       ///< values of `from` that no value of `to` depends on become inputs, too
 };
 
 /// An input or output of the part.

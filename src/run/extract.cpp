@@ -42,6 +42,7 @@ class Cut {
     for (const Value* const value : to_) need(*value);
     walk();
     for (const Value* const value : from_) {
+      if (!needed_.contains(value) && options.keep_unread) needed_.insert(value);
       if (!needed_.contains(value)) refuse("--from " + quote(value->name()) + ": no value of --to depends on it");
     }
   }

@@ -33,14 +33,14 @@
 namespace relayout {
 namespace {
 
-std::string type_of(const Datum& datum) {
+std::string type_words(const Datum& datum) {
   switch (datum.kind) {
     case Datum::Kind::tensor:
       return datum.tensor ? std::string(name_of(datum.tensor.type())) + to_string(datum.tensor.dims()) : "nothing";
     case Datum::Kind::sequence:
       return "sequence of " + std::to_string(datum.elements.size());
     case Datum::Kind::optional:
-      return datum.elements.empty() ? "empty optional" : "optional " + type_of(datum.elements.front());
+      return datum.elements.empty() ? "empty optional" : "optional " + type_words(datum.elements.front());
     case Datum::Kind::map:
       return "map of " + std::to_string(datum.elements.front().tensor.element_count());
   }
@@ -50,7 +50,7 @@ std::string type_of(const Datum& datum) {
 RunTensor described(const std::string& name, const Datum& datum) {
   RunTensor out;
   out.name = name;
-  out.type = type_of(datum);
+  out.type = type_words(datum);
   if (datum.kind == Datum::Kind::tensor && datum.tensor) out.dims = datum.tensor.dims();
   return out;
 }

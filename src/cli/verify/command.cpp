@@ -1,7 +1,9 @@
 // Declares the options of verify, and judges a pair of models, many, one against stored outputs, or a suite.
 #include <array>
+#include <optional>
 #include <set>
 
+#include "base/atomic_file.h"
 #include "cli/common/input_options.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
@@ -9,6 +11,7 @@
 #include "cli/suite/suite.h"
 #include "cli/verify/report.h"
 #include "relayout/execute.h"
+#include "relayout/reproducer.h"
 
 namespace relayout::cli {
 namespace {
@@ -23,7 +26,7 @@ struct VerifyRequest {
   std::vector<std::string> models;
   std::string data;
   InputWords inputs;
-  std::string io, precision, match, mode, save_data, original;
+  std::string io, precision, match, mode, save_data, save_repro, original;
   bool reference = false, layers = false;
   ReportFiles files;
   Assignments renames;
@@ -129,19 +132,49 @@ int verify_stored(const VerifyRequest& request, const Common& common, Progress& 
   return code;
 }
 
+std::string reproducers_text(const std::vector<Reproducer>& reproducers) {
+  std::string out;
+  for (const Reproducer& made : reproducers) {
+    const bool is_there = !made.folder.empty();
+    out += "reproducer   " + quote(made.node) + " (" + escape(made.op_type) + "): ";
+    if (is_there)
+      out += escape(made.folder.string()) + ", " + counted(made.nodes_a, "node") + " of A, " + format_count(made.nodes_b) + " of B";
+    if (!made.reason.empty()) out += (is_there ? "; " : "none, ") + made.reason;
+    out += "\n";
+  }
+  return out;
+}
+
+Json reproducer_json(const Reproducer& made) {
+  Json out = Json().set("node", made.node).set("op_type", made.op_type).set("differs", made.differs);
+  if (!made.folder.empty()) out.set("folder", made.folder.string()).set("nodes_a", made.nodes_a).set("nodes_b", made.nodes_b);
+  if (!made.reason.empty()) out.set("reason", made.reason);
+  return out;
+}
+
 /// Compares two models.
 int verify_pair(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.size() != 2) fail(ErrorKind::usage, "verify needs two models, or one with --data DIR; see relayout verify --help");
   if (request.options.mode) fail(ErrorKind::usage, "--mode goes with --data: two models are run as written and optimized");
   const bool allow_inconclusive = request.options.allow_inconclusive;
-  const VerifyResult result = verify(request.models[0], request.models[1], request.options);
+  VerifyOptions options = request.options;
+  std::optional<PrivateFolder> samples;
+  if (!request.save_repro.empty() && options.save_data.empty()) options.save_data = samples.emplace().path();
+  const VerifyResult result = verify(request.models[0], request.models[1], options);
+  std::vector<Reproducer> reproducers;
+  if (!request.save_repro.empty()) reproducers = save_reproducers(result, options, request.save_repro);
   progress.clear();
   const auto text = [&](ReportStyle style) {
     style.layers = request.layers;
-    return verify_text(result, allow_inconclusive, style);
+    return verify_text(result, allow_inconclusive, style) + reproducers_text(reproducers);
   };
   const int code = request.files.write(common, {.text = text,
-                                                .document = [&] { return verify_json(result, allow_inconclusive); },
+                                                .document =
+                                                    [&] {
+                                                      Json document = verify_json(result, allow_inconclusive);
+                                                      if (request.save_repro.empty()) return document;
+                                                      return document.set("reproducers", Json::list(reproducers, reproducer_json));
+                                                    },
                                                 .suites = {junit_suite(result, allow_inconclusive)},
                                                 .page = [&] { return verify_html(result, allow_inconclusive); },
                                                 .code = exit_code(result, allow_inconclusive)});
@@ -222,6 +255,10 @@ void declare_inputs(OptionSet& options, VerifyRequest& request) {
       .only(kOfPairs | kRuns);
   declare_input_options(options, request.inputs, {.seed = kRuns, .sizes = kOfPairs | kRuns, .files = kPair | kMany | kRuns});
   options.text("--save-data", "DIR", request.save_data, "write inputs and outputs of A into DIR as test_data_set_N, for --data")
+      .only(kPair | kRuns);
+  options
+      .text("--save-repro", "DIR", request.save_repro,
+            "write each node at fault into a new folder: as two small models, with A's values and the command that shows it")
       .only(kPair | kRuns);
 }
 
