@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -24,8 +25,10 @@
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/tensor.h"
@@ -37,6 +40,7 @@
 #include "verify/compare/fed_values.h"
 #include "verify/compare/pairing.h"
 #include "verify/pair.h"
+#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
@@ -257,6 +261,36 @@ double bound_of(DataType type, double floor) {
   return is_measured(type) ? std::max(kFloorFactor * floor, dtype_minimum(type)) : 0;
 }
 
+/// Whether a condition that follows from sizes may come out this way, by some sizes of free dims: equal ones, or of different order.
+bool may_come_out(const Graph& graph, const Value& condition, double truth) {
+  constexpr std::size_t kCount = std::size(rules::kOtherSizes);
+  for (std::size_t at = 0; at < 3 * kCount; ++at) {
+    ShapeOptions sizes;
+    std::size_t free = 0;
+    std::map<std::string, int64_t> by_name;
+    for (const Value* const input : graph.inputs()) {
+      const auto declared = input->declared();
+      if (!declared || !declared->has_shape) return true;
+      Dims dims = declared->dims;
+      for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+        if (dims[axis] >= 0) continue;
+        const int64_t next = rules::kOtherSizes[(at + free * (at / kCount) * (kCount / 3 + 1)) % kCount];
+        const std::string name = axis < declared->symbols.size() ? declared->symbols[axis] : "";
+        const auto [known, is_new] = by_name.try_emplace(name.empty() ? std::to_string(free) + "," : name, next);
+        dims[axis] = known->second;
+        free += is_new ? 1 : 0;
+      }
+      sizes.shapes[input->name()] = dims;
+    }
+    layout::Shapes shapes(graph, sizes);
+    const auto known = shapes.known(condition);
+    if (!known || !known->has_contents) return true;
+    const std::vector<double> numbers = reals_of(known->datum.tensor);
+    if (std::ranges::find(numbers, truth) != numbers.end()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Trials::Trials(const Pair& pair, const Reference& reference, const Changes& changes) : pair_(&pair), changes_(&changes) {
@@ -313,7 +347,7 @@ void Trials::add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_
     const auto by_sizes = values_known_by_dims(graph);
     const bool has_free_dims = std::ranges::any_of(graph.inputs(), [](const Value* input) {
       const auto declared = input->declared();
-      return !declared || std::ranges::any_of(declared->dims, [](int64_t dim) { return dim < 0; });
+      return !declared || !declared->has_shape || std::ranges::any_of(declared->dims, [](int64_t dim) { return dim < 0; });
     });
     for (const auto& [where, operand] : chosen) {
       const Value* const condition = where->input(0);
@@ -321,7 +355,8 @@ void Trials::add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_
       const Piece piece{where, condition, chosen_by, chosen_by, true};
       if (condition == nullptr || !can_reach(bounds.of(*condition), piece)) continue;
       const bool is_by_sizes = by_sizes.contains(condition);
-      if (!is_by_sizes || has_free_dims) trials_.push_back({piece, &change, &side == &pair_->a, is_by_sizes});
+      if (is_by_sizes && (!has_free_dims || !may_come_out(graph, *condition, chosen_by))) continue;
+      trials_.push_back({piece, &change, &side == &pair_->a, is_by_sizes});
     }
   };
   add_from(pair_->a, change.sides_of_a, in_a);
