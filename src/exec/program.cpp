@@ -137,6 +137,37 @@ std::vector<const Node*> nodes_to_run(const Graph& graph) {
   return out;
 }
 
+void OperandFacts::enter(const Node& call, const Graph& body) {
+  for (std::size_t i = 0; i < body.inputs().size(); ++i) {
+    if (call.input(i) != nullptr) shapes.assume(*body.inputs()[i], shapes.of(*call.input(i), constants));
+  }
+}
+
+void OperandFacts::leave(const Node& call, const Graph& body) {
+  for (std::size_t k = 0; k < body.outputs().size(); ++k) {
+    if (call.output(k) != nullptr) shapes.assume(*call.output(k), shapes.of(*body.outputs()[k], constants));
+  }
+}
+
+void OperandFacts::join(const Node& node) {
+  if (!node.is("If")) return;
+  for (std::size_t k = 0; k < node.outputs().size(); ++k) {
+    if (node.output(k) == nullptr) continue;
+    PartialDims all;
+    for (const auto& graph : node.subgraphs()) {
+      const PartialDims dims = k < graph->outputs().size() ? shapes.of(*graph->outputs()[k], constants) : PartialDims();
+      const bool is_first = graph == node.subgraphs().front();
+      if (!dims || (!is_first && all->size() != dims->size())) {
+        all.reset();
+        break;
+      }
+      if (is_first) all = dims;
+      for (std::size_t axis = 0; axis < all->size(); ++axis) (*all)[axis] = (*all)[axis] == (*dims)[axis] ? (*all)[axis] : -1;
+    }
+    if (all) shapes.assume(*node.output(k), all);
+  }
+}
+
 /// Fills a program: nodes in order, values numbered at first use.
 class Program::Builder {
  public:
@@ -171,6 +202,7 @@ class Program::Builder {
         for (std::size_t i = first; i < program_.nodes_.size(); ++i) program_.nodes_[id_at<NodeId>(i)].stands_for = node;
       } else {
         add_node(*node);
+        facts_.join(*node);
       }
     }
     --depth_;
@@ -200,7 +232,9 @@ class Program::Builder {
     const std::size_t first = program_.nodes_.size();
     const Caller* const outer = caller_;
     caller_ = &program_.callers_.emplace_back(Caller{&node, outer});
+    facts_.enter(node, graph);
     add_nodes(graph);
+    facts_.leave(node, graph);
     caller_ = outer;
     for (std::size_t k = 0; k < node.outputs().size() && k < graph.outputs().size(); ++k) {
       if (node.outputs()[k] != nullptr) program_.ids_[node.outputs()[k]] = id_of(graph.outputs()[k]);

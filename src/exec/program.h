@@ -82,6 +82,13 @@ struct ProgramNode {
 struct OperandFacts {
   CertainShapes shapes;
   Constants constants;
+
+  /// The inputs of a body have what its call passes.
+  void enter(const Node& call, const Graph& body);
+  /// The results of a call have what its body gives.
+  void leave(const Node& call, const Graph& body);
+  /// The results of an If have what its graphs give alike.
+  void join(const Node& node);
 };
 
 /// What a program needs to know besides its graph.

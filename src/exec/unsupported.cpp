@@ -2,6 +2,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,7 +84,7 @@ class Survey {
     if (const auto function = find_function(functions_, node)) return visit_function(*function, node);
     if (has_trait(node, Trait::control_flow)) {
       for (const auto& nested : node.subgraphs()) visit(*nested);
-      return;
+      return facts_.join(node);
     }
     const auto why = why_no_kernel(node, facts_);
     if (!why) return;
@@ -97,12 +98,16 @@ class Survey {
   void visit_function(const FunctionDefinition& body, const Node& call) {
     if (!seen_.insert(body.message).second) return;
     enter_call(level_);
-    visit(*instantiate(body, call).graph);
+    const FunctionInstance& instance = instances_.emplace_back(instantiate(body, call));
+    facts_.enter(call, *instance.graph);
+    visit(*instance.graph);
+    facts_.leave(call, *instance.graph);
     --level_;
   }
 
   Functions functions_;
   OperandFacts facts_;
+  std::deque<FunctionInstance> instances_;  ///< as long as facts about their values
   std::unordered_set<const onnx::FunctionProto*> seen_;
   int level_ = 0;
 };

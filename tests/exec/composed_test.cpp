@@ -276,6 +276,39 @@ TEST(ComposedOperators, RefuseUnsupportedAttributesAndOperands) {
   EXPECT_NE(blocked[0].why.find("ORT_ENABLE_EXTENDED"), std::string::npos) << blocked[0].why;
 }
 
+/// z = 2 (x - 1) by an operator that needs the rank of its operand t.
+std::string scaled(const std::string& makes_t) {
+  return "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 3, \"f\" : 1]>\n g (float[1,2] x, bool c) => (float[1,2] z) { " +
+         makes_t + " z = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (t) }\n";
+}
+
+TEST(ComposedOperators, KnowRanksThroughBranchesAndCalls) {
+  const std::string function = R"(<domain: "f", opset_import: ["" : 17, "ai.onnx.ml" : 3]> pass (a) => (b) {
+      o = ai.onnx.ml.Scaler <offset = [1.0], scale = [1.0]> (a)  b = ai.onnx.ml.Scaler <offset = [-1.0], scale = [1.0]> (o) })";
+  const auto with_if = [](const std::string& other) {
+    return scaled("t = If (c) <then_branch = t () => (float[] u) { u = Identity (x) }, else_branch = e () => (float[] v) { " + other +
+                  " }>");
+  };
+  for (const std::string& text : {with_if("v = Neg (x)"), scaled("t = f.pass (x)") + function}) {
+    const auto model = Model::from_text(text);
+    EXPECT_TRUE(Executor::unsupported(model->graph()).empty()) << text;
+    Inputs inputs;
+    inputs["x"] = Datum(tensor_of_values(DataType::float32, {1, 2}, {3, 5}));
+    inputs["c"] = Datum(tensor_of_values(DataType::boolean, {}, {1}));
+    EXPECT_EQ(numbers_of(Executor(model->graph(), {}).run(inputs)[0].tensor), (std::vector<double>{4, 8})) << text;
+  }
+  const auto why_not = [](const char* other) {
+    const std::string text =
+        std::string("g (float[1,2,4] x, float[4,12] w, float[12] b, int64[N] d, int32[1,2] m, bool c) => (y) { n = If (c) ") +
+        "<then_branch = t () => (int32[] u) { u = Identity (m) }, else_branch = e () => (int32[] v) { " + other +
+        " }> y = com.microsoft.Attention<num_heads = 2>(x, w, b, n) }";
+    const auto found = unsupported(text.c_str());
+    return found.empty() ? "" : found.front().why;
+  };
+  EXPECT_EQ(why_not("v = Neg (m)"), "");
+  EXPECT_EQ(why_not("v = Reshape (m, d)"), "the rank of its mask is not known");
+}
+
 /// A debugger observes the call's outputs like those of other nodes, and may write over them.
 TEST(ComposedOperators, OutputsOfCallsAreObserved) {
   const auto model = TextModel(R"(g (float[2] x) => (float[2] z) { y = com.microsoft.Gelu(x)  z = Neg(y) })", kHead).load();
