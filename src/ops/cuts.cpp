@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <variant>
 #include <vector>
@@ -233,6 +234,7 @@ class EdgeSearch {
       const Node& node = *use.node;
       const auto input = as_size(use.index);
       if (best.way == EdgeWay::elementwise || seen_.size() >= kMostReaders) return best;
+      if (!is_needed(node)) continue;
       if (is_edge(node, input, constants_)) return {has_multiplied ? EdgeWay::through_products : EdgeWay::elementwise, &node};
       const bool multiplies = has_trait(node, Trait::multiplies);
       if (!keeps_small(node, input) || (multiplies && has_multiplied) || !seen_.insert(&node).second) continue;
@@ -246,6 +248,21 @@ class EdgeSearch {
   }
 
  private:
+  /// Whether an output of the graph depends on a node; also where that takes long to tell.
+  bool is_needed(const Node& node, int depth = 0) {
+    constexpr int kDeepest = 64;
+    if (depth > kDeepest) return true;
+    const auto known = needed_.find(&node);
+    if (known != needed_.end()) return known->second;
+    const auto leads_on = [&](const Value* output) {
+      return output != nullptr &&
+             (output->is_output() || std::ranges::any_of(output->uses(), [&](const Use& use) { return is_needed(*use.node, depth + 1); }));
+    };
+    const bool is_it = std::ranges::any_of(node.outputs(), leads_on);
+    needed_.emplace(&node, is_it);
+    return is_it;
+  }
+
   /// The way from an output of a function, whose callers may have an edge, or of a branch of an If.
   EdgeDownstream outside(const Value& output, bool has_multiplied) {
     EdgeDownstream best;
@@ -263,6 +280,7 @@ class EdgeSearch {
 
   Constants& constants_;
   std::unordered_set<const Node*> seen_;
+  std::unordered_map<const Node*, bool> needed_;
 };
 
 }  // namespace

@@ -68,6 +68,7 @@ const std::vector<Bodies> kHeld = {
     {"UsualAddend", "t = Conv (x, w, b) u = Add (t, quarter) y = Log (u)", "u = Conv (x, w, sum) y = Log (u)"},
     {"KeptBesideAFactor", "t = Conv (x, w, b) f = Mul (t, two) u = Add (f, e) y = Log (u)",
      "t = Conv (x, w2, b1) u = Add (t, e) y = Log (u)"},
+    {"NeededByNothing", "t = Conv (x, w, b) u = Add (t, e) d = Log (u) dead = Neg (d) y = Relu (u)", "u = Conv (x, w, b) y = Relu (u)"},
     {"LostInBoth", "t = Conv (x, w) u = Add (t, e) v = Add (u, half) y = Log (v)", "v = Conv (x, w, b) y = Log (v)"},
 };
 INSTANTIATE_TEST_SUITE_P(Folds, LosesNoGuard, testing::ValuesIn(kHeld), [](const auto& row) { return std::string(row.param.name); });
