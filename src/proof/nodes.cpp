@@ -131,7 +131,41 @@ Found examine_branches(Sides& sides, const Claim& claim) {
   if (!of_a.empty()) look.bypassed.push_back(claim.a.value->producer());
   if (!of_b.empty()) look.nodes_b.push_back(claim.b.value->producer());
   for (const Ref& value : of_a) look.claims.push_back({value, claim.b, {}, {}, {}, {}, claim.reader});
-  for (const Ref& value : of_b) look.claims.push_back({claim.a, value, {}, {}, {}, {}, claim.reader});
+  // The If itself reads what its graphs give, so that a difference there is told at it.
+  for (const Ref& value : of_b) look.claims.push_back({claim.a, value, {}, {}, {}, {}, claim.b.value->producer()});
+  return look;
+}
+
+Found examine_turned(Sides& sides, const Claim& claim) {
+  const Node &a = *claim.a.value->producer(), &b = *claim.b.value->producer();
+  if (!a.is("Where") || !b.is("Where")) return std::nullopt;
+  Ref condition_a = sides.a.operand(claim.a, 0), condition_b = sides.b.operand(claim.b, 0);
+  const auto negation_of = [](Ref condition) {
+    const Node* const node = condition ? condition.value->producer() : nullptr;
+    return node != nullptr && node->is("Not") ? node : nullptr;
+  };
+  const Node *const not_a = negation_of(condition_a), *const not_b = negation_of(condition_b);
+  const Ref a1 = sides.a.operand(claim.a, 1), a2 = sides.a.operand(claim.a, 2);
+  const Ref b1 = sides.b.operand(claim.b, 1), b2 = sides.b.operand(claim.b, 2);
+  if ((not_a == nullptr) == (not_b == nullptr) || !a1 || !a2 || !b1 || !b2) return std::nullopt;
+  // Names tell which reading to try; the claims prove it.
+  const auto has_name_of = [](Ref one, Ref other) { return one.value->name() == other.value->name(); };
+  const bool is_turned = has_name_of(a1, b2) || has_name_of(a2, b1);
+  if (!is_turned || has_name_of(a1, b1) || has_name_of(a2, b2)) return std::nullopt;
+  Look look;
+  look.nodes_a.push_back(&a);
+  look.nodes_b.push_back(&b);
+  look.rewritten.push_back(&b);
+  if (not_a != nullptr) {
+    look.bypassed.push_back(not_a);
+    condition_a = sides.a.operand(condition_a, 0);
+  } else {
+    look.nodes_b.push_back(not_b);
+    condition_b = sides.b.operand(condition_b, 0);
+  }
+  look.claims.push_back({condition_a, condition_b, {}, {}, {}, {}, &b});
+  look.claims.push_back({a1, b2, {}, {}, {}, {}, &b});
+  look.claims.push_back({a2, b1, {}, {}, {}, {}, &b});
   return look;
 }
 

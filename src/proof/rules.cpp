@@ -73,6 +73,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"rounding", For::different, examine_rounding},
     {"affine", For::different, examine_affine},
     {"affine", For::same, examine_changed_affine},
+    {"turned choice", For::same, examine_turned},
     {"same node", For::same, always_nodes, false},
     {"other node", For::different, always_resynchronize},
     {"positions", For::spelled, examine_positions},

@@ -77,6 +77,8 @@ using Found = std::optional<Look>;
 [[nodiscard]] Found step_down(Sides& sides, const Claim& claim);
 /// A value that an If of one model alone makes is the other model's in each graph that it may enter.
 [[nodiscard]] Found examine_branches(Sides& sides, const Claim& claim);
+/// Where (Not (c), p, q) is Where (c, q, p).
+[[nodiscard]] Found examine_turned(Sides& sides, const Claim& claim);
 /// Compares two nodes of the same operator: attributes, operands, nested graphs.
 [[nodiscard]] Look examine_nodes(Sides& sides, const Claim& claim);
 /// Handles different operators that nothing accounts for. The point where the models meet again decides which nodes are added or removed.

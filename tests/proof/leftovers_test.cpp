@@ -64,6 +64,18 @@ TEST(ProofOfBranches, AnIfOfOneModelAloneIsWhatAllItsBranchesAre) {
   }
 }
 
+TEST(ProofOfChoices, TheSidesOfAWhereMayBeExchangedWithANot) {
+  const auto choice = [](const std::string& nodes) {
+    return Example("g (float[3] x, bool[3] c) => (float[3] y) { p = Relu (x) q = Neg (x) " + nodes + " }");
+  };
+  const Example straight = choice("y = Where (c, p, q)"), turned = choice("n = Not (c) y = Where (n, q, p)");
+  EXPECT_TRUE(is_proved(prove(straight, turned)));
+  EXPECT_TRUE(is_proved(prove(turned, straight)));
+  EXPECT_FALSE(is_proved(prove(straight, choice("n = Not (c) y = Where (n, p, q)"))));
+  EXPECT_FALSE(is_proved(prove(straight, choice("y = Where (c, q, p)"))));
+  EXPECT_FALSE(is_proved(prove(straight, choice("n = Not (c) y = Where (n, q, x)"))));
+}
+
 TEST(ProofOfLeftovers, UnusedInitializers) {
   const Array c = normal("c", {3});
   EXPECT_TRUE(is_proved(prove(graph("y = Abs (x)").add("c", c), graph("y = Abs (x)"))));
