@@ -84,7 +84,8 @@ class Case:
             return None
 
     def is_equal(self, distances) -> bool:
-        return distances is not None and all(one <= max(EQUAL, 30 * floor) for one, floor, kind in zip(distances, self.floors, self.kinds) if kind == "plain")
+        least = EQUAL * (50 if self.is_coarse else 1)  # ONNX Runtime has few kernels in f16, and rounds where it likes
+        return distances is not None and all(one <= max(least, 30 * floor) for one, floor, kind in zip(distances, self.floors, self.kinds) if kind == "plain")
 
     def felt(self, distances) -> str:
         """The kind of the first feed that shows a difference beyond rounding."""
@@ -199,7 +200,9 @@ class Case:
         answer = self.program.verify(self.file, file)
         row |= {"verdict": answer.word, "proved": oracles.proved(answer), "reason": of_its_kind(answer.reason)}
         wrong = "same" if felt else "different" if row["made"] == "same" else None
-        if answer.trouble or answer.word == wrong and "--precision" not in answer.reason:  # products of 8 bits inside are a choice of the tool
+        # Choices and faults of the tool: products of 8 bits inside, numbers in f16 that are not rounded any more, dims that no run yields.
+        own = "--precision" in answer.reason or " yields " in answer.reason or (answer.word == "different" and self.is_coarse and name.startswith("onnxruntime"))
+        if answer.trouble or (answer.word == wrong and not own):
             return row, Finding("tool", (answer.trouble or f"{answer.word}, though {row['made']}: {answer.reason}")[:300], answer.command, [self.file, file])
         return row, None
 
