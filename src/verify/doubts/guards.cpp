@@ -101,7 +101,7 @@ class WayReader {
     way.edge = &node;
     if (const auto epsilon = epsilon_of(node)) {
       if (node.input(0) == nullptr) return std::nullopt;
-      add(way, *epsilon, node);
+      if (*epsilon > 0) add(way, *epsilon, node);
       way.values.push_back(node.input(0));
       return way;
     }
@@ -130,17 +130,22 @@ class WayReader {
       has_multiplied = has_multiplied || multiplies;
       const auto guard = guard_of(node, *next);
       way.values.push_back(next);
-      if (!guard || !(*guard > 0)) continue;
+      if (!guard || (!(*guard > 0) && !lowers_slightly(node))) continue;
       add(way, *guard, node);
       if (*guard <= kMostGuard) way.unguarded = way.values.size() - 1;
     }
   }
 
   static void add(GuardedWay& way, double guard, const Node& node) {
-    if (!(guard > 0)) return;
     way.guards.numbers.push_back(guard);
     if (way.adds == nullptr) way.adds = &node;
-    way.least = std::min(way.least, guard);
+    if (guard > 0) way.least = std::min(way.least, guard);
+  }
+
+  /// Whether a node adds a number below 0 of the size of a guard: in the place of one, it counts as another.
+  [[nodiscard]] bool lowers_slightly(const Node& node) {
+    const Value* const shift = shift_of(node, constants_);
+    return shift != nullptr && is_like_guard(*shift, constants_);
   }
 
   /// The operand that reaches 0 together with a node's result, apart from guards; nullptr: none.
