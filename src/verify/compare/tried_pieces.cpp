@@ -350,10 +350,12 @@ void Trials::add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_
       return !declared || !declared->has_shape || std::ranges::any_of(declared->dims, [](int64_t dim) { return dim < 0; });
     });
     for (const auto& [where, operand] : chosen) {
+      // NaN and infinities are tried separately, and numbers that follow from sizes are asked for by sizes.
+      const bool is_asked_elsewhere = treats_apart(*where) || (where->output(0) != nullptr && by_sizes.contains(where->output(0)));
       const Value* const condition = where->input(0);
       const double chosen_by = operand == 1 ? 1 : 0;
       const Piece piece{where, condition, chosen_by, chosen_by, true};
-      if (condition == nullptr || !can_reach(bounds.of(*condition), piece)) continue;
+      if (is_asked_elsewhere || condition == nullptr || !can_reach(bounds.of(*condition), piece)) continue;
       const bool is_by_sizes = by_sizes.contains(condition);
       if (is_by_sizes && (!has_free_dims || !may_come_out(graph, *condition, chosen_by))) continue;
       trials_.push_back({piece, &change, &side == &pair_->a, is_by_sizes});
