@@ -10,15 +10,15 @@ set(rooms_1 model report)
 set(rooms_2 ops)
 set(rooms_3 layout)
 set(rooms_4 passes proof)
-set(rooms_5 exec)
+set(rooms_5 exec derive)
 set(rooms_6 verify diff)
 set(rooms_7 convert inspect profile run)
 set(rooms_8 suite)
 set(rooms_9 cli)
 # Beyond the order: the executor runs models without rewrites and proofs, suites know processes and no numbers, and the command line is thin.
 set(never_exec passes proof)
-set(never_suite model ops layout passes proof exec profile diff convert inspect run)
-set(never_cli model ops layout passes proof exec profile verify diff convert inspect run)
+set(never_suite model ops layout passes proof derive exec profile diff convert inspect run)
+set(never_cli model ops layout passes proof derive exec profile verify diff convert inspect run)
 
 # The room that implements each public header.
 set(headers_base error version estimate)
@@ -27,6 +27,7 @@ set(headers_layout layout)
 set(headers_proof proof)
 set(headers_passes pass_options)
 set(headers_exec execute)
+set(headers_derive derive)
 set(headers_verify inputs verify)
 set(headers_profile profile diff)
 set(headers_diff model_diff)
@@ -41,7 +42,7 @@ set(libraries
   "^spdlog/" "^src/base/log\\.cpp$"
   "^CLI/" "^src/cli/"
   "^nlohmann/" "^src/report/"
-  "^(onnx|google/protobuf)/" "^src/(model|ops|layout|passes|proof|exec|profile|verify|diff|convert|inspect|run)/")
+  "^(onnx|google/protobuf)/" "^src/(model|ops|layout|passes|proof|derive|exec|profile|verify|diff|convert|inspect|run)/")
 
 # Rooms inside rooms: files by prefix | headers of their room that they may include. The first matching prefix applies.
 set(inner_rooms
@@ -62,6 +63,7 @@ set(inner_rooms
   "^src/cli/run/" "^cli/(run|common)/"
   "^src/cli/extract/" "^cli/common/"
   "^src/cli/diff/" "^cli/(diff|profile|common)/"
+  "^src/cli/derive/" "^cli/(derive|common)/"
   "^src/verify/inputs/" "^verify/(inputs/|run/elements\\.h$|rules\\.h$)"
   "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|rules)\\.h$)"
   "^src/verify/compare/" "^verify/(compare/|run/|(pair|rules)\\.h$)"

@@ -40,7 +40,9 @@ std::string prefix_of(const Node& call) {
   return (output == nullptr ? call.name() : output->name()) + "/";
 }
 
-void set(onnx::AttributeProto& attribute, const Body::Number& value) {
+}  // namespace
+
+void set_value(onnx::AttributeProto& attribute, const BodyCall::Number& value) {
   using enum onnx::AttributeProto::AttributeType;
   std::visit(
       [&]<class T>(const T& given) {
@@ -69,8 +71,6 @@ void set(onnx::AttributeProto& attribute, const Body::Number& value) {
       },
       value);
 }
-
-}  // namespace
 
 Body::Body(const Node& call, PartialOperands& operands) : BodyCall(call, operands), prefix_(prefix_of(call)) {
   message_.set_name(call.op_type());
@@ -172,7 +172,7 @@ Body::Names Body::make(std::string_view op, const Names& inputs, std::size_t out
   for (const auto& [name, value] : attributes) {
     onnx::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name(name);
-    set(attribute, value);
+    set_value(attribute, value);
   }
   return out;
 }

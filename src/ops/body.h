@@ -54,6 +54,9 @@ class BodyCall {
   Attributes attributes_;
 };
 
+/// Sets type and contents of an attribute; not its name.
+void set_value(onnx::AttributeProto& attribute, const BodyCall::Number& value);
+
 /// Writes the body of one call of an operator: nodes of standard operators of opset `kOpset`. Values are names; "" is an absent one.
 class Body : public BodyCall {
  public:

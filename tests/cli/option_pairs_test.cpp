@@ -330,6 +330,10 @@ TEST(OptionPairs, OfProfile) {
   expect_table(table_of_profile(folder, {"a.onnx", "--threads", "1,2"}, form_of(kProfile, 2)));
 }
 
+TEST(OptionPairs, OfDerive) {
+  expect_table({&kDerive, {"jvp", "a.onnx", "--output", "b.onnx"}, {{"--output", "c.onnx"}, {"--wrt", "x"}, {"--of", "y"}}});
+}
+
 TEST(OptionPairs, OfRun) {
   expect_table({&kRun,
                 {"a.onnx"},

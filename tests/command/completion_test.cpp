@@ -81,7 +81,7 @@ class Completion : public CommandTest {
 
 TEST_F(Completion, Bash) {
   if (!has("bash")) GTEST_SKIP() << "SKIPPED: no bash here";
-  EXPECT_THAT(bash("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile", "diff", "run"}));
+  EXPECT_THAT(bash("relayout "), IsSupersetOf({"convert", "verify", "inspect", "profile", "diff", "derive", "run"}));
   EXPECT_THAT(bash("relayout conv"), ElementsAre("convert"));
   EXPECT_THAT(bash("relayout help "), IsSupersetOf({"convert", "verdicts", "layout"}));
   EXPECT_THAT(bash("relayout convert --lay"), ElementsAre("--layout"));

@@ -31,6 +31,7 @@ extern const Command kVerify;
 extern const Command kInspect;
 extern const Command kProfile;
 extern const Command kDiff;
+extern const Command kDerive;
 extern const Command kRun;
 extern const Command kExtract;
 extern const Command kReport;

@@ -23,7 +23,7 @@ import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 __version__ = "@VERSION@"
-__all__ = ["Error", "command", "convert", "diff", "extract", "inspect", "profile", "run", "verify"]
+__all__ = ["Error", "command", "convert", "derive", "diff", "extract", "inspect", "profile", "run", "verify"]
 
 Path = Union[str, "os.PathLike[str]"]
 Report = Dict[str, Any]
@@ -128,6 +128,11 @@ def profile(path: Path, other: Optional[Path] = None, **options: Any) -> Report:
     With ``fail_on_slowdown``, ``report["gate"]["verdict"]`` is ``"within"``, ``"slower"`` or ``"inconclusive"``: an answer, no exception.
     """
     return _run("profile", [path] if other is None else [path, other], options, (0, 1))
+
+
+def derive(transform: str, path: Path, output: Path, **options: Any) -> Report:
+    """Writes a model that computes derivatives, too (``relayout derive jvp|vjp --json``): new inputs and outputs by name."""
+    return _run("derive", [transform, path], {**options, "output": output}, (0,))
 
 
 def run(path: Path, **options: Any) -> Report:

@@ -1,0 +1,16 @@
+// Declares the transforms of a loaded model.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "relayout/derive.h"
+#include "relayout/model.h"
+
+namespace relayout::derive {
+
+/// Adds the derivative to a model in memory, and simplifies the result. Fills in the names in `result`.
+void transform(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result);
+
+}  // namespace relayout::derive

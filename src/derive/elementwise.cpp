@@ -1,0 +1,210 @@
+// Linearizes elementwise operators: by their derivatives as formulas, and where branches decide.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+#include "derive/row.h"
+
+namespace relayout::derive {
+namespace {
+
+/// The derivative by each input. "1" and "-1" pass a tangent on; "0" is zero; "? c" passes it where c holds; "/ c" divides it.
+struct Derivatives {
+  std::string_view op;
+  std::array<std::string_view, 2> by;
+};
+
+// At ties and corners as PyTorch has them: the subgradient of Relu at 0 is 0, of Abs too; Max and Min share equally.
+constexpr auto kDerivatives = std::to_array<Derivatives>({
+    {"Abs", {"Sign(x)"}},
+    {"Acos", {"-(1 / Sqrt(1 - x * x))"}},
+    {"Acosh", {"1 / Sqrt(x * x - 1)"}},
+    {"Add", {"1", "1"}},
+    {"Asin", {"1 / Sqrt(1 - x * x)"}},
+    {"Asinh", {"1 / Sqrt(x * x + 1)"}},
+    {"Atan", {"1 / (x * x + 1)"}},
+    {"Atanh", {"1 / (1 - x * x)"}},
+    {"Ceil", {"0"}},
+    {"Celu", {"Where(x > 0, 1, y / {alpha=1} + 1)"}},
+    {"Cos", {"-Sin(x)"}},
+    {"Cosh", {"Sinh(x)"}},
+    {"Div", {"/ b", "-(y / b)"}},
+    {"Elu", {"Where(x > 0, 1, y + {alpha=1})"}},
+    {"Erf", {"1.1283791670955126 * Exp(-(x * x))"}},
+    {"Exp", {"y"}},
+    {"Floor", {"0"}},
+    {"HardSigmoid", {"Where(And(y > 0, y < 1), {alpha=0.2}, 0)"}},
+    {"HardSwish", {"Where(x <= -3, 0, Where(x < 3, x / 3 + 0.5, 1))"}},
+    {"LeakyRelu", {"Where(x > 0, 1, {alpha=0.01})"}},
+    {"Log", {"1 / x"}},
+    {"Mish", {"Tanh(Softplus(x)) + x * Sigmoid(x) * (1 - Tanh(Softplus(x)) * Tanh(Softplus(x)))"}},
+    {"Mul", {"b", "a"}},
+    {"Neg", {"-1"}},
+    {"PRelu", {"Where(a > 0, 1, b)", "Where(a > 0, 0, a)"}},
+    {"Reciprocal", {"-(y * y)"}},
+    {"Relu", {"? x > 0"}},
+    {"Round", {"0"}},
+    {"Selu",
+     {"Where(x > 0, {gamma=1.05070102214813232421875}, y + {gamma=1.05070102214813232421875} * {alpha=1.67326319217681884765625})"}},
+    {"Shrink", {"? Abs(x) > {lambd=0.5}"}},
+    {"Sigmoid", {"y * (1 - y)"}},
+    {"Sign", {"0"}},
+    {"Sin", {"Cos(x)"}},
+    {"Sinh", {"Cosh(x)"}},
+    {"Softplus", {"Sigmoid(x)"}},
+    {"Softsign", {"1 / ((1 + Abs(x)) * (1 + Abs(x)))"}},
+    {"Sqrt", {"0.5 / y"}},
+    {"Sub", {"1", "-1"}},
+    {"Swish", {"Sigmoid({alpha=1} * x) + {alpha=1} * x * Sigmoid({alpha=1} * x) * (1 - Sigmoid({alpha=1} * x))"}},
+    {"Tan", {"1 + y * y"}},
+    {"Tanh", {"1 - y * y"}},
+    {"ThresholdedRelu", {"? x > {alpha=1}"}},
+});
+
+/// A tangent times a derivative.
+Name product(const LinearizeRow& row, const Name& tangent, std::string_view derivative) {
+  if (tangent.empty() || derivative == "0") return {};
+  if (derivative == "1") return tangent;
+  if (derivative == "-1") return row.w.negative(tangent);
+  if (derivative.starts_with("? ")) return row.w.make("Where", {row.formula(derivative.substr(2)), tangent, row.number(0)});
+  if (derivative.starts_with("/ ")) return row.w.make("Div", {tangent, row.formula(derivative.substr(2))});
+  return row.w.make("Mul", {tangent, row.formula(derivative)});
+}
+
+void by_derivatives(LinearizeRow& row) {
+  const auto& entry = *std::ranges::find(kDerivatives, row.node.op_type(), &Derivatives::op);
+  Name sum;
+  std::size_t terms = 0, last = 0;
+  for (std::size_t i = 0; i < row.node.inputs().size() && i < entry.by.size(); ++i) {
+    if (row.t(i).empty()) continue;
+    ++terms;
+    last = i;
+    if (entry.by[i] == "-1" && terms == 2) {
+      sum = row.w.subtract(sum, row.t(i));
+    } else {
+      sum = row.w.add(sum, product(row, row.t(i), entry.by[i]));
+    }
+  }
+  if (terms == 1) return row.give_broadcast(sum, last);
+  row.give(sum);
+}
+
+void gelu(LinearizeRow& row) {
+  const bool is_tanh = row.attributes.text("approximate", "none") == "tanh";
+  // 0.7978845608028654 = √(2 / π); d/dx of the tanh's argument: √(2 / π) (1 + 3 × 0.044715 x²).
+  row.give(product(row, row.t(),
+                   is_tanh ? "0.5 * (1 + Tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) + 0.5 * x * (1 - "
+                             "Tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)) * Tanh(0.7978845608028654 * (x + 0.044715 * x * x * "
+                             "x))) * (0.7978845608028654 + 0.10703222440890037 * x * x)"
+                           : "0.5 * (1 + Erf(x * 0.7071067811865476)) + x * (0.3989422804014327 * Exp(-(0.5 * x * x)))"));
+}
+
+void pow(LinearizeRow& row) {
+  Writer& w = row.w;
+  const Name b = row.type(0) == row.type(1) ? row.x(1) : w.cast(row.x(1), row.type(0));
+  Name sum;
+  const auto exponent = row.sizes.number(row.present(1));
+  if (!row.t(0).empty() && exponent) {
+    const Name base = *exponent == 2 ? row.x(0) : w.make("Pow", {row.x(0), row.number(*exponent - 1)});
+    if (*exponent != 0) sum = w.make("Mul", {row.t(0), w.make("Mul", {row.number(*exponent), base})});
+    return row.give_broadcast(sum, 0);
+  }
+  if (!row.t(0).empty()) {
+    const Name factor = w.make("Mul", {b, w.make("Pow", {row.x(0), w.make("Sub", {b, row.number(1)})})});
+    sum = w.make("Mul", {row.t(0), w.make("Where", {w.make("Equal", {b, row.number(0)}), row.number(0), factor})});
+  }
+  if (!row.t(1).empty()) {
+    const Name factor =
+        w.make("Where", {w.make("Equal", {row.x(0), row.number(0)}), row.number(0), w.make("Mul", {row.y(), w.make("Log", {row.x(0)})})});
+    sum = w.add(sum, w.make("Mul", {w.cast(row.t(1), row.type(0)), factor}));
+  }
+  row.give(sum);
+}
+
+void where(LinearizeRow& row) {
+  if (row.t(1).empty() && row.t(2).empty()) return;
+  const auto part = [&](std::size_t i) { return row.t(i).empty() ? row.w.real(0, row.type(1)) : row.t(i); };
+  const Name sum = row.w.make("Where", {row.x(0), part(1), part(2)});
+  if (!row.t(1).empty() && !row.t(2).empty()) return row.give(sum);
+  // The other branch may have had more dims.
+  const Value& y = *row.node.output(0);
+  const bool fits = row.sizes.have_same_dims(row.present(0), y) || row.sizes.have_same_dims(row.present(row.t(1).empty() ? 2 : 1), y);
+  row.give(fits ? sum : row.expand_to(sum, row.y()));
+}
+
+/// torch.clamp: a tangent passes where the number is within both limits, limits included; a limit's tangent passes where it is taken.
+void clip(LinearizeRow& row) {
+  Writer& w = row.w;
+  Name tangent = row.t(0);
+  const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
+  if (has_low && (!tangent.empty() || !row.t(1).empty())) {
+    const Name zero = row.number(0);
+    tangent = w.make("Where", {row.formula("a < b"), row.t(1).empty() ? zero : row.t(1), tangent.empty() ? zero : tangent});
+  }
+  if (has_high && (!tangent.empty() || !row.t(2).empty())) {
+    const Name zero = row.number(0);
+    tangent = w.make("Where", {row.formula("a > c"), row.t(2).empty() ? zero : row.t(2), tangent.empty() ? zero : tangent});
+  }
+  row.give(tangent);
+}
+
+/// Max and Min of any number of operands, pair by pair; equal ones share the tangent as torch.maximum does.
+void extremum(LinearizeRow& row) {
+  Writer& w = row.w;
+  const std::string& op = row.node.op_type();
+  const std::size_t count = row.node.inputs().size();
+  Name most = row.x(0), tangent = row.t(0);
+  for (std::size_t i = 1; i < count; ++i) {
+    const Name b = row.x(i), t = row.t(i), zero = row.number(0), one = row.number(1);
+    const Name share = w.make("Where", {w.make("Equal", {most, b}), row.number(0.5),
+                                        w.make("Where", {w.make(op == "Max" ? "Greater" : "Less", {most, b}), one, zero})});
+    const Name first = tangent.empty() ? tangent : w.make("Mul", {tangent, share});
+    const Name second = t.empty() ? t : w.make("Mul", {t, w.make("Sub", {one, share})});
+    tangent = w.add(first, second);
+    most = i + 1 == count ? row.y() : w.make(op, {most, b});
+  }
+  row.give(tangent);
+}
+
+/// Sum and Mean of any number of operands.
+void sum(LinearizeRow& row) {
+  Name tangent;
+  bool is_whole = false;
+  for (std::size_t i = 0; i < row.node.inputs().size(); ++i) {
+    if (row.t(i).empty()) continue;
+    tangent = row.w.add(tangent, row.t(i));
+    is_whole = is_whole || row.sizes.have_same_dims(row.present(i), *row.node.output(0));
+  }
+  if (tangent.empty()) return;
+  if (!is_whole) tangent = row.expand_to(tangent, row.y());
+  const auto count = static_cast<double>(row.node.inputs().size());
+  row.give(row.node.is("Mean") ? row.w.make("Div", {tangent, row.number(count)}) : tangent);
+}
+
+constexpr auto kOthers = std::to_array<Linearize>({
+    {"Clip", clip},
+    {"Gelu", gelu},
+    {"Max", extremum},
+    {"Mean", sum},
+    {"Min", extremum},
+    {"Pow", pow},
+    {"Sum", sum},
+    {"Where", where},
+});
+
+constexpr auto kElementwise = [] {
+  std::array<Linearize, kDerivatives.size() + kOthers.size()> out{};
+  auto* const end =
+      std::ranges::transform(kDerivatives, out.begin(), [](const Derivatives& one) { return Linearize{one.op, by_derivatives}; }).out;
+  std::ranges::copy(kOthers, end);
+  return out;
+}();
+
+}  // namespace
+
+LinearizeRows elementwise_rows() {
+  return kElementwise;
+}
+
+}  // namespace relayout::derive

@@ -1,0 +1,96 @@
+// Replaces calls of functions, and operators that are compositions of others, by the nodes that compute them.
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "derive/linearizer.h"
+#include "model/functions.h"
+#include "model/model_builder.h"
+#include "model/node.h"
+#include "ops/body.h"
+#include "ops/constants.h"
+#include "ops/op.h"
+#include "ops/op_history.h"
+#include "relayout/error.h"
+
+namespace relayout::derive {
+namespace {
+
+constexpr int kMostDepth = 64;  ///< of calls within calls
+
+/// The nodes of a function in place of a call of it.
+void expand(Node& call, const Graph& function) {
+  Graph& graph = call.graph();
+  Model& model = graph.model();
+  for (const Node& node : function.nodes()) {
+    const int64_t here = model.opset(node.domain()), there = node.opset();
+    if (here == 0) {
+      auto& import = *model.message().add_opset_import();
+      import.set_domain(std::string(node.domain()));
+      import.set_version(there);
+    } else if (here != there && !(node.domain().empty() && is_same_operator(node.op_type(), here, there))) {
+      fail(ErrorKind::unsupported, call.label() + ": its function is of another opset, in which " + node.op_type() + " differs");
+    }
+  }
+  FunctionBody body(model, call.message(), *function.function(), reported_name(call));
+  for (std::size_t i = 0; i < function.inputs().size(); ++i) {
+    body.bind(function.inputs()[i]->name(), call.input(i) != nullptr ? call.input(i)->name() : "");
+  }
+  // The call's outputs keep names and readers until an Identity makes each.
+  std::vector<std::pair<std::string, std::string>> identities;
+  const std::vector<Value*> outputs(call.outputs().begin(), call.outputs().end());
+  for (std::size_t i = 0; i < outputs.size() && i < function.outputs().size(); ++i) {
+    if (outputs[i] == nullptr) continue;
+    const std::string name = outputs[i]->name();
+    (void)graph.detach(*outputs[i], model.unique_name(name + ".called"));
+    identities.emplace_back(body.name_of(function.outputs()[i]->name()), name);
+  }
+  for (const Node& node : function.nodes()) {
+    Node& made = graph.insert_before(graph.position_of(call), body.node(node.whole_message()));
+    if (node.constant_data() != nullptr) graph.set_constant(made, *node.constant_data());
+  }
+  for (const auto& [from, to] : identities) {
+    graph.insert_before(graph.position_of(call), node_message("Identity", {from}, {to}, model.unique_name(to + "/Identity")));
+  }
+  graph.erase(call);
+}
+
+}  // namespace
+
+void enter_calls(Model& model) {
+  const Functions functions(model);
+  for (int depth = 0; depth < kMostDepth; ++depth) {
+    bool has_changed = false;
+    std::vector<Node*> nodes;
+    for (Node& node : model.graph().nodes()) nodes.push_back(&node);
+    for (Node* node : nodes) {
+      if (const Graph* const function = functions.called_by(*node)) {
+        expand(*node, *function);
+        has_changed = true;
+        continue;
+      }
+      const Op* const op = node->domain().empty() ? nullptr : find_op(*node);
+      if (op == nullptr || op->body == nullptr) continue;
+      Constants constants;
+      const FunctionInstance instance = CertainShapes().compose(*op, *node, constants);
+      const auto own = [](const Node& inner) { return inner.domain() == Body::kOwnDomain; };
+      if (std::ranges::any_of(instance.graph->nodes(), own)) continue;
+      expand(*node, *instance.graph);
+      has_changed = true;
+    }
+    if (!has_changed) break;
+  }
+  std::vector<const Graph*> uncalled;
+  for (const auto& function : model.functions()) uncalled.push_back(function.get());
+  const auto is_call = [&](const Node& node) { return functions.called_by(node) != nullptr; };
+  bool is_called = false;
+  for (const Node& node : model.graph().nodes()) is_called = is_called || any_node_run(node, functions, is_call);
+  if (is_called) return;
+  for (const Graph* function : uncalled) ModelBuilder::erase_function(model, *function);
+}
+
+}  // namespace relayout::derive

@@ -1,0 +1,139 @@
+// Walks along a graph and writes tangents by the rows of operators, or collects why it cannot.
+#include "derive/linearizer.h"
+
+#include <algorithm>
+
+#include "base/interrupt.h"
+#include "base/numbers.h"
+#include "base/text.h"
+#include "derive/row.h"
+#include "model/node.h"
+#include "model/walk.h"
+#include "ops/op.h"
+
+namespace relayout::derive {
+namespace {
+
+/// Whether a value may have a tangent: what is not known to be of another type may.
+bool is_real(Sizes& sizes, const Value& value) {
+  const DataType type = sizes.type(value);
+  return type == DataType::undefined || is_float(type);
+}
+
+}  // namespace
+
+Name Linearizer::tangent(const Value& value) const {
+  const auto found = tangents_.find(&value);
+  return found == tangents_.end() ? Name() : found->second;
+}
+
+bool Linearizer::is_seeded(const Node& node) const {
+  return std::ranges::any_of(node.outputs(), [&](const Value* output) { return output != nullptr && seeds_.contains(output); });
+}
+
+/// What a node reads of what depends on the seeds, in its nested graphs too.
+Linearizer::Reached Linearizer::reached(const Node& node) const {
+  Reached out = Reached::nothing;
+  const auto look = [&](const Node& reader, std::size_t i) {
+    const Value* const value = reader.input(i);
+    if (value == nullptr || traits_of(reader).reads(i) != Reads::elements) return;
+    if (integers_.contains(value)) out = Reached::integers;
+    if (out == Reached::nothing && tangents_.contains(value)) out = Reached::numbers;
+  };
+  const auto look_at_all = [&](const Node& reader) {
+    for (std::size_t i = 0; i < reader.inputs().size(); ++i) look(reader, i);
+  };
+  look_at_all(node);
+  for (const auto& nested : node.subgraphs()) for_each_node(*nested, look_at_all);
+  return out;
+}
+
+/// Gives pools that lie behind the seeds the output that tells which elements they chose.
+void Linearizer::give_indices(const std::unordered_set<const Node*>& needed) {
+  std::unordered_set<const Value*> behind;
+  for (const auto& [value, tangent] : seeds_) behind.insert(value);
+  std::vector<Node*> pools;
+  for (Node& node : graph_.nodes()) {
+    const auto is_behind = [&](const Value* value) { return value != nullptr && behind.contains(value); };
+    if (!std::ranges::any_of(node.inputs(), is_behind)) continue;
+    for (const Value* output : node.outputs()) behind.insert(output);
+    if (node.is("MaxPool") && node.output(1) == nullptr && node.output(0) != nullptr && needed.contains(&node)) pools.push_back(&node);
+  }
+  for (Node* pool : pools) {
+    Value& out = *pool->output(0);
+    onnx::NodeProto message = pool->whole_message();
+    while (message.output_size() > 1) message.mutable_output()->RemoveLast();
+    message.add_output(graph_.model().unique_name(out.name() + ".indices"));
+    (void)graph_.detach(out, graph_.model().unique_name(out.name() + ".pooled"));
+    graph_.insert_before(graph_.position_of(*pool), message);
+    graph_.erase(*pool);
+  }
+}
+
+void Linearizer::run(const std::vector<const Value*>& wanted) {
+  give_indices(needed_nodes(wanted));
+  const std::unordered_set<const Node*> needed = needed_nodes(wanted);
+  for (const auto& [value, tangent] : seeds_) {
+    if (value->producer() == nullptr) tangents_[value] = tangent;
+  }
+  std::vector<Node*> nodes;
+  for (Node& node : graph_.nodes()) {
+    if (needed.contains(&node)) nodes.push_back(&node);
+  }
+  for (Node* node : nodes) {
+    check_interrupt();
+    visit(*node);
+  }
+  if (refusals_.empty()) return;
+  fail(ErrorKind::unsupported,
+       "no derivative of " + counted(std::ssize(refusals_), "node") + ": " + some_of(refusals_, 3, std::identity()));
+}
+
+void Linearizer::visit(Node& node) {
+  const Reached reads = reached(node);
+  if (reads == Reached::nothing && !is_seeded(node)) return;
+  bool makes_reals = false;
+  for (const Value* output : node.outputs()) {
+    if (output == nullptr) continue;
+    const DataType type = sizes_.type(*output);
+    if (is_real(sizes_, *output)) {
+      makes_reals = true;
+    } else if (reads != Reached::nothing && type != DataType::boolean && !node.is("MaxPool")) {
+      integers_.insert(output);
+    }
+  }
+  if (!makes_reals) return;
+  if (reads == Reached::integers) {
+    refusals_.push_back(node.label() + " reads whole numbers that depend on them");
+  } else {
+    linearize(node);
+  }
+}
+
+void Linearizer::linearize(Node& node) {
+  w_.stand_before(std::next(graph_.position_of(node)));
+  const Value* const first = first_output(node);
+  w_.name_after((first == nullptr ? node.name() : first->name()) + ".tangent");
+  const LinearizeRow::TangentOf tangent_of = [&](const Value& value) { return tangent(value); };
+  LinearizeRow row(node, sizes_, w_, tangent_of);
+  const Linearize* const entry = node.domain().empty() ? find_linearize(node.op_type()) : nullptr;
+  try {
+    if (reached(node) == Reached::numbers) {
+      if (entry == nullptr || !node.subgraphs().empty()) row.refuse("no derivative is known");
+      entry->write(row);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    refusals_.emplace_back(error.what());
+    return;
+  }
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    const Value* const output = node.output(i);
+    if (output == nullptr) continue;
+    const auto seed = seeds_.find(output);
+    const Name tangent = w_.add(row.given().at(i), seed == seeds_.end() ? Name() : seed->second);
+    if (!tangent.empty()) tangents_[output] = tangent;
+  }
+}
+
+}  // namespace relayout::derive

@@ -1,0 +1,74 @@
+// Declares the two walks over a graph: along it with tangents, and back with cotangents.
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "derive/sizes.h"
+#include "derive/writer.h"
+#include "relayout/graph.h"
+
+namespace relayout::derive {
+
+/// Writes the tangents of values behind the nodes that make them: linear nodes, of the given tangents.
+class Linearizer {
+ public:
+  Linearizer(Graph& graph, Sizes& sizes) : graph_(graph), sizes_(sizes), w_(graph) {}
+  /// The tangent of an input, an initializer or an inner value; that of an inner value is added to what its node passes on.
+  void seed(const Value& value, Name tangent) { seeds_[&value] = std::move(tangent); }
+  /// Writes the tangents that these values have. Error{unsupported} names all nodes that have no row.
+  void run(const std::vector<const Value*>& wanted);
+  /// "": zero.
+  [[nodiscard]] Name tangent(const Value& value) const;
+
+ private:
+  enum class Reached { nothing, numbers, integers };
+  [[nodiscard]] Reached reached(const Node& node) const;
+  void visit(Node& node);
+  void linearize(Node& node);
+  void give_indices(const std::unordered_set<const Node*>& needed);
+  [[nodiscard]] bool is_seeded(const Node& node) const;
+
+  Graph& graph_;
+  Sizes& sizes_;
+  Writer w_;
+  std::unordered_map<const Value*, Name> seeds_, tangents_;
+  std::unordered_set<const Value*> integers_;  ///< whole numbers that were computed from values with tangents
+  std::vector<std::string> refusals_;
+};
+
+/// Writes at the end of a graph the cotangents of values from which linear nodes lead to others.
+class Transposer {
+ public:
+  /// The linear nodes depend on inputs, each with the dims of a value that `before` knows.
+  Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before);
+  void seed(const Value& value, const Name& cotangent) { accumulate(value, cotangent); }
+  void run();
+  /// "": zero.
+  [[nodiscard]] Name cotangent(const Value& value) const;
+  [[nodiscard]] Writer& writer() noexcept { return w_; }
+  [[nodiscard]] Sizes& sizes() noexcept { return sizes_; }
+  /// Removes the linear nodes, which nothing reads any more.
+  void erase_linear();
+
+ private:
+  void accumulate(const Value& value, const Name& cotangent);
+
+  Graph& graph_;
+  Sizes sizes_;
+  Writer w_;
+  std::unordered_set<const Value*> linear_;
+  std::vector<Node*> nodes_;
+  std::unordered_map<const Value*, Name> cotangents_;
+};
+
+/// Raises a model's opset of the default domain to `least`, where each node can be written so that it means the same.
+void raise_opset(Model& model, int64_t least);
+/// Replaces calls of the model's functions, and operators of other domains that are compositions of standard ones, by their nodes.
+void enter_calls(Model& model);
+
+}  // namespace relayout::derive

@@ -1,0 +1,178 @@
+// Linearizes normalizations: by the numbers that they compute themselves, and by statistics that are given.
+#include <array>
+#include <numeric>
+
+#include "base/positions.h"
+#include "derive/row.h"
+
+namespace relayout::derive {
+namespace {
+
+/// A vector of one number per channel as [C, 1, …], which broadcasts over a tensor [N, C, …].
+Name per_channel(const LinearizeRow& row, const Name& vector) {
+  std::vector<int64_t> axes;
+  for (std::size_t i = 2; i < row.rank(); ++i) axes.push_back(static_cast<int64_t>(i) - 1);
+  return vector.empty() ? vector : row.w.unsqueeze(vector, axes);
+}
+
+Name times(Writer& w, const Name& a, const Name& b) {
+  return a.empty() || b.empty() ? Name() : w.make("Mul", {a, b});
+}
+
+/// y = (x − mean) × scale / √(variance + ε) + shift, with given statistics.
+void batch_normalization(LinearizeRow& row) {
+  Writer& w = row.w;
+  if (row.attributes.integer("training_mode", 0) != 0) row.refuse("training mode mixes the samples of a batch");
+  for (const std::size_t statistic : {3, 4}) {
+    if (row.type(1) != row.type() || row.type(statistic) != row.type()) row.refuse("parameters of another type");
+    if (!row.t(statistic).empty()) row.refuse("the tangent of its statistics");
+  }
+  const double epsilon = row.attributes.real("epsilon", 1e-5F);
+  const Name inverse = w.make("Div", {row.number(1), w.make("Sqrt", {w.make("Add", {row.x(4), row.number(epsilon)})})});
+  Name out = times(w, row.t(0), row.t(0).empty() ? "" : per_channel(row, w.make("Mul", {row.x(1), inverse})));
+  if (!row.t(1).empty()) {
+    const Name centered = w.make("Sub", {row.x(0), per_channel(row, row.x(3))});
+    const Name scale = per_channel(row, w.make("Mul", {row.t(1), inverse}));
+    out = w.add(out, w.make("Mul", {centered, scale}));
+  }
+  const bool is_shift_alone = out.empty() && !row.t(2).empty();
+  out = w.add(out, per_channel(row, row.t(2)));
+  row.give(is_shift_alone ? row.expand_to(out, row.y()) : out);
+}
+
+/// A tensor as groups that are normalized alone: its form, and the axes of one group.
+struct Groups {
+  Name x, t;
+  std::vector<int64_t> axes;
+  double epsilon = 0;
+  bool is_centered = true;
+};
+
+/// The normalized numbers of each group, and their tangent (both without scale and shift).
+std::pair<Name, Name> normalized(const LinearizeRow& row, const Groups& of) {
+  Writer& w = row.w;
+  const auto mean = [&](const Name& value) { return w.reduce("ReduceMean", value, of.axes); };
+  const Name centered = of.is_centered ? w.make("Sub", {of.x, mean(of.x)}) : of.x;
+  const Name variance = mean(w.make("Mul", {centered, centered}));
+  const Name inverse = w.make("Div", {row.number(1), w.make("Sqrt", {w.make("Add", {variance, row.number(of.epsilon)})})});
+  const Name unit = w.make("Mul", {centered, inverse});
+  if (of.t.empty()) return {unit, ""};
+  const Name moved = of.is_centered ? w.make("Sub", {of.t, mean(of.t)}) : of.t;
+  const Name along = w.make("Mul", {unit, mean(w.make("Mul", {unit, of.t}))});
+  return {unit, w.make("Mul", {w.make("Sub", {moved, along}), inverse})};
+}
+
+/// The tangent of unit × scale + shift, where these broadcast.
+Name scaled(const LinearizeRow& row, const std::pair<Name, Name>& unit, const Name& scale, const Name& t_scale, const Name& t_shift) {
+  Writer& w = row.w;
+  const Name by_unit = scale.empty() ? unit.second : times(w, unit.second, scale);
+  Name out = w.add(by_unit, times(w, unit.first, t_scale));
+  const bool is_shift_alone = out.empty() && !t_shift.empty();
+  out = w.add(out, t_shift);
+  return is_shift_alone ? row.expand_to(out, row.y()) : out;
+}
+
+std::vector<int64_t> axes_from(std::size_t first, std::size_t rank) {
+  std::vector<int64_t> out(rank - first);
+  std::iota(out.begin(), out.end(), static_cast<int64_t>(first));
+  return out;
+}
+
+void layer_normalization(LinearizeRow& row) {
+  for (const std::size_t statistic : {1, 2}) {
+    if (row.node.output(statistic) != nullptr && !row.node.output(statistic)->uses().empty()) row.refuse("its statistics are read");
+  }
+  const double epsilon = row.attributes.real("epsilon", 1e-5F);
+  const auto unit = normalized(row, {row.x(), row.t(), axes_from(row.axis(-1), row.rank()), epsilon});
+  row.give(scaled(row, unit, row.x(1), row.t(1), row.t(2)));
+}
+
+void rms_normalization(LinearizeRow& row) {
+  const double epsilon = row.attributes.real("epsilon", 1e-5F);
+  const auto unit = normalized(row, {row.x(), row.t(), axes_from(row.axis(-1), row.rank()), epsilon, false});
+  row.give(scaled(row, unit, row.x(1), row.t(1), ""));
+}
+
+void instance_normalization(LinearizeRow& row) {
+  const auto unit = normalized(row, {row.x(), row.t(), axes_from(2, row.rank()), double{row.attributes.real("epsilon", 1e-5F)}});
+  row.give(scaled(row, unit, per_channel(row, row.x(1)), per_channel(row, row.t(1)), per_channel(row, row.t(2))));
+}
+
+/// Since opset 21 scale and shift are per channel, before per group.
+void group_normalization(LinearizeRow& row) {
+  if (row.node.opset() < 21) row.refuse("its form before opset 21");
+  Writer& w = row.w;
+  const int64_t groups = row.attributes.integer("num_groups", 1);
+  const std::vector<Dim> form{0, groups, -1};
+  const auto split = [&](const Name& value) { return value.empty() ? value : w.reshape(value, form); };
+  const auto unit = normalized(row, {split(row.x()), split(row.t()), {2}, double{row.attributes.real("epsilon", 1e-5F)}});
+  const auto whole = [&](const Name& value) { return value.empty() ? value : w.make("Reshape", {value, row.shape(row.x())}); };
+  row.give(scaled(row, {whole(unit.first), whole(unit.second)}, per_channel(row, row.x(1)), per_channel(row, row.t(1)),
+                  per_channel(row, row.t(2))));
+}
+
+/// y = (x − mean) / (√variance + 10⁻⁹), as the operator's function has it.
+void mean_variance_normalization(LinearizeRow& row) {
+  if (row.t().empty()) return;
+  Writer& w = row.w;
+  std::vector<int64_t> axes = row.attributes.integers("axes");
+  if (axes.empty()) axes = {0, 2, 3};
+  const auto mean = [&](const Name& value) { return w.reduce("ReduceMean", value, axes); };
+  const auto centered = [&](const Name& value) { return w.make("Sub", {value, mean(value)}); };
+  const Name x = centered(row.x()), deviation = w.make("Sqrt", {mean(w.make("Mul", {x, x}))});
+  const Name inverse = w.make("Div", {row.number(1), w.make("Add", {deviation, row.number(1e-9)})});
+  const Name slope = w.make("Div", {w.make("Mul", {row.y(), inverse}), deviation});
+  const Name along = w.make("Mul", {slope, mean(w.make("Mul", {x, row.t()}))});
+  row.give(w.make("Sub", {w.make("Mul", {centered(row.t()), inverse}), along}));
+}
+
+void lp_normalization(LinearizeRow& row) {
+  if (row.t().empty()) return;
+  if (row.attributes.integer("p", 2) != 2) row.refuse("p other than 2");
+  Writer& w = row.w;
+  const auto axis = static_cast<int64_t>(row.axis(-1));
+  const Name length = w.reduce("ReduceL2", row.x(), {axis});
+  const Name along = w.reduce("ReduceSum", w.make("Mul", {row.y(), row.t()}), {axis});
+  row.give(w.make("Div", {w.make("Sub", {row.t(), w.make("Mul", {row.y(), along})}), length}));
+}
+
+/// y = x / base^β with base = bias + α / size × the sum of the squares of neighbouring channels.
+void local_response_normalization(LinearizeRow& row) {
+  if (row.t().empty()) return;
+  Writer& w = row.w;
+  const int64_t size = row.attributes.integer("size", 1);
+  const double alpha = row.attributes.real("alpha", 1e-4F), beta = row.attributes.real("beta", 0.75F);
+  const double bias = row.attributes.real("bias", 1);
+  // Neighbours are added up by a pool over channels, as rows of a picture.
+  const auto neighbours = [&](const Name& value) {
+    const Name picture = w.reshape(value, {0, 1, row.dim(0, 1), -1});
+    const NamedAttributes window{{"kernel_shape", std::vector<int64_t>{size, 1}},
+                                 {"pads", std::vector<int64_t>{(size - 1) / 2, 0, size - 1 - (size - 1) / 2, 0}},
+                                 {"count_include_pad", int64_t{1}}};
+    return w.make("Reshape", {w.make("AveragePool", {picture}, window), row.shape(row.x())});
+  };
+  const Name squares = w.make("Mul", {row.x(), row.x()});
+  const Name base = w.make("Add", {w.make("Mul", {neighbours(squares), row.number(alpha)}), row.number(bias)});
+  const Name near = neighbours(w.make("Mul", {row.x(), row.t()}));
+  const Name slope = w.make("Mul", {w.make("Div", {row.y(), base}), row.number(2 * alpha * beta)});
+  row.give(w.make("Sub", {w.make("Div", {row.t(), w.make("Pow", {base, row.number(beta)})}), w.make("Mul", {near, slope})}));
+}
+
+constexpr auto kNormalizations = std::to_array<Linearize>({
+    {"BatchNormalization", batch_normalization},
+    {"GroupNormalization", group_normalization},
+    {"InstanceNormalization", instance_normalization},
+    {"LRN", local_response_normalization},
+    {"LayerNormalization", layer_normalization},
+    {"LpNormalization", lp_normalization},
+    {"MeanVarianceNormalization", mean_variance_normalization},
+    {"RMSNormalization", rms_normalization},
+});
+
+}  // namespace
+
+LinearizeRows normalization_rows() {
+  return kNormalizations;
+}
+
+}  // namespace relayout::derive

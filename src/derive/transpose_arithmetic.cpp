@@ -1,0 +1,103 @@
+// Transposes linear arithmetic: sums, products with constants, choices, and sums along axes.
+#include <array>
+
+#include "base/positions.h"
+#include "derive/row.h"
+
+namespace relayout::derive {
+namespace {
+
+void add(TransposeRow& row) {
+  for (const std::size_t i : {0, 1}) {
+    if (row.is_linear(i)) row.give_summed(row.ct(), i);
+  }
+}
+
+void subtract(TransposeRow& row) {
+  if (row.is_linear(0)) row.give_summed(row.ct(), 0);
+  if (row.is_linear(1)) row.give_summed(row.w.negative(row.ct()), 1);
+}
+
+void negate(TransposeRow& row) {
+  row.give(row.w.negative(row.ct()));
+}
+
+void multiply(TransposeRow& row) {
+  const std::size_t i = row.is_linear(0) ? 0 : 1;
+  row.give_summed(row.w.make("Mul", {row.ct(), row.x(1 - i)}), i);
+}
+
+void divide(TransposeRow& row) {
+  row.give_summed(row.w.make("Div", {row.ct(), row.x(1)}), 0);
+}
+
+void where(TransposeRow& row) {
+  const Name zero = row.w.real(0, row.type(1));
+  if (row.is_linear(1)) row.give_summed(row.w.make("Where", {row.x(0), row.ct(), zero}), 1);
+  if (row.is_linear(2)) row.give_summed(row.w.make("Where", {row.x(0), zero, row.ct()}), 2);
+}
+
+void cast(TransposeRow& row) {
+  row.give(row.w.cast(row.ct(), row.type()));
+}
+
+void identity(TransposeRow& row) {
+  row.give(row.ct());
+}
+
+/// A cotangent of reduced dims with the dims that were left out as 1, so that it broadcasts.
+Name with_kept_dims(const TransposeRow& row) {
+  if (row.attributes.integer("keepdims", 1) != 0) return row.ct();
+  if (row.attributes.has("axes")) return row.w.unsqueeze(row.ct(), row.attributes.integers("axes"));
+  return row.node.input(1) == nullptr ? row.ct() : row.w.make("Unsqueeze", {row.ct(), row.x(1)});
+}
+
+void reduce_sum(TransposeRow& row) {
+  row.give(row.expand_to(with_kept_dims(row), row.x()));
+}
+
+/// The number of elements behind each mean, as a number of the operand's type.
+Name share(const TransposeRow& row) {
+  const auto count = [&](const Name& value) {
+    return row.w.cast(row.w.make("ReduceProd", {row.shape(value)}, {{"keepdims", int64_t{0}}}), row.type());
+  };
+  return row.w.make("Div", {count(row.y()), count(row.x())});
+}
+
+void reduce_mean(TransposeRow& row) {
+  row.give(row.expand_to(row.w.make("Mul", {with_kept_dims(row), share(row)}), row.x()));
+}
+
+void global_average(TransposeRow& row) {
+  row.give(row.expand_to(row.w.make("Mul", {row.ct(), share(row)}), row.x()));
+}
+
+/// The sums from the other end.
+void cumulative_sum(TransposeRow& row) {
+  row.give(row.w.make("CumSum", {row.ct(), row.x(1)},
+                      {{"exclusive", row.attributes.integer("exclusive", 0)}, {"reverse", 1 - row.attributes.integer("reverse", 0)}}));
+}
+
+constexpr auto kArithmetic = std::to_array<Transpose>({
+    {"Add", add},
+    {"Cast", cast},
+    {"CastLike", cast},
+    {"CumSum", cumulative_sum},
+    {"Div", divide},
+    {"GlobalAveragePool", global_average},
+    {"Identity", identity},
+    {"Mul", multiply},
+    {"Neg", negate},
+    {"ReduceMean", reduce_mean},
+    {"ReduceSum", reduce_sum},
+    {"Sub", subtract},
+    {"Where", where},
+});
+
+}  // namespace
+
+TransposeRows arithmetic_transposes() {
+  return kArithmetic;
+}
+
+}  // namespace relayout::derive

@@ -1,0 +1,347 @@
+// Transposes products: matrix products, convolutions by either operand, windows of sums, and interpolation as a product with its own
+// matrix.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <numeric>
+
+#include "base/positions.h"
+#include "derive/row.h"
+
+namespace relayout::derive {
+namespace {
+
+/// A value with its last two axes exchanged.
+Name with_last_two_exchanged(Writer& w, const Name& value, std::size_t rank) {
+  std::vector<int64_t> permutation(rank);
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[rank - 1], permutation[rank - 2]);
+  return w.transpose(value, permutation);
+}
+
+void matmul(TransposeRow& row) {
+  Writer& w = row.w;
+  const std::size_t rank_a = row.rank(0), rank_b = row.rank(1);
+  // Vectors as matrices of one row or column.
+  const auto a = [&] { return rank_a == 1 ? w.unsqueeze(row.x(0), {0}) : row.x(0); };
+  const auto b = [&] { return rank_b == 1 ? w.unsqueeze(row.x(1), {1}) : row.x(1); };
+  std::vector<int64_t> missing;
+  if (rank_a == 1) missing.push_back(rank_b == 1 ? 0 : -2);
+  if (rank_b == 1) missing.push_back(rank_a == 1 ? 1 : -1);
+  const Name ct = w.unsqueeze(row.ct(), missing);
+  const std::size_t batch = std::max<std::size_t>(std::max(rank_a, rank_b), 2) - 2;
+  const auto own = [&](const Name& full, std::size_t input, std::size_t rank) {
+    const Name kept = rank == 1 ? w.make("Squeeze", {full, w.integers({input == 0 ? int64_t{-2} : int64_t{-1}})}) : full;
+    row.give(row.summed(kept, batch, input, std::min<std::size_t>(rank, 2)), input);
+  };
+  if (row.is_linear(1) && rank_a > 1 && rank_b == 2) {
+    // All rows at once, without a product for each batch.
+    const auto rows = [&](const Name& value, const Dim& width) { return rank_a == 2 ? value : w.reshape(value, {-1, width}); };
+    row.give(w.make("MatMul", {w.transpose(rows(row.x(0), row.dim(1, 0)), {1, 0}), rows(ct, row.dim(1, 1))}), 1);
+  } else if (row.is_linear(1)) {
+    own(w.make("MatMul", {with_last_two_exchanged(w, a(), std::max<std::size_t>(rank_a, 2)), ct}), 1, rank_b);
+  }
+  if (row.is_linear(0)) own(w.make("MatMul", {ct, with_last_two_exchanged(w, b(), std::max<std::size_t>(rank_b, 2))}), 0, rank_a);
+}
+
+void gemm(TransposeRow& row) {
+  Writer& w = row.w;
+  const int64_t trans_a = row.attributes.integer("transA", 0), trans_b = row.attributes.integer("transB", 0);
+  const float alpha = row.attributes.real("alpha", 1), beta = row.attributes.real("beta", 1);
+  const auto product = [&](const Name& left, bool trans_left, const Name& right, bool trans_right) {
+    return w.make("Gemm", {left, right}, {{"alpha", alpha}, {"transA", int64_t{trans_left}}, {"transB", int64_t{trans_right}}});
+  };
+  const Name ct = row.ct();
+  if (row.is_linear(0)) {
+    row.give(trans_a == 0 ? product(ct, false, row.x(1), trans_b == 0) : product(row.x(1), trans_b != 0, ct, true), 0);
+  }
+  if (row.is_linear(1)) {
+    row.give(trans_b == 0 ? product(row.x(0), trans_a == 0, ct, false) : product(ct, true, row.x(0), trans_a != 0), 1);
+  }
+  if (row.is_linear(2)) {
+    row.give_summed(beta == 1 ? ct : w.make("Mul", {ct, w.real(beta, row.type(2))}), 2);
+  }
+}
+
+void einsum(TransposeRow& row) {
+  std::string equation = row.attributes.text("equation", "");
+  std::erase(equation, ' ');
+  const std::size_t arrow = equation.find("->");
+  if (equation.find('.') != std::string::npos) row.refuse("an ellipsis");
+  std::vector<std::string> terms(1);
+  for (const char c : equation.substr(0, arrow)) c == ',' ? terms.emplace_back() : terms.back().append(1, c);
+  std::string out;
+  if (arrow != std::string::npos) {
+    out = equation.substr(arrow + 2);
+  } else {
+    std::map<char, int> counts;
+    for (const char c : equation) counts[c] += c == ',' ? 2 : 1;  // a comma is no index
+    for (const auto& [letter, count] : counts) {
+      if (count == 1) out += letter;
+    }
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (!row.is_linear(i)) continue;
+    std::string others = out;
+    Names operands{row.ct()};
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      if (k == i) continue;
+      others += "," + terms[k];
+      operands.push_back(row.x(k));
+    }
+    for (const char letter : terms[i]) {
+      if (std::ranges::count(terms[i], letter) > 1) row.refuse("a diagonal");
+      if (others.find(letter) == std::string::npos) row.refuse("a sum over an index of one operand alone");
+    }
+    row.give(row.w.make("Einsum", operands, {{"equation", others + "->" + terms[i]}}), i);
+  }
+}
+
+// Convolutions.
+
+/// A window that moves over the axes after batch and channels of `large` and makes those of `small`.
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations, begins, ends;
+  int64_t group = 1;
+
+  [[nodiscard]] std::vector<int64_t> pads() const {
+    std::vector<int64_t> out = begins;
+    out.insert(out.end(), ends.begin(), ends.end());
+    return out;
+  }
+  [[nodiscard]] int64_t reach(std::size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
+};
+
+Window window_of(const TransposeRow& row, const Value& large, const Value& small, const Value* weight) {
+  Window out;
+  const std::size_t axes = row.rank_of(&large) - 2;
+  const auto or_ones = [&](std::string_view name) {
+    const std::vector<int64_t> given = row.attributes.integers(name);
+    return given.empty() ? std::vector<int64_t>(axes, 1) : given;
+  };
+  out.kernel = row.attributes.integers("kernel_shape");
+  for (std::size_t i = 0; weight != nullptr && out.kernel.size() < axes; ++i) out.kernel.push_back(row.sizes.dim(*weight, i + 2));
+  if (std::ranges::any_of(out.kernel, [](int64_t size) { return size < 0; })) row.refuse("the size of its window is not known");
+  out.strides = or_ones("strides");
+  out.dilations = or_ones("dilations");
+  out.group = row.attributes.integer("group", 1);
+  std::vector<int64_t> pads = row.attributes.integers("pads");
+  pads.resize(2 * axes, 0);
+  const std::string automatic = row.attributes.text("auto_pad", "NOTSET");
+  for (std::size_t i = 0; i < axes; ++i) {
+    out.begins.push_back(pads[i]);
+    out.ends.push_back(pads[i + axes]);
+    if (!automatic.starts_with("SAME")) continue;
+    const int64_t from = row.sizes.dim(large, i + 2), to = row.sizes.dim(small, i + 2);
+    if (from < 0 || to < 0) row.refuse("auto_pad with free dims");
+    const int64_t total = std::max<int64_t>((to - 1) * out.strides[i] + out.reach(i) - from, 0);
+    out.begins[i] = automatic == "SAME_LOWER" ? total - total / 2 : total / 2;
+    out.ends[i] = total - out.begins[i];
+  }
+  return out;
+}
+
+/// The transpose of a convolution by its data: `ct` has the dims of `small`, the result those of `large`.
+Name spread(const TransposeRow& row, const Name& ct, const Name& weight, const Window& window, const Value& large) {
+  Writer& w = row.w;
+  NamedAttributes attributes{{"strides", window.strides}, {"dilations", window.dilations}, {"group", window.group}};
+  std::vector<int64_t> rest;
+  bool is_known = true;
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t size = row.sizes.dim(large, i + 2), padded = size + window.begins[i] + window.ends[i] - window.reach(i);
+    if (window.strides[i] == 1) {
+      rest.push_back(0);
+    } else {
+      is_known = is_known && size >= 0;
+      rest.push_back(size < 0 ? window.strides[i] - 1 : padded % window.strides[i]);
+    }
+    is_known = is_known && rest.back() < std::max(window.strides[i], window.dilations[i]);
+  }
+  if (is_known) {
+    attributes.emplace_back("pads", window.pads());
+    if (std::ranges::any_of(rest, [](int64_t size) { return size != 0; })) attributes.emplace_back("output_padding", rest);
+    return w.make("ConvTranspose", {ct, weight}, attributes);
+  }
+  // A free size: all that the windows reach, with zeros behind it, cut to the size.
+  const Name all = w.make("ConvTranspose", {ct, weight}, attributes);
+  std::vector<int64_t> zeros(2 * (rest.size() + 2), 0), axes;
+  std::vector<Dim> sizes;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    zeros[rest.size() + 4 + i] = rest[i] + std::max<int64_t>(window.ends[i], 0);
+    axes.push_back(static_cast<int64_t>(i) + 2);
+    sizes.push_back(row.dim(large, i + 2));
+  }
+  const Name begins = w.integers(window.begins);
+  const Name ends = w.make("Add", {begins, w.shape(sizes)});
+  return w.make("Slice", {w.make("Pad", {all, w.integers(zeros)}), begins, ends, w.integers(axes)});
+}
+
+/// The gradient of a convolution's weight: a convolution of the data with the cotangent as its weight, batch and channels exchanged.
+///
+///     [I/g, g × N, large …] ∗ [O, N, small …] → [I/g, O, kernel …]
+Name correlated(const TransposeRow& row, const Name& data, const Value& large, const Name& ct, const Window& window) {
+  Writer& w = row.w;
+  const std::size_t rank = window.kernel.size() + 2;
+  std::vector<int64_t> exchange(rank);
+  std::iota(exchange.begin(), exchange.end(), 0);
+  std::swap(exchange[0], exchange[1]);
+  Name picture;
+  if (window.group == 1) {
+    picture = w.transpose(data, exchange);
+  } else {
+    const auto dim = [&](std::size_t axis) { return row.dim(large, axis); };
+    const int64_t channels = row.sizes.dim(large, 1);
+    if (channels < 0) row.refuse("the number of its channels is not known");
+    std::vector<Dim> grouped{dim(0), window.group, channels / window.group}, merged{channels / window.group, -1};
+    std::vector<int64_t> order{2, 1, 0};
+    for (std::size_t i = 2; i < rank; ++i) {
+      grouped.push_back(dim(i));
+      merged.push_back(dim(i));
+      order.push_back(static_cast<int64_t>(i) + 1);
+    }
+    picture = w.reshape(w.transpose(w.reshape(data, grouped), order), merged);
+  }
+  const Name taps =
+      w.make("Conv", {picture, w.transpose(ct, exchange)},
+             {{"strides", window.dilations}, {"dilations", window.strides}, {"pads", window.pads()}, {"group", window.group}});
+  // Data that no window reaches would make further taps.
+  std::vector<int64_t> axes(window.kernel.size());
+  std::iota(axes.begin(), axes.end(), 2);
+  const bool is_exact = std::ranges::all_of(axes, [&](int64_t axis) {
+    const std::size_t i = as_size(axis) - 2;
+    const int64_t size = row.sizes.dim(large, i + 2);
+    return window.strides[i] == 1 || (size >= 0 && (size + window.begins[i] + window.ends[i] - window.reach(i)) % window.strides[i] == 0);
+  });
+  const Name cut =
+      is_exact ? taps
+               : w.make("Slice", {taps, w.integers(std::vector<int64_t>(axes.size(), 0)), w.integers(window.kernel), w.integers(axes)});
+  return w.transpose(cut, exchange);
+}
+
+/// The sum over all axes but that of the channels.
+Name per_channel_sum(Writer& w, const Name& ct, std::size_t rank) {
+  std::vector<int64_t> axes{0};
+  for (std::size_t i = 2; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  return w.reduce("ReduceSum", ct, axes, false);
+}
+
+void conv(TransposeRow& row) {
+  const Value& x = row.present(0);
+  const Value& y = *row.node.output(0);
+  const Window window = window_of(row, x, y, row.node.input(1));
+  if (row.is_linear(0)) row.give(spread(row, row.ct(), row.x(1), window, x), 0);
+  if (row.is_linear(1)) row.give(correlated(row, row.x(0), x, row.ct(), window), 1);
+  if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
+}
+
+void conv_transpose(TransposeRow& row) {
+  const Value& x = row.present(0);
+  const Value& y = *row.node.output(0);
+  if (!row.attributes.integers("output_shape").empty()) row.refuse("output_shape");
+  if (row.attributes.text("auto_pad", "NOTSET").starts_with("SAME")) row.refuse("auto_pad");
+  const Window window = window_of(row, y, x, row.node.input(1));
+  const std::vector<int64_t> more = row.attributes.integers("output_padding");
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    if (more[i] >= window.strides.at(i)) row.refuse("an output_padding of a whole stride");
+  }
+  if (row.is_linear(0)) {
+    row.give(row.w.make("Conv", {row.ct(), row.x(1)},
+                        {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", window.group}}),
+             0);
+  }
+  if (row.is_linear(1)) row.give(correlated(row, row.ct(), y, row.x(0), window), 1);
+  if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
+}
+
+/// Each mean back to the elements of its window, in equal shares: channels as samples of a convolution with ones.
+void average_pool(TransposeRow& row) {
+  Writer& w = row.w;
+  const Value& x = row.present(0);
+  const Value& y = *row.node.output(0);
+  Window window = window_of(row, x, y, nullptr);
+  const bool counts_pads = row.attributes.integer("count_include_pad", 0) != 0;
+  const bool has_pads = std::ranges::any_of(window.pads(), [](int64_t pad) { return pad != 0; });
+  if (row.attributes.integer("ceil_mode", 0) != 0) {
+    // Windows may reach beyond the data. Where they do not, ceil_mode is without effect.
+    for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+      const int64_t size = row.sizes.dim(x, i + 2);
+      const bool fits = size >= 0 && (size + window.begins[i] + window.ends[i] - window.reach(i)) % window.strides[i] == 0;
+      if (!fits) row.refuse("ceil_mode with windows beyond the data");
+    }
+  }
+  const double elements = static_cast<double>(std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t{1}, std::multiplies<>()));
+  std::vector<int64_t> ones_dims(window.kernel.size() + 2, 1);
+  std::ranges::copy(window.kernel, ones_dims.begin() + 2);
+  const Name ones = w.make("Expand", {w.real(1, row.type()), w.integers(ones_dims)});
+  Name share = w.make("Div", {row.ct(), w.real(elements, row.type())});
+  if (has_pads && !counts_pads) {
+    // The mean of ones with pads counted is the covered part of each window.
+    const Name data = w.make("Expand", {w.real(1, row.type()), row.shape(row.x())});
+    NamedAttributes counting{
+        {"kernel_shape", window.kernel}, {"strides", window.strides}, {"pads", window.pads()}, {"count_include_pad", int64_t{1}}};
+    if (row.node.opset() >= 19) counting.emplace_back("dilations", window.dilations);
+    share = w.make("Div", {share, w.make("AveragePool", {data}, counting)});
+  }
+  std::vector<Dim> alone{-1, 1};
+  for (std::size_t i = 2; i < row.rank(); ++i) alone.push_back(row.dim(y, i));
+  const Name spread_out = spread(row, w.reshape(share, alone), ones, window, x);
+  row.give(w.make("Reshape", {spread_out, row.shape(row.x())}));
+}
+
+/// Interpolation along one axis is a product with a matrix: the interpolation of the unit matrix.
+void resize(TransposeRow& row) {
+  Writer& w = row.w;
+  if (!row.attributes.integers("axes").empty()) row.refuse("axes");
+  if (row.attributes.text("keep_aspect_ratio_policy", "stretch") != "stretch") row.refuse("keep_aspect_ratio_policy");
+  const Value& y = *row.node.output(0);
+  const std::size_t rank = row.rank();
+  const bool by_scale = row.node.input(2) != nullptr && row.sizes.dim(*row.node.input(2), 0) != 0;
+  Name ct = row.ct();
+  for (std::size_t i = rank; i-- > 0;) {
+    if (row.sizes.is_same(row.present(0), i, y, i)) continue;
+    const int64_t from = row.size(0, i), to = row.sizes.dim(y, i);
+    if (from < 0 || to < 0) row.refuse("free dims");
+    std::vector<float> unit(as_size(from * from), 0.0F);
+    for (int64_t k = 0; k < from; ++k) element_at(unit, k * (from + 1)) = 1;
+    onnx::TensorProto tensor;
+    tensor.set_data_type(onnx::TensorProto_DataType_FLOAT);
+    for (const int64_t dim : {int64_t{1}, int64_t{1}, from, from}) tensor.add_dims(dim);
+    tensor.mutable_float_data()->Add(unit.begin(), unit.end());
+    const Name identity = w.cast(w.make("Constant", {}, {{"value", tensor}}), row.type());
+    Names operands{identity, "", "", ""};
+    if (by_scale) {
+      const Name scale = w.make("Gather", {row.x(2), w.integers({static_cast<int64_t>(i)})});
+      const Name ones = w.make("Constant", {}, {{"value_floats", std::vector<float>{1, 1, 1}}});
+      operands[2] = w.make("Concat", {ones, scale}, {{"axis", int64_t{0}}});
+    } else {
+      operands[3] = w.integers({1, 1, from, to});
+    }
+    const Name matrix = w.make("Reshape", {w.make_like(row.node, operands), w.integers({from, to})});
+    std::vector<int64_t> order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[i], order[rank - 1]);
+    const Name last = i + 1 == rank ? ct : w.transpose(ct, order);
+    const Name product = w.make("MatMul", {last, w.transpose(matrix, {1, 0})});
+    ct = i + 1 == rank ? product : w.transpose(product, order);
+  }
+  row.give(ct);
+}
+
+constexpr auto kProducts = std::to_array<Transpose>({
+    {"AveragePool", average_pool},
+    {"Conv", conv},
+    {"ConvTranspose", conv_transpose},
+    {"Einsum", einsum},
+    {"Gemm", gemm},
+    {"MatMul", matmul},
+    {"Resize", resize},
+});
+
+}  // namespace
+
+TransposeRows product_transposes() {
+  return kProducts;
+}
+
+}  // namespace relayout::derive

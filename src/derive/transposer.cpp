@@ -1,0 +1,78 @@
+// Walks back over the linear nodes of a graph and writes cotangents by the rows of operators.
+#include <algorithm>
+#include <ranges>
+
+#include "base/interrupt.h"
+#include "base/numbers.h"
+#include "base/text.h"
+#include "derive/linearizer.h"
+#include "derive/row.h"
+#include "model/node.h"
+
+namespace relayout::derive {
+
+Transposer::Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before)
+    : graph_(graph), sizes_(graph, sources, &before), w_(graph) {
+  for (const auto& [source, like] : sources) linear_.insert(source);
+  for (Node& node : graph_.nodes()) {
+    const auto is_linear = [&](const Value* value) { return value != nullptr && linear_.contains(value); };
+    if (!std::ranges::any_of(node.inputs(), is_linear)) continue;
+    nodes_.push_back(&node);
+    for (const Value* output : node.outputs()) {
+      if (output != nullptr) linear_.insert(output);
+    }
+  }
+  for (const Value* value : linear_) sizes_.hide(*value);
+  for (const Value* input : graph_.inputs()) {
+    if (!linear_.contains(input)) sizes_.offer(*input);
+  }
+  for (const Node& node : graph_.nodes()) {
+    for (const Value* output : node.outputs()) {
+      if (output != nullptr && !linear_.contains(output)) sizes_.offer(*output);
+    }
+  }
+}
+
+Name Transposer::cotangent(const Value& value) const {
+  const auto found = cotangents_.find(&value);
+  return found == cotangents_.end() ? Name() : found->second;
+}
+
+void Transposer::accumulate(const Value& value, const Name& cotangent) {
+  Name& sum = cotangents_[&value];
+  sum = w_.add(sum, cotangent);
+}
+
+void Transposer::run() {
+  std::vector<std::string> refusals;
+  const TransposeRow::CotangentOf cotangent_of = [&](const Value& value) { return cotangent(value); };
+  const TransposeRow::IsLinear is_linear = [&](const Value& value) { return linear_.contains(&value); };
+  for (const Node* node : nodes_ | std::views::reverse) {
+    check_interrupt();
+    TransposeRow row(*node, sizes_, w_, cotangent_of, is_linear);
+    const auto is_wanted = [&](const Value* output) { return output != nullptr && !cotangent(*output).empty(); };
+    if (!std::ranges::any_of(node->outputs(), is_wanted)) continue;
+    w_.name_after(first_output(*node)->name() + ".back");
+    const Transpose* const entry = find_transpose(node->op_type());
+    try {
+      if (entry == nullptr) row.refuse("no transpose is known");
+      entry->write(row);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      refusals.emplace_back(error.what());
+      continue;
+    }
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      if (row.is_linear(i) && !row.given().at(i).empty()) accumulate(*node->input(i), row.given()[i]);
+    }
+  }
+  if (refusals.empty()) return;
+  fail(ErrorKind::unsupported,
+       "no gradient through " + counted(std::ssize(refusals), "node") + ": " + some_of(refusals, 3, std::identity()));
+}
+
+void Transposer::erase_linear() {
+  for (Node* node : nodes_ | std::views::reverse) graph_.erase(*node);
+}
+
+}  // namespace relayout::derive
