@@ -41,8 +41,9 @@ struct FileDigest {
 };
 
 struct ProofOptions {
-  bool digests = true;  ///< compute the digests of the files
-  int threads = 0;      ///< 0: 2, or fewer if fewer CPUs are available
+  bool digests = true;   ///< compute the digests of the files
+  bool is_copy = false;  ///< the second model is to have the first one's nodes: no numbers overflow in one alone, and -v tells no rules
+  int threads = 0;       ///< 0: 2, or fewer if fewer CPUs are available
 };
 
 /// Facts about two models shown without running them.

@@ -73,7 +73,7 @@ class Inliner {
   [[nodiscard]] Match<Expansion> match(const Node& call) {
     if (inlined_ > kMostInlined || is_excluded(call, context_.options)) return NotApplicable{};
     const Graph& function = *functions_.called_by(call);
-    if (!folds_.need(call, function) || !fits(call, function)) return NotApplicable{};
+    if ((!context_.expand_all_calls && !folds_.need(call, function)) || !fits(call, function)) return NotApplicable{};
     return Expansion{&call, &function};
   }
 

@@ -78,6 +78,7 @@ struct PassContext {
   PassOptions options;
   /// Folds assume that weights stay in the range of their type where the code that reads the weight can check it: it throws OutOfRange.
   bool assume_ranges = false;
+  bool expand_all_calls = false;  ///< of functions, not only those that hide a fold
   Constants constants;
   Findings findings;
   int64_t rewrites = 0;                           ///< done so far, over all passes

@@ -78,10 +78,10 @@ std::vector<const Value*> output_values(const Model& model) {
 
 }  // namespace
 
-ProofResult Prover::run() {
-  tells_ = log_level() == LogLevel::verbose;
+ProofResult Prover::run(bool is_copy) {
+  tells_ = !is_copy && log_level() == LogLevel::verbose;
   find();
-  if (account_.issues().empty()) note_overflows();
+  if (!is_copy && account_.issues().empty()) note_overflows();
   return account_.result();
 }
 
@@ -222,7 +222,7 @@ std::string_view to_string(Unexplained::Kind kind) noexcept {
 }
 
 ProofResult prove(const Model& a, const Model& b, const ProofOptions& options) {
-  ProofResult result = proof::Prover(a, b).run();
+  ProofResult result = proof::Prover(a, b).run(options.is_copy);
   if (!options.digests) return result;
   std::vector<std::shared_ptr<const File>> files;
   list_files(a, result.files_a, files);

@@ -34,7 +34,7 @@ class Prover {
   Prover(const Model& a, const Model& b) : sides_(a, b) {}
   /// Call before find(). Only readings with issues may replace others.
   void take_hints(Hints hints) { hints_ = std::move(hints); }
-  [[nodiscard]] ProofResult run();
+  [[nodiscard]] ProofResult run(bool is_copy);
   /// Everything except the result: account() then has the findings about single nodes and constants.
   void find();
   [[nodiscard]] Sides& sides() noexcept { return sides_; }

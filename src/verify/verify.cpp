@@ -49,8 +49,8 @@ VerifyResult verify_by_proof(const std::filesystem::path& a, const std::filesyst
   VerifyResult measured;
   measured.a = a.string();
   measured.b = b.string();
-  const auto model_a = Model::load(a, options.load), model_b = Model::load(b, options.load);
-  measured.proof = prove(*model_a, *model_b, {.digests = options.digests, .threads = options.threads});
+  const Side side_a = load_side(a, options.load, false), side_b = load_side(b, options.load, false);
+  measured.proof = prove(*side_a.model, *side_b.model, {.digests = options.digests, .threads = options.threads});
   const VerifyFinding finding = measured.proof->proved
                                     ? VerifyFinding{.severity = Severity::agreement, .text = "proved from the files alone, nothing was run"}
                                     : VerifyFinding{.name = "not-run", .text = "not proved, and nothing was run"};
