@@ -204,6 +204,7 @@ class OverflowReader {
     if (arithmetic == Arithmetic::multiply && first == node.input(1)) return raised(of(*first), 2);
     if (traits.has(Trait::multiplies)) return multiplied(node);
     if (node.inputs().size() != 2 || node.input(1) == nullptr) return std::nullopt;
+    if (arithmetic == Arithmetic::multiply && of(*first).base == of(*node.input(1)).base) return product(of(*first), of(*node.input(1)));
     const bool is_first = constants_.is_constant(*first);
     const auto number = largest_of(*node.input(is_first ? 0 : 1));
     if (!number) return std::nullopt;
@@ -224,6 +225,16 @@ class OverflowReader {
     out.factor += std::log2(std::fabs(*largest));
     out.is_multiplied = true;
     return out;
+  }
+
+  static Monomial product(Monomial one, const Monomial& other) {
+    one.factor += other.factor;
+    one.power += other.power;
+    if (one.beyond != nullptr || other.beyond == nullptr) return one;
+    one.beyond = other.beyond;
+    one.from = other.from;
+    one.is_multiplied = other.is_multiplied;
+    return one;
   }
 
   static std::optional<Monomial> raised(Monomial of, double exponent) {

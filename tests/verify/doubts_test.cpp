@@ -416,6 +416,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Doubted{"around another operator", kRows, "y = Abs(x)",
                               number("k", "1e37") + "t = Mul(x, k)\n u = Abs(t)\n y = Div(u, k)"},
                       Doubted{"of a factor that weights undo", kHalfPairs, kProduct, kScaledProduct, false, true},
+                      Doubted{"of a product of its own in f32", kRows, "y = Mul(x, x)",
+                              number("k", "1e37") + "t = Mul(x, k)\n u = Mul(t, x)\n y = Div(u, k)"},
                       Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
                       Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
 
