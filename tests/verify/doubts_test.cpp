@@ -606,6 +606,25 @@ INSTANTIATE_TEST_SUITE_P(OtherGuards, TheSame,
                                            Doubted{"in front of no edge", kRows, with(guarded_log("1e-9"), "Log", "Tanh"),
                                                    with(guarded_log("1.5e-9"), "Log", "Tanh")}));
 
+// Guards below 0, and of a norm that no guard of the file's keeps off 0.
+std::string below_zero(const std::string& nodes) {
+  return number("e", "1e-7") + number("n", "-1e-7") + number("o", "1.0") + "s = Tanh(x)\n " + nodes + "\n y = Reciprocal(b)";
+}
+const std::string kUnguardedNorm = "s = ReduceL2<axes = [-1]>(x)\n y = Div(x, s)";
+
+INSTANTIATE_TEST_SUITE_P(OneSidedGuards, NotTheSame,
+                         ::testing::Values(Doubted{"subtracted", kRows, below_zero("a = Sub(s, o)\n b = Sub(a, e)"), below_zero("b = Sub(s, o)")},
+                                           Doubted{"added", kRows, below_zero("a = Sub(s, o)\n b = Add(n, a)"), below_zero("b = Sub(s, o)")},
+                                           Doubted{"of a norm", kRows, "y = LpNormalization(x)", kUnguardedNorm}));
+
+INSTANTIATE_TEST_SUITE_P(OneSidedGuards, TheSame,
+                         ::testing::Values(Doubted{"in another spelling", kRows, below_zero("a = Sub(s, o)\n b = Sub(a, e)"),
+                                                   below_zero("a = Sub(s, o)\n b = Add(a, n)")},
+                                           Doubted{"of a norm on either side", kRows, "y = LpNormalization(x)",
+                                                   "n = Neg(x)\n m = LpNormalization(n)\n y = Neg(m)"},
+                                           Doubted{"where 0 is far", kRows, below_zero("a = Sub(s, o)\n c = Sub(a, o)\n b = Sub(c, e)"),
+                                                   below_zero("a = Sub(s, o)\n b = Sub(a, o)")}));
+
 // Limits in nested graphs, and limits of sizes.
 std::string rarely_entered(const std::string& nodes) {
   return number("k", "0.9") + number("h", "0.5") + number("z", "0.0") + number("six", "6.0") +
