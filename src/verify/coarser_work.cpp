@@ -22,6 +22,27 @@
 namespace relayout {
 
 // The types in which a model computes.
+namespace {
+
+/// Whether a Cast to a narrow type rounds nothing: its operand has no more bits, or was of that type before it was widened.
+bool is_exact_cast(const Node& node, const ElementTypes& types) {
+  if (!has_trait(node, Trait::casts) || node.input(0) == nullptr || node.output(0) == nullptr) return false;
+  const DataType to = types.of(*node.output(0));
+  const int bits = traits(to).fraction_bits + 1;
+  const Value* value = node.input(0);
+  while (true) {
+    const DataType from = types.of(*value);
+    if (from == to || from == DataType::boolean || (traits(from).is_integer && traits(from).bits <= bits)) return true;
+    const Node* const maker = value->producer();
+    const bool passes_on = maker != nullptr && maker->input(0) != nullptr &&
+                           (has_trait(*maker, Trait::casts) || has_trait(*maker, Trait::identity) || traits_of(*maker).moves_input(0));
+    if (!passes_on) return false;
+    value = maker->input(0);
+  }
+}
+
+}  // namespace
+
 NarrowWork narrow_work(const Graph& graph) {
   NarrowWork work;
   OpSignatures signatures;
@@ -36,7 +57,7 @@ NarrowWork narrow_work(const Graph& graph) {
       if (work.first.empty()) work.first = node.label();
     }
     const Traits traits = traits_of(node);
-    if (traits.has(Trait::exact) || traits.moves_input(0) || !node.subgraphs().empty()) return;
+    if (traits.has(Trait::exact) || traits.moves_input(0) || !node.subgraphs().empty() || is_exact_cast(node, types)) return;
     const auto rounds = [&](const Value* output) { return output != nullptr && is_narrow(types.of(*output)); };
     if (std::ranges::none_of(node.outputs(), rounds)) return;
     for (const Value* const output : node.outputs()) {
@@ -132,7 +153,8 @@ std::string find_coarser_inside(const Pair& pair, VerifyResult& result) {
 /// The same of results and constants in coarser types, which runs show.
 std::string find_coarser_results(Pair& pair, VerifyResult& result) {
   const VerifyOptions& options = *pair.options;
-  const NarrowWork a = narrow_work(pair.a.model->graph()), b = narrow_work(pair.b.model->graph());
+  NarrowWork a = narrow_work(pair.a.model->graph());
+  const NarrowWork b = narrow_work(pair.b.model->graph());
   const QuantizedWork quantized = quantized_work(pair.b.model->graph());
   pair.narrow = is_coarser(b, a) ? b.coarsest : a.coarsest;
   std::string refused;

@@ -113,6 +113,26 @@ TEST(Precision, V85ANarrowModelIsTheSameIfRequested) {
   EXPECT_EQ(verified(a, wrong, meant).outcome, Outcome::different);
 }
 
+TEST(Precision, CastsThatRoundNothingAreNotCoarser) {
+  const auto outcome_of = [](const std::string& interface, const std::string& a, const std::string& b) {
+    const Folder folder;
+    VerifyOptions options;
+    options.threads = 1;
+    const auto text = [&](const std::string& body) {
+      return "<ir_version: 8, opset_import: [\"\" : 17]> model " + interface + " { " + body + " }";
+    };
+    return verify(folder.write("a.onnxtxt", text(a)), folder.write("b.onnxtxt", text(b)), options).outcome;
+  };
+  const std::string halves = "(float16[N, 8] x) => (float16[N, 8] y)", bytes = "(uint8[N, 8] x) => (float[N, 8] y)";
+  const std::string words = "(uint16[N, 8] x) => (float[N, 8] y)", reals = "(float[N, 8] x) => (float[N, 8] y)";
+  EXPECT_EQ(outcome_of(halves, "y = Identity(x)", "w = Cast<to = 1>(x)\n y = Cast<to = 10>(w)"), Outcome::same);
+  EXPECT_EQ(outcome_of(halves, "y = Transpose(x)", "w = Cast<to = 1>(x)\n t = Transpose(w)\n y = Cast<to = 10>(t)"), Outcome::same);
+  EXPECT_EQ(outcome_of(bytes, "y = Cast<to = 1>(x)", "h = Cast<to = 10>(x)\n y = Cast<to = 1>(h)"), Outcome::same);
+  EXPECT_NE(outcome_of(words, "y = Cast<to = 1>(x)", "h = Cast<to = 10>(x)\n y = Cast<to = 1>(h)"), Outcome::same);
+  EXPECT_NE(outcome_of(bytes, "y = Cast<to = 1>(x)", "h = Cast<to = 16>(x)\n t = Add(h, h)\n y = Cast<to = 1>(t)"), Outcome::same);
+  EXPECT_NE(outcome_of(reals, "y = Identity(x)", "h = Cast<to = 10>(x)\n y = Cast<to = 1>(h)"), Outcome::same);
+}
+
 VerifyOptions meant_in_half() {
   VerifyOptions options;
   options.precision = DataType::float16;
