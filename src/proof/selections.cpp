@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -89,6 +90,12 @@ class PlaceReader {
     return axis && axis->size() == 1 && add_axis(axis->front(), rank());
   }
 
+  /// A number beyond every size in one form: exporters write that of 32 or 64 bits for "to the end".
+  [[nodiscard]] static int64_t limited(int64_t at) {
+    if (at >= std::numeric_limits<int32_t>::max()) return std::numeric_limits<int64_t>::max();
+    return at <= -std::numeric_limits<int32_t>::max() ? std::numeric_limits<int64_t>::min() : at;
+  }
+
   /// Reads begin, end and step of each axis. Numbers for axes of unknown size stay as written.
   [[nodiscard]] bool slice() {
     const auto argument = [&](std::size_t input) {
@@ -112,7 +119,7 @@ class PlaceReader {
       const auto placed = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
       const bool is_placed = size >= 0 && step > 0;
       if (is_placed) parts.push_back({axis, 0, placed((*begins)[i]), placed((*ends)[i]), step});
-      if (!is_placed) parts.push_back({axis, kAsWritten, (*begins)[i], (*ends)[i], step});
+      if (!is_placed) parts.push_back({axis, kAsWritten, limited((*begins)[i]), limited((*ends)[i]), step});
     }
     std::ranges::sort(parts);
     for (const auto& part : parts) out_.numbers.insert(out_.numbers.end(), part.begin(), part.end());

@@ -121,6 +121,10 @@ TEST(ProofOfPositions, PartsThatBeginAndEndCountedFromTheEnd) {
   const std::string free = "float[4,N,6] x";
   EXPECT_FALSE(prove(slice({-1}, {INT64_MAX}, {1}, {1}, free), slice({4}, {INT64_MAX}, {1}, {1}, free)).proved);
   EXPECT_TRUE(is_proved(prove(slice({-1}, {INT64_MAX}, {1}, {1}, free), slice({-1}, {INT64_MAX}, {-2}, {1}, free))));
+  EXPECT_TRUE(is_proved(prove(slice({1}, {INT64_MAX}, {1}, {1}, free), slice({1}, {INT32_MAX}, {-2}, {1}, free))));
+  EXPECT_TRUE(is_proved(prove(slice({-1}, {INT64_MIN}, {1}, {-1}, free), slice({-1}, {INT32_MIN}, {1}, {-1}, free))));
+  EXPECT_FALSE(prove(slice({1}, {INT64_MAX}, {1}, {1}, free), slice({1}, {1000}, {1}, {1}, free)).proved);
+  EXPECT_FALSE(prove(slice({1}, {INT64_MAX}, {1}, {1}, free), slice({1}, {-1}, {1}, {1}, free)).proved);
 }
 
 }  // namespace
