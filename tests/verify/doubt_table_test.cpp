@@ -48,6 +48,11 @@ std::string branching(const std::string& op_type) {
          "=> (float[N, 8] s) { s = " +
          op_type + "(x) }, else_branch = e () => (float[N, 8] r) { r = Abs(x) }>";
 }
+/// A branch that adds a number in front of a Sigmoid, whose end that reaches in all samples.
+std::string saturated(const std::string& shift, const std::string& sum) {
+  return number("k", shift) + "y = If (c) <then_branch = t () => (float[N, 8] s) { b = " + sum +
+         "\n g = Sigmoid(b)\n s = Add(g, x) }, else_branch = e () => (float[N, 8] r) { r = Abs(x) }>";
+}
 /// A Reshape of rows whose length is 8, though the file does not say so.
 std::string reshaped(const std::string& target) {
   return number("zero", "0.0") + integers("eight", "8") + integers("s", target) +
@@ -84,6 +89,8 @@ const std::vector<Row>& rows() {
        branching("Exp"),
        branching("Neg") + "\n dead = Exp(x)",
        {"rule-not-tried"}},
+      {"hidden-in-graph", "(float[N, 8] x, bool c) => (float[N, 8] y) ", saturated("-60.0", "Add(x, k)"), saturated("-60.5", "Add(x, k)"),
+       saturated("-60.0", "Add(k, x)")},
       {"other-comparison", "(int64[N, 8] x, int64[8, 8] w) => (bool[N, 8] y) ",
        integers("k", "123456789") + "p = MatMul(x, w)\n y = Greater(p, k)",
        integers("k", "123456789") + "p = MatMul(x, w)\n y = GreaterOrEqual(p, k)",

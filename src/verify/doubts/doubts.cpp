@@ -22,6 +22,7 @@ namespace {
 constexpr auto kRules = std::to_array<Rule>({
     {"node-differs", Cost::samples, Scope::nodes, find_differing_nodes, false},
     {"hidden-constant", Cost::fed, Scope::nodes, find_hidden_constants},
+    {"hidden-in-graph", Cost::samples, Scope::nodes, find_constants_hidden_in_graphs},
     {"hidden-by-rounding", Cost::samples, Scope::nodes, find_constants_hidden_by_rounding},
     {"diluted-constant", Cost::samples, Scope::nodes, find_diluted_constants},
     {"hidden-by-choice", Cost::fed, Scope::nodes, find_hidden_choices},

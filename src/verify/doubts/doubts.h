@@ -57,6 +57,7 @@ VerifyFindings find_masks_with_holes(Evidence& evidence);
 // Rules on nodes that the proof leaves open.
 VerifyFindings find_differing_nodes(Evidence& evidence);
 VerifyFindings find_hidden_constants(Evidence& evidence);
+VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence);
 VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence);
 VerifyFindings find_diluted_constants(Evidence& evidence);
 VerifyFindings find_edge_values(Evidence& evidence);
