@@ -42,8 +42,8 @@ void take_images_contiguous(Model& model) {
   passes::run_passes(model, std::span(&pass, 1), context);
 }
 
-/// A model with its functions' nodes in place of the calls, so that what a function computes is compared like all else; nullptr if it has no
-/// functions, or the proof, which enters calls by rules of its own, does not confirm the copy.
+/// A model with its functions' nodes in place of the calls, so that what a function computes is compared like all else; nullptr if it has
+/// no functions, or the proof, which enters calls by rules of its own, does not confirm the copy.
 std::unique_ptr<Model> without_calls(const Model& model, const std::filesystem::path& path, const LoadOptions& options) {
   if (model.functions().empty() || path == "-") return nullptr;
   const MutedWarnings muted;

@@ -612,10 +612,11 @@ std::string below_zero(const std::string& nodes) {
 }
 const std::string kUnguardedNorm = "s = ReduceL2<axes = [-1]>(x)\n y = Div(x, s)";
 
-INSTANTIATE_TEST_SUITE_P(OneSidedGuards, NotTheSame,
-                         ::testing::Values(Doubted{"subtracted", kRows, below_zero("a = Sub(s, o)\n b = Sub(a, e)"), below_zero("b = Sub(s, o)")},
-                                           Doubted{"added", kRows, below_zero("a = Sub(s, o)\n b = Add(n, a)"), below_zero("b = Sub(s, o)")},
-                                           Doubted{"of a norm", kRows, "y = LpNormalization(x)", kUnguardedNorm}));
+INSTANTIATE_TEST_SUITE_P(
+    OneSidedGuards, NotTheSame,
+    ::testing::Values(Doubted{"subtracted", kRows, below_zero("a = Sub(s, o)\n b = Sub(a, e)"), below_zero("b = Sub(s, o)")},
+                      Doubted{"added", kRows, below_zero("a = Sub(s, o)\n b = Add(n, a)"), below_zero("b = Sub(s, o)")},
+                      Doubted{"of a norm", kRows, "y = LpNormalization(x)", kUnguardedNorm}));
 
 INSTANTIATE_TEST_SUITE_P(OneSidedGuards, TheSame,
                          ::testing::Values(Doubted{"in another spelling", kRows, below_zero("a = Sub(s, o)\n b = Sub(a, e)"),

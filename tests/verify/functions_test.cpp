@@ -55,9 +55,7 @@ TEST(Functions, DoubtsTheOrderOfUnsortedNumbers) {
 }
 
 TEST(Functions, OverflowLikeNodes) {
-  const auto scaled = [](const std::string& by) {
-    return "k = Constant<value_float = " + by + ">()\n t = Mul(x, k)\n y = Div(t, k)";
-  };
+  const auto scaled = [](const std::string& by) { return "k = Constant<value_float = " + by + ">()\n t = Mul(x, k)\n y = Div(t, k)"; };
   EXPECT_EQ(verified_calls(kRows, "y = Identity(x)", scaled("1e37")).outcome, Outcome::inconclusive);
   EXPECT_EQ(verified_calls(kRows, "y = Identity(x)", scaled("1e10")).outcome, Outcome::same);
 }

@@ -84,7 +84,8 @@ std::map<NestedValue, std::size_t> find_alone(Evidence& evidence) {
 /// The numbers of each wanted value over one run, one list for each time it was computed.
 using NumbersOfRun = std::map<NestedValue, std::vector<std::vector<double>>>;
 
-NumbersOfRun numbers_in(const Side& side, const Evidence& evidence, const Inputs& inputs, const std::map<NestedValue, std::size_t>& wanted) {
+NumbersOfRun numbers_in(const Side& side, const Evidence& evidence, const Inputs& inputs,
+                        const std::map<NestedValue, std::size_t>& wanted) {
   NumbersOfRun out;
   ExecuteOptions options = evidence.pair().execute_options(Mode::as_written);
   options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
@@ -95,9 +96,8 @@ NumbersOfRun numbers_in(const Side& side, const Evidence& evidence, const Inputs
     std::vector<double>& numbers = out[place].emplace_back();
     for (const Tensor& tensor : leaves(outputs.front())) {
       if (!tensor || !kRealTypes.has(tensor.type())) continue;
-      for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> chunk) {
-        numbers.insert(numbers.end(), chunk.begin(), chunk.end());
-      });
+      for_each_chunk(contiguous(tensor),
+                     [&](int64_t, std::span<const double> chunk) { numbers.insert(numbers.end(), chunk.begin(), chunk.end()); });
     }
   };
   (void)evidence.pair().open(side, std::move(options))->run(inputs);
@@ -137,8 +137,8 @@ VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence) {
       const auto in_a = a.find(wanted.first), in_b = b.find(wanted.first);
       const double distance = in_a == a.end() || in_b == b.end() ? 0 : distance_of(in_a->second, in_b->second);
       if (!(distance > kBeyondRounding)) return false;
-      out.push_back({.text = evidence.unexplained()[wanted.second].text + ", which moves a value of node " +
-                             wanted.first.first.first + " by " + scientific(distance) + " of its range, and its results hide that",
+      out.push_back({.text = evidence.unexplained()[wanted.second].text + ", which moves a value of node " + wanted.first.first.first +
+                             " by " + scientific(distance) + " of its range, and its results hide that",
                      .node = wanted.first.first.first});
       return true;
     });
