@@ -67,12 +67,6 @@ bool is_like_guard(const Value& value, Constants& constants) {
   return !numbers.empty() && (std::ranges::all_of(numbers, is_above) || std::ranges::all_of(numbers, is_below));
 }
 
-double least_magnitude(const std::vector<double>& numbers) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const double number : numbers) least = std::min(least, std::abs(number));
-  return least;
-}
-
 /// The constant that a node adds to its other operand: the bias of a linear operator; nullptr: none.
 const Value* shift_of(const Node& node, Constants& constants) {
   const Arithmetic arithmetic = arithmetic_of(node);
@@ -176,14 +170,14 @@ class WayReader {
     return scales || guards || lowers || multiplies ? sole_varying(node, node.is("Where") ? 1 : 0, constants_) : nullptr;
   }
 
-  /// The number that a node adds or subtracts, takes for smaller ones, or puts in their place; of a linear operator, its bias if that is a
-  /// guard.
+  /// The number that a node adds, takes for smaller ones, or puts in their place; of a linear operator, its bias if that is a guard.
   [[nodiscard]] std::optional<double> guard_of(const Node& node, const Value& varying) {
     if (node.is("Clip")) return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
     const Arithmetic arithmetic = arithmetic_of(node);
-    if (const Value* const shift = shift_of(node, constants_); shift != nullptr) {
-      if (is_like_guard(*shift, constants_)) return least_magnitude(numbers_of(*shift, constants_));
-      if (arithmetic != Arithmetic::add) return std::nullopt;
+    if (const Value* const shift = shift_of(node, constants_); shift != nullptr && arithmetic != Arithmetic::add) {
+      if (!is_like_guard(*shift, constants_)) return std::nullopt;
+      const double first = numbers_of(*shift, constants_).front();
+      return arithmetic == Arithmetic::subtract ? -first : first;
     }
     if (arithmetic != Arithmetic::add && arithmetic != Arithmetic::maximum && !node.is("Where")) return std::nullopt;
     for (std::size_t i = node.is("Where") ? 1 : 0; i < node.inputs().size(); ++i) {
