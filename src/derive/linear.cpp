@@ -20,7 +20,7 @@ void same(LinearizeRow& row) {
 void bilinear(LinearizeRow& row, bool has_addend) {
   Name out;
   Name addend = has_addend ? row.t(2) : Name();
-  for (const std::size_t factor : {0, 1}) {
+  for (const std::size_t factor : {0UL, 1UL}) {
     if (row.t(factor).empty()) continue;
     Names operands = row.inputs_with({{factor, row.t(factor)}});
     if (has_addend) operands = row.inputs_with({{factor, row.t(factor)}, {2, addend}});

@@ -23,7 +23,7 @@ Name times(Writer& w, const Name& a, const Name& b) {
 void batch_normalization(LinearizeRow& row) {
   Writer& w = row.w;
   if (row.attributes.integer("training_mode", 0) != 0) row.refuse("training mode mixes the samples of a batch");
-  for (const std::size_t statistic : {3, 4}) {
+  for (const std::size_t statistic : {3UL, 4UL}) {
     if (row.type(1) != row.type() || row.type(statistic) != row.type()) row.refuse("parameters of another type");
     if (!row.t(statistic).empty()) row.refuse("the tangent of its statistics");
   }
@@ -79,7 +79,7 @@ std::vector<int64_t> axes_from(std::size_t first, std::size_t rank) {
 }
 
 void layer_normalization(LinearizeRow& row) {
-  for (const std::size_t statistic : {1, 2}) {
+  for (const std::size_t statistic : {1UL, 2UL}) {
     if (row.node.output(statistic) != nullptr && !row.node.output(statistic)->uses().empty()) row.refuse("its statistics are read");
   }
   const double epsilon = row.attributes.real("epsilon", 1e-5F);

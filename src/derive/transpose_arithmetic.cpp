@@ -8,7 +8,7 @@ namespace relayout::derive {
 namespace {
 
 void add(TransposeRow& row) {
-  for (const std::size_t i : {0, 1}) {
+  for (const std::size_t i : {0UL, 1UL}) {
     if (row.is_linear(i)) row.give_summed(row.ct(), i);
   }
 }

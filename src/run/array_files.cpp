@@ -241,7 +241,7 @@ class Archive final : public ArrayFiles::Store {
     unsigned long crc = 0;
   };
   static constexpr uint64_t kInRecord64 = UINT32_MAX, kMost16 = UINT16_MAX, kLocalMark = 0x04034B50, kCentralMark = 0x02014B50;
-  static constexpr uint64_t kVersion = 20, kZip64Version = 45, kUnix = 3U << 8U, kUtf8 = 1U << 11U;
+  static constexpr uint64_t kZip64Version = 45, kUnix = 3U << 8U, kUtf8 = 1U << 11U;
   static constexpr uint64_t kFirstDay = 33;  ///< 1 January 1980
 
   static uint64_t flags_of(const Entry& entry) {
