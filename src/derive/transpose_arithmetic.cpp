@@ -1,8 +1,9 @@
 // Transposes linear arithmetic: sums, products with constants, choices, and sums along axes.
 #include <array>
+#include <cstddef>
 
-#include "base/positions.h"
 #include "derive/row.h"
+#include "derive/writer.h"
 
 namespace relayout::derive {
 namespace {

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
+#include <ios>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,7 +24,6 @@
 
 #include "base/atomic_file.h"
 #include "base/file.h"
-#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/loops/dtypes.h"
