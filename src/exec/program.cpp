@@ -36,7 +36,7 @@ namespace {
 /// Functions that call others twice at every level grow without bound.
 constexpr std::size_t kMostNodes = 4'000'000;
 
-/// Operators whose kernels are several times faster in single precision, with the Casts around them: ONNX Runtime's processors do the same.
+/// Operators whose kernels are several times faster in single precision, with the Casts around them.
 constexpr std::string_view kWidened[] = {"AveragePool",
                                          "BatchNormalization",
                                          "Conv",
