@@ -23,7 +23,7 @@ struct RowCase {
   bool only_forward = false;  ///< without a transpose
 };
 
-void PrintTo(const RowCase& one, std::ostream* out) {
+void PrintTo(const RowCase& one, std::ostream* out) {  // NOLINT(readability-identifier-naming): the name that GoogleTest calls
   *out << one.name;
 }
 
