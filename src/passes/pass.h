@@ -140,6 +140,8 @@ void inline_functions(Graph& graph, PassContext& context);
 void remove_identity(Graph& graph, PassContext& context);
 void remove_unused(Graph& graph, PassContext& context);
 void precision(Graph& graph, PassContext& context);
+void merge_equal(Graph& graph, PassContext& context);
+void product_bias(Graph& graph, PassContext& context);
 void set_dims(Graph& graph, PassContext& context);
 void rename(Graph& graph, PassContext& context);
 void share_weights(Graph& graph, PassContext& context);

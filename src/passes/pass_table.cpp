@@ -59,6 +59,9 @@ constexpr Pass kPasses[] = {
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},
     // After the folds: constants that only they need are never stored.
     {"fold-constants", "constant expressions, where that does not enlarge the model", fold_constants, simplifies, true},
+    // After the folds, which make constants equal and merge into operators with one reader.
+    {"merge-equal", "nodes that compute the same from the same operands", merge_equal, simplifies, true},
+    {"product-bias", "MatMul and Add of a constant row as one Gemm", product_bias, simplifies, true},
     // After the folds, which change weights, and before they have another type or order.
     {"scramble", "random numbers of the same mean and spread instead of the weights (--scramble)", scramble, scrambles},
     {"share-weights", "equal initializers of a graph stored once (--share-weights)", share_weights, shares_weights},
