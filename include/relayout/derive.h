@@ -13,9 +13,12 @@ namespace relayout {
 
 /// A transform of a model into one that computes derivatives, too.
 enum class Derivative : uint8_t {
-  jvp,  ///< tangents of inputs in, tangents of outputs out: y.tangent = ∂y/∂x · x.tangent
-  vjp,  ///< cotangents of outputs in, gradients out: x.gradient = (∂y/∂x)ᵀ · y.cotangent
-  hvp,  ///< the Hessian of the sum of an output, times a vector: x.hvp = ∂²y/∂x² · x.vector
+  jvp,                   ///< tangents of inputs in, tangents of outputs out: y.tangent = ∂y/∂x · x.tangent
+  vjp,                   ///< cotangents of outputs in, gradients out: x.gradient = (∂y/∂x)ᵀ · y.cotangent
+  hvp,                   ///< the Hessian of the sum of an output, times a vector: x.hvp = ∂²y/∂x² · x.vector
+  jacobian,              ///< y.jacobian.x = ∂y/∂x: [N, of y…, of x…] where each sample of y depends on that of x alone, else [of y…, of x…]
+  hessian,               ///< y.hessian.x: that of the sum of an output, in the same forms
+  per_sample_gradients,  ///< W.gradient [N, of W…]: the gradients of the loss of each sample alone
 };
 
 struct DeriveOptions {

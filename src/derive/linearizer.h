@@ -44,14 +44,15 @@ class Linearizer {
 /// Writes at the end of a graph the cotangents of values from which linear nodes lead to others.
 class Transposer {
  public:
-  /// The linear nodes depend on inputs, each with the dims of a value that `before` knows.
-  Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before);
+  /// The linear nodes depend on inputs, each with the dims of a value that `before` knows. `unfolds`: see TransposeRow.
+  Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before, bool unfolds = false);
   void seed(const Value& value, const Name& cotangent) { accumulate(value, cotangent); }
   void run();
   /// "": zero.
   [[nodiscard]] Name cotangent(const Value& value) const;
   [[nodiscard]] Writer& writer() noexcept { return w_; }
   [[nodiscard]] Sizes& sizes() noexcept { return sizes_; }
+  [[nodiscard]] bool is_linear(const Value& value) const { return linear_.contains(&value); }
   /// Removes the linear nodes, which nothing reads any more.
   void erase_linear();
 
@@ -61,6 +62,7 @@ class Transposer {
   Graph& graph_;
   Sizes sizes_;
   Writer w_;
+  bool unfolds_;
   std::unordered_set<const Value*> linear_;
   std::vector<Node*> nodes_;
   std::unordered_map<const Value*, Name> cotangents_;

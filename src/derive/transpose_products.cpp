@@ -2,11 +2,10 @@
 // matrix.
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <map>
 #include <numeric>
 
 #include "base/positions.h"
+#include "derive/einsum.h"
 #include "derive/row.h"
 
 namespace relayout::derive {
@@ -65,36 +64,21 @@ void gemm(TransposeRow& row) {
 }
 
 void einsum(TransposeRow& row) {
-  std::string equation = row.attributes.text("equation", "");
-  std::erase(equation, ' ');
-  const std::size_t arrow = equation.find("->");
-  if (equation.find('.') != std::string::npos) row.refuse("an ellipsis");
-  std::vector<std::string> terms(1);
-  for (const char c : equation.substr(0, arrow)) c == ',' ? terms.emplace_back() : terms.back().append(1, c);
-  std::string out;
-  if (arrow != std::string::npos) {
-    out = equation.substr(arrow + 2);
-  } else {
-    std::map<char, int> counts;
-    for (const char c : equation) counts[c] += c == ',' ? 2 : 1;  // a comma is no index
-    for (const auto& [letter, count] : counts) {
-      if (count == 1) out += letter;
-    }
-  }
-  for (std::size_t i = 0; i < terms.size(); ++i) {
+  const EinsumTerms terms = einsum_terms(row);
+  for (std::size_t i = 0; i < terms.operands.size(); ++i) {
     if (!row.is_linear(i)) continue;
-    std::string others = out;
+    std::string others = terms.result;
     Names operands{row.ct()};
-    for (std::size_t k = 0; k < terms.size(); ++k) {
+    for (std::size_t k = 0; k < terms.operands.size(); ++k) {
       if (k == i) continue;
-      others += "," + terms[k];
+      others += "," + terms.operands[k];
       operands.push_back(row.x(k));
     }
-    for (const char letter : terms[i]) {
-      if (std::ranges::count(terms[i], letter) > 1) row.refuse("a diagonal");
+    for (const char letter : terms.operands[i]) {
+      if (std::ranges::count(terms.operands[i], letter) > 1) row.refuse("a diagonal");
       if (others.find(letter) == std::string::npos) row.refuse("a sum over an index of one operand alone");
     }
-    row.give(row.w.make("Einsum", operands, {{"equation", others + "->" + terms[i]}}), i);
+    row.give(row.w.make("Einsum", operands, {{"equation", others + "->" + terms.operands[i]}}), i);
   }
 }
 
@@ -177,6 +161,30 @@ Name spread(const TransposeRow& row, const Name& ct, const Name& weight, const W
   return w.make("Slice", {w.make("Pad", {all, w.integers(zeros)}), begins, ends, w.integers(axes)});
 }
 
+/// The gradient of a convolution's weight as a product: each window's elements as a column, by a convolution with unit windows.
+///
+///     [N, g, O/g, small] × [N, g, small, I/g × kernel] → [O, I/g, kernel …], summed over N
+Name unfolded(const TransposeRow& row, const Name& data, const Value& large, const Name& ct, const Value& small, const Window& window) {
+  Writer& w = row.w;
+  const int64_t channels = row.sizes.dim(large, 1), outputs = row.sizes.dim(small, 1);
+  if (channels < 0 || outputs < 0) row.refuse("the number of its channels is not known");
+  const int64_t taps = std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t{1}, std::multiplies<>());
+  std::vector<int64_t> form{taps, 1}, repeats(window.kernel.size() + 2, 1), result{outputs, channels / window.group};
+  form.insert(form.end(), window.kernel.begin(), window.kernel.end());
+  result.insert(result.end(), window.kernel.begin(), window.kernel.end());
+  repeats.front() = channels;
+  const auto type = static_cast<int64_t>(row.type());
+  const Name unit = w.make("EyeLike", {w.make("ConstantOfShape", {w.integers({taps, taps})})}, {{"dtype", type}});
+  const Name windows = w.make("Tile", {w.make("Reshape", {unit, w.integers(form)}), w.integers(repeats)});
+  const Name columns = w.make("Conv", {data, windows},
+                              {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", channels}});
+  const auto grouped = [&](const Name& value, int64_t each) {
+    return w.make("Reshape", {value, w.integers({0, window.group, each / window.group, -1})});
+  };
+  const Name product = w.make("MatMul", {grouped(ct, outputs), w.transpose(grouped(columns, channels * taps), {0, 1, 3, 2})});
+  return w.make("Reshape", {w.reduce("ReduceSum", product, {0}, false), w.integers(result)});
+}
+
 /// The gradient of a convolution's weight: a convolution of the data with the cotangent as its weight, batch and channels exchanged.
 ///
 ///     [I/g, g × N, large …] ∗ [O, N, small …] → [I/g, O, kernel …]
@@ -231,7 +239,9 @@ void conv(TransposeRow& row) {
   const Value& y = *row.node.output(0);
   const Window window = window_of(row, x, y, row.node.input(1));
   if (row.is_linear(0)) row.give(spread(row, row.ct(), row.x(1), window, x), 0);
-  if (row.is_linear(1)) row.give(correlated(row, row.x(0), x, row.ct(), window), 1);
+  if (row.is_linear(1)) {
+    row.give(row.unfolds ? unfolded(row, row.x(0), x, row.ct(), y, window) : correlated(row, row.x(0), x, row.ct(), window), 1);
+  }
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 
@@ -250,7 +260,9 @@ void conv_transpose(TransposeRow& row) {
                         {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", window.group}}),
              0);
   }
-  if (row.is_linear(1)) row.give(correlated(row, row.ct(), y, row.x(0), window), 1);
+  if (row.is_linear(1)) {
+    row.give(row.unfolds ? unfolded(row, row.ct(), y, row.x(0), x, window) : correlated(row, row.ct(), y, row.x(0), window), 1);
+  }
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 

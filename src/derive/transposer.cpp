@@ -11,8 +11,8 @@
 
 namespace relayout::derive {
 
-Transposer::Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before)
-    : graph_(graph), sizes_(graph, sources, &before), w_(graph) {
+Transposer::Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before, bool unfolds)
+    : graph_(graph), sizes_(graph, sources, &before), w_(graph), unfolds_(unfolds) {
   for (const auto& [source, like] : sources) linear_.insert(source);
   for (Node& node : graph_.nodes()) {
     const auto is_linear = [&](const Value* value) { return value != nullptr && linear_.contains(value); };
@@ -49,7 +49,7 @@ void Transposer::run() {
   const TransposeRow::IsLinear is_linear = [&](const Value& value) { return linear_.contains(&value); };
   for (const Node* node : nodes_ | std::views::reverse) {
     check_interrupt();
-    TransposeRow row(*node, sizes_, w_, cotangent_of, is_linear);
+    TransposeRow row(*node, sizes_, w_, cotangent_of, is_linear, unfolds_);
     const auto is_wanted = [&](const Value* output) { return output != nullptr && !cotangent(*output).empty(); };
     if (!std::ranges::any_of(node->outputs(), is_wanted)) continue;
     w_.name_after(first_output(*node)->name() + ".back");

@@ -3,6 +3,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+
 #include "model/node.h"
 
 namespace relayout::derive {
@@ -40,7 +42,7 @@ Name Writer::make(std::string_view op, const Names& inputs, const NamedAttribute
   return make(op, inputs, 1, attributes).front();
 }
 
-Names Writer::make_all_like(const Node& node, const Names& inputs) {
+Names Writer::make_all_like(const Node& node, const Names& inputs, const NamedAttributes& changes) {
   onnx::NodeProto message;
   message.set_op_type(node.op_type());
   message.set_domain(std::string(node.domain()));
@@ -48,11 +50,19 @@ Names Writer::make_all_like(const Node& node, const Names& inputs) {
   *message.mutable_attribute() = node.message().attribute();
   // The marker of a payload in the file would stand for the bytes there.
   for (onnx::AttributeProto& attribute : *message.mutable_attribute()) attribute.mutable_unknown_fields()->Clear();
+  for (const auto& [name, value] : changes) {
+    auto& all = *message.mutable_attribute();
+    const auto known = std::ranges::find(all, name, [](const onnx::AttributeProto& one) -> const std::string& { return one.name(); });
+    onnx::AttributeProto& attribute = known == all.end() ? *all.Add() : *known;
+    attribute.Clear();
+    attribute.set_name(name);
+    set_value(attribute, value);
+  }
   return insert(std::move(message), node.outputs().size());
 }
 
-Name Writer::make_like(const Node& node, const Names& inputs, std::size_t index) {
-  return make_all_like(node, inputs).at(index);
+Name Writer::make_like(const Node& node, const Names& inputs, std::size_t index, const NamedAttributes& changes) {
+  return make_all_like(node, inputs, changes).at(index);
 }
 
 Name Writer::integers(const std::vector<int64_t>& values) {

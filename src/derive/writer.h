@@ -46,9 +46,9 @@ class Writer {
 
   Name make(std::string_view op, const Names& inputs, const NamedAttributes& attributes = {});
   Names make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes = {});
-  /// A node's operator and attributes with other operands; its output `index`.
-  Name make_like(const Node& node, const Names& inputs, std::size_t index = 0);
-  Names make_all_like(const Node& node, const Names& inputs);
+  /// A node's operator and attributes, some of them changed, with other operands; its output `index`.
+  Name make_like(const Node& node, const Names& inputs, std::size_t index = 0, const NamedAttributes& changes = {});
+  Names make_all_like(const Node& node, const Names& inputs, const NamedAttributes& changes = {});
 
   // Constants.
   Name integers(const std::vector<int64_t>& values);  ///< a vector

@@ -51,7 +51,7 @@ std::optional<Reordered> passed_on(const Reordered& read, const Node& node) {
   if (result == nullptr) return std::nullopt;
   if (has_trait(node, Trait::same_dims) || has_trait(node, Trait::broadcasts)) return Reordered{result, read.order};
   const auto moved = node.is("Transpose") ? permutation_of(node, read.order.size()) : std::nullopt;
-  if (!moved) return std::nullopt;
+  if (!moved || moved->size() != read.order.size()) return std::nullopt;  // the value was broadcast to more axes
   Reordered out{result, {}};
   for (const int64_t axis : *moved) out.order.push_back(read.order[as_size(axis)]);
   return out;

@@ -40,6 +40,8 @@ TEST(Sizes, ImagesUpstreamOfConvolutionsHavePublishedSizes) {
   // A mask of the same rank is no image, nor is a value that a convolution reads in a different order.
   EXPECT_EQ(image_sizes(model_of("float[N, 1, S, S] x", "y = Softmax (x)")->graph()), Sizes());
   EXPECT_EQ(image_sizes(model_of("float[N, H, W, 3] x", "t = Transpose <perm = [0, 3, 1, 2]> (x) y = Conv (t, w)")->graph()), Sizes());
+  // Fewer axes than what they are broadcast to.
+  EXPECT_EQ(image_sizes(model_of("float m", "e = Add (v, m) y = Transpose <perm = [4, 3, 2, 1, 0]> (e)")->graph()), Sizes());
 }
 
 TEST(Sizes, UnknownNamesAreRefused) {

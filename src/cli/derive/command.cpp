@@ -16,8 +16,12 @@ struct DeriveRequest {
   DeriveOptions options;
 };
 
-constexpr std::array<std::pair<std::string_view, Derivative>, 3> kTransforms = {
-    {{"jvp", Derivative::jvp}, {"vjp", Derivative::vjp}, {"hessian", Derivative::hvp}}};
+constexpr std::array<std::pair<std::string_view, Derivative>, 5> kTransforms = {
+    {{"jvp", Derivative::jvp},
+     {"vjp", Derivative::vjp},
+     {"jacobian", Derivative::jacobian},
+     {"hessian", Derivative::hessian},
+     {"per-sample-gradients", Derivative::per_sample_gradients}}};
 
 Derivative transform_of(const std::string& word) {
   const auto found = std::ranges::find(kTransforms, word, &decltype(kTransforms)::value_type::first);
@@ -41,10 +45,9 @@ std::string derive_text(const DeriveResult& result) {
 }
 
 int run(DeriveRequest& request, const Common& common) {
-  const Derivative transform = transform_of(request.words.front());
-  const bool is_hessian = transform == Derivative::hvp;
-  if (is_hessian && !request.products) fail(ErrorKind::unsupported, "whole Hessians are not written; --hvp: their product with a vector");
-  if (!is_hessian && request.products) fail(ErrorKind::usage, "--hvp is for hessian");
+  Derivative transform = transform_of(request.words.front());
+  if (request.products && transform != Derivative::hessian) fail(ErrorKind::usage, "--hvp is for hessian");
+  if (request.products) transform = Derivative::hvp;
   if (request.output.empty()) fail(ErrorKind::usage, "derive needs --output FILE");
   if (common.json && request.output == "-") fail(ErrorKind::usage, "--json and --output - both want standard output");
   const DeriveResult result = differentiate(transform, request.words.back(), request.output, request.options);
@@ -70,11 +73,14 @@ std::function<int()> prepare_derive(OptionSet& options, const Common& common) {
   auto request = std::make_shared<DeriveRequest>();
   options.positional(
       "TRANSFORM MODEL", request->words, 2, 2,
-      "jvp: tangents of the inputs give those of the outputs; vjp: cotangents of the outputs give gradients; hessian: that of an "
-      "output's sum, times a vector (--hvp); MODEL: an ONNX file, - is standard input");
+      "jvp: tangents of the inputs give those of the outputs; vjp: cotangents of the outputs give gradients; jacobian: all derivatives of "
+      "outputs by inputs; hessian: the second ones of an output's sum; per-sample-gradients: of each sample's loss alone; MODEL: an ONNX "
+      "file, - is standard input");
   options.text("-o, --output", "FILE", request->output, "write the result here; - is standard output").beside_results();
   options.list("--wrt", "NAME,…", request->options.wrt,
-               "differentiate by these inputs, weights or inner values (default: all inputs of floating point)", ',');
+               "differentiate by these inputs, weights or inner values (default: all inputs of floating point; per-sample-gradients: all "
+               "weights)",
+               ',');
   options.list("--of", "NAME,…", request->options.of, "differentiate these outputs (default: all of floating point)", ',');
   options.flag("--hvp", request->products, "with hessian: write its product with a vector");
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "accept opsets newer than relayout knows");
