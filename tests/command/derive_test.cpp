@@ -44,6 +44,29 @@ TEST_F(DeriveCommand, WritesGradients) {
   EXPECT_EQ(model->graph().outputs().back()->name(), "w.gradient");
 }
 
+TEST_F(DeriveCommand, WritesJacobiansAndHessians) {
+  EXPECT_EQ(run({"derive", "jacobian", "net.onnxtxt", "--of", "y", "--wrt", "x", "-o", "jacobian.onnx"}).code, 0);
+  const auto jacobian = Model::load(folder_ / "jacobian.onnx");
+  EXPECT_EQ(jacobian->graph().inputs().size(), 2);
+  EXPECT_EQ(jacobian->graph().outputs().back()->name(), "y.jacobian.x");
+  EXPECT_EQ(jacobian->graph().outputs().back()->declared()->dims, (Dims{-1, 3, 2}));
+  EXPECT_EQ(run({"derive", "hessian", "net.onnxtxt", "--wrt", "w", "-o", "hessian.onnx"}).code, 0);
+  EXPECT_EQ(Model::load(folder_ / "hessian.onnx")->graph().outputs().back()->declared()->dims, (Dims{2, 3, 2, 3}));
+  EXPECT_EQ(run({"derive", "jacobian", "net.onnxtxt", "--hvp", "-o", "a.onnx"}).code, 2);
+}
+
+TEST_F(DeriveCommand, WritesGradientsPerSample) {
+  write_file(folder_ / "loss.onnxtxt",
+             "<ir_version: 10, opset_import: [\"\" : 18]> g (float[N, 2] x) => (float l) <float[2, 3] w = {1, 2, 3, 4, 5, 6}> { a = MatMul "
+             "(x, w) b = Tanh (a) l = ReduceMean <keepdims = 0> (b) }");
+  const ProcessResult result = run({"derive", "per-sample-gradients", "loss.onnxtxt", "-o", "gradients.onnx"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto model = Model::load(folder_ / "gradients.onnx");
+  EXPECT_EQ(model->graph().outputs().back()->name(), "w.gradient");
+  EXPECT_EQ(model->graph().outputs().back()->declared()->dims, (Dims{-1, 2, 3}));
+  EXPECT_EQ(run({"derive", "per-sample-gradients", "net.onnxtxt", "--wrt", "w", "-o", "a.onnx"}).code, 4);
+}
+
 TEST_F(DeriveCommand, RefusesByName) {
   const ProcessResult unsupported = run({"derive", "jvp", "random.onnxtxt", "-o", "a.onnx"});
   EXPECT_EQ(unsupported.code, 4);

@@ -1,130 +1,16 @@
-// Tests each row of derive alone: tangents against central differences, gradients as adjoints of tangents.
+// Tests each row of derive alone: tangents against central differences, gradients as adjoints of tangents, Jacobians by both.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
-#include <string>
-#include <vector>
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
-#include "base/random.h"
-#include "derive/derive.h"
 #include "relayout/error.h"
-#include "support/evaluate.h"
-#include "support/text_model.h"
+#include "support/derivatives.h"
 
 namespace relayout::test {
 namespace {
-
-/// A model of few nodes, in double precision, and the range of its inputs.
-struct RowCase {
-  std::string name, text;
-  double low = -2, high = 2;
-  bool only_forward = false;  ///< without a transpose
-};
-
-void PrintTo(const RowCase& one, std::ostream* out) {  // NOLINT(readability-identifier-naming): the name that GoogleTest calls
-  *out << one.name;
-}
-
-const std::vector<RowCase>& row_cases();
-
-using Data = std::map<std::string, Datum>;
-
-/// Sizes of the free dims.
-const std::map<std::string, int64_t> kFree = {{"N", 2}, {"M", 3}, {"H", 7}, {"W", 6}, {"L", 4}};
-
-Tensor random_tensor(DataType type, const Dims& dims, const std::string& key, double low, double high) {
-  Tensor out(type, dims);
-  const RandomStream random(1, key);
-  for (int64_t i = 0; i < out.element_count(); ++i) {
-    if (type == DataType::int64) {
-      out.data<int64_t>()[i] = 0;
-    } else {
-      out.data<double>()[i] = low + (high - low) * random.uniform(static_cast<uint64_t>(i));
-    }
-  }
-  return out;
-}
-
-Dims dims_of(const Value& value) {
-  const ShapeInfo info = value.declared().value();
-  Dims out = info.dims;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] < 0) out[i] = kFree.at(info.symbols[i]);
-  }
-  return out;
-}
-
-double dot(const Datum& a, const Datum& b) {
-  EXPECT_EQ(a.tensor.dims(), b.tensor.dims());
-  if (a.tensor.dims() != b.tensor.dims()) return NAN;
-  const Tensor left = contiguous(a.tensor), right = contiguous(b.tensor);
-  double out = 0;
-  for (int64_t i = 0; i < left.element_count(); ++i) out += left.data<double>()[i] * right.data<double>()[i];
-  return out;
-}
-
-double size_of(const Datum& a) {
-  return std::sqrt(dot(a, a));
-}
-
-/// x + step × direction
-Datum moved(const Datum& x, const Datum& direction, double step) {
-  Tensor out(DataType::float64, x.tensor.dims());
-  const Tensor from = contiguous(x.tensor), by = contiguous(direction.tensor);
-  for (int64_t i = 0; i < out.element_count(); ++i) out.data<double>()[i] = from.data<double>()[i] + step * by.data<double>()[i];
-  return out;
-}
-
-/// A model, its derivative, and data for its inputs.
-class Derived {
- public:
-  Derived(const RowCase& from, Derivative what) : from_(from), model_(TextModel(from.text, kHead).load()) {
-    for (const Value* input : model_->graph().inputs()) {
-      if (input->initializer() != nullptr) continue;
-      inputs_[input->name()] = random_tensor(input->declared()->type, dims_of(*input), input->name(), from.low, from.high);
-      if (input->declared()->type == DataType::float64) reals_.push_back(input->name());
-    }
-    derived_ = TextModel(from.text, kHead).load();
-    derive::transform(*derived_, what, {}, result_);
-    derived_->graph().validate();
-  }
-
-  static constexpr const char* kHead = R"(<ir_version: 10, opset_import: ["" : 24]>)";
-  std::vector<Datum> original(const Data& inputs) { return evaluate(model_->graph(), inputs); }
-  std::vector<Datum> derived(Data added) {
-    added.insert(inputs_.begin(), inputs_.end());
-    return evaluate(derived_->graph(), added);
-  }
-  std::vector<Datum> derived_at(Data added, const Data& inputs) {
-    added.insert(inputs.begin(), inputs.end());
-    return evaluate(derived_->graph(), added);
-  }
-  /// A direction for each input of floating point.
-  [[nodiscard]] Data directions() const {
-    Data out;
-    for (const std::string& name : reals_) {
-      out[name + ".tangent"] = random_tensor(DataType::float64, inputs_.at(name).tensor.dims(), name + "'", -1, 1);
-    }
-    return out;
-  }
-  [[nodiscard]] Data moved_inputs(const Data& directions, double step) const {
-    Data out = inputs_;
-    for (const std::string& name : reals_) out[name] = moved(out[name], directions.at(name + ".tangent"), step);
-    return out;
-  }
-  [[nodiscard]] const std::vector<std::string>& reals() const { return reals_; }
-  [[nodiscard]] Model& model() { return *model_; }
-  [[nodiscard]] const DeriveResult& result() const { return result_; }
-
- private:
-  RowCase from_;
-  std::unique_ptr<Model> model_, derived_;
-  DeriveResult result_;
-  Data inputs_;
-  std::vector<std::string> reals_;
-};
 
 class DeriveRows : public testing::TestWithParam<RowCase> {};
 
@@ -174,6 +60,112 @@ TEST_P(DeriveRows, GradientsAreAdjoint) {
   EXPECT_NEAR(there, back, 1e-12 * (1 + scale));
 }
 
+/// The product of a Jacobian, with the batch in front of both or in full, with a direction; added to `sum`.
+void add_product(const Datum& jacobian, const Datum& direction, Tensor& sum) {
+  const Tensor matrix = contiguous(jacobian.tensor), vector = contiguous(direction.tensor);
+  const auto samples = std::ssize(matrix.dims()) == std::ssize(sum.dims()) + std::ssize(vector.dims()) ? int64_t{1} : matrix.dims().at(0);
+  const int64_t rows = sum.element_count() / samples, columns = vector.element_count() / samples;
+  ASSERT_EQ(matrix.element_count(), samples * rows * columns);
+  for (int64_t n = 0; n < samples; ++n) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t k = 0; k < columns; ++k) {
+        sum.data<double>()[n * rows + i] += matrix.data<double>()[(n * rows + i) * columns + k] * vector.data<double>()[n * columns + k];
+      }
+    }
+  }
+}
+
+TEST_P(DeriveRows, JacobiansTimesDirectionsAreTangents) {
+  Derived forward(GetParam(), Derivative::jvp);
+  const Data directions = forward.directions();
+  const std::vector<Datum> tangents = forward.derived(directions);
+  Derived whole(GetParam(), Derivative::jacobian);
+  const std::vector<Datum> made = whole.derived({});
+  const auto& outputs = forward.model().graph().outputs();
+  std::size_t next = outputs.size(), next_tangent = outputs.size();
+  for (const Value* output : outputs) {
+    if (output->declared()->type != DataType::float64) continue;
+    const Datum& tangent = tangents.at(next_tangent++);
+    Tensor sum(DataType::float64, tangent.tensor.dims());
+    std::fill_n(sum.data<double>(), sum.element_count(), 0.0);
+    for (const std::string& name : whole.reals()) add_product(made.at(next++), directions.at(name + ".tangent"), sum);
+    EXPECT_LE(size_of(moved(Datum(std::move(sum)), tangent, -1)), 1e-12 * (1 + size_of(tangent)));
+  }
+}
+
+/// Gradients of a loss per sample are those of each sample alone.
+void expect_gradients_of_each(const RowCase& net, const std::vector<std::string>& weights) {
+  Derived alone(net, {.what = Derivative::vjp, .wrt = weights, .of = {"l"}});
+  Derived each(net, {.what = Derivative::per_sample_gradients, .wrt = weights, .of = {"l"}});
+  const std::vector<Datum> made = each.derived({});
+  const std::size_t first = made.size() - weights.size();
+  for (int64_t n = 0; n < kFree.at("N"); ++n) {
+    Data inputs = each.inputs();
+    for (auto& [name, datum] : inputs) {
+      const bool is_weight = std::ranges::find(weights, name) != weights.end();
+      if (!is_weight) datum = sample_of(datum, n);
+    }
+    const std::vector<Datum> expected = alone.derived_at({{"l.cotangent", ones_like(alone.original(inputs).at(0))}}, inputs);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const Datum& gradient = expected.at(expected.size() - weights.size() + i);
+      const Datum own = sample_of(made.at(first + i), n);
+      ASSERT_EQ(own.tensor.dims(), batch_of_one(gradient).tensor.dims());
+      EXPECT_GT(size_of(gradient), 0);
+      EXPECT_LE(size_of(moved(own, batch_of_one(gradient), -1)), 1e-12 * (1 + size_of(gradient))) << weights[i];
+    }
+  }
+}
+
+TEST(DerivePerSample, GradientsAreThoseOfEachSampleAlone) {
+  const std::string convolutions =
+      "(double[N, 4, 7, 7] x, double[8, 2, 3, 3] w, double[8] b, double[8] s, double[8, 3, 2, 2] t, double[5, 3] v) => (double l) { a = "
+      "Conv "
+      "<group = 2, pads = [1, 1, 1, 1], strides = [2, 1]> (x, w, b) n = InstanceNormalization (a, s, b) c = Softplus (n) d = MaxPool "
+      "<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (c) e = ConvTranspose <strides = [2, 2]> (d, t) f = "
+      "GlobalAveragePool (e) h = Flatten (f) y = Gemm <transB = 1> (h, v) p = LogSoftmax (y) q = Mul (p, p) l = ";
+  for (const char* end : {"ReduceMean <keepdims = 0> (q) }", "ReduceSum <keepdims = 0> (q) }"}) {
+    expect_gradients_of_each({"convolutions", "g " + convolutions + end}, {"w", "b", "s", "t", "v"});
+  }
+  expect_gradients_of_each(
+      {"attention",
+       "g (double[N, 3, 4] x, double[4, 4] q, double[4, 8] k, double[4] s, double[4] b) => (double[N] l) { n = "
+       "LayerNormalization (x, s, b) a = MatMul (n, q) c = MatMul (n, k) d, e = Split <num_outputs = 2, axis = -1> (c) "
+       "f = Transpose <perm = [0, 2, 1]> (d) g1 = MatMul (a, f) h = Softmax (g1) i = MatMul (h, e) j = Mul (i, s) m = "
+       "Constant <value_ints = [1, 2]> () l = ReduceSumSquare <keepdims = 0> (j, m) }"},
+      {"q", "k", "s", "b"});
+}
+
+TEST(DerivePerSample, BatchStatisticsAreRefused) {
+  const RowCase mixing{"mixing",
+                       "g (double[N, 3] x, double[3, 2] w) => (double l) { a = MatMul (x, w) b = Softmax <axis = 0> (a) l = ReduceSum "
+                       "<keepdims = 0> (b) }"};
+  EXPECT_THROW(Derived(mixing, {.what = Derivative::per_sample_gradients, .wrt = {"w"}, .of = {"l"}}), Error);
+}
+
+TEST(DeriveJacobian, IsInFullWhereSamplesMix) {
+  const RowCase mixing{"mixing", "g (double[N, 3] x) => (double[N, 3] y, double[N, 3] z) { y = Softmax <axis = 0> (x) z = Softmax (x) }"};
+  Derived whole(mixing, Derivative::jacobian);
+  const std::vector<Datum> made = whole.derived({});
+  EXPECT_EQ(made.at(2).tensor.dims(), (Dims{2, 3, 2, 3}));
+  EXPECT_EQ(made.at(3).tensor.dims(), (Dims{2, 3, 3}));
+}
+
+TEST(DeriveHessian, IsWholeAndAgreesWithItsProducts) {
+  const RowCase net{"net",
+                    "g (double[N, 4] x, double[4, 3] w) => (double[N] y) { a = MatMul (x, w) b = Tanh (a) m = Constant <value_ints = "
+                    "[1]> () c = ReduceLogSumExp <keepdims = 0> (b, m) y = Mul (c, c) }"};
+  Derived whole(net, {.what = Derivative::hessian, .wrt = {"x", "w"}}), product(net, {.what = Derivative::hvp, .wrt = {"x"}});
+  const std::vector<Datum> made = whole.derived({});
+  EXPECT_EQ(made.at(1).tensor.dims(), (Dims{2, 4, 4}));
+  EXPECT_EQ(made.at(2).tensor.dims(), (Dims{4, 3, 4, 3}));
+  const Datum direction = random_tensor(DataType::float64, {2, 4}, "d", -1, 1);
+  const Datum expected = product.derived({{"x.vector", direction}}).at(1);
+  Tensor sum(DataType::float64, {2, 4});
+  std::fill_n(sum.data<double>(), sum.element_count(), 0.0);
+  add_product(made.at(1), direction, sum);
+  EXPECT_LE(size_of(moved(Datum(std::move(sum)), expected, -1)), 1e-12 * (1 + size_of(expected)));
+}
+
 TEST(DeriveHessian, IsSymmetricAndTheLimitOfDifferences) {
   const RowCase net{
       "net",
@@ -206,248 +198,6 @@ TEST(DeriveHessian, IsSymmetricAndTheLimitOfDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, DeriveRows, testing::ValuesIn(row_cases()), [](const auto& one) { return one.param.name; });
-
-RowCase unary(const std::string& op, double low = -2, double high = 2, const std::string& attributes = "") {
-  const bool has_attributes = !attributes.empty();
-  return {.name = op + (has_attributes ? "_" + attributes.substr(0, attributes.find(' ')) : ""),
-          .text = "g (double[N, 5, 3] x) => (double[N, 5, 3] y) { y = " + op + (has_attributes ? " <" + attributes + "> " : " ") + "(x) }",
-          .low = low,
-          .high = high};
-}
-
-RowCase binary(const std::string& name, const std::string& op, const std::string& a, const std::string& b, const std::string& y,
-               double low = -2, double high = 2) {
-  return {.name = op + "_" + name,
-          .text = "g (double" + a + " a, double" + b + " b) => (double" + y + " y) { y = " + op + " (a, b) }",
-          .low = low,
-          .high = high};
-}
-
-/// A model of one input x, from its dims, those of y, and its nodes.
-RowCase moves(const std::string& name, const std::string& x, const std::string& y, const std::string& nodes) {
-  return {.name = name, .text = "g (double" + x + " x) => (double" + y + " y) { " + nodes + " }"};
-}
-
-void add_elementwise(std::vector<RowCase>& out) {
-  for (const char* op :
-       {"Abs",  "Asinh", "Atan",  "Cos",    "Cosh",     "Erf",   "Exp",  "Gelu",     "HardSigmoid", "HardSwish", "LeakyRelu",
-        "Mish", "Neg",   "Relu",  "Selu",   "Sigmoid",  "Sin",   "Sinh", "Softplus", "Softsign",    "Tanh",      "ThresholdedRelu",
-        "Celu", "Elu",   "Swish", "Shrink", "Identity", "Floor", "Sign"}) {
-    out.push_back(unary(op));
-  }
-  for (const char* op : {"Acos", "Asin", "Atanh", "Tan"}) out.push_back(unary(op, -0.8, 0.8));
-  for (const char* op : {"Log", "Sqrt", "Reciprocal"}) out.push_back(unary(op, 0.5, 2));
-  out.push_back(unary("Acosh", 1.2, 3));
-  out.push_back(unary("Gelu", -2, 2, "approximate = \"tanh\""));
-  out.push_back(unary("Elu", -2, 2, "alpha = 0.7"));
-  out.push_back(unary("Celu", -2, 2, "alpha = 0.7"));
-  out.push_back(unary("LeakyRelu", -2, 2, "alpha = 0.2"));
-  out.push_back(unary("HardSigmoid", -2, 2, "alpha = 0.3, beta = 0.4"));
-  out.push_back(unary("Swish", -2, 2, "alpha = 1.5"));
-  for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu"}) {
-    const double low = std::string(op) == "PRelu" || std::string(op) == "Max" || std::string(op) == "Min" ? -2 : 0.5;
-    out.push_back(binary("same", op, "[N, 5]", "[N, 5]", "[N, 5]", low));
-    out.push_back(binary("right", op, "[N, 5, 3]", "[5, 1]", "[N, 5, 3]", low));
-    out.push_back(binary("scalar", op, "[N, 5]", "", "[N, 5]", low));
-    if (std::string(op) != "PRelu") {
-      out.push_back(binary("left", op, "[3]", "[N, 5, 3]", "[N, 5, 3]", low));
-      out.push_back(binary("both", op, "[N, 1, 3]", "[1, 5, 1]", "[N, 5, 3]", low));
-      out.push_back(binary("free", op, "[N, M]", "[N, M]", "[N, M]", low));
-    }
-  }
-  out.push_back(moves("Pow_square", "[N, 5]", "[N, 5]", "two = Constant <value = double {2.0}> () y = Pow (x, two)"));
-  out.push_back(moves("Pow_cube", "[N, 5]", "[N, 5]", "n = Constant <value = double {3.0}> () y = Pow (x, n)"));
-  out.push_back(moves("Add_constant", "[N, 1]", "[N, 3]", "c = Constant <value = double[3] {1, 2, 3}> () y = Add (x, c)"));
-  out.push_back(moves("Sub_from_constant", "[N, 1]", "[N, 3]", "c = Constant <value = double[3] {1, 2, 3}> () y = Sub (c, x)"));
-  out.push_back(moves("twice_used", "[N, 3]", "[N, 3]", "a = Tanh (x) b = Mul (x, a) y = Add (b, x)"));
-  out.push_back({"Sum_three", "g (double[N, 3] a, double[3] b, double c) => (double[N, 3] y) { y = Sum (a, b, c) }"});
-  out.push_back({"Mean_three", "g (double[N, 3] a, double[3] b, double c) => (double[N, 3] y) { y = Mean (a, b, c) }"});
-  out.push_back({"Max_three", "g (double[N, 3] a, double[3] b, double c) => (double[N, 3] y) { y = Max (a, b, c) }"});
-  out.push_back(
-      {"Where_both", "g (double[N, 3] a, double[3] b, double[N, 1] c) => (double[N, 3] y) { p = Greater (a, c) y = Where (p, a, b) }"});
-  out.push_back({"Where_one",
-                 "g (double[N, 3] a, double[3] b) => (double[N, 3] y) { z = Constant <value = double[3] {1, 2, 3}> () p = Greater "
-                 "(a, z) y = Where (p, b, z) }"});
-  out.push_back(
-      {"Clip_limits",
-       "g (double[N, 3] x, double a, double b) => (double[N, 3] y) { l = Abs (a) h = Sub (a, l) m = Neg (h) y = Clip (x, h, m) }"});
-  out.push_back(moves("Clip_constants", "[N, 3]", "[N, 3]",
-                      "l = Constant <value = double {-0.5}> () h = Constant <value = double {0.5}> () y = Clip (x, l, h)"));
-}
-
-void add_products(std::vector<RowCase>& out) {
-  const auto matmul = [&](const std::string& name, const char* a, const char* b, const char* y) {
-    out.push_back(binary(name, "MatMul", a, b, y));
-  };
-  matmul("matrices", "[N, 4]", "[4, 3]", "[N, 3]");
-  matmul("batch_by_matrix", "[N, 5, 4]", "[4, 3]", "[N, 5, 3]");
-  matmul("matrix_by_batch", "[5, 4]", "[N, 4, 3]", "[N, 5, 3]");
-  matmul("batches", "[N, 2, 5, 4]", "[N, 2, 4, 3]", "[N, 2, 5, 3]");
-  matmul("broadcast", "[N, 1, 5, 4]", "[3, 4, 2]", "[N, 3, 5, 2]");
-  matmul("vector_left", "[4]", "[N, 4, 3]", "[N, 3]");
-  matmul("vector_right", "[N, 5, 4]", "[4]", "[N, 5]");
-  matmul("vectors", "[4]", "[4]", "");
-  for (const int form : {0, 1, 2, 3}) {
-    const bool ta = (form & 1) != 0, tb = (form & 2) != 0;
-    out.push_back({"Gemm_" + std::to_string(form),
-                   std::string("g (double") + (ta ? "[4, N]" : "[N, 4]") + " a, double" + (tb ? "[3, 4]" : "[4, 3]") +
-                       " b, double[3] c) => (double[N, 3] y) { y = Gemm <alpha = 1.5, beta = 0.5, transA = " + (ta ? "1" : "0") +
-                       ", transB = " + (tb ? "1" : "0") + "> (a, b, c) }"});
-  }
-  out.push_back(
-      {"Gemm_bias_alone",
-       "g (double[1] c) => (double[2, 2] y) { a = Constant <value = double[2, 2] {1, 2, 3, 4}> () y = Gemm <beta = 0.5> (a, a, c) }"});
-  out.push_back(moves("Einsum_two", "[N, 4]", "[N, N]", "y = Einsum <equation = \"ik,jk->ij\"> (x, x)"));
-  out.push_back({"Einsum_batch",
-                 "g (double[N, 3, 4] a, double[N, 4, 5] b) => (double[N, 5, 3] y) { y = Einsum <equation = \"bik,bkj->bji\"> (a, b) }"});
-
-  const auto conv = [&](const std::string& name, const std::string& x, const std::string& w, const std::string& bias, const std::string& y,
-                        const std::string& attributes, const std::string& op = "Conv") {
-    out.push_back({op + "_" + name, "g (double" + x + " x, double" + w + " w, double" + bias + " b) => (double" + y + " y) { y = " + op +
-                                        " <" + attributes + "> (x, w, b) }"});
-  };
-  conv("plain", "[N, 3, 6, 7]", "[4, 3, 3, 2]", "[4]", "[N, 4, 4, 6]", "group = 1");
-  conv("free", "[N, 3, H, W]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "pads = [1, 1, 1, 1]");
-  conv("free_strided", "[N, 3, H, W]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "strides = [2, 3], pads = [1, 0, 1, 2]");
-  conv("strided", "[N, 3, 7, 8]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "strides = [2, 2], pads = [0, 1, 1, 0]");
-  conv("rest", "[N, 3, 8, 8]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "strides = [3, 2]");
-  conv("dilated", "[N, 3, 9, 9]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "dilations = [2, 3], strides = [2, 1], pads = [2, 2, 2, 2]");
-  conv("groups", "[N, 6, 5, 5]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "group = 2, pads = [1, 1, 1, 1], strides = [2, 1]");
-  conv("depthwise", "[N, 4, H, W]", "[8, 1, 3, 3]", "[8]", "[N, 8, P, Q]", "group = 4, pads = [1, 1, 1, 1], strides = [2, 2]");
-  conv("line", "[N, 3, L]", "[2, 3, 2]", "[2]", "[N, 2, P]", "pads = [1, 0]");
-  conv("volume", "[N, 2, 4, 4, 4]", "[2, 2, 2, 3, 2]", "[2]", "[N, 2, P, Q, R]", "strides = [2, 1, 2]");
-  conv("same_upper", "[N, 3, 8, 8]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "auto_pad = \"SAME_UPPER\", strides = [2, 2]");
-  conv("plain", "[N, 3, 4, 5]", "[3, 2, 3, 3]", "[2]", "[N, 2, P, Q]", "strides = [2, 2]", "ConvTranspose");
-  conv("padded", "[N, 3, H, W]", "[3, 2, 3, 3]", "[2]", "[N, 2, P, Q]", "strides = [2, 3], pads = [1, 1, 0, 1], output_padding = [1, 2]",
-       "ConvTranspose");
-  conv("groups", "[N, 4, 3, 3]", "[4, 3, 2, 2]", "[6]", "[N, 6, P, Q]", "group = 2, dilations = [1, 2]", "ConvTranspose");
-}
-
-void add_pools(std::vector<RowCase>& out) {
-  const auto pool = [&](const std::string& name, const std::string& x, const std::string& op, const std::string& attributes) {
-    const std::string y = x.find(", 8]") != std::string::npos || x.find("W]") != std::string::npos ? "[N, 3, P, Q]" : "[N, 3, P]";
-    out.push_back(moves(op + "_" + name, x, y, "y = " + op + " <" + attributes + "> (x)"));
-  };
-  pool("plain", "[N, 3, 8, 8]", "MaxPool", "kernel_shape = [2, 2], strides = [2, 2]");
-  pool("overlapping", "[N, 3, H, W]", "MaxPool", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]");
-  pool("plain", "[N, 3, 8, 8]", "AveragePool", "kernel_shape = [2, 2], strides = [2, 2]");
-  pool("padded", "[N, 3, H, W]", "AveragePool", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]");
-  pool("counting", "[N, 3, 7, 8]", "AveragePool", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1");
-  pool("line", "[N, 3, L]", "AveragePool", "kernel_shape = [2]");
-  pool("rest", "[N, 3, 8, 8]", "AveragePool", "kernel_shape = [3, 3], strides = [3, 3]");
-  out.push_back(moves("GlobalAveragePool", "[N, 3, H, W]", "[N, 3, 1, 1]", "y = GlobalAveragePool (x)"));
-  out.push_back(moves("GlobalMaxPool", "[N, 3, H, W]", "[N, 3, 1, 1]", "y = GlobalMaxPool (x)"));
-}
-
-void add_movements(std::vector<RowCase>& out) {
-  const auto add = [&](const std::string& name, const std::string& x, const std::string& y, const std::string& nodes) {
-    out.push_back(moves(name, x, y, nodes));
-  };
-  const std::string c = " = Constant <value_ints = ";
-  add("Reshape", "[N, 3, 4]", "[N, 12]", "s" + c + "[0, -1]> () y = Reshape (x, s)");
-  add("Flatten", "[N, 3, 4]", "[N, 12]", "y = Flatten (x)");
-  add("Transpose", "[N, 3, 4]", "[4, N, 3]", "y = Transpose <perm = [2, 0, 1]> (x)");
-  add("Transpose_reversed", "[N, 3, 4]", "[4, 3, N]", "y = Transpose (x)");
-  add("Squeeze", "[N, 1, 4]", "[N, 4]", "a" + c + "[1]> () y = Squeeze (x, a)");
-  add("Unsqueeze", "[N, 4]", "[N, 1, 4, 1]", "a" + c + "[1, -1]> () y = Unsqueeze (x, a)");
-  add("Expand", "[N, 1, 4]", "[3, N, 5, 4]", "s" + c + "[3, 1, 5, 1]> () y = Expand (x, s)");
-  add("Expand_free", "[N, 1]", "[N, N]", "s = Shape (x) n = Shape <start = 0, end = 1> (x) t = Concat <axis = 0> (n, n) y = Expand (x, t)");
-  add("Tile", "[N, 3]", "[P, 6]", "r" + c + "[3, 2]> () y = Tile (x, r)");
-  add("Pad", "[N, 3]", "[N, 6]", "p" + c + "[0, 1, 0, 2]> () v = Constant <value = double {5.0}> () y = Pad (x, p, v)");
-  add("Pad_negative", "[N, 5]", "[N, 5]", "p" + c + "[0, -1, 0, 1]> () y = Pad (x, p)");
-  add("Slice", "[N, 6, 5]", "[N, 3, 2]", "s" + c + "[1, -3]> () e" + c + "[4, -1]> () a" + c + "[1, 2]> () y = Slice (x, s, e, a)");
-  add("Slice_free", "[N, M, 5]", "[N, P, 5]", "s" + c + "[1]> () e" + c + "[99]> () a" + c + "[1]> () y = Slice (x, s, e, a)");
-  add("Slice_steps", "[N, 6, 5]", "[N, 3, 3]",
-      "s" + c + "[5, 0]> () e" + c + "[-99, 9]> () a" + c + "[1, 2]> () t" + c + "[-2, 2]> () y = Slice (x, s, e, a, t)");
-  add("Split", "[N, 6]", "[N, 2]", "s" + c + "[2, 3, 1]> () y, q, r = Split <axis = 1> (x, s)");
-  out.push_back({"Split_all",
-                 "g (double[N, 6] x) => (double[N, 2] y, double[N, 4] z) { s = Constant <value_ints = [2, 4]> () y, z = Split <axis "
-                 "= 1> (x, s) }"});
-  out.push_back({"Concat", "g (double[N, 2] a, double[N, 3] b) => (double[N, 7] y) { y = Concat <axis = -1> (a, b, a) }"});
-  out.push_back({"Concat_free", "g (double[N, 3] a, double[M, 3] b) => (double[P, 3] y) { y = Concat <axis = 0> (a, b) }"});
-  add("Gather", "[5, N]", "[3, N]", "i" + c + "[4, 1, 1]> () y = Gather (x, i)");
-  add("Gather_axis", "[N, 5, 2]", "[N, 2, 3, 2]", "i = Constant <value = int64[2, 3] {4, 1, 1, 0, -1, 2}> () y = Gather <axis = 1> (x, i)");
-  add("Gather_scalar", "[N, 5, 2]", "[N, 2]", "i = Constant <value = int64 {3}> () y = Gather <axis = 1> (x, i)");
-  add("Gather_table", "[5, 2]", "[2, 3, 2]", "i = Constant <value = int64[2, 3] {4, 1, 1, 0, 3, 2}> () y = Gather (x, i)");
-  add("GatherElements", "[3, 2]", "[2, 2]", "i = Constant <value = int64[2, 2] {2, 1, 2, 0}> () y = GatherElements (x, i)");
-  add("GatherND", "[3, 2, 2]", "[2, 2]", "i = Constant <value = int64[2, 2] {2, 1, 0, 0}> () y = GatherND (x, i)");
-  add("ScatterElements", "[3, 2]", "[3, 2]",
-      "i = Constant <value = int64[2, 2] {2, 1, 2, 0}> () s" + c +
-          "[2]> () u, v = Split <num_outputs = 2> (x) w = Concat <axis = 0> (u) y = "
-          "ScatterElements <reduction = \"add\"> (x, i, u)");
-  add("ScatterND", "[3, 2]", "[3, 2]", "i = Constant <value = int64[3, 1] {2, 1, 2}> () y = ScatterND <reduction = \"add\"> (x, i, x)");
-  add("TopK", "[N, 6]", "[N, 3]", "k" + c + "[3]> () y, i = TopK (x, k)");
-  add("CumSum", "[N, 5]", "[N, 5]", "a = Constant <value = int64 {1}> () y = CumSum (x, a)");
-  add("CumSum_reverse", "[N, 5]", "[N, 5]", "a = Constant <value = int64 {1}> () y = CumSum <reverse = 1, exclusive = 1> (x, a)");
-  add("Trilu", "[N, 4, 4]", "[N, 4, 4]", "y = Trilu <upper = 0> (x)");
-  add("DepthToSpace", "[N, 8, H, W]", "[N, 2, P, Q]", "y = DepthToSpace <blocksize = 2> (x)");
-  add("DepthToSpace_CRD", "[N, 8, H, W]", "[N, 2, P, Q]", "y = DepthToSpace <blocksize = 2, mode = \"CRD\"> (x)");
-  add("SpaceToDepth", "[N, 2, 4, 6]", "[N, 8, 2, 3]", "y = SpaceToDepth <blocksize = 2> (x)");
-  add("Cast", "[N, 3]", "[N, 3]", "y = Cast <to = 11> (x)");
-  add("Dropout", "[N, 3]", "[N, 3]", "y = Dropout (x)");
-  for (const char* mode : {"nearest", "linear", "cubic"}) {
-    add(std::string("Resize_") + mode, "[N, 2, 4, 5]", "[N, 2, 8, 8]",
-        std::string("s") + c + "[1, 2, 8, 8]> () n = Shape <start = 0, end = 1> (x) r" + c +
-            "[2, 8, 8]> () t = Concat <axis = 0> (n, r) y = "
-            "Resize <mode = \"" +
-            mode + "\"> (x, , , t)");
-  }
-  add("Resize_scales", "[N, 2, 4, 5]", "[N, 2, 6, 10]",
-      "s = Constant <value_floats = [1.0, 1.0, 1.5, 2.0]> () y = Resize <mode = \"linear\", coordinate_transformation_mode = "
-      "\"asymmetric\"> "
-      "(x, , s)");
-}
-
-void add_reductions(std::vector<RowCase>& out) {
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum",
-                         "ReduceLogSumExp"}) {
-    const std::string name(op);
-    const double low = name == "ReduceLogSum" ? 0.5 : -2;
-    const auto add = [&](const std::string& suffix, const std::string& y, const std::string& nodes) {
-      out.push_back(moves(name + suffix, "[N, 3, 4]", y, nodes));
-      out.back().low = low;
-    };
-    add("", "[N, 1, 4]", "a = Constant <value_ints = [1]> () y = " + name + " (x, a)");
-    add("_two", "[3]", "a = Constant <value_ints = [0, -1]> () y = " + name + " <keepdims = 0> (x, a)");
-    add("_all", "", "y = " + name + " <keepdims = 0> (x)");
-  }
-  out.push_back(unary("Softmax"));
-  out.push_back(unary("LogSoftmax"));
-  out.push_back(unary("Softmax", -2, 2, "axis = 1"));
-  out.push_back(unary("LogSoftmax", -2, 2, "axis = 0"));
-  out.push_back(unary("LpNormalization", 0.5, 2));
-}
-
-void add_normalizations(std::vector<RowCase>& out) {
-  const auto add = [&](const std::string& name, const std::string& inputs, const std::string& dims, const std::string& node) {
-    out.push_back({name, "g (" + inputs + ") => (double" + dims + " y) { y = " + node + " }"});
-  };
-  out.push_back({"BatchNormalization",
-                 "g (double[N, 3, H, 2] x, double[3] s, double[3] b) => (double[N, 3, H, 2] y) { m = Constant <value = double[3] "
-                 "{1, 2, 3}> () v = Constant <value = double[3] {4, 1, 0.5}> () y = BatchNormalization (x, s, b, m, v) }"});
-  add("LayerNormalization", "double[N, 3, 4] x, double[4] s, double[4] b", "[N, 3, 4]", "LayerNormalization (x, s, b)");
-  add("LayerNormalization_axis", "double[N, 3, 4] x, double[3, 4] s", "[N, 3, 4]", "LayerNormalization <axis = 1, epsilon = 0.01> (x, s)");
-  add("RMSNormalization", "double[N, 3, 4] x, double[4] s", "[N, 3, 4]", "RMSNormalization (x, s)");
-  add("InstanceNormalization", "double[N, 3, H, 4] x, double[3] s, double[3] b", "[N, 3, H, 4]", "InstanceNormalization (x, s, b)");
-  add("GroupNormalization", "double[N, 4, H, 4] x, double[4] s, double[4] b", "[N, 4, H, 4]",
-      "GroupNormalization <num_groups = 2> (x, s, b)");
-  add("MeanVarianceNormalization", "double[N, 3, H, 4] x", "[N, 3, H, 4]", "MeanVarianceNormalization (x)");
-  add("LRN", "double[N, 5, H, 4] x", "[N, 5, H, 4]", "LRN <size = 3, alpha = 0.5> (x)");
-}
-
-const std::vector<RowCase>& row_cases() {
-  static const std::vector<RowCase> cases = [] {
-    std::vector<RowCase> out;
-    add_elementwise(out);
-    add_products(out);
-    add_pools(out);
-    add_movements(out);
-    add_reductions(out);
-    add_normalizations(out);
-    return out;
-  }();
-  return cases;
-}
 
 }  // namespace
 }  // namespace relayout::test

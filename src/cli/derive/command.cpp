@@ -97,7 +97,9 @@ const Command kDerive = {
     "relayout derive vjp net.onnx --of logits --wrt x -o saliency.onnx\n"
     "relayout derive vjp net.onnx --of logits --wrt features -o grad_cam.onnx\n"
     "relayout derive vjp net.onnx --of loss --wrt fc.weight,fc.bias -o gradients.onnx\n"
-    "relayout derive hessian net.onnx --hvp --of loss --wrt x -o curvature.onnx",
+    "relayout derive jacobian control.onnx --of u --wrt x -o gains.onnx\n"
+    "relayout derive hessian net.onnx --hvp --of loss --wrt x -o curvature.onnx\n"
+    "relayout derive per-sample-gradients net.onnx --of loss -o gradients.onnx",
     prepare_derive,
 };
 

@@ -1,0 +1,254 @@
+// Lists models of single operators, each with the forms that its rows tell apart.
+#include <string>
+#include <vector>
+
+#include "support/derivatives.h"
+
+namespace relayout::test {
+namespace {
+
+RowCase unary(const std::string& op, double low = -2, double high = 2, const std::string& attributes = "") {
+  const bool has_attributes = !attributes.empty();
+  return {.name = op + (has_attributes ? "_" + attributes.substr(0, attributes.find(' ')) : ""),
+          .text = "g (double[N, 5, 3] x) => (double[N, 5, 3] y) { y = " + op + (has_attributes ? " <" + attributes + "> " : " ") + "(x) }",
+          .low = low,
+          .high = high};
+}
+
+RowCase binary(const std::string& name, const std::string& op, const std::string& a, const std::string& b, const std::string& y,
+               double low = -2, double high = 2) {
+  return {.name = op + "_" + name,
+          .text = "g (double" + a + " a, double" + b + " b) => (double" + y + " y) { y = " + op + " (a, b) }",
+          .low = low,
+          .high = high};
+}
+
+/// A model of one input x, from its dims, those of y, and its nodes.
+RowCase moves(const std::string& name, const std::string& x, const std::string& y, const std::string& nodes) {
+  return {.name = name, .text = "g (double" + x + " x) => (double" + y + " y) { " + nodes + " }"};
+}
+
+void add_elementwise(std::vector<RowCase>& out) {
+  for (const char* op :
+       {"Abs",  "Asinh", "Atan",  "Cos",    "Cosh",     "Erf",   "Exp",  "Gelu",     "HardSigmoid", "HardSwish", "LeakyRelu",
+        "Mish", "Neg",   "Relu",  "Selu",   "Sigmoid",  "Sin",   "Sinh", "Softplus", "Softsign",    "Tanh",      "ThresholdedRelu",
+        "Celu", "Elu",   "Swish", "Shrink", "Identity", "Floor", "Sign"}) {
+    out.push_back(unary(op));
+  }
+  for (const char* op : {"Acos", "Asin", "Atanh", "Tan"}) out.push_back(unary(op, -0.8, 0.8));
+  for (const char* op : {"Log", "Sqrt", "Reciprocal"}) out.push_back(unary(op, 0.5, 2));
+  out.push_back(unary("Acosh", 1.2, 3));
+  out.push_back(unary("Gelu", -2, 2, "approximate = \"tanh\""));
+  out.push_back(unary("Elu", -2, 2, "alpha = 0.7"));
+  out.push_back(unary("Celu", -2, 2, "alpha = 0.7"));
+  out.push_back(unary("LeakyRelu", -2, 2, "alpha = 0.2"));
+  out.push_back(unary("HardSigmoid", -2, 2, "alpha = 0.3, beta = 0.4"));
+  out.push_back(unary("Swish", -2, 2, "alpha = 1.5"));
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu"}) {
+    const double low = std::string(op) == "PRelu" || std::string(op) == "Max" || std::string(op) == "Min" ? -2 : 0.5;
+    out.push_back(binary("same", op, "[N, 5]", "[N, 5]", "[N, 5]", low));
+    out.push_back(binary("right", op, "[N, 5, 3]", "[5, 1]", "[N, 5, 3]", low));
+    out.push_back(binary("scalar", op, "[N, 5]", "", "[N, 5]", low));
+    if (std::string(op) != "PRelu") {
+      out.push_back(binary("left", op, "[3]", "[N, 5, 3]", "[N, 5, 3]", low));
+      out.push_back(binary("both", op, "[N, 1, 3]", "[1, 5, 1]", "[N, 5, 3]", low));
+      out.push_back(binary("free", op, "[N, M]", "[N, M]", "[N, M]", low));
+    }
+  }
+  out.push_back(moves("Pow_square", "[N, 5]", "[N, 5]", "two = Constant <value = double {2.0}> () y = Pow (x, two)"));
+  out.push_back(moves("Pow_cube", "[N, 5]", "[N, 5]", "n = Constant <value = double {3.0}> () y = Pow (x, n)"));
+  out.push_back(moves("Add_constant", "[N, 1]", "[N, 3]", "c = Constant <value = double[3] {1, 2, 3}> () y = Add (x, c)"));
+  out.push_back(moves("Sub_from_constant", "[N, 1]", "[N, 3]", "c = Constant <value = double[3] {1, 2, 3}> () y = Sub (c, x)"));
+  out.push_back(moves("twice_used", "[N, 3]", "[N, 3]", "a = Tanh (x) b = Mul (x, a) y = Add (b, x)"));
+  out.push_back({"Sum_three", "g (double[N, 3] a, double[3] b, double c) => (double[N, 3] y) { y = Sum (a, b, c) }"});
+  out.push_back({"Mean_three", "g (double[N, 3] a, double[3] b, double c) => (double[N, 3] y) { y = Mean (a, b, c) }"});
+  out.push_back({"Max_three", "g (double[N, 3] a, double[3] b, double c) => (double[N, 3] y) { y = Max (a, b, c) }"});
+  out.push_back(
+      {"Where_both", "g (double[N, 3] a, double[3] b, double[N, 1] c) => (double[N, 3] y) { p = Greater (a, c) y = Where (p, a, b) }"});
+  out.push_back({"Where_one",
+                 "g (double[N, 3] a, double[3] b) => (double[N, 3] y) { z = Constant <value = double[3] {1, 2, 3}> () p = Greater "
+                 "(a, z) y = Where (p, b, z) }"});
+  out.push_back(
+      {"Clip_limits",
+       "g (double[N, 3] x, double a, double b) => (double[N, 3] y) { l = Abs (a) h = Sub (a, l) m = Neg (h) y = Clip (x, h, m) }"});
+  out.push_back(moves("Clip_constants", "[N, 3]", "[N, 3]",
+                      "l = Constant <value = double {-0.5}> () h = Constant <value = double {0.5}> () y = Clip (x, l, h)"));
+}
+
+void add_products(std::vector<RowCase>& out) {
+  const auto matmul = [&](const std::string& name, const char* a, const char* b, const char* y) {
+    out.push_back(binary(name, "MatMul", a, b, y));
+  };
+  matmul("matrices", "[N, 4]", "[4, 3]", "[N, 3]");
+  matmul("batch_by_matrix", "[N, 5, 4]", "[4, 3]", "[N, 5, 3]");
+  matmul("matrix_by_batch", "[5, 4]", "[N, 4, 3]", "[N, 5, 3]");
+  matmul("batches", "[N, 2, 5, 4]", "[N, 2, 4, 3]", "[N, 2, 5, 3]");
+  matmul("broadcast", "[N, 1, 5, 4]", "[3, 4, 2]", "[N, 3, 5, 2]");
+  matmul("vector_left", "[4]", "[N, 4, 3]", "[N, 3]");
+  matmul("vector_right", "[N, 5, 4]", "[4]", "[N, 5]");
+  matmul("vectors", "[4]", "[4]", "");
+  for (const int form : {0, 1, 2, 3}) {
+    const bool ta = (form & 1) != 0, tb = (form & 2) != 0;
+    out.push_back({"Gemm_" + std::to_string(form),
+                   std::string("g (double") + (ta ? "[4, N]" : "[N, 4]") + " a, double" + (tb ? "[3, 4]" : "[4, 3]") +
+                       " b, double[3] c) => (double[N, 3] y) { y = Gemm <alpha = 1.5, beta = 0.5, transA = " + (ta ? "1" : "0") +
+                       ", transB = " + (tb ? "1" : "0") + "> (a, b, c) }"});
+  }
+  out.push_back(
+      {"Gemm_bias_alone",
+       "g (double[1] c) => (double[2, 2] y) { a = Constant <value = double[2, 2] {1, 2, 3, 4}> () y = Gemm <beta = 0.5> (a, a, c) }"});
+  out.push_back(moves("Einsum_two", "[N, 4]", "[N, N]", "y = Einsum <equation = \"ik,jk->ij\"> (x, x)"));
+  out.push_back({"Einsum_batch",
+                 "g (double[N, 3, 4] a, double[N, 4, 5] b) => (double[N, 5, 3] y) { y = Einsum <equation = \"bik,bkj->bji\"> (a, b) }"});
+
+  const auto conv = [&](const std::string& name, const std::string& x, const std::string& w, const std::string& bias, const std::string& y,
+                        const std::string& attributes, const std::string& op = "Conv") {
+    out.push_back({op + "_" + name, "g (double" + x + " x, double" + w + " w, double" + bias + " b) => (double" + y + " y) { y = " + op +
+                                        " <" + attributes + "> (x, w, b) }"});
+  };
+  conv("plain", "[N, 3, 6, 7]", "[4, 3, 3, 2]", "[4]", "[N, 4, 4, 6]", "group = 1");
+  conv("free", "[N, 3, H, W]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "pads = [1, 1, 1, 1]");
+  conv("free_strided", "[N, 3, H, W]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "strides = [2, 3], pads = [1, 0, 1, 2]");
+  conv("strided", "[N, 3, 7, 8]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "strides = [2, 2], pads = [0, 1, 1, 0]");
+  conv("rest", "[N, 3, 8, 8]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "strides = [3, 2]");
+  conv("dilated", "[N, 3, 9, 9]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "dilations = [2, 3], strides = [2, 1], pads = [2, 2, 2, 2]");
+  conv("groups", "[N, 6, 5, 5]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "group = 2, pads = [1, 1, 1, 1], strides = [2, 1]");
+  conv("depthwise", "[N, 4, H, W]", "[8, 1, 3, 3]", "[8]", "[N, 8, P, Q]", "group = 4, pads = [1, 1, 1, 1], strides = [2, 2]");
+  conv("line", "[N, 3, L]", "[2, 3, 2]", "[2]", "[N, 2, P]", "pads = [1, 0]");
+  conv("volume", "[N, 2, 4, 4, 4]", "[2, 2, 2, 3, 2]", "[2]", "[N, 2, P, Q, R]", "strides = [2, 1, 2]");
+  conv("same_upper", "[N, 3, 8, 8]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "auto_pad = \"SAME_UPPER\", strides = [2, 2]");
+  conv("plain", "[N, 3, 4, 5]", "[3, 2, 3, 3]", "[2]", "[N, 2, P, Q]", "strides = [2, 2]", "ConvTranspose");
+  conv("padded", "[N, 3, H, W]", "[3, 2, 3, 3]", "[2]", "[N, 2, P, Q]", "strides = [2, 3], pads = [1, 1, 0, 1], output_padding = [1, 2]",
+       "ConvTranspose");
+  conv("groups", "[N, 4, 3, 3]", "[4, 3, 2, 2]", "[6]", "[N, 6, P, Q]", "group = 2, dilations = [1, 2]", "ConvTranspose");
+}
+
+void add_pools(std::vector<RowCase>& out) {
+  const auto pool = [&](const std::string& name, const std::string& x, const std::string& op, const std::string& attributes) {
+    const std::string y = x.find(", 8]") != std::string::npos || x.find("W]") != std::string::npos ? "[N, 3, P, Q]" : "[N, 3, P]";
+    out.push_back(moves(op + "_" + name, x, y, "y = " + op + " <" + attributes + "> (x)"));
+  };
+  pool("plain", "[N, 3, 8, 8]", "MaxPool", "kernel_shape = [2, 2], strides = [2, 2]");
+  pool("overlapping", "[N, 3, H, W]", "MaxPool", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]");
+  pool("plain", "[N, 3, 8, 8]", "AveragePool", "kernel_shape = [2, 2], strides = [2, 2]");
+  pool("padded", "[N, 3, H, W]", "AveragePool", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]");
+  pool("counting", "[N, 3, 7, 8]", "AveragePool", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = 1");
+  pool("line", "[N, 3, L]", "AveragePool", "kernel_shape = [2]");
+  pool("rest", "[N, 3, 8, 8]", "AveragePool", "kernel_shape = [3, 3], strides = [3, 3]");
+  out.push_back(moves("GlobalAveragePool", "[N, 3, H, W]", "[N, 3, 1, 1]", "y = GlobalAveragePool (x)"));
+  out.push_back(moves("GlobalMaxPool", "[N, 3, H, W]", "[N, 3, 1, 1]", "y = GlobalMaxPool (x)"));
+}
+
+void add_movements(std::vector<RowCase>& out) {
+  const auto add = [&](const std::string& name, const std::string& x, const std::string& y, const std::string& nodes) {
+    out.push_back(moves(name, x, y, nodes));
+  };
+  const std::string c = " = Constant <value_ints = ";
+  add("Reshape", "[N, 3, 4]", "[N, 12]", "s" + c + "[0, -1]> () y = Reshape (x, s)");
+  add("Flatten", "[N, 3, 4]", "[N, 12]", "y = Flatten (x)");
+  add("Transpose", "[N, 3, 4]", "[4, N, 3]", "y = Transpose <perm = [2, 0, 1]> (x)");
+  add("Transpose_reversed", "[N, 3, 4]", "[4, 3, N]", "y = Transpose (x)");
+  add("Squeeze", "[N, 1, 4]", "[N, 4]", "a" + c + "[1]> () y = Squeeze (x, a)");
+  add("Unsqueeze", "[N, 4]", "[N, 1, 4, 1]", "a" + c + "[1, -1]> () y = Unsqueeze (x, a)");
+  add("Expand", "[N, 1, 4]", "[3, N, 5, 4]", "s" + c + "[3, 1, 5, 1]> () y = Expand (x, s)");
+  add("Expand_free", "[N, 1]", "[N, N]", "s = Shape (x) n = Shape <start = 0, end = 1> (x) t = Concat <axis = 0> (n, n) y = Expand (x, t)");
+  add("Tile", "[N, 3]", "[P, 6]", "r" + c + "[3, 2]> () y = Tile (x, r)");
+  add("Pad", "[N, 3]", "[N, 6]", "p" + c + "[0, 1, 0, 2]> () v = Constant <value = double {5.0}> () y = Pad (x, p, v)");
+  add("Pad_negative", "[N, 5]", "[N, 5]", "p" + c + "[0, -1, 0, 1]> () y = Pad (x, p)");
+  add("Slice", "[N, 6, 5]", "[N, 3, 2]", "s" + c + "[1, -3]> () e" + c + "[4, -1]> () a" + c + "[1, 2]> () y = Slice (x, s, e, a)");
+  add("Slice_free", "[N, M, 5]", "[N, P, 5]", "s" + c + "[1]> () e" + c + "[99]> () a" + c + "[1]> () y = Slice (x, s, e, a)");
+  add("Slice_steps", "[N, 6, 5]", "[N, 3, 3]",
+      "s" + c + "[5, 0]> () e" + c + "[-99, 9]> () a" + c + "[1, 2]> () t" + c + "[-2, 2]> () y = Slice (x, s, e, a, t)");
+  add("Split", "[N, 6]", "[N, 2]", "s" + c + "[2, 3, 1]> () y, q, r = Split <axis = 1> (x, s)");
+  out.push_back({"Split_all",
+                 "g (double[N, 6] x) => (double[N, 2] y, double[N, 4] z) { s = Constant <value_ints = [2, 4]> () y, z = Split <axis "
+                 "= 1> (x, s) }"});
+  out.push_back({"Concat", "g (double[N, 2] a, double[N, 3] b) => (double[N, 7] y) { y = Concat <axis = -1> (a, b, a) }"});
+  out.push_back({"Concat_free", "g (double[N, 3] a, double[M, 3] b) => (double[P, 3] y) { y = Concat <axis = 0> (a, b) }"});
+  add("Gather", "[5, N]", "[3, N]", "i" + c + "[4, 1, 1]> () y = Gather (x, i)");
+  add("Gather_axis", "[N, 5, 2]", "[N, 2, 3, 2]", "i = Constant <value = int64[2, 3] {4, 1, 1, 0, -1, 2}> () y = Gather <axis = 1> (x, i)");
+  add("Gather_scalar", "[N, 5, 2]", "[N, 2]", "i = Constant <value = int64 {3}> () y = Gather <axis = 1> (x, i)");
+  add("Gather_table", "[5, 2]", "[2, 3, 2]", "i = Constant <value = int64[2, 3] {4, 1, 1, 0, 3, 2}> () y = Gather (x, i)");
+  add("GatherElements", "[3, 2]", "[2, 2]", "i = Constant <value = int64[2, 2] {2, 1, 2, 0}> () y = GatherElements (x, i)");
+  add("GatherND", "[3, 2, 2]", "[2, 2]", "i = Constant <value = int64[2, 2] {2, 1, 0, 0}> () y = GatherND (x, i)");
+  add("ScatterElements", "[3, 2]", "[3, 2]",
+      "i = Constant <value = int64[2, 2] {2, 1, 2, 0}> () s" + c +
+          "[2]> () u, v = Split <num_outputs = 2> (x) w = Concat <axis = 0> (u) y = "
+          "ScatterElements <reduction = \"add\"> (x, i, u)");
+  add("ScatterND", "[3, 2]", "[3, 2]", "i = Constant <value = int64[3, 1] {2, 1, 2}> () y = ScatterND <reduction = \"add\"> (x, i, x)");
+  add("TopK", "[N, 6]", "[N, 3]", "k" + c + "[3]> () y, i = TopK (x, k)");
+  add("CumSum", "[N, 5]", "[N, 5]", "a = Constant <value = int64 {1}> () y = CumSum (x, a)");
+  add("CumSum_reverse", "[N, 5]", "[N, 5]", "a = Constant <value = int64 {1}> () y = CumSum <reverse = 1, exclusive = 1> (x, a)");
+  add("Trilu", "[N, 4, 4]", "[N, 4, 4]", "y = Trilu <upper = 0> (x)");
+  add("DepthToSpace", "[N, 8, H, W]", "[N, 2, P, Q]", "y = DepthToSpace <blocksize = 2> (x)");
+  add("DepthToSpace_CRD", "[N, 8, H, W]", "[N, 2, P, Q]", "y = DepthToSpace <blocksize = 2, mode = \"CRD\"> (x)");
+  add("SpaceToDepth", "[N, 2, 4, 6]", "[N, 8, 2, 3]", "y = SpaceToDepth <blocksize = 2> (x)");
+  add("Cast", "[N, 3]", "[N, 3]", "y = Cast <to = 11> (x)");
+  add("Dropout", "[N, 3]", "[N, 3]", "y = Dropout (x)");
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    add(std::string("Resize_") + mode, "[N, 2, 4, 5]", "[N, 2, 8, 8]",
+        std::string("s") + c + "[1, 2, 8, 8]> () n = Shape <start = 0, end = 1> (x) r" + c +
+            "[2, 8, 8]> () t = Concat <axis = 0> (n, r) y = "
+            "Resize <mode = \"" +
+            mode + "\"> (x, , , t)");
+  }
+  add("Resize_scales", "[N, 2, 4, 5]", "[N, 2, 6, 10]",
+      "s = Constant <value_floats = [1.0, 1.0, 1.5, 2.0]> () y = Resize <mode = \"linear\", coordinate_transformation_mode = "
+      "\"asymmetric\"> "
+      "(x, , s)");
+}
+
+void add_reductions(std::vector<RowCase>& out) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum",
+                         "ReduceLogSumExp"}) {
+    const std::string name(op);
+    const double low = name == "ReduceLogSum" ? 0.5 : -2;
+    const auto add = [&](const std::string& suffix, const std::string& y, const std::string& nodes) {
+      out.push_back(moves(name + suffix, "[N, 3, 4]", y, nodes));
+      out.back().low = low;
+    };
+    add("", "[N, 1, 4]", "a = Constant <value_ints = [1]> () y = " + name + " (x, a)");
+    add("_two", "[3]", "a = Constant <value_ints = [0, -1]> () y = " + name + " <keepdims = 0> (x, a)");
+    add("_all", "", "y = " + name + " <keepdims = 0> (x)");
+  }
+  out.push_back(unary("Softmax"));
+  out.push_back(unary("LogSoftmax"));
+  out.push_back(unary("Softmax", -2, 2, "axis = 1"));
+  out.push_back(unary("LogSoftmax", -2, 2, "axis = 0"));
+  out.push_back(unary("LpNormalization", 0.5, 2));
+}
+
+void add_normalizations(std::vector<RowCase>& out) {
+  const auto add = [&](const std::string& name, const std::string& inputs, const std::string& dims, const std::string& node) {
+    out.push_back({name, "g (" + inputs + ") => (double" + dims + " y) { y = " + node + " }"});
+  };
+  out.push_back({"BatchNormalization",
+                 "g (double[N, 3, H, 2] x, double[3] s, double[3] b) => (double[N, 3, H, 2] y) { m = Constant <value = double[3] "
+                 "{1, 2, 3}> () v = Constant <value = double[3] {4, 1, 0.5}> () y = BatchNormalization (x, s, b, m, v) }"});
+  add("LayerNormalization", "double[N, 3, 4] x, double[4] s, double[4] b", "[N, 3, 4]", "LayerNormalization (x, s, b)");
+  add("LayerNormalization_axis", "double[N, 3, 4] x, double[3, 4] s", "[N, 3, 4]", "LayerNormalization <axis = 1, epsilon = 0.01> (x, s)");
+  add("RMSNormalization", "double[N, 3, 4] x, double[4] s", "[N, 3, 4]", "RMSNormalization (x, s)");
+  add("InstanceNormalization", "double[N, 3, H, 4] x, double[3] s, double[3] b", "[N, 3, H, 4]", "InstanceNormalization (x, s, b)");
+  add("GroupNormalization", "double[N, 4, H, 4] x, double[4] s, double[4] b", "[N, 4, H, 4]",
+      "GroupNormalization <num_groups = 2> (x, s, b)");
+  add("MeanVarianceNormalization", "double[N, 3, H, 4] x", "[N, 3, H, 4]", "MeanVarianceNormalization (x)");
+  add("LRN", "double[N, 5, H, 4] x", "[N, 5, H, 4]", "LRN <size = 3, alpha = 0.5> (x)");
+}
+
+}  // namespace
+
+const std::vector<RowCase>& row_cases() {
+  static const std::vector<RowCase> cases = [] {
+    std::vector<RowCase> out;
+    add_elementwise(out);
+    add_products(out);
+    add_pools(out);
+    add_movements(out);
+    add_reductions(out);
+    add_normalizations(out);
+    return out;
+  }();
+  return cases;
+}
+
+}  // namespace relayout::test
