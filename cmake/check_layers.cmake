@@ -27,7 +27,7 @@ set(headers_layout layout)
 set(headers_proof proof)
 set(headers_passes pass_options)
 set(headers_exec execute)
-set(headers_derive derive)
+set(headers_derive derive merge)
 set(headers_verify inputs verify)
 set(headers_profile profile diff)
 set(headers_diff model_diff)
@@ -64,6 +64,7 @@ set(inner_rooms
   "^src/cli/extract/" "^cli/common/"
   "^src/cli/diff/" "^cli/(diff|profile|common)/"
   "^src/cli/derive/" "^cli/(derive|common)/"
+  "^src/cli/merge/" "^cli/(merge|common)/"
   "^src/verify/inputs/" "^verify/(inputs/|run/elements\\.h$|rules\\.h$)"
   "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|rules)\\.h$)"
   "^src/verify/compare/" "^verify/(compare/|run/|(pair|rules)\\.h$)"

@@ -17,7 +17,6 @@
 #include "relayout/pass_options.h"
 
 namespace relayout::derive {
-namespace {
 
 void simplify(Model& model) {
   std::vector<const passes::Pass*> chosen;
@@ -27,8 +26,6 @@ void simplify(Model& model) {
   passes::run_passes(model, chosen, context);
   passes::run_passes(model, std::array{chosen.front()}, context);
 }
-
-}  // namespace
 
 void transform(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result) {
   raise_opset(model, kLeastOpset);

@@ -13,4 +13,7 @@ namespace relayout::derive {
 /// Adds the derivative to a model in memory, and simplifies the result. Fills in the names in `result`.
 void transform(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result);
 
+/// Removes what nothing reads, and computes what is constant.
+void simplify(Model& model);
+
 }  // namespace relayout::derive

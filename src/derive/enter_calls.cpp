@@ -61,7 +61,7 @@ void expand(Node& call, const Graph& function) {
 
 }  // namespace
 
-void enter_calls(Model& model) {
+void enter_calls(Model& model, bool enters_compositions) {
   const Functions functions(model);
   for (int depth = 0; depth < kMostDepth; ++depth) {
     bool has_changed = false;
@@ -73,7 +73,7 @@ void enter_calls(Model& model) {
         has_changed = true;
         continue;
       }
-      const Op* const op = node->domain().empty() ? nullptr : find_op(*node);
+      const Op* const op = node->domain().empty() || !enters_compositions ? nullptr : find_op(*node);
       if (op == nullptr || op->body == nullptr) continue;
       Constants constants;
       const FunctionInstance instance = CertainShapes().compose(*op, *node, constants);

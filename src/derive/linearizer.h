@@ -12,6 +12,10 @@
 #include "derive/writer.h"
 #include "relayout/graph.h"
 
+namespace onnx {
+class TypeProto;
+}
+
 namespace relayout::derive {
 
 /// Writes the tangents of values behind the nodes that make them: linear nodes, of the given tangents.
@@ -70,7 +74,9 @@ class Transposer {
 
 /// Raises a model's opset of the default domain to `least`, where each node can be written so that it means the same.
 void raise_opset(Model& model, int64_t least);
-/// Replaces calls of the model's functions, and operators of other domains that are compositions of standard ones, by their nodes.
-void enter_calls(Model& model);
+/// Replaces calls of the model's functions by their nodes; and operators of other domains that are compositions of standard ones.
+void enter_calls(Model& model, bool enters_compositions = true);
+/// A new input of the main graph. The name must be free.
+Value& add_graph_input(Model& model, const std::string& name, const onnx::TypeProto& type);
 
 }  // namespace relayout::derive

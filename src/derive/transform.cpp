@@ -31,6 +31,17 @@ std::vector<const Value*> values_of(const Model& model, std::string_view option,
 
 }  // namespace
 
+Value& add_graph_input(Model& model, const std::string& name, const onnx::TypeProto& type) {
+  Graph& graph = model.graph();
+  // A value of this name without a source: that of a node which is gone again.
+  Node& node = graph.insert_before(graph.nodes().begin(), node_message("Constant", {}, {name}));
+  Value& made = *node.output(0);
+  (void)graph.detach(made, model.unique_name(name + ".source"));
+  graph.erase(node);
+  graph.add_input(made, type);
+  return made;
+}
+
 Transform::Transform(Model& model, bool by_weights, const DeriveOptions& options, DeriveResult& result)
     : model_(model), graph_(model.graph()), result_(result) {
   look_again();
@@ -152,12 +163,7 @@ onnx::ValueInfoProto Transform::entry_of(const Value& value, const std::string& 
 
 const Value& Transform::add_input(const Value& like, std::string_view suffix, bool is_shown) {
   const onnx::ValueInfoProto entry = entry_of(like, model_.unique_name(like.name() + std::string(suffix)));
-  // A value of this name without a source: that of a node which is gone again.
-  Node& node = graph_.insert_before(graph_.nodes().begin(), node_message("Constant", {}, {entry.name()}));
-  Value& made = *node.output(0);
-  (void)graph_.detach(made, model_.unique_name(entry.name() + ".source"));
-  graph_.erase(node);
-  graph_.add_input(made, entry.type());
+  const Value& made = add_graph_input(model_, entry.name(), entry.type());
   if (is_shown) result_.inputs.push_back(made.name());
   return made;
 }

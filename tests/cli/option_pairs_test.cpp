@@ -334,6 +334,11 @@ TEST(OptionPairs, OfDerive) {
   expect_table({&kDerive, {"jvp", "a.onnx", "--output", "b.onnx"}, {{"--output", "c.onnx"}, {"--wrt", "x"}, {"--of", "y"}}});
 }
 
+TEST(OptionPairs, OfMerge) {
+  expect_table(
+      {&kMerge, {"ensemble", "a.onnx", "b.onnx", "--output", "c.onnx"}, {{"--output", "d.onnx"}, {"--combine", "mean"}, {"--map", "y=x"}}});
+}
+
 TEST(OptionPairs, OfRun) {
   expect_table({&kRun,
                 {"a.onnx"},

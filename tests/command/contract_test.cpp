@@ -32,7 +32,7 @@ class Contract : public CommandTest {
 
 TEST_F(Contract, HelpIsGolden) {
   EXPECT_TRUE(is_golden(run({"--help"}).out, golden("help/relayout.txt")));
-  for (const char* command : {"convert", "verify", "inspect", "profile", "diff", "derive", "run", "extract", "report"}) {
+  for (const char* command : {"convert", "verify", "inspect", "profile", "diff", "derive", "merge", "run", "extract", "report"}) {
     const ProcessResult result = run({command, "--help"});
     EXPECT_EQ(result.code, 0);
     EXPECT_EQ(result.err, "");
@@ -72,6 +72,7 @@ TEST_F(Contract, HelpFitsAHundredColumns) {
                                                     {"diff", "--help"},
                                                     {"run", "--help"},
                                                     {"derive", "--help"},
+                                                    {"merge", "--help"},
                                                     {"extract", "--help"},
                                                     {"report", "--help"}}) {
     std::istringstream lines(run(arguments).out);

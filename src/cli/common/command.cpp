@@ -17,7 +17,7 @@
 namespace relayout::cli {
 namespace {
 
-constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect, &kProfile, &kDiff, &kDerive, &kRun, &kExtract, &kReport};
+constexpr std::array kCommands = {&kConvert, &kVerify, &kInspect, &kProfile, &kDiff, &kDerive, &kMerge, &kRun, &kExtract, &kReport};
 
 bool g_wants_document = false;  ///< --json was given on the command line or in a configuration file
 

@@ -34,6 +34,7 @@ extern const Command kDiff;
 extern const Command kDerive;
 extern const Command kRun;
 extern const Command kExtract;
+extern const Command kMerge;
 extern const Command kReport;
 
 /// Runs the whole program on arguments without the program name and returns the documented exit code. Nothing is thrown. Results go to

@@ -23,7 +23,7 @@ import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 __version__ = "@VERSION@"
-__all__ = ["Error", "command", "convert", "derive", "diff", "extract", "inspect", "profile", "run", "verify"]
+__all__ = ["Error", "command", "convert", "derive", "diff", "extract", "inspect", "merge", "profile", "run", "verify"]
 
 Path = Union[str, "os.PathLike[str]"]
 Report = Dict[str, Any]
@@ -131,8 +131,13 @@ def profile(path: Path, other: Optional[Path] = None, **options: Any) -> Report:
 
 
 def derive(transform: str, path: Path, output: Path, **options: Any) -> Report:
-    """Writes a model that computes derivatives, too (``relayout derive jvp|vjp --json``): new inputs and outputs by name."""
+    """Writes a model that computes derivatives, too (``relayout derive jvp|vjp|… --json``): new inputs and outputs by name."""
     return _run("derive", [transform, path], {**options, "output": output}, (0,))
+
+
+def merge(form: str, *parts: Path, output: Path, **options: Any) -> Report:
+    """Writes several models as one (``relayout merge ensemble|chain --json``); nothing where ``report`` has a ``"difference"``."""
+    return _run("merge", [form, *parts], {**options, "output": output}, (0, 1))
 
 
 def run(path: Path, **options: Any) -> Report:

@@ -1,0 +1,28 @@
+// Declares how the graph of one model becomes part of another.
+
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "relayout/model.h"
+
+namespace relayout::derive {
+
+/// Names of values in the grafted model, and those that they get.
+using GraftedNames = std::map<std::string, std::string>;
+
+/// How names are chosen.
+enum class Naming {
+  prefixed,  ///< all get a prefix
+  kept,      ///< those that are taken get it
+};
+
+/// Adds the nodes and initializers of a model without functions behind those of another. `bound`: values for inputs of the added one, all
+/// of which must be there. Returns the names of all its values. Payloads stay in their files. Error{unsupported} for what cannot be moved.
+[[nodiscard]] GraftedNames graft(Model& into, const Model& from, const std::string& prefix, Naming naming, GraftedNames bound);
+
+/// Gives two models the same opset of the default domain, and the first the other domains of the second.
+void agree_on_opsets(Model& a, Model& b);
+
+}  // namespace relayout::derive
