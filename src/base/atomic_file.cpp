@@ -13,11 +13,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
 
 #include "base/file.h"
 #include "base/machine.h"

@@ -6,17 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <memory>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/interrupt.h"

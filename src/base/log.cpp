@@ -7,8 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

@@ -4,14 +4,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <fstream>
-#include <limits>
-#include <string>
-#include <string_view>
 
 #include "base/positions.h"
 #include "base/text.h"

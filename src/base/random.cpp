@@ -1,12 +1,8 @@
 // Draws random numbers that are the same on every machine and thread, by seed, name and position.
 #include "base/random.h"
 
-#include <bit>
 #include <cmath>
-#include <cstddef>
 #include <numbers>
-#include <span>
-#include <string_view>
 
 #include "base/hash.h"
 #include "base/vectorize.h"

@@ -1,15 +1,7 @@
 // Computes SHA-256, with the processor's instructions where available, and keys of cached results from it.
 #include "base/sha256.h"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cstddef>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/file.h"
 #include "base/interrupt.h"

@@ -13,14 +13,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <climits>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 #include "base/threads.h"
 #include "base/times.h"

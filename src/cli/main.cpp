@@ -1,7 +1,6 @@
 // main(): installs the signal handlers, runs the command line, and ends without destroying the models.
 #include <unistd.h>
 
-#include <string>
 #include <vector>
 
 #include "base/interrupt.h"

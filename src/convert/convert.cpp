@@ -1,18 +1,7 @@
 // Converts a model from its file to the result, stage by stage, and decides when nothing is written.
 #include "convert/convert.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <iterator>
-#include <optional>
 #include <ranges>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

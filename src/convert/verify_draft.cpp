@@ -1,14 +1,4 @@
 // Verifies a conversion before its result gets a name, at several sizes where the conversion changes sizes.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

@@ -1,14 +1,6 @@
 // Moves a model to another opset, by ONNX's own converter, or to another version of the format.
-#include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <filesystem>
 #include <limits>
-#include <memory>
-#include <string>
-#include <string_view>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

@@ -1,6 +1,4 @@
 // Batches operators that move elements or work along axes: the axes count from behind the leading dim.
-#include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "base/positions.h"

@@ -1,6 +1,4 @@
 // Batches products, convolutions and normalizations: batches as further rows where the weights are the same, as groups where they differ.
-#include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "derive/batcher.h"

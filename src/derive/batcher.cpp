@@ -1,12 +1,7 @@
 // Walks along a graph and writes each node for a whole batch by the rows of operators, or collects why it cannot.
 #include "derive/batcher.h"
 
-#include <algorithm>
-#include <array>
-#include <functional>
 #include <numeric>
-#include <unordered_set>
-#include <utility>
 
 #include "base/interrupt.h"
 #include "base/numbers.h"

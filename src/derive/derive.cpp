@@ -1,11 +1,6 @@
 // Writes the model of a derivative: prepares the graph, runs the transform, and simplifies the result.
 #include "derive/derive.h"
 
-#include <array>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/text.h"
 #include "base/times.h"
 #include "derive/transform.h"

@@ -1,8 +1,6 @@
 // Reads the equation of an Einsum, with the result that it may leave out.
 #include "derive/einsum.h"
 
-#include <map>
-
 namespace relayout::derive {
 
 EinsumTerms einsum_terms(const Row& row) {

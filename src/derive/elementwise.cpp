@@ -1,8 +1,5 @@
 // Linearizes elementwise operators: by their derivatives as formulas, and where branches decide.
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 
 #include "derive/row.h"
 

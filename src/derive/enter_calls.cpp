@@ -1,10 +1,4 @@
 // Replaces calls of functions, and operators that are compositions of others, by the nodes that compute them.
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "derive/linearizer.h"

@@ -1,8 +1,6 @@
 // Writes the formula of a row, as text in the usual notation, as nodes of standard operators.
 #include <cctype>
 #include <cstdlib>
-#include <string>
-#include <utility>
 
 #include "derive/row.h"
 

@@ -1,5 +1,4 @@
 // Writes whole Jacobians and Hessians: products with vectors, batched over the vectors of a basis.
-#include <algorithm>
 #include <numeric>
 
 #include "derive/batcher.h"

@@ -1,7 +1,5 @@
 // Linearizes operators that are linear in one or several of their operands: products, convolutions, and those that move elements.
-#include <array>
 #include <cstdlib>
-#include <vector>
 
 #include "derive/row.h"
 #include "derive/writer.h"

@@ -1,8 +1,6 @@
 // Walks along a graph and writes tangents by the rows of operators, or collects why it cannot.
 #include "derive/linearizer.h"
 
-#include <algorithm>
-
 #include "base/interrupt.h"
 #include "base/numbers.h"
 #include "base/text.h"

@@ -1,9 +1,5 @@
 // Linearizes normalizations: by the numbers that they compute themselves, and by statistics that are given.
-#include <array>
-#include <cstddef>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "derive/row.h"
 #include "derive/writer.h"

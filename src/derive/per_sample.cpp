@@ -1,5 +1,4 @@
 // Writes the gradients of each sample's loss: walks back for all at once, and batches the steps that would add samples up.
-#include <algorithm>
 
 #include "derive/batcher.h"
 #include "derive/samples.h"

@@ -1,13 +1,8 @@
 // Raises the opset of a model, node by node, so that rows may write the operators of a newer one.
 #include <onnx/defs/schema.h>
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

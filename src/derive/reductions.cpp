@@ -1,5 +1,4 @@
 // Linearizes reductions and the functions that follow one: Softmax and its logarithm.
-#include <array>
 
 #include "base/positions.h"
 #include "derive/row.h"

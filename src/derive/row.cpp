@@ -1,9 +1,6 @@
 // Gives the rows of the tables what they need to know of a node, and finds the rows.
 #include "derive/row.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/positions.h"
 
 namespace relayout::derive {

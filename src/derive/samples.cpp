@@ -1,10 +1,6 @@
 // Follows the samples of a batch through a graph, and tells where nodes mix them.
 #include "derive/samples.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "base/positions.h"
 #include "derive/einsum.h"
 #include "model/node.h"

@@ -1,11 +1,6 @@
 // Tells which dims of a graph's values are known, and which free dims are one and the same.
 #include "derive/sizes.h"
 
-#include <algorithm>
-#include <map>
-#include <string>
-#include <utility>
-
 #include "base/positions.h"
 #include "layout/sizes.h"
 #include "ops/operands.h"

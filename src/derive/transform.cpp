@@ -1,11 +1,7 @@
 // Adds inputs for tangents or cotangents to a model, and the derivatives of its outputs as outputs.
 #include "derive/transform.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
 #include <ranges>
-#include <unordered_set>
 
 #include "base/text.h"
 #include "model/node.h"

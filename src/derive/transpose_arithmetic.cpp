@@ -1,6 +1,4 @@
 // Transposes linear arithmetic: sums, products with constants, choices, and sums along axes.
-#include <array>
-#include <cstddef>
 
 #include "derive/row.h"
 #include "derive/writer.h"

@@ -1,6 +1,4 @@
 // Transposes operators that move elements: what they read from one place goes back there, and what they repeat is added up.
-#include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "base/positions.h"

@@ -1,7 +1,5 @@
 // Transposes products: matrix products, convolutions by either operand, windows of sums, and interpolation as a product with its own
 // matrix.
-#include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "base/positions.h"

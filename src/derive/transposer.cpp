@@ -1,5 +1,4 @@
 // Walks back over the linear nodes of a graph and writes cotangents by the rows of operators.
-#include <algorithm>
 #include <ranges>
 
 #include "base/interrupt.h"

@@ -1,10 +1,6 @@
 // Writes nodes of standard operators into a graph, each distinct one once.
 #include "derive/writer.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-
 #include "model/node.h"
 
 namespace relayout::derive {

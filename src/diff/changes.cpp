@@ -1,17 +1,7 @@
 // Lists the changes between two models in the order of the second, with the constants that differ.
 #include "diff/changes.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,10 +1,4 @@
 // Pairs equal nodes that the proof skips, since it computes them or looks through them.
-#include <algorithm>
-#include <cstddef>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "diff/matching.h"

@@ -1,11 +1,4 @@
 // Words the changes that the proof accounts for, each with its reason.
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

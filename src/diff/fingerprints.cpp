@@ -1,17 +1,4 @@
 // Hashes nodes with the graphs around them, to find the same node under any name.
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/hash.h"
 #include "base/positions.h"

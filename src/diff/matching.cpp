@@ -1,15 +1,6 @@
 // Pairs the nodes of two models, by rules from the surest to the weakest.
 #include "diff/matching.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/node.h"
 #include "proof/attributes.h"

@@ -1,18 +1,7 @@
 // Compares two models by their proof, with the hints of the matching where these leave less unexplained.
 #include "relayout/model_diff.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "diff/changes.h"

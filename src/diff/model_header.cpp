@@ -1,17 +1,4 @@
 // Lists changes apart from nodes and constants, and tells which of them are explained.
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "diff/changes.h"

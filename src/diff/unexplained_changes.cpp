@@ -1,11 +1,6 @@
 // Words the changes that the proof leaves unexplained, with attributes before and after.
-#include <onnx/onnx_pb.h>
 
 #include <cmath>
-#include <cstdint>
-#include <string>
-#include <unordered_set>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

@@ -3,18 +3,10 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
 #include <list>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <numeric>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

@@ -1,8 +1,4 @@
 // Makes one plan, stage by stage: inference, layout, groups, lowering.
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "base/indexed.h"
 #include "exec/inference.h"

@@ -1,15 +1,6 @@
 // Keeps the constants of a running model: reads them when first needed and packs them once for all plans.
 #include "exec/constant_store.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "base/machine.h"
 #include "base/positions.h"
 #include "exec/arena.h"

@@ -1,15 +1,4 @@
 // Runs branches and loops by running the graphs inside them.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <iterator>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/interrupt.h"
 #include "base/positions.h"

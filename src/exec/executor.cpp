@@ -1,12 +1,4 @@
 // Implements the public Executor, and checks the inputs that callers give.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "exec/executor_builder.h"

@@ -1,15 +1,6 @@
 // Infers types, dims and constants of a program's nodes, up to the first whose result dims depend on data.
 #include "exec/inference.h"
 
-#include <cstddef>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/indexed.h"
 #include "base/text.h"
 #include "exec/constant_store.h"

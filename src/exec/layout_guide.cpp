@@ -1,12 +1,6 @@
 // Plans the layout of the nodes that will run, and tells in which order each wants its operands.
 #include "exec/layout_guide.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "base/indexed.h"
 #include "exec/inference.h"
 #include "exec/program.h"

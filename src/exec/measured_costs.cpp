@@ -1,16 +1,4 @@
 // Times operators in both layouts on this machine, for layout plans by measured costs.
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/interrupt.h"
 #include "base/positions.h"

@@ -1,8 +1,6 @@
 // Opens the module that holds oneDNN when the first plan needs it, so that other commands do not load it.
 #include <dlfcn.h>
 
-#include <string>
-
 #include "base/threads.h"
 #include "exec/primitives.h"
 #include "relayout/error.h"

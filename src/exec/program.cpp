@@ -2,19 +2,6 @@
 #include "exec/program.h"
 
 #include <onnx/defs/schema.h>
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/indexed.h"
 #include "model/functions.h"

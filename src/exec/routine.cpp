@@ -1,17 +1,6 @@
 // Caches plans by input shapes, runs them, and runs the nodes between them that must see data.
 #include "exec/routine.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <memory>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "base/text.h"

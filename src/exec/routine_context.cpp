@@ -1,11 +1,6 @@
 // Holds what all routines of an executor share.
 #include "exec/routine_context.h"
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "base/indexed.h"
 #include "base/machine.h"
 #include "exec/primitives.h"

@@ -1,10 +1,4 @@
 // Runs a plan: binds buffers, takes memory for results, runs the steps, and notes their times.
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "base/indexed.h"
 #include "base/interrupt.h"

@@ -1,14 +1,4 @@
 // Finds the nodes that cannot run, and words them with their reasons.
-#include <onnx/onnx_pb.h>
-
-#include <cstdint>
-#include <deque>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

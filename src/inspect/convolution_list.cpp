@@ -1,14 +1,6 @@
 // Lists the convolutions of a model with the layout of their weights, and what becomes of the BatchNormalization after each.
 #include "inspect/convolution_list.h"
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "layout/axis_order.h"
 #include "model/node.h"
 #include "model/tensor_data.h"

@@ -3,15 +3,6 @@
 // so that only the passes themselves give the same answers.
 #include "relayout/inspect.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <cstdint>
-#include <filesystem>
-#include <iterator>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "exec/layout_guide.h"

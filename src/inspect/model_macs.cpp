@@ -2,18 +2,6 @@
 // Functions are followed into each call, with the shapes of that call; nested graphs as often as they run.
 #include "inspect/model_macs.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "exec/program.h"
 #include "layout/graph_shapes.h"

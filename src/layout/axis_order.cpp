@@ -1,12 +1,7 @@
 // Describes in which order the axes of a tensor lie in memory, and converts orders from and to strides and permutations.
 #include "layout/axis_order.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <numeric>
-#include <optional>
-#include <span>
-#include <string>
 
 #include "base/positions.h"
 #include "model/node.h"

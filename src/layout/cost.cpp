@@ -2,11 +2,6 @@
 
 #include "layout/cost.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <optional>
-
 #include "base/machine.h"
 #include "base/positions.h"
 #include "layout/axis_order.h"

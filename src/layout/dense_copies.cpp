@@ -1,10 +1,5 @@
 // Finds views with gaps that a reader needs dense, and adds their copies to a plan.
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <vector>
-
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "layout/axis_order.h"

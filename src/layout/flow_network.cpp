@@ -4,11 +4,7 @@
 // reach it. Augmenting-path methods take thousands of phases on long chains of small gains.
 #include "layout/flow_network.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "base/positions.h"
 

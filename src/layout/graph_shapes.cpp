@@ -3,17 +3,6 @@
 
 #include "layout/graph_shapes.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "base/text.h"

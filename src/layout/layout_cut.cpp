@@ -4,9 +4,6 @@
 // are submodular, so that the cut is exact.
 #include "layout/layout_cut.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "base/indexed.h"
 #include "layout/flow_network.h"
 

@@ -1,13 +1,6 @@
 // Keeps the graph that a layout plan works on, in which sequences are replaced by the tensors that they hold.
 #include "layout/layout_graph.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
-#include <vector>
-
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"

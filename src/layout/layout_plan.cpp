@@ -1,14 +1,6 @@
 // Computes the layout plan: from possible orders and their costs the cheapest cut, then its reorders and their gain.
 #include "layout/layout_plan.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/indexed.h"
 #include "base/numbers.h"
 #include "base/positions.h"

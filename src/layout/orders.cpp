@@ -1,11 +1,4 @@
 // Spreads orders from the operators that want one to all that can adopt it, up to each node's barrier.
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/indexed.h"
 #include "base/positions.h"

@@ -1,12 +1,4 @@
 // Lists a layout plan for reports, with its sums and the reason where channels-last ends.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/indexed.h"
 #include "base/positions.h"

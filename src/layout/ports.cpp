@@ -2,16 +2,6 @@
 
 #include "layout/ports.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/layout_graph.h"

@@ -1,12 +1,5 @@
 // Applies PyTorch's rule to a model, where each operator follows its first operand, so that reports can compare plans.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <utility>
-#include <variant>
-
 #include "layout/axis_order.h"
 #include "layout/cost.h"
 #include "layout/layout_cut.h"

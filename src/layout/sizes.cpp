@@ -1,18 +1,7 @@
 // Checks the sizes that users give to free dims, and gives published sizes to inputs that hold images or videos.
 #include "layout/sizes.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <map>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

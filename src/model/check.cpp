@@ -3,17 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
 #include <set>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/hash.h"
 #include "base/log.h"

@@ -2,13 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "base/positions.h"
 #include "base/text.h"

@@ -2,13 +2,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/check.h"

@@ -1,14 +1,7 @@
 // Reads, scales and rounds the floating-point elements of weights, always with one rounding.
 #include "model/float_elements.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstddef>
 #include <limits>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "base/half.h"
 #include "base/vectorize.h"

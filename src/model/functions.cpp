@@ -4,12 +4,6 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <tuple>
-
 #include "model/node.h"
 #include "model/wire.h"
 #include "relayout/graph.h"

@@ -1,22 +1,6 @@
 // Reads and edits a graph, and keeps its index and its messages consistent.
 #include "relayout/graph.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <iterator>
-#include <list>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/model_builder.h"

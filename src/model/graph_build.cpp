@@ -1,19 +1,6 @@
 // Builds a graph from the file, sorts its nodes, and refuses what does not fit together.
 // Values, uses and order are indexed for each scope.
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <list>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
 #include "base/log.h"
 #include "base/positions.h"
 #include "base/text.h"

@@ -1,13 +1,5 @@
 // Writes a graph's edits into its protobuf messages before saving, and validates that both agree.
 
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <unordered_set>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/model_builder.h"

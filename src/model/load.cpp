@@ -2,14 +2,7 @@
 
 #include <google/protobuf/io/coded_stream.h>
 
-#include <filesystem>
-#include <memory>
 #include <new>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"

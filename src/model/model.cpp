@@ -1,17 +1,7 @@
 // Holds the messages, graphs and functions of a model, and what reports say about the whole.
 #include "relayout/model.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/hash.h"
 #include "base/sha256.h"

@@ -3,16 +3,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <initializer_list>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "base/text.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -5,21 +5,7 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
 
-#include <array>
-#include <charconv>
-#include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/positions.h"

@@ -1,7 +1,4 @@
 // Renames values of nested graphs that hide an outer one, which ONNX forbids and ONNX Runtime runs.
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/log.h"
 #include "base/numbers.h"

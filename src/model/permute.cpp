@@ -1,10 +1,6 @@
 // Copies tensors with permuted dims in tiles and blocks that fit the cache.
-#include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstring>
-#include <span>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

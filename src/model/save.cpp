@@ -3,12 +3,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

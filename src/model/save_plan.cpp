@@ -1,18 +1,6 @@
 // Decides which files a save writes, and where the payload of each tensor goes.
 #include "model/save_plan.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <system_error>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/positions.h"

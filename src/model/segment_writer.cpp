@@ -2,17 +2,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <string>
-#include <variant>
-#include <vector>
 
 #include "base/file.h"
 #include "base/interrupt.h"

@@ -1,15 +1,6 @@
 // Builds output files as lists of pieces whose sizes are known before a byte is written.
 #include "model/segments.h"
 
-#include <cstddef>
-#include <iterator>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-
 #include "base/file.h"
 #include "base/positions.h"
 #include "model/tensor_data.h"

@@ -1,16 +1,6 @@
 // Assembles the model file to be written, in the order of the original file.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/unknown_field_set.h>
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "model/origin.h"
 #include "model/save_plan.h"

@@ -1,11 +1,6 @@
 // Writes graphs and functions into the saved file around copies of what has not changed.
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/origin.h"

@@ -1,9 +1,5 @@
 // Writes nodes with their attributes into the saved file, copied where unchanged.
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
 #include "model/origin.h"
 #include "model/segments.h"
 #include "model/splicer.h"

@@ -1,11 +1,4 @@
 // Writes tensors into the saved file: copied, under a new header, or computed.
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
 
 #include "model/origin.h"
 #include "model/save_plan.h"

@@ -1,16 +1,8 @@
 // Stores tensors in memory, views them by strides, and copies views densely.
 #include "relayout/tensor.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <limits>
-#include <memory>
 #include <new>
-#include <span>
-#include <string>
-#include <utility>
 
 #include "base/machine.h"
 #include "base/positions.h"

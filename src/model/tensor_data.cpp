@@ -1,16 +1,7 @@
 // Keeps the contents of a tensor to be saved as bytes, factors and a permutation, computed in pieces.
 #include "model/tensor_data.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstring>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/positions.h"

@@ -11,25 +11,10 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <onnx/defs/parser.h>
 #include <onnx/defs/printer.h>
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <filesystem>
 #include <iomanip>
-#include <limits>
-#include <span>
 #include <sstream>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/numbers.h"

@@ -1,11 +1,7 @@
 // Names element types, and computes with dims: counts, sizes and strides, with errors where they overflow.
 #include "relayout/types.h"
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <span>
-#include <string>
 
 #include "base/positions.h"
 #include "relayout/error.h"

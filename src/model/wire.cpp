@@ -1,14 +1,7 @@
 // Walks over the encoding of a model file, leaves large payloads in place, and builds the skeleton without them.
 #include "model/wire.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <optional>
-#include <string>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/positions.h"

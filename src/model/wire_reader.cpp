@@ -1,15 +1,6 @@
 // Reads tags, numbers, lengths and nodes from protobuf's encoding, and says where a damaged file is wrong.
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "model/wire.h"

@@ -1,23 +1,8 @@
 // Writes the body of an operator of another domain as a graph of standard operators, and runs such a body.
 #include "ops/body.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <type_traits>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "model/node.h"
 #include "ops/call.h"

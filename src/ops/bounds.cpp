@@ -1,14 +1,6 @@
 // Bounds an operator's results by the intervals of its operands.
 #include "ops/bounds.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <limits>
-#include <string_view>
-#include <utility>
-
 #include "model/node.h"
 #include "ops/element_types.h"
 #include "ops/formulas.h"

@@ -3,10 +3,6 @@
 
 #include "ops/call.h"
 
-#include <cstddef>
-#include <span>
-#include <vector>
-
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "relayout/datum.h"

@@ -1,14 +1,6 @@
 // Finds certain dims and small contents of a graph's values by walking upstream, for the rules of partial dims and contents.
 // Dims depend on contents (Reshape), contents on dims (Shape), but there is no recursion.
 
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <unordered_map>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/body.h"

@@ -2,19 +2,7 @@
 // It reads weights only where it must.
 #include "ops/constants.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

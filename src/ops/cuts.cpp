@@ -1,15 +1,4 @@
 // Finds the numbers at which an operator's definition changes, and the nodes downstream that end at a number.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <limits>
-#include <optional>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <variant>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/float_elements.h"

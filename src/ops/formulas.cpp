@@ -1,10 +1,7 @@
 // Reads the attributes of activations and recurrent cells, whose formulas, for double and f32 alike, are in the header.
 #include "ops/formulas.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <iterator>
-#include <string_view>
 
 #include "model/node.h"
 

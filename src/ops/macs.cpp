@@ -1,13 +1,5 @@
 // Counts the multiply-accumulates of one node from the dims of its values.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/op.h"

@@ -4,21 +4,9 @@
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <iterator>
-#include <optional>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <unordered_set>
 #include <variant>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

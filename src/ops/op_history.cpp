@@ -3,13 +3,8 @@
 
 #include <onnx/defs/schema.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "model/node.h"
 #include "relayout/graph.h"

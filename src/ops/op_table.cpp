@@ -1,13 +1,5 @@
 // Lists ONNX's own operators with all facts about each.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string_view>
-
 #include "model/check.h"
 #include "model/functions.h"
 #include "model/node.h"

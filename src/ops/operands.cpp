@@ -2,15 +2,7 @@
 
 #include "ops/operands.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <numeric>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

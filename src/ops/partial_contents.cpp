@@ -1,12 +1,7 @@
 // Finds which elements of a result are certain when its operands are known in part.
 // No operator has a rule of its own: its kernel runs with stand-ins for the uncertain elements, and its traits tell how to read the result.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <optional>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

@@ -3,20 +3,6 @@
 // rules to operands and attributes that they resolve themselves.
 #include "ops/partial_dims.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "ops/body.h"
 #include "ops/call.h"

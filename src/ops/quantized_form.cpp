@@ -2,14 +2,6 @@
 // Places of inputs are those of ONNX's specification and of ONNX Runtime's list of contributed operators (version 1.31).
 #include "ops/quantized_form.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "model/node.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

@@ -8,16 +8,6 @@
 // whose channels come last compute on images whose channels come first, and a Transpose of the integers follows.
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <iterator>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
-
 #include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"

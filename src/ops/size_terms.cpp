@@ -1,16 +1,7 @@
 // Traces each size through the operators that pass it on to the values that decide it.
 #include "ops/size_terms.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
 #include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/node.h"
@@ -48,7 +39,8 @@ std::optional<SizeTerm> product_of(std::span<const SizeTerm> terms) {
 std::optional<SizeTerm> named_dim(const Value& input, std::size_t axis) {
   const auto declared = input.declared();
   const std::string* const name = declared && axis < declared->symbols.size() ? &declared->symbols[axis] : nullptr;
-  const bool is_name = name != nullptr && std::ranges::any_of(*name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+  const bool is_name =
+      name != nullptr && std::ranges::any_of(*name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
   if (!is_name || name->starts_with("unk") || !input.is_model_input()) return std::nullopt;
   for (const Value* const other : input.graph().inputs()) {
     const auto of_other = other->declared();
@@ -90,7 +82,8 @@ class SizeTerms::Rules {
     if (has_trait(node_, Trait::same_dims)) return at(0, axis);
     if (has_trait(node_, Trait::broadcasts)) return node_.opset() < kNumpyBroadcasting ? at(0, axis) : broadcast(axis, rank, rank);
     if (node_.is("MatMul")) return matrix_product(axis, rank);
-    if (node_.is("Gemm")) return axis == 0 ? at(0, attributes_.integer("transA", 0) == 0 ? 0 : 1) : at(1, attributes_.integer("transB", 0) == 0 ? 1 : 0);
+    if (node_.is("Gemm"))
+      return axis == 0 ? at(0, attributes_.integer("transA", 0) == 0 ? 0 : 1) : at(1, attributes_.integer("transB", 0) == 0 ? 1 : 0);
     if (node_.is("Transpose")) return transposed(axis);
     if (node_.is("Reshape")) return reshaped(axis);
     if (node_.is("Unsqueeze") || node_.is("Squeeze")) return squeezed(axis, rank);
@@ -382,7 +375,8 @@ std::optional<SizeTermList> SizeTerms::request(const Node& reshape) {
   const Value *const data = reshape.input(0), *const wanted = reshape.input(1);
   if (data == nullptr || wanted == nullptr) return std::nullopt;
   const std::optional<SizeTermList> from = dims(*data), terms = contents(*wanted);
-  if (!terms || !std::ranges::all_of(*terms, [](const SizeTerm& term) { return term.is_size() || term == number(-1); })) return std::nullopt;
+  if (!terms || !std::ranges::all_of(*terms, [](const SizeTerm& term) { return term.is_size() || term == number(-1); }))
+    return std::nullopt;
   const bool copies = Attributes(reshape).integer("allowzero", 0) == 0;
   SizeTermList out = *terms;
   for (std::size_t i = 0; copies && i < out.size(); ++i) {

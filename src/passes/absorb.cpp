@@ -1,16 +1,5 @@
 // Computes the new weight and bias of an operator that takes an affine, or refuses where numbers would suffer.
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/float_elements.h"
 #include "model/tensor_data.h"

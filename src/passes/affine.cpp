@@ -1,21 +1,6 @@
 // Reads a node as an affine per channel, y = scale · (x − center) + shift, or tells why it is none.
 #include "passes/affine.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/float_elements.h"

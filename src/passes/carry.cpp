@@ -1,15 +1,5 @@
 // Carries an affine past the operators between it and its fold, and tells which of them stop it.
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/loops/dtypes.h"

@@ -8,17 +8,6 @@
 // wrote it. The Transpose of a quantized weight is upstream of QuantizeLinear and DequantizeLinear, so that their axes do not change; one
 // downstream of DequantizeLinear, as written by hand, is recognised too.
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "layout/axis_order.h"

@@ -1,17 +1,7 @@
 // Finds the nodes whose lowest bits decide a later result, so that they keep 32 bits.
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <optional>
 #include <set>
-#include <string_view>
 #include <tuple>
-#include <unordered_map>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/float_elements.h"

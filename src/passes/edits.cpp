@@ -1,18 +1,6 @@
 // Changes a graph for several passes: removes what is unused, gives nodes new constants, and places Transposes.
 #include "passes/edits.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <bit>
-#include <cstddef>
-#include <iterator>
-#include <list>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/hash.h"
 #include "base/positions.h"
 #include "model/node.h"

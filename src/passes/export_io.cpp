@@ -8,16 +8,6 @@
 //
 // Public names stay. The way back recognises Transposes by their names too, so that a model made for images in this order stays as it is.
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <variant>
-#include <vector>
-
 #include "base/text.h"
 #include "layout/axis_order.h"
 #include "ops/op.h"

@@ -8,12 +8,6 @@
 // contiguous) from there on. The executor here reads it in that order (a copy, then a view), others cancel the pair. The way back
 // recognises pairs by their names, so that a pair of the original model stays.
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/positions.h"
 #include "layout/axis_order.h"
 #include "layout/graph_shapes.h"

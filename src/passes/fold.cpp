@@ -2,17 +2,6 @@
 // Upstream comes first, because a bias costs nothing there. See fold.h for the picture and the formula.
 #include "passes/fold.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"

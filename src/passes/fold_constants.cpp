@@ -8,16 +8,6 @@
 // which values are constant: no random or quantized ones, and none that a caller or the training may replace. So that a model does not
 // grow, a result is stored only if it is no larger than the node and the constants that are removed with it.
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/node.h"
 #include "model/tensor_data.h"

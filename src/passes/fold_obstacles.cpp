@@ -1,12 +1,5 @@
 // Searches both directions for an operator that an affine could be folded into, and names the first obstacle on the way.
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/constants.h"

@@ -2,12 +2,6 @@
 // A call that is not recognized stays a call, which costs a fold and nothing else.
 #include "passes/folds_across_calls.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/functions.h"
 #include "model/node.h"

@@ -5,15 +5,6 @@
 //
 // Every other call stays a call. So does one whose function has operators that differ between the opsets that function and caller import.
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "model/functions.h"

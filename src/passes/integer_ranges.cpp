@@ -1,14 +1,7 @@
 // Bounds the floating-point numbers that were integers before, which a 16-bit type must not turn into infinities.
 #include "passes/integer_ranges.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

@@ -2,16 +2,6 @@
 
 #include "passes/linear_operator.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/float_elements.h"

@@ -3,16 +3,6 @@
 // must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
 #include "passes/magnitudes.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "base/numbers.h"
 #include "base/positions.h"
 #include "base/text.h"

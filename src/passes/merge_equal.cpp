@@ -4,19 +4,6 @@
 //     b = Unsqueeze (x, l)     →     y = Mul (a, a)             k and l have the same contents
 //     y = Mul (a, b)
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <variant>
-#include <vector>
-
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "model/node.h"

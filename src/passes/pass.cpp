@@ -1,17 +1,7 @@
 // Runs the selected passes over a model and its functions, and checks the graph after each where a developer asks for it.
 #include "passes/pass.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "base/machine.h"

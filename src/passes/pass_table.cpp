@@ -1,8 +1,4 @@
 // Lists the passes in running order with the reason for each one's place.
-#include <algorithm>
-#include <iterator>
-#include <span>
-#include <string_view>
 
 #include "passes/pass.h"
 #include "relayout/layout.h"

@@ -8,19 +8,8 @@
 // Graph inputs and outputs keep their types (except with --io-precision). A value is cast once for all its readers. Readers of a Cast from
 // the type that they want read its operand instead. A Cast to the type of its operand is removed.
 
-#include <onnx/onnx_pb.h>
-
-#include <cstdint>
-#include <iterator>
-#include <list>
-#include <map>
 #include <ranges>
 #include <set>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,10 +1,5 @@
 // Tells which operands must keep their bits when a model gets 16-bit types, and why.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string_view>
-
 #include "model/node.h"
 #include "ops/op.h"
 #include "passes/precision_plan.h"

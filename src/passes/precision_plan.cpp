@@ -2,17 +2,7 @@
 
 #include "passes/precision_plan.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <ranges>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/walk.h"

@@ -3,14 +3,6 @@
 //     p = MatMul (x, W)
 //     y = Add (p, b)           →      y = Gemm (x, W, b)
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/constants.h"

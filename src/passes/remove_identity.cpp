@@ -7,11 +7,6 @@
 // operand. A node stays if it passes a graph input, an initializer or another graph output to a graph output, since each of those has a
 // name of its own.
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/op.h"

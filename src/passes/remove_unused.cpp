@@ -5,9 +5,6 @@
 //
 // The public interface (graph inputs and outputs, overridable initializers), opset imports, and nodes of unknown operators or domains stay.
 
-#include <algorithm>
-#include <vector>
-
 #include "base/interrupt.h"
 #include "model/walk.h"
 #include "passes/edits.h"

@@ -6,14 +6,7 @@
 //
 // Functions have names of their own, which no caller sees.
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <map>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "layout/sizes.h"

@@ -2,17 +2,6 @@
 
 #include "passes/rewrite.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "model/node.h"

@@ -1,16 +1,6 @@
 // Replaces weights by random numbers of the same mean and spread within the same range, for models that are to be shown without them.
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/interrupt.h"
 #include "base/positions.h"

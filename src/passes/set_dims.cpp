@@ -5,19 +5,7 @@
 //     y = Reshape (p, [1, 3])                        y = Reshape (p, [0, 3])
 //     float[1, 3] y                                  float[N, 3] y
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

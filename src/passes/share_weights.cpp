@@ -3,14 +3,8 @@
 //     a = MatMul (x, W)              a = MatMul (x, W)
 //     b = MatMul (y, V)       →      b = MatMul (y, W)          V, which is equal to W, is gone
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <map>
-#include <span>
 #include <tuple>
-#include <vector>
 
 #include "base/hash.h"
 #include "base/interrupt.h"

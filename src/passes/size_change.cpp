@@ -1,21 +1,9 @@
 // Follows a size from the inputs of a graph to the constants that hold it, and to the node that fixes it.
 #include "passes/size_change.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "layout/axis_order.h"

@@ -1,16 +1,6 @@
 // Reads a weight once, in pieces, and tells whether scaled elements overflow or vanish and what its taps sum up to.
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"

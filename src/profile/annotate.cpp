@@ -1,14 +1,7 @@
 // Writes what a profile measured into the metadata of a model's nodes, for viewers.
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

@@ -2,18 +2,6 @@
 // Every microsecond of the difference has one cause.
 #include "profile/causes.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
-
 #include "exec/program.h"
 #include "relayout/execute.h"
 #include "relayout/model_diff.h"

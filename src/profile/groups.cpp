@@ -1,12 +1,4 @@
 // Groups the rows of a profile by what they share, and splits the names of nodes into scopes.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <iterator>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "exec/program.h"
 #include "relayout/profile.h"

@@ -2,16 +2,9 @@
 // nothing recurses.
 #include "profile/json_stream.h"
 
-#include <charconv>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
 
 #include "base/numbers.h"
 #include "base/text.h"

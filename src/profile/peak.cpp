@@ -2,14 +2,7 @@
 // See Williams, Waterman, Patterson: Roofline, 2009.
 #include <time.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

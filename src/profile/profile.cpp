@@ -1,13 +1,8 @@
 // Runs one model, or two in turn, until their times are certain enough or the time allowed is over.
 #include "relayout/profile.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <filesystem>
 #include <limits>
-#include <string_view>
-#include <vector>
 
 #include "base/times.h"
 #include "profile/causes.h"

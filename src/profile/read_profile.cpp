@@ -1,14 +1,4 @@
 // Reads back profiles that were written as documents, and compares two of them.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

@@ -1,20 +1,7 @@
 // Reads traces and profiles of several tools into sums by name and step, and tells them from models.
 #include "profile/read_trace.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/numbers.h"

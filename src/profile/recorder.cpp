@@ -1,12 +1,6 @@
 // Records wall and processor time of every run, and the times of the steps of an even selection of runs, in bounded memory.
 #include "profile/recorder.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"

@@ -1,14 +1,6 @@
 // Turns a plan and its recorded times into a profile: latency, memory, and one row per node with its time.
 #include "profile/rows.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/times.h"
 #include "profile/recorder.h"
 #include "relayout/execute.h"

@@ -4,14 +4,6 @@
 
 #include <zlib.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "base/file.h"
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,15 +1,8 @@
 // Writes a profile as a Chrome trace, and as collapsed stacks from which flame graphs are drawn.
 #include <zlib.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

@@ -3,11 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "base/times.h"
 #include "relayout/diff.h"

@@ -1,15 +1,7 @@
 // Sums the events of a trace by name and step, and finds its steps.
 #include "profile/trace_sums.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

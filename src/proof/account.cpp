@@ -2,14 +2,6 @@
 
 #include "proof/account.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "proof/claim.h"
 #include "proof/side.h"
 #include "proof/sides.h"

@@ -3,13 +3,7 @@
 
 #include "proof/affine_steps.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/constants.h"

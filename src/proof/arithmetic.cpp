@@ -1,14 +1,7 @@
 // Decides whether two values are one formula, computed by different nodes in any order of terms and factors.
 // Several readings of the formulas are tried in order.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "ops/op.h"

@@ -1,12 +1,4 @@
 // Compares boolean expressions by their truth tables, and comparisons of the same two values by the orders for which they hold.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"

@@ -1,13 +1,5 @@
 // Carries affines upstream until a linear operator absorbs them, decides where both models meet, and words wrong folds.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/partial_dims.h"

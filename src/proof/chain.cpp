@@ -1,14 +1,6 @@
 // Collects the affines upstream of a linear operator, and moves each past the operators between, down to its operand.
 #include "proof/chain.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"

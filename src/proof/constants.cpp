@@ -1,11 +1,4 @@
 // Decides which values are compared as constants, and words their differences.
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "ops/op.h"

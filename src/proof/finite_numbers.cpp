@@ -1,16 +1,8 @@
 // Finds what a proof about real numbers leaves open: guards that a fold rounds away, and numbers that leave their type.
 #include "proof/finite_numbers.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <limits>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

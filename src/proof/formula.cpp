@@ -3,17 +3,8 @@
 
 #include "proof/formula.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numbers>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/node.h"

@@ -1,10 +1,6 @@
 // Tells nodes of one model that change nothing, alone or in pairs, which the proof skips.
 #include "proof/identities.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "base/positions.h"
 #include "ops/op.h"
 #include "proof/side.h"

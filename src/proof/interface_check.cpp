@@ -5,14 +5,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <deque>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 #include "base/text.h"
 #include "relayout/graph.h"

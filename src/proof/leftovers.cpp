@@ -1,14 +1,5 @@
 // Compares nodes, functions and initializers that no output needs by name, and lists the rest.
 
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <limits>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"

@@ -1,11 +1,5 @@
 // Compares chains of operators with constant limits: they are the same if they clip one value to the same range.
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <limits>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

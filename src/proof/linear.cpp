@@ -2,13 +2,6 @@
 // Optimizers write a product followed by a sum as one operator between two changes of dims, and the reverse.
 #include "proof/linear.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "ops/op.h"
 #include "proof/side.h"
 #include "proof/tensors.h"

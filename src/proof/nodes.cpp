@@ -1,15 +1,5 @@
 // Compares two nodes with their operands and nested graphs, and finds where the models meet again after nodes that differ.
 // The issue of a claim that fails is placed there, so that one wrong node gives one issue.
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

@@ -2,18 +2,7 @@
 // A failed claim is recorded and then assumed, so that one wrong node gives one issue.
 #include "proof/prover.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <limits>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/interrupt.h"

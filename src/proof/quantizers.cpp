@@ -1,10 +1,5 @@
 // Compares quantized weights that are stored transposed, and reports roundings that the second model adds.
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"

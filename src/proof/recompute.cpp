@@ -2,19 +2,6 @@
 // It computes in extended precision, and reads weights in pieces, whatever their size.
 #include "proof/recompute.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include "base/half.h"
 #include "base/interrupt.h"
 #include "base/numbers.h"

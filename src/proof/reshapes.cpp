@@ -1,13 +1,5 @@
 // Compares values by their elements in row-major order, where only one model reshapes, or at other places.
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "proof/affine_steps.h"

@@ -2,14 +2,7 @@
 
 #include "proof/rules.h"
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <iterator>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "proof/attributes.h"
 #include "proof/claim.h"

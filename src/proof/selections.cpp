@@ -1,13 +1,4 @@
 // Compares parts of a value that two models select at the same positions, however these are counted and spelled.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/op.h"

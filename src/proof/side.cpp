@@ -2,17 +2,6 @@
 // The rules for dims are those of the passes (ops/partial_dims.h); the proof itself resolves operands, constants and attributes.
 #include "proof/side.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/positions.h"
 #include "model/node.h"
 #include "model/walk.h"

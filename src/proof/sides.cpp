@@ -2,14 +2,6 @@
 
 #include "proof/sides.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
-#include <unordered_set>
-
 #include "base/text.h"
 #include "ops/op.h"
 #include "proof/claim.h"

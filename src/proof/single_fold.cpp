@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
-#include <span>
 
 #include "base/vectorize.h"
 

@@ -3,14 +3,9 @@
 
 #include "proof/sums.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdio>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "proof/side.h"

@@ -1,16 +1,8 @@
 // Compares the elements of two constants, and measures distances in units of their type.
 #include "proof/tensors.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/half.h"
 #include "base/interrupt.h"

@@ -3,11 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "report/page.h"

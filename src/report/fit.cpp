@@ -1,14 +1,8 @@
 // Fits text to the width of a terminal: measures it, breaks lines, and shortens names of one table to different forms.
 #include <algorithm>
-#include <cstddef>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "report/table.h"

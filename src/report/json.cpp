@@ -3,14 +3,7 @@
 #include "report/json.h"
 
 #include <cmath>
-#include <cstddef>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "relayout/error.h"

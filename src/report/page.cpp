@@ -2,14 +2,6 @@
 #include "report/page.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/sha256.h"

@@ -1,11 +1,6 @@
 // Draws shares of a whole: nested parts, and stacked bars of several wholes on one scale.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "base/numbers.h"
 #include "report/charts.h"

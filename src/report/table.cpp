@@ -1,15 +1,8 @@
 // Aligns text tables on a terminal, and writes fields of exported ones.
 #include "report/table.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "report/page.h"

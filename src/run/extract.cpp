@@ -1,19 +1,6 @@
 // Cuts a part out of a model: decides what belongs to it, removes the rest of the graph, and saves by splice.
 #include "relayout/extract.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
-#include <iterator>
-#include <memory>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "base/file.h"
 #include "base/text.h"
 #include "exec/program.h"

@@ -1,10 +1,6 @@
 // Decides whether an infinity below all numbers is a mask by what reads it.
 #include "run/masks.h"
 
-#include <cstddef>
-#include <unordered_set>
-#include <vector>
-
 #include "model/node.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

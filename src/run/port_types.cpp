@@ -1,17 +1,6 @@
 // Finds the types of values that become inputs or outputs of a model of their own.
 #include "run/port_types.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "ops/constants.h"

@@ -1,17 +1,6 @@
 // Cuts each node at fault out of both models, with the values of the original.
 #include "relayout/reproducer.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <string>
-#include <system_error>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -1,12 +1,6 @@
 // Runs a model once on inputs that it accepts, while a watcher looks at its values.
 #include "relayout/run.h"
 
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "base/file.h"
 #include "base/times.h"
 #include "ops/loops/strided.h"

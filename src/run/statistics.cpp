@@ -1,11 +1,7 @@
 // Counts zeros, infinities and NaN of a value, and computes the range, mean and deviation of its finite numbers.
 #include "run/statistics.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <span>
 
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"

@@ -1,7 +1,4 @@
 // Keeps verdicts and conversions by the contents of their files, so that what is unchanged need not be done again.
-#include <cstddef>
-#include <set>
-#include <string_view>
 
 #include "base/file.h"
 #include "base/interrupt.h"

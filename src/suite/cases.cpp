@@ -1,11 +1,4 @@
 // Finds the cases in the folders of a suite: models beside their stored outputs, or originals with the models that are judged.
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
-#include <set>
-#include <span>
-#include <string_view>
-#include <system_error>
 
 #include "base/file.h"
 #include "base/sha256.h"

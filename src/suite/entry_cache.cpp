@@ -1,16 +1,8 @@
 // Keeps cached results in a folder, one file for each key, shared by concurrent processes.
 #include "suite/entry_cache.h"
 
-#include <cstdint>
 #include <exception>
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

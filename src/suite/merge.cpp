@@ -1,9 +1,4 @@
 // Merges the reports of a suite's parts into one, and refuses parts that do not belong together or leave cases out.
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
-#include <set>
-#include <string_view>
 #include <tuple>
 
 #include "base/numbers.h"

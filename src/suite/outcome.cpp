@@ -1,12 +1,9 @@
 // Decides how a case ended, whether that was expected, and whether a suite is as expected.
 #include <string.h>
 
-#include <algorithm>
 #include <climits>
-#include <cstddef>
 #include <istream>
 #include <sstream>
-#include <string_view>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

@@ -1,10 +1,6 @@
 // Runs the cases of a suite side by side, each in its own process, so that one that crashes or hangs affects no other.
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
 #include <exception>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "base/interrupt.h"

@@ -1,8 +1,6 @@
 // Deals the cases of a suite to parts, the longest first, and estimates the time that remains. Only whole microseconds and the order of
 // names decide, so that machines agree without communication.
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <numeric>
 
 #include "base/positions.h"

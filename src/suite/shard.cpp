@@ -2,13 +2,6 @@
 // a suite that silently shrinks to a part of itself would still report success.
 #include "suite/shard.h"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "base/numbers.h"
 #include "base/text.h"
 #include "relayout/error.h"

@@ -1,13 +1,8 @@
 // Measures the loss of an output over all samples, and judges it by the limits that the user accepts.
 #include "verify/acceptance.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

@@ -1,10 +1,6 @@
 // Finds computation in coarser types than A's, and whether the user means B to have it.
 #include "verify/coarser_work.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-
 #include "base/numbers.h"
 #include "model/walk.h"
 #include "ops/element_types.h"

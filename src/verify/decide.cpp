@@ -1,16 +1,7 @@
 // Decides about a pair from its figures and findings, and translates verdicts to exit codes.
 #include "verify/decide.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,17 +1,6 @@
 // Computes the facts that rules ask for, each when first asked for, and keeps them.
 #include "verify/evidence.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/numbers.h"
 #include "base/text.h"
 #include "model/node.h"

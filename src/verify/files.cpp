@@ -1,14 +1,6 @@
 // Reads both files of a comparison: their interfaces, what proves them equal, and what decides before anything runs.
 #include "verify/files.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/sha256.h"

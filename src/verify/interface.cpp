@@ -1,25 +1,6 @@
 // Compares declared inputs and outputs, and adapts B's to A's where only names, floating-point types or sizes differ.
 #include "verify/interface.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <list>
-#include <map>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/positions.h"

@@ -1,14 +1,6 @@
 // Runs the reference, its floors and the candidate over the samples of a comparison.
 #include "verify/measurement.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/text.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"

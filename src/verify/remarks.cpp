@@ -1,14 +1,6 @@
 // Words remarks on a comparison that leave its verdict alone.
 #include "verify/remarks.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <iterator>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "base/numbers.h"
 #include "base/text.h"
 #include "ops/bounds.h"

@@ -1,12 +1,6 @@
 // Verifies that two files compute the same: reads, proves, measures, looks for what runs do not show, and decides.
 #include "relayout/verify.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <iterator>
-#include <span>
-#include <utility>
-
 #include "base/times.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"

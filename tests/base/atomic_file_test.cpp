@@ -1,15 +1,12 @@
 #include "base/atomic_file.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
-#include <string>
 
 #include "relayout/error.h"
 #include "support/refusal.h"

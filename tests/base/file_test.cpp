@@ -2,17 +2,11 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <ctime>
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "relayout/error.h"
 #include "support/refusal.h"

@@ -2,10 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "base/file.h"
 #include "relayout/error.h"
 #include "support/temporary_folder.h"

@@ -1,7 +1,6 @@
 // Tests the set of hashes against std::set. 0 marks free places inside and is taken for 1.
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <random>
 #include <set>
 

@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace relayout {
 namespace {

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include <map>
-#include <string>
 
 #include "base/text.h"
 

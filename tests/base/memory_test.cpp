@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <limits>
-
 #include "base/machine.h"
 #include "relayout/error.h"
 

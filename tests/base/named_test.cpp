@@ -1,8 +1,6 @@
 // Tests that errors name the file that they are about, once.
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "base/file.h"
 #include "relayout/error.h"
 

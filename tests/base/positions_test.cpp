@@ -4,11 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace relayout {

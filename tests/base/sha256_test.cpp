@@ -2,11 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "base/file.h"
 
 namespace relayout {

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <random>
-#include <vector>
 
 #include "base/times.h"
 #include "relayout/estimate.h"

@@ -1,8 +1,6 @@
 // Tests when a team is called, with made-up times.
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "base/threads.h"
 
 namespace relayout {

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
-#include <string>
 
 #include "base/atomic_file.h"
 #include "relayout/error.h"

@@ -1,10 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "base/atomic_file.h"
 #include "relayout/error.h"
 #include "support/temporary_folder.h"

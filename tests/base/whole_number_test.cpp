@@ -1,9 +1,7 @@
 // Tests whole numbers read from text.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "base/numbers.h"
 

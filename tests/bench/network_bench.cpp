@@ -8,29 +8,16 @@
 //   --as-avx2                all runtimes see a processor without AVX-512, where this one can hide it
 //   RELAYOUT_PYTHON=PYTHON   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
 // "ratio" after auto, always and never: automatic over the faster of the other two; 1 where their steps are the same.
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <filesystem>
 #include <fstream>
-#include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <regex>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/times.h"
 #include "bench/peer.h"

@@ -1,20 +1,12 @@
 // Measures operators at the shapes of well-known networks (tests/support/network_cases.cpp): processor time of one run at one thread, in
 // turns with ONNX Runtime if RELAYOUT_PYTHON names a Python that has it.
 //   RELAYOUT_PYTHON=PYTHON cmake/dev bench op [REGEX]
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <filesystem>
 #include <fstream>
-#include <map>
-#include <optional>
 #include <regex>
-#include <string>
-#include <vector>
 
 #include "bench/peer.h"
 #include "relayout/execute.h"

@@ -1,12 +1,8 @@
 // Measures the cost of noting the steps of a run: profiled over plain runs of the same executor, in turn, by processor and wall-clock time.
 //   cmake/dev bench profile [PAIRS [MODEL.onnx…]]
 // Without models: mobilenet_v2 and squeezenet1_1 of the model cache. One thread.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "base/times.h"
 #include "profile/subject.h"

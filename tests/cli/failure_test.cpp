@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <new>
-#include <stdexcept>
 #include <system_error>
 
 #include "relayout/error.h"

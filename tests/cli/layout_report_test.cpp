@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "cli/inspect/inspect.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"

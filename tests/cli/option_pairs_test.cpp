@@ -1,15 +1,7 @@
 // Tests every pair of options of each command: what their declarations leave without effect is refused, all others are read.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <fstream>
-#include <functional>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cli/common/command.h"
 #include "cli/common/options.h"

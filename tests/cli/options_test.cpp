@@ -6,11 +6,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/common/input_options.h"
 #include "relayout/error.h"

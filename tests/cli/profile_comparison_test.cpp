@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
-#include <string>
-
 #include "cli/common/report.h"
 #include "cli/profile/profile.h"
 #include "relayout/estimate.h"

@@ -1,10 +1,4 @@
 // Tests reports of profile at three widths of the terminal with a recorded profile, because a measured one differs each time.
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "cli/common/report.h"
 #include "cli/profile/profile.h"

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <string>
 #include <thread>
 
 #include "base/log.h"

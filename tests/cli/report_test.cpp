@@ -4,11 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cli/convert/convert.h"
 #include "cli/inspect/inspect.h"
 #include "relayout/convert.h"

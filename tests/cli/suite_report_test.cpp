@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "cli/suite/suite.h"
 #include "relayout/suite.h"
 #include "report/json.h"

@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "cli/verify/report.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"

@@ -1,10 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "cli/verify/report.h"
 #include "relayout/verify.h"
 #include "report/junit.h"

@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "cli/verify/report.h"
 #include "relayout/error.h"
 

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <optional>
-#include <string>
 
 #include "cli/common/report.h"
 #include "cli/verify/report.h"

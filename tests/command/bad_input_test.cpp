@@ -1,9 +1,6 @@
 // Tests B7 to B48: files that every command refuses, and files that only look invalid.
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "support/bad_models.h"

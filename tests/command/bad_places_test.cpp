@@ -5,9 +5,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
-#include <string>
-#include <utility>
 
 #include "command/command_test.h"
 #include "support/process.h"

@@ -1,10 +1,8 @@
 // Tests README's sections "In CI" and "Many machines" by running their commands as they are (tests/package tests the files for CI services,
 // and Dask).
 #include <cstddef>
-#include <filesystem>
 #include <iterator>
 #include <regex>
-#include <string>
 
 #include "command/command_test.h"
 #include "support/paths.h"

@@ -1,7 +1,4 @@
 // Tests completions in the shells themselves: each is queried for its completions of a command line.
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 

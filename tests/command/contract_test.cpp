@@ -2,10 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
-#include <filesystem>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"

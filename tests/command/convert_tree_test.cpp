@@ -1,9 +1,6 @@
 // Tests `convert --suite`: whole trees, in parts.
 #include <cstddef>
-#include <filesystem>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"

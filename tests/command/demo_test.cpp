@@ -1,7 +1,5 @@
 // Tests `cmake/dev demo`, without its build: every command that it prints or that the program suggests runs as it is pasted.
-#include <filesystem>
 #include <sstream>
-#include <string>
 
 #include "command/command_test.h"
 

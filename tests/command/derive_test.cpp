@@ -1,9 +1,4 @@
 // Tests derive on the command line: what it writes and says, and what it refuses.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <string>
 
 #include "command/command_test.h"
 #include "relayout/graph.h"

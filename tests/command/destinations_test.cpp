@@ -1,7 +1,4 @@
 // Tests the destinations of reports: paths are tried before the work, "-" is standard output, --json is a document on every exit.
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"

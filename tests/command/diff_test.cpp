@@ -1,11 +1,6 @@
 // Tests `relayout diff` on the command line: two traces, gates, several files, refusals.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstddef>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "profile/traces.h"

@@ -1,7 +1,4 @@
 // Tests conversions that change sizes, names, weights or versions as users run them, and their verification.
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "support/process.h"

@@ -1,8 +1,5 @@
 // Tests that every command that a report suggests runs in a shell as it is printed.
-#include <filesystem>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 

@@ -5,12 +5,8 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <iterator>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "command/command_test.h"

@@ -1,17 +1,8 @@
 // Tests files larger than memory. Inputs are mostly holes, so that only writing takes time.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <ios>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "command/command_test.h"
 #include "model/tensor_data.h"

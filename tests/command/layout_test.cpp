@@ -1,9 +1,6 @@
 // Tests inspect --layout as an HTML page and as a graph in a file.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstddef>
-#include <string>
 
 #include "command/browser.h"
 #include "command/command_test.h"

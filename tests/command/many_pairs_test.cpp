@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <string>
 
 #include "command/command_test.h"
 #include "report/json.h"

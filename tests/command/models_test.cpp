@@ -1,10 +1,7 @@
 // Tests the real architectures, if present: folds, conversion there and back, idempotence, and the verdicts of verify on right and wrong
 // models.
 #include <cstring>
-#include <filesystem>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"

@@ -1,12 +1,6 @@
 // Tests convert --precision on the command line, and the verdict of verify on the result.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <string>
 
 #include "command/command_test.h"
 #include "support/process.h"

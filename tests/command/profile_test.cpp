@@ -1,13 +1,7 @@
 // Tests `relayout profile` on the command line: the books balance in every form, files for other tools, gates, refusals.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cstddef>
 #include <regex>
 #include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "command/browser.h"
 #include "command/command_test.h"

@@ -1,12 +1,9 @@
 // Tests the examples of README.md and of the manual: every command of a ```console block is run, and must print the output shown.
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <regex>
 #include <span>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "support/model_cache.h"

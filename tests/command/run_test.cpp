@@ -1,8 +1,4 @@
 // Tests `relayout run` on the command line: values as text and document, exit codes, refusals.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
 
 #include "command/command_test.h"
 #include "report/json.h"

@@ -1,10 +1,6 @@
 // Tests the output on terminals of 60, 80 and 120 columns against pictures in testdata/golden/screens.
-#include <cstddef>
-#include <filesystem>
 #include <regex>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "report/table.h"

@@ -1,8 +1,4 @@
 // Tests the choice of nodes to fold and its report: --simplify, --only, --exclude, --freeze, --require-all-folded.
-#include <cstddef>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "report/json.h"

@@ -1,12 +1,8 @@
 // Tests suites on the command line: lists, parts, pairs, interruption, and the reports of all of them.
 #include <csignal>
-#include <filesystem>
 #include <regex>
 #include <set>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "command/browser.h"

@@ -1,9 +1,6 @@
 // Tests the files that verify writes.
 #include <csignal>
 #include <cstddef>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/browser.h"
 #include "command/command_test.h"

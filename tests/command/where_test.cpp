@@ -1,12 +1,9 @@
 // Tests `cmake/dev where` and the guide to the sources.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 

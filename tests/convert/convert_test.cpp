@@ -2,14 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <string>
 
 #include "relayout/error.h"
 #include "relayout/findings.h"

@@ -2,9 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "relayout/convert.h"
 #include "relayout/layout.h"

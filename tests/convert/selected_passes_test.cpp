@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "convert/convert.h"
 #include "passes/pass.h"
 #include "relayout/convert.h"

@@ -1,15 +1,11 @@
 // Tests channels-last weights in files with external data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 
 #include <cstring>
 #include <fstream>
 #include <ios>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "model/tensor_data.h"
 #include "relayout/convert.h"

@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "relayout/error.h"
 #include "support/derivatives.h"

@@ -3,11 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <string>
-#include <vector>
 
 #include "relayout/graph.h"
 #include "relayout/model_diff.h"

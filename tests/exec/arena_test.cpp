@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "base/random.h"
 
 namespace relayout::exec {

@@ -1,15 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "model/origin.h"
 #include "model/tensor_data.h"

@@ -1,14 +1,6 @@
 // Tests the concatenation of tensors against a copy of each element by its index.
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/draw.h"
 #include "exec/kernels/kernel.h"

@@ -1,15 +1,7 @@
 // Tests sums of convolutions of one operand that run as one convolution, against the reference mode, which computes every node on its own.
 // Whole numbers make the sums exact in any order.
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/draw.h"
 #include "exec/model_builder.h"

@@ -1,9 +1,6 @@
 // Tests which copies oneDNN makes, and which relayout's own kernel makes.
 #include <gtest/gtest.h>
 
-#include <string>
-#include <utility>
-
 #include "exec/lower/group.h"
 #include "exec/lower/lowering.h"
 #include "exec/primitives.h"

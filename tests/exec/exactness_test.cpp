@@ -1,16 +1,7 @@
 // Tests that the three modes agree to the bit: small-integer data makes sums exact in any order.
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <limits>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/draw.h"
 #include "exec/model_builder.h"

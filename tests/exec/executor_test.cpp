@@ -1,17 +1,7 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <functional>
-#include <limits>
-#include <map>
-#include <memory>
 #include <numbers>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/machine.h"
 #include "exec/model_builder.h"

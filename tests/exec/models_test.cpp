@@ -1,15 +1,8 @@
 // Tests real architectures against their stored outputs, which were computed in double precision.
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <ios>
-#include <string>
-#include <vector>
 
 #include "base/machine.h"
 #include "exec/executor_builder.h"

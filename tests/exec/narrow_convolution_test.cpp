@@ -1,11 +1,4 @@
 // Tests convolutions to one to four outputs against sums term by term in whole numbers, which are exact in any order.
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "base/machine.h"
 #include "exec/draw.h"

@@ -1,11 +1,7 @@
 // Tests lines and groups of channels, normalized by their own mean and variance, against the formula in double.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "exec/model_builder.h"

@@ -1,14 +1,8 @@
 #include "support/op_cases.h"
 
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/execute.h"

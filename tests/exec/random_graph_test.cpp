@@ -1,13 +1,7 @@
 // Tests random graphs of image operators: layouts, views, reused memory, fusions. The modes must agree up to rounding; a wrong offset or a
 // tensor overwritten too early shows as a gross error.
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "exec/model_builder.h"
 #include "relayout/execute.h"

@@ -1,13 +1,7 @@
 // Tests linear interpolation of images and volumes in either layout against the specification's formula in double.
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "exec/draw.h"

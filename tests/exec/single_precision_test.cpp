@@ -1,14 +1,8 @@
 // Tests nodes of 16-bit numbers that run in single precision between Casts: results, what observers see, and the names of the steps.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"

@@ -1,12 +1,7 @@
 // Tests Softmax of short and long lines, and of columns side by side, against the formula in double.
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "base/random.h"
 #include "exec/model_builder.h"

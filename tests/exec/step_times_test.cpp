@@ -1,13 +1,5 @@
 // Tests the descriptions of a plan's steps and their times: names of all nodes, bytes, multiply-accumulates, memory in use, times.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "exec/model_builder.h"
 #include "relayout/execute.h"

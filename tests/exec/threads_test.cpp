@@ -1,15 +1,7 @@
 // Tests that the library's parallel work runs on the program's threads, with the same bits on every number of threads.
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <iterator>
-#include <utility>
-#include <vector>
 
 #include "exec/model_builder.h"
 #include "relayout/execute.h"

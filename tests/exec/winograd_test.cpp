@@ -1,13 +1,7 @@
 // Tests convolutions of 3 × 3 windows by Winograd's minimal filtering against the other modes.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "exec/model_builder.h"

@@ -1,10 +1,6 @@
 // Fuzzes the contents of an input: .npy, ZIP archives (.npz), images. Any bytes are refused or give a value that fits.
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <span>
-#include <string>
 
 #include "base/file.h"
 #include "relayout/error.h"

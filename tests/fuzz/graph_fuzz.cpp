@@ -1,11 +1,7 @@
 // Fuzzes the choices that make a valid graph: it passes through passes, planner and executor, and all modes give the same bits.
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <span>
-#include <string>
 
 #include "base/log.h"
 #include "support/random_graph.h"

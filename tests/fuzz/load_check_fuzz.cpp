@@ -2,10 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <string>
 
 #include "base/log.h"
 #include "model/origin.h"

@@ -1,9 +1,6 @@
 // Fuzzes traces: any bytes are read or refused, and the second time gives the same.
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <string>
 
 #include "base/file.h"
 #include "profile/read_trace.h"

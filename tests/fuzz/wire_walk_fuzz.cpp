@@ -1,9 +1,6 @@
 // Fuzzes the wire walk: it refuses the bytes, or its records fit the file.
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <string>
 
 #include "model/wire.h"
 #include "relayout/error.h"

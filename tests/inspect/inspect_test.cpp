@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <initializer_list>
-
 #include "relayout/findings.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"

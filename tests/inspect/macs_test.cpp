@@ -1,11 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "inspect/model_macs.h"
 #include "relayout/model.h"
 

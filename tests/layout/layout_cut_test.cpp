@@ -3,13 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "base/indexed.h"
 #include "base/random.h"

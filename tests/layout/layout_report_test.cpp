@@ -1,11 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <string>
-
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/types.h"

@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <optional>
-
 #include "layout/axis_order.h"
 #include "relayout/types.h"
 #include "support/text_model.h"

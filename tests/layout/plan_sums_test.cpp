@@ -1,8 +1,6 @@
 // Tests of which bytes the percentages of a layout report are.
 #include <gtest/gtest.h>
 
-#include <utility>
-
 #include "layout/layout_plan.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"

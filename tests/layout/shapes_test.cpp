@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "layout/graph_shapes.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"

@@ -3,11 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
-
 #include "relayout/error.h"
 #include "relayout/model.h"
 

@@ -6,8 +6,6 @@
 
 #include <cctype>
 #include <cstddef>
-#include <filesystem>
-#include <string>
 
 #include "relayout/error.h"
 #include "relayout/model.h"

@@ -2,14 +2,8 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "model/origin.h"
 #include "model/save.h"

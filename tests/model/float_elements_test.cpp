@@ -2,12 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,15 +1,9 @@
 #include "relayout/graph.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <iterator>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "base/log.h"
 #include "model/tensor_data.h"

@@ -8,10 +8,7 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "base/file.h"
 #include "base/interrupt.h"

@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -8,11 +7,6 @@
 
 #include <cctype>
 #include <csignal>
-#include <cstddef>
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <string_view>
 
 #include "base/random.h"
 #include "model/origin.h"

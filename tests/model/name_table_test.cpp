@@ -1,11 +1,8 @@
 // Tests the table of values by name against a std::map, through random insertions, lookups and erasures.
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <deque>
 #include <map>
 #include <random>
-#include <string>
 
 #include "model/model_builder.h"
 

@@ -1,10 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <numeric>
-#include <vector>
 
 #include "base/random.h"
 #include "model/tensor_data.h"

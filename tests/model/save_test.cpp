@@ -4,15 +4,9 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <filesystem>
-#include <functional>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "model/tensor_data.h"
 #include "relayout/error.h"

@@ -1,13 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "model/tensor_data.h"
 #include "relayout/error.h"

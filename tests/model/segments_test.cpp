@@ -4,14 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <variant>
-
 #include "base/file.h"
 #include "model/tensor_data.h"
 

@@ -3,15 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
-#include <cstddef>
 #include <cstring>
 #include <numeric>
-#include <span>
-#include <vector>
 
 #include "base/file.h"
 #include "base/half.h"

@@ -2,10 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <filesystem>
-#include <string>
 
 #include "base/file.h"
 #include "model/save.h"

@@ -2,13 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/file.h"
 #include "relayout/error.h"

@@ -2,10 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <string>
-
 #include "relayout/convert.h"
 #include "relayout/inspect.h"
 #include "relayout/layout.h"

@@ -1,8 +1,6 @@
 // Computes an operator that ONNX does not have, 2 · x, as the guide for adding operators describes a kernel.
 #include "new_operator/twice.h"
 
-#include <cstdint>
-
 #include "ops/call.h"
 #include "ops/operands.h"
 #include "relayout/tensor.h"

@@ -1,12 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/datum.h"

@@ -1,19 +1,9 @@
 #include <gtest/gtest.h>
 #include <onnx/defs/schema.h>
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
 #include <fstream>
-#include <map>
-#include <memory>
 #include <set>
 #include <sstream>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "model/node.h"
 #include "model/origin.h"

@@ -1,10 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/datum.h"

@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstddef>
-#include <vector>
-
 #include "relayout/types.h"
 
 namespace relayout::test {

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include <string>
-
 #include "ops/element_types.h"
 #include "relayout/error.h"
 #include "relayout/model.h"

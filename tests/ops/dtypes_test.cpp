@@ -3,13 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <vector>
 
 #include "relayout/types.h"
 

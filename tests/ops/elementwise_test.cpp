@@ -1,11 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <numbers>
-#include <vector>
 
 #include "relayout/error.h"
 #include "relayout/tensor.h"

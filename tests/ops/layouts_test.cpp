@@ -5,9 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "ops/op.h"
 #include "relayout/datum.h"

@@ -1,13 +1,6 @@
 // Tests walks over several strided tensors at once against plain nested counting.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "base/random.h"
 #include "ops/loops/strided.h"
 #include "relayout/types.h"

@@ -1,11 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/random.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/error.h"

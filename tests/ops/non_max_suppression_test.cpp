@@ -1,13 +1,8 @@
 // Tests NonMaxSuppression against the operator's specification in whole numbers, one pair of boxes at a time.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/tensor.h"

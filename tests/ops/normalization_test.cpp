@@ -1,10 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
-#include <functional>
 #include <numeric>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/error.h"

@@ -3,11 +3,7 @@
 #include <gtest/gtest.h>
 #include <onnx/defs/schema.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <map>
-#include <string>
-#include <string_view>
 
 namespace relayout::test {
 namespace {

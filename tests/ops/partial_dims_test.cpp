@@ -5,12 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "model/node.h"
 #include "ops/op.h"
 #include "relayout/datum.h"

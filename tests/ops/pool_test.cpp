@@ -1,11 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/error.h"

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "support/op_cases.h"

@@ -2,14 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
-#include <memory>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "model/tensor_data.h"
 #include "ops/body.h"

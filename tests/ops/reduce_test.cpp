@@ -1,14 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <functional>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/error.h"

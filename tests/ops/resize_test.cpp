@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -2,12 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -4,20 +4,9 @@
 #include <onnx/defs/data_type_utils.h>
 #include <onnx/defs/schema.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <iterator>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "model/check.h"
 #include "ops/op.h"

@@ -1,12 +1,7 @@
 // Tests Col2Im, MaxUnpool, DeformConv and MaxRoiPool against the operators' specifications, one element at a time.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/tensor.h"

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "ops/kernels/regex.h"
 
 namespace relayout {

@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "ops/op_attributes.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

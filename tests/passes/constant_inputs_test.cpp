@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <string>
 
 #include "model/float_elements.h"
 #include "passes/edits.h"

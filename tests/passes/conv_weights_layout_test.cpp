@@ -1,12 +1,6 @@
 // Tests convolution weights in channels-last order and back.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <iterator>
-#include <string>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/findings.h"

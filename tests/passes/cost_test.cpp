@@ -2,14 +2,6 @@
 // is not linear would exceed the test's time limit at these sizes.
 
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <initializer_list>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/graph.h"

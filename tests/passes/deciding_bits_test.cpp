@@ -1,11 +1,7 @@
 // Tests which nodes stay in 32 bits for what they feed, and that usual networks keep none for it.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "passes/precision_plan.h"
 #include "relayout/findings.h"

@@ -1,13 +1,5 @@
 // Tests exports: images passed channels-last, and the plan's borders as pairs of Transposes.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/datum.h"

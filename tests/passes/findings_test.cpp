@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <fstream>
 #include <set>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "support/paths.h"

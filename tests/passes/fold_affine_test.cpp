@@ -1,10 +1,6 @@
 // Tests folds of affines per channel.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/findings.h"

@@ -1,12 +1,6 @@
 // Tests the spellings of constants.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "model/save.h"
 #include "ops/operands.h"

@@ -1,13 +1,9 @@
 // Tests sharing, visibility, scopes, and numbers that must not be computed.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/error.h"

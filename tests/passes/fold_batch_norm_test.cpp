@@ -1,8 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstddef>
-#include <string>
 
 #include "base/half.h"
 #include "relayout/findings.h"

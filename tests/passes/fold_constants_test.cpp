@@ -1,9 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "model/tensor_data.h"
 #include "passes/pass.h"

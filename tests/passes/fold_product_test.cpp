@@ -1,10 +1,5 @@
 // Tests folds into Gemm and MatMul.
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "relayout/findings.h"
 #include "relayout/model.h"
 #include "support/fold_models.h"

@@ -1,10 +1,5 @@
 // Tests folds through other operators.
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "relayout/findings.h"
 #include "support/fold_models.h"
 #include "support/pass_fixture.h"

@@ -1,10 +1,5 @@
 // Tests folds of affines upstream of linear operators.
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "relayout/findings.h"
 #include "support/fold_models.h"
 

@@ -1,10 +1,7 @@
 // Tests which constants that keep operands off the ends of domains stay, and which fold as ever.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "passes/affine.h"
 #include "relayout/findings.h"

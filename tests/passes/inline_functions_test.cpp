@@ -1,10 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <string>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/findings.h"

@@ -1,11 +1,5 @@
 // Tests that --precision fp16 keeps numbers that were integers in 32 bits, unless their bound is known to be within the type.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "relayout/findings.h"
 #include "relayout/graph.h"

@@ -1,7 +1,4 @@
 // Tests that nodes which compute the same are computed once, and that a product and its bias become one node.
-#include <gtest/gtest.h>
-
-#include <string>
 
 #include "relayout/findings.h"
 #include "relayout/pass_options.h"

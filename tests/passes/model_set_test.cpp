@@ -2,12 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <ctime>
-#include <filesystem>
 #include <iostream>
-#include <string_view>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/findings.h"

@@ -1,13 +1,7 @@
 // Tests passes that rename inputs, outputs and dims, store equal weights once, and replace weights.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 
 #include <cmath>
-#include <cstddef>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "relayout/error.h"
 #include "relayout/model.h"

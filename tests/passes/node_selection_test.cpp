@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/pass_options.h"

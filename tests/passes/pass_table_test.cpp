@@ -1,7 +1,4 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <span>
 
 #include "model/node.h"
 #include "passes/pass.h"

@@ -1,20 +1,9 @@
 // Tests --precision: the values that change their type, those that do not, and that types meet in one Cast.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <onnx/checker.h>
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/half.h"
 #include "passes/magnitudes.h"

@@ -1,12 +1,5 @@
 // Tests that sizes of inputs change with the constants that hold them: a free batch computes what its samples compute alone.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/error.h"

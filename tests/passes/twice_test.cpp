@@ -1,9 +1,4 @@
 // Tests that converting twice is converting once, where one pass makes work for another.
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <string>
-#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/findings.h"

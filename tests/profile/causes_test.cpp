@@ -4,15 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <map>
-#include <optional>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/model_diff.h"

@@ -4,11 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <optional>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "base/file.h"
 #include "profile/text_source.h"

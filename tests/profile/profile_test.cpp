@@ -3,13 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "relayout/error.h"
 #include "relayout/execute.h"

@@ -5,13 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <random>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "profile/trace_sums.h"

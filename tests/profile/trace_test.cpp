@@ -4,13 +4,8 @@
 #include <zlib.h>
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <map>
 #include <regex>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "profile/example.h"
 #include "relayout/profile.h"

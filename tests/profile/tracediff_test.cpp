@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <filesystem>
-#include <map>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "profile/traces.h"
 #include "relayout/diff.h"

@@ -1,10 +1,5 @@
 // Tests boolean expressions written with different operators: equal truth tables are proved, near misses are not.
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "relayout/proof.h"
 #include "support/proof_example.h"
 

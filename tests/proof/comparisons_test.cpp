@@ -1,9 +1,5 @@
 // Tests comparisons with exchanged operands: proved where they are equivalent.
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "relayout/proof.h"
 #include "support/proof_example.h"
 

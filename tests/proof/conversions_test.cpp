@@ -1,12 +1,5 @@
 // Tests models as exporters write them, converted by relayout's passes: the proof must follow every fold by its own reading of both files.
 
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "passes/pass.h"
 #include "relayout/proof.h"
 #include "support/proof_example.h"

@@ -1,6 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <string>
 
 #include "base/log.h"
 #include "relayout/proof.h"

@@ -1,12 +1,7 @@
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "relayout/types.h"

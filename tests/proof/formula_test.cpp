@@ -1,13 +1,8 @@
 // Tests operators and their expansions into nodes: equal formulas, and near misses by a number, an axis, an operand or a reader.
 
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
 #include <cstring>
 #include <initializer_list>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"

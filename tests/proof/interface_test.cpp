@@ -1,6 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <string>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"

@@ -1,7 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"

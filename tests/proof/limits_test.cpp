@@ -1,9 +1,5 @@
 // Tests limits written with different operators: proved where they let the same numbers through.
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "relayout/proof.h"
 #include "support/proof_example.h"
 

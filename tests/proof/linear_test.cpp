@@ -1,10 +1,6 @@
-#include <gtest/gtest.h>
 
 #include <cstddef>
-#include <functional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "relayout/types.h"

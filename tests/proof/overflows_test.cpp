@@ -1,9 +1,7 @@
 // Tests that a proof leaves open numbers that overflow in one model alone, unless a fold may have undone that.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <ostream>
-#include <string>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"

@@ -1,9 +1,6 @@
-#include <gtest/gtest.h>
 
 #include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "relayout/types.h"

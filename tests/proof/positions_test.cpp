@@ -1,11 +1,6 @@
 // Tests nodes whose axes and indices agree although one of the models counts them from the end, and near misses.
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"

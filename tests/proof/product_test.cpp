@@ -1,10 +1,5 @@
 // Tests matrix products that other tools write differently, and Reshapes that are merged, moved or removed: equal ones, and lookalikes.
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "relayout/proof.h"
 #include "support/proof_example.h"
 

@@ -1,10 +1,6 @@
-#include <gtest/gtest.h>
 
-#include <cstddef>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <string>
 
 #include "base/random.h"
 #include "relayout/convert.h"

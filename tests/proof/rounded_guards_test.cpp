@@ -1,10 +1,7 @@
 // Tests that a fold which rounds a guard away proves nothing, and that folds of other constants stay proved.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"

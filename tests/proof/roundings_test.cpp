@@ -1,10 +1,6 @@
 // Tests files whose values a QuantizeLinear and a DequantizeLinear round: each rounding is reported once, and other faults stay visible.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "support/proof_example.h"

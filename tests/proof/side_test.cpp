@@ -1,7 +1,5 @@
-#include <gtest/gtest.h>
 
 #include <cstddef>
-#include <string>
 
 #include "relayout/proof.h"
 #include "relayout/types.h"

@@ -1,11 +1,5 @@
 // Tests parts of a value along one axis, taken by Slice, Split, or Gather: the same part, and near misses.
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "relayout/proof.h"
 #include "support/proof_example.h"
 

@@ -1,16 +1,7 @@
 // Tests that a converted model with any change that is still proved still computes the same.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <iostream>
-#include <iterator>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "base/random.h"

@@ -3,15 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <exception>
 #include <iostream>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "model/float_elements.h"

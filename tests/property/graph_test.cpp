@@ -1,10 +1,6 @@
 // Graphs built from random bytes, as the fuzz target of the same name builds them, through passes, planner and executor.
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "base/random.h"
 #include "relayout/model.h"
 #include "support/many.h"

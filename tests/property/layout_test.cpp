@@ -3,17 +3,7 @@
 // borders between orders are anywhere.
 #include "relayout/layout.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "exec/executor_builder.h"

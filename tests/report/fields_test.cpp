@@ -1,9 +1,6 @@
 // Tests fields of tables for other programs: no field ends its cell, becomes a formula or becomes markup.
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "report/table.h"
 
 namespace relayout::test {

@@ -1,11 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "report/charts.h"
 
 namespace relayout {

@@ -3,11 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "relayout/error.h"
 

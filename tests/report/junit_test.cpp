@@ -5,8 +5,6 @@
 
 #include <clocale>
 #include <regex>
-#include <string>
-#include <vector>
 
 namespace relayout {
 namespace {

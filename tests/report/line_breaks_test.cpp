@@ -2,8 +2,6 @@
 
 #include <set>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "report/table.h"
 

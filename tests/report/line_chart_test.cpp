@@ -2,10 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "report/charts.h"
 

@@ -4,8 +4,6 @@
 
 #include <map>
 #include <regex>
-#include <string>
-#include <vector>
 
 #include "report/charts.h"
 

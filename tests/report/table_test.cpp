@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <string>
-
 #include "base/text.h"
 
 namespace relayout {

@@ -2,16 +2,7 @@
 #include "relayout/extract.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <onnx/checker.h>
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <cstring>
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -2,11 +2,6 @@
 #include "relayout/reproducer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "relayout/error.h"
 #include "relayout/verify.h"

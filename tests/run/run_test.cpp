@@ -2,15 +2,8 @@
 #include "relayout/run.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
 #include <limits>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/file.h"
 #include "relayout/datum.h"

@@ -1,12 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "relayout/error.h"
 #include "relayout/suite.h"

@@ -1,10 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "suite/suite.h"

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "relayout/error.h"
 #include "suite/suite.h"
 

@@ -1,11 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "relayout/error.h"
 #include "relayout/suite.h"
 #include "support/temporary_folder.h"

@@ -6,9 +6,6 @@
 #include <clocale>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "relayout/suite.h"

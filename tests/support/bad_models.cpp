@@ -1,16 +1,10 @@
 #include "support/bad_models.h"
 
-#include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 
 #include <cstddef>
-#include <filesystem>
-#include <functional>
-#include <initializer_list>
 #include <ranges>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "support/small_models.h"

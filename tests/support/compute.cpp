@@ -1,13 +1,5 @@
 #include "support/compute.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <cstddef>
-#include <map>
-#include <stdexcept>
-#include <unordered_map>
-#include <vector>
-
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "relayout/datum.h"

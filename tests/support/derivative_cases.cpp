@@ -1,6 +1,4 @@
 // Lists models of single operators, each with the forms that its rows tell apart.
-#include <string>
-#include <vector>
 
 #include "support/derivatives.h"
 

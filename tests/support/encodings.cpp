@@ -2,9 +2,7 @@
 
 #include <array>
 #include <numeric>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "support/wire_writer.h"
 

@@ -1,12 +1,6 @@
 #include "support/evaluate.h"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
 #include <numeric>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "model/tensor_data.h"
 #include "ops/loops/dtypes.h"

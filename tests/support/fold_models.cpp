@@ -1,14 +1,6 @@
 #include "support/fold_models.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <ostream>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "relayout/findings.h"
 #include "relayout/model.h"

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <regex>
-#include <string>
 
 #include "support/temporary_folder.h"
 

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
-#include <string>
 #include <system_error>
-#include <vector>
 
 namespace relayout::test {
 

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 

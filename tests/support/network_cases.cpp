@@ -1,7 +1,3 @@
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "relayout/types.h"
 #include "support/op_cases.h"

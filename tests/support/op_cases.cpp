@@ -1,14 +1,6 @@
 #include "support/op_cases.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "ops/loops/dtypes.h"

@@ -1,15 +1,6 @@
 #include "support/pass_fixture.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <functional>
-#include <map>
 #include <set>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "model/float_elements.h"

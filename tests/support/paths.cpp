@@ -1,7 +1,6 @@
 #include "support/paths.h"
 
 #include <cstdlib>
-#include <string>
 
 namespace relayout {
 

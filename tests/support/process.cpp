@@ -15,13 +15,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <ios>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 namespace relayout::test {
 namespace {

@@ -1,15 +1,8 @@
 #include "support/proof_example.h"
 
-#include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/half.h"
 #include "base/random.h"

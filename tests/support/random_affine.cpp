@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "relayout/types.h"
 #include "support/random_network.h"

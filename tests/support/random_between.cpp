@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "relayout/types.h"
 #include "support/random_network.h"

@@ -1,18 +1,8 @@
 // Generates random graphs, and runs passes, planner and executor on them.
 #include "support/random_graph.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
 #include <set>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "exec/model_builder.h"

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "relayout/types.h"
 #include "support/random_network.h"

@@ -1,11 +1,6 @@
 #include "support/random_network.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "model/float_elements.h"
 #include "relayout/tensor.h"

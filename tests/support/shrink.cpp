@@ -1,12 +1,6 @@
 #include "support/shrink.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "model/float_elements.h"
 #include "relayout/model.h"

@@ -1,11 +1,7 @@
 #include "support/small_models.h"
 
 #include <cstring>
-#include <filesystem>
-#include <initializer_list>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/random.h"

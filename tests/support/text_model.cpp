@@ -2,16 +2,9 @@
 
 #include <onnx/defs/parser.h>
 
-#include <cmath>
 #include <cstring>
-#include <functional>
 #include <map>
-#include <memory>
 #include <set>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/half.h"
 #include "base/random.h"

@@ -5,15 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "narrow.h"
 #include "networks.h"
 #include "relayout/datum.h"

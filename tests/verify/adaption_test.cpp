@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "narrow.h"
 #include "networks.h"
 #include "relayout/error.h"

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
-#include <string>
-#include <utility>
 
 #include "relayout/verify.h"
 #include "verified.h"

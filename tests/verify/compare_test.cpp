@@ -2,13 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <limits>
 #include <random>
-#include <utility>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/tensor.h"

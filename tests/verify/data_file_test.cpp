@@ -6,13 +6,8 @@
 #include <onnx/onnx_pb.h>
 #include <unistd.h>
 
-#include <cstddef>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <ios>
-#include <string>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/error.h"

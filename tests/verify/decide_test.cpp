@@ -4,11 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "relayout/proof.h"
 #include "relayout/verify.h"

@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "relayout/verify.h"
 #include "verified.h"

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/run/bounds.h"

@@ -1,9 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"

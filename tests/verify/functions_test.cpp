@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verified.h"

@@ -1,11 +1,4 @@
 // Tests that decisions which a conversion to 16 bits makes by rounded operands are no differences, and that faults beside them are.
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "relayout/pass_options.h"
 #include "relayout/types.h"

@@ -1,10 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstddef>
 #include <random>
-#include <utility>
-#include <vector>
 
 #include "base/half.h"
 #include "relayout/tensor.h"

@@ -4,14 +4,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "relayout/error.h"
 #include "relayout/types.h"

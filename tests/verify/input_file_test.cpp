@@ -4,13 +4,6 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <bit>
-#include <cstddef>
-#include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

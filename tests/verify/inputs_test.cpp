@@ -3,14 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <memory>
-#include <set>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "ops/bounds.h"
 #include "relayout/error.h"

@@ -2,14 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <ostream>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "mutations.h"
 #include "narrow.h"
 #include "networks.h"

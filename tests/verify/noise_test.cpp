@@ -3,12 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "relayout/model.h"
 #include "relayout/tensor.h"

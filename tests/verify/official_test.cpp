@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/types.h"

@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "narrow.h"
 #include "networks.h"

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "relayout/model.h"
 #include "verify/run/quantizer.h"
 

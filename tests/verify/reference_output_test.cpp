@@ -4,9 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
-#include <string>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/verify.h"

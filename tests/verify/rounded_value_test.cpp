@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

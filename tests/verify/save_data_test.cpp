@@ -3,10 +3,6 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <cstddef>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "ops/operands.h"
 #include "relayout/datum.h"

@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-
 #include "relayout/verify.h"
 #include "verified.h"
 

@@ -7,9 +7,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -3,10 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"

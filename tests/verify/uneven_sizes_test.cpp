@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "verified.h"

@@ -1,9 +1,6 @@
 // Runs a command line: finds the command and its options, prints its help or the manual, and reports what failed.
 
-#include <array>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
 
 #include "base/interrupt.h"
 #include "base/log.h"

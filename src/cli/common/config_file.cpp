@@ -5,12 +5,8 @@
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1
 #include <algorithm>
-#include <span>
-#include <string>
-#include <string_view>
 #include <toml++/toml.hpp>  // NOLINT(misc-include-cleaner)
 #include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

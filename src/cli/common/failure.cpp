@@ -1,17 +1,8 @@
 // Words what failed for people: in one line with a hint, for several models, and the nodes that cannot run.
 #include "cli/common/failure.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <new>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

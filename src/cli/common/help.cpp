@@ -1,11 +1,6 @@
 // Sets the help of a command in two columns that fit the terminal.
 #include "cli/common/help.h"
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "cli/common/terminal.h"
 #include "report/table.h"
 

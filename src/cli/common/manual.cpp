@@ -2,11 +2,6 @@
 #include "cli/common/manual.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "relayout/version.h"
 #include "report/table.h"

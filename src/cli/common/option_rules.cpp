@@ -2,9 +2,6 @@
 #include "cli/common/option_rules.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "relayout/error.h"
 

@@ -3,11 +3,7 @@
 #include "cli/common/options.h"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <iterator>
-#include <system_error>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

@@ -3,11 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "base/log.h"
 #include "base/numbers.h"

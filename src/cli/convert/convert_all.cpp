@@ -1,7 +1,5 @@
 // Converts models one by one or side by side, and reports them in their order.
-#include <atomic>
 #include <exception>
-#include <iterator>
 
 #include "base/file.h"
 #include "base/interrupt.h"

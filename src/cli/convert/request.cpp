@@ -1,5 +1,4 @@
 // Reads the words of a conversion's options, and names the result of each of its models.
-#include <array>
 
 #include "cli/common/input_options.h"
 #include "cli/convert/convert.h"

@@ -1,6 +1,5 @@
 // Compares models: the differences that are chosen, those that fail, and their report.
 #include <future>
-#include <iterator>
 
 #include "base/log.h"
 #include "base/positions.h"

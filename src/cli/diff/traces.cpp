@@ -1,6 +1,5 @@
 // Compares traces: the operations that are chosen, those that fail, and their report with TraceDiff's columns, names and charts.
 #include <cmath>
-#include <type_traits>
 
 #include "base/log.h"
 #include "base/positions.h"

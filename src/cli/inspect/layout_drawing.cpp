@@ -1,8 +1,5 @@
 // Draws a layout plan as a graph and as a page of lanes. Line styles accompany colours: solid for channels-last, dashed for contiguous,
 // dotted for both at once.
-#include <algorithm>
-#include <array>
-#include <unordered_map>
 
 #include "base/positions.h"
 #include "cli/inspect/inspect.h"

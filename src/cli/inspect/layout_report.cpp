@@ -1,5 +1,4 @@
 // Reports a layout plan: its regions, its copies, and what loses channels-last and why.
-#include <algorithm>
 
 #include "base/positions.h"
 #include "cli/inspect/inspect.h"

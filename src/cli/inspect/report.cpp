@@ -1,5 +1,4 @@
 // Reports what is in a model, and what convert would do and refuse.
-#include <iterator>
 
 #include "base/file.h"
 #include "cli/convert/convert.h"

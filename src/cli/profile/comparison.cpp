@@ -1,6 +1,4 @@
 // Reports two profiled models: the verdict on their times, what causes the difference, and the lines that differ.
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "cli/profile/profile.h"

@@ -1,5 +1,4 @@
 // Writes a profile as data for other programs and as a summary for merge requests.
-#include <array>
 
 #include "cli/profile/profile.h"
 #include "relayout/types.h"

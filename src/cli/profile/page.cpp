@@ -1,7 +1,6 @@
 // Draws profiles as pages: time by operator and by scope, the roofline, and a table of all rows.
 #include "report/page.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "cli/profile/profile.h"

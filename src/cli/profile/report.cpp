@@ -1,5 +1,4 @@
 // Reports a profile as text that fits the terminal.
-#include <algorithm>
 #include <cmath>
 
 #include "cli/profile/profile.h"

@@ -1,5 +1,4 @@
 // Reports one model in several settings of threads and sizes.
-#include <set>
 
 #include "cli/common/options.h"
 #include "cli/profile/profile.h"

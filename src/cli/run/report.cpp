@@ -1,5 +1,4 @@
 // Reports the values of a run as text and as a document.
-#include <algorithm>
 #include <cmath>
 
 #include "cli/run/run.h"

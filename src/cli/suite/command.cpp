@@ -1,5 +1,4 @@
 // Merges the reports of a suite's parts, or shows one in another form.
-#include <system_error>
 
 #include "base/file.h"
 #include "cli/common/options.h"

@@ -1,6 +1,4 @@
 // Reports a suite as text, as test cases and as a page.
-#include <algorithm>
-#include <set>
 
 #include "cli/common/terminal.h"
 #include "cli/suite/suite.h"

@@ -1,8 +1,6 @@
 // Declares the options of suites, selects their cases, and runs them in processes of this program.
 #include "cli/suite/suite.h"
 
-#include <iterator>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/machine.h"

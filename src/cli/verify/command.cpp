@@ -1,7 +1,4 @@
 // Declares the options of verify, and judges a pair of models, many, one against stored outputs, or a suite.
-#include <array>
-#include <optional>
-#include <set>
 
 #include "base/atomic_file.h"
 #include "cli/common/input_options.h"

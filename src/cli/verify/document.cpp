@@ -1,5 +1,4 @@
 // Writes a verification of two models as a document for other programs.
-#include <algorithm>
 
 #include "cli/verify/report.h"
 

@@ -1,7 +1,6 @@
 // Draws a verification of two models as a page of answers, errors, pictures and tables.
 #include "report/page.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "cli/verify/report.h"

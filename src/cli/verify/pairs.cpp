@@ -1,6 +1,4 @@
 // Reports many models, each against the original that a pattern derives from its name, and one model against its stored outputs.
-#include <algorithm>
-#include <array>
 
 #include "cli/verify/report.h"
 #include "relayout/suite.h"

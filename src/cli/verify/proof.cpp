@@ -1,8 +1,4 @@
 // Reports what the files alone explain of their differences, and what they do not, the most telling first.
-#include <algorithm>
-#include <array>
-#include <map>
-#include <set>
 
 #include "cli/verify/report.h"
 

@@ -1,11 +1,8 @@
 // Reports a verification of two models as text and as test cases.
 #include "cli/verify/report.h"
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <span>
 #include <tuple>
 
 #include "base/positions.h"

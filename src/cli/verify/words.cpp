@@ -1,8 +1,5 @@
 // Words what all forms of a verification share: reasons, counts, and the circumstances of the run.
-#include <algorithm>
 #include <cmath>
-#include <set>
-#include <span>
 
 #include "base/positions.h"
 #include "cli/verify/report.h"

@@ -1,12 +1,4 @@
 // Concatenates tensors in one pass over the destination where their order allows it.
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/vectorize.h"
 #include "exec/kernels/kernel.h"

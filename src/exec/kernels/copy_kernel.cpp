@@ -1,11 +1,4 @@
 // Copies and transposes tensors of any strides.
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <memory>
-#include <span>
-#include <string>
-#include <type_traits>
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"

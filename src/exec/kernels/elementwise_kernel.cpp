@@ -1,14 +1,4 @@
 // Applies chains of functions to f32 in chunks that stay in the cache.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <iterator>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

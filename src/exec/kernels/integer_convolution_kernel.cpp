@@ -1,12 +1,4 @@
 // Convolves 8-bit integers with exact sums.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include "base/machine.h"
 #include "base/positions.h"

@@ -1,10 +1,7 @@
 // Quantizes exact sums of 8-bit products again, and multiplies by blocks of rows, for all integer kernels.
 #include "exec/kernels/integer_kernel.h"
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "base/machine.h"

@@ -1,9 +1,4 @@
 // Multiplies matrices of 8-bit integers with exact sums.
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <utility>
 
 #include "base/positions.h"
 #include "exec/kernels/integer_kernel.h"

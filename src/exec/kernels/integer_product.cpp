@@ -1,9 +1,5 @@
 // Multiplies panels of 8-bit integers by the best instructions of the processor.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <string_view>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

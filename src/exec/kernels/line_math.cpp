@@ -1,7 +1,5 @@
 // Sums dense lines and finds their maxima, for kernels that work line by line.
 #include <algorithm>
-#include <bit>
-#include <cstdint>
 #include <cstring>
 
 #include "base/vectorize.h"

@@ -1,11 +1,4 @@
 // Convolves to very few outputs, each as a sum of products of vectors of channels.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

@@ -1,13 +1,5 @@
 // Normalizes lines of f32, or channels that are side by side.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

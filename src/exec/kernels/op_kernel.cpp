@@ -1,9 +1,4 @@
 // Runs the op table's kernel of an operator, or a primitive of oneDNN, as a step of a plan.
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"

@@ -1,13 +1,4 @@
 // Computes pools and means of f32 in either layout.
-#include <algorithm>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <memory>
-#include <type_traits>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

@@ -1,11 +1,4 @@
 // Runs the steps of recurrent networks once the products with their inputs are known.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

@@ -1,10 +1,4 @@
 // Interpolates f32 tensors by given positions and weights, slab by slab.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

@@ -1,15 +1,5 @@
 // Computes softmax where oneDNN is slow or drops NaN.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

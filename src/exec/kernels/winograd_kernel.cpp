@@ -1,13 +1,4 @@
 // Convolves by Winograd's filtering: transforms around oneDNN's products, and direct sums where a result is not finite.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

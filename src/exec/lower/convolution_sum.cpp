@@ -1,13 +1,4 @@
 // Finds sums of convolutions over one operand that one convolution can compute.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "exec/constant_store.h"
 #include "exec/lower/fuse.h"

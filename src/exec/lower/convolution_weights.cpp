@@ -1,14 +1,4 @@
 // Computes and packs the weights of a convolution with what is folded into them, in double with one rounding.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/constant_store.h"

@@ -1,15 +1,6 @@
 // Groups the nodes that run as one step.
 #include "exec/lower/fuse.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "exec/kernels/kernels.h"

@@ -1,8 +1,6 @@
 // Converts orders of axes to strides, and tells whether given strides follow an order.
 #include "exec/lower/group.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 
 #include "base/positions.h"

@@ -1,10 +1,4 @@
 // Lowers attention to two products of oneDNN with a softmax between them.
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"

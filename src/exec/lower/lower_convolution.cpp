@@ -1,15 +1,4 @@
 // Lowers convolutions to the fastest form that their shapes allow.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"

@@ -1,9 +1,4 @@
 // Lowers elementwise operators, fused in chains, and chooses the operand whose memory the result overwrites.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"

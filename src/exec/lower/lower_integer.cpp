@@ -1,11 +1,4 @@
 // Lowers products and convolutions of quantized numbers to exact 8-bit kernels.
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/constant_store.h"

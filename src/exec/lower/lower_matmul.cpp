@@ -1,9 +1,4 @@
 // Lowers products of matrices to oneDNN, with the nodes that are fused downstream.
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "exec/kernels/kernel.h"
 #include "exec/lower/fuse.h"

@@ -1,8 +1,4 @@
 // Lowers operators that only move elements to views where strides can express the result, else to one copy.
-#include <cstddef>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"

@@ -1,8 +1,4 @@
 // Lowers normalizations to oneDNN or to relayout's kernels.
-#include <cstdint>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"

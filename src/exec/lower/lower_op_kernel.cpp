@@ -1,7 +1,4 @@
 // Lowers nodes without a faster kernel to the op table's kernel, or to views.
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "exec/constant_store.h"
 #include "exec/kernels/kernel.h"

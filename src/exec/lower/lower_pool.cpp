@@ -1,9 +1,4 @@
 // Lowers pools, and reductions over the last dims, to relayout's kernels.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
 
 #include "base/positions.h"
 #include "exec/kernels/kernels.h"

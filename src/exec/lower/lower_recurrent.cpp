@@ -1,10 +1,4 @@
 // Lowers recurrent networks to one product for all inputs and a kernel that goes step by step.
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/constant_store.h"
 #include "exec/kernels/kernel.h"

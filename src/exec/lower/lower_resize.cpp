@@ -1,12 +1,4 @@
 // Lowers interpolation to relayout's kernel where the changed dims are adjacent in memory.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <limits>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/constant_store.h"

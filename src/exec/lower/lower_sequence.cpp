@@ -1,7 +1,4 @@
 // Lowers sequences whose elements are read at known positions to views of the original tensors.
-#include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"

@@ -1,8 +1,4 @@
 // Selects the kernel of a softmax by its axis and the length of its lines.
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <utility>
 
 #include "base/positions.h"
 #include "exec/kernels/kernel.h"

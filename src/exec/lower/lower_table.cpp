@@ -1,7 +1,4 @@
 // Lists the operators that have something faster than the op table's kernel, each with its function.
-#include <algorithm>
-#include <iterator>
-#include <string_view>
 
 #include "exec/lower/fuse.h"
 #include "exec/lower/lower.h"

@@ -1,16 +1,6 @@
 // Turns groups into a plan.
 #include "exec/lower/lowering.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/indexed.h"
 #include "base/positions.h"
 #include "exec/arena.h"

@@ -1,12 +1,4 @@
 // Emits one matrix product of oneDNN, with operands in layouts that it reads correctly.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/constant_store.h"
 #include "exec/kernels/kernel.h"

@@ -1,11 +1,4 @@
 // Keeps where the values of a plan are, copies them into other orders, and chooses who copies.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "exec/constant_store.h"

@@ -1,16 +1,4 @@
 // Reads nodes as functions that can be fused, and tells which of them oneDNN applies itself.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <iterator>
-#include <limits>
-#include <numbers>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

@@ -1,11 +1,4 @@
 // Adds steps with their buffers and descriptions to a plan, and keeps short ones on one thread.
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/indexed.h"
 #include "exec/kernels/kernel.h"

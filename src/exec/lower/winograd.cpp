@@ -1,8 +1,4 @@
 // Decides which convolutions are computed by Winograd's minimal filtering.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 
 #include "base/machine.h"
 #include "exec/kernels/kernels.h"

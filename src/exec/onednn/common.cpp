@@ -1,14 +1,6 @@
 // Holds what all oneDNN primitives share: names, post-ops, packing, execution, and refusals of slow implementations.
 #include "exec/onednn/common.h"
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "exec/primitives.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"

@@ -1,10 +1,5 @@
 // Makes convolutions in oneDNN, except for shapes for which it is wrong or crashes.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/onednn/common.h"
 #include "exec/primitives.h"

@@ -1,11 +1,4 @@
 // Makes matrix products in oneDNN, and chooses the form of constant weights.
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "exec/onednn/common.h"
 #include "exec/primitives.h"

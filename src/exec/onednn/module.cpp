@@ -1,7 +1,5 @@
 // Is the entry point of the oneDNN module, and words oneDNN's errors.
 #include <iterator>
-#include <string>
-#include <variant>
 
 #include "exec/onednn/common.h"
 #include "exec/onednn/openmp.h"

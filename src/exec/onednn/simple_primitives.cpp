@@ -1,8 +1,4 @@
 // Makes the primitives of oneDNN that need no choice: reorders, softmax and layer normalization.
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exec/onednn/common.h"
 #include "exec/primitives.h"

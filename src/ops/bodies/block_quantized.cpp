@@ -1,8 +1,4 @@
 // Writes bodies of products and gathers over weights of few bits that are quantized in blocks.
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/bodies/bodies.h"

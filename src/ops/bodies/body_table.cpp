@@ -2,12 +2,6 @@
 // Those of ONNX Runtime are specified by ONNX Runtime's list of contributed operators (version 1.31) under the same name. Where that is
 // ambiguous, the files that write bodies name the deciding source.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <span>
-#include <string_view>
 #include <tuple>
 
 #include "model/check.h"

@@ -1,11 +1,5 @@
 // Writes bodies of operators that other tools fused: products with activations, forms of GELU, normalized sums.
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"

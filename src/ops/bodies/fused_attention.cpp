@@ -1,11 +1,6 @@
 // Writes bodies of ONNX Runtime's attention operators around ONNX's own Attention.
 // Projections, splitting and joining of heads, and masks of several shapes as one bias are written around it.
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"

@@ -1,10 +1,6 @@
 // Writes the body of attention with a cache, whose heads of queries share those of keys and values.
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"

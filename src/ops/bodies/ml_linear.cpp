@@ -1,9 +1,4 @@
 // Writes bodies of linear models, support vector machines and the scaling of their features, with the transforms that scores end with.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"

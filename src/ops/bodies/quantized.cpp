@@ -1,11 +1,5 @@
 // Writes bodies of quantized operators: inputs are dequantized, computed in f32, and quantized again.
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
 #include "ops/formulas.h"

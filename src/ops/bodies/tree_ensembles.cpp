@@ -1,9 +1,4 @@
 // Writes bodies of tree ensembles: what their trees vote, a base for each class or target, and the transform at the end.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "model/node.h"
 #include "ops/bodies/bodies.h"

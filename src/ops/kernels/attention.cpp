@@ -1,16 +1,7 @@
 // Computes attention and the other parts of transformer decoders.
 #include "ops/kernels/attention.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"

@@ -1,20 +1,7 @@
 // Computes elementwise operators of two and more operands, with broadcasting.
 #include "ops/kernels/binary.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "ops/call.h"
 #include "ops/formulas.h"

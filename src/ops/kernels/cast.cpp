@@ -2,15 +2,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <cstddef>
 #include <cstdlib>
-#include <cstring>
-#include <string>
-#include <system_error>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,10 +1,5 @@
 // Compares two operands, or combines truths, with broadcasting.
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <string>
-
 #include "ops/call.h"
 #include "ops/kernels/binary.h"
 #include "ops/kernels/kernels.h"

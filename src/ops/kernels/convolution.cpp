@@ -1,14 +1,7 @@
 // Computes convolutions as ONNX defines them, with sums in double, the reference for faster executions.
 #include "ops/kernels/convolution.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"

@@ -1,13 +1,5 @@
 // Computes running sums and products along an axis.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <type_traits>
-#include <vector>
-
 #include "base/vectorize.h"
 #include "ops/call.h"
 #include "ops/kernels/kernels.h"

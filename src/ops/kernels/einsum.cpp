@@ -1,16 +1,7 @@
 // Computes Einsum, as products of matrices where that is possible.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

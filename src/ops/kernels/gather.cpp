@@ -1,15 +1,6 @@
 // Takes and writes elements by computed indices.
 #include "ops/kernels/gather.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "ops/call.h"
 #include "ops/kernels/kernels.h"

@@ -1,15 +1,7 @@
 // Makes tensors from shapes, attributes and streams of random numbers.
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/random.h"

@@ -2,14 +2,8 @@
 
 #include "ops/kernels/line_normalization.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

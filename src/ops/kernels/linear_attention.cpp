@@ -1,12 +1,5 @@
 // Computes recurrences that pass a state from step to step, as linear attention does.
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/threads.h"
 #include "ops/call.h"

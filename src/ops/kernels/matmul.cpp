@@ -1,13 +1,7 @@
 // Multiplies matrices with any strides, sums in double, and computes determinants.
 #include "ops/kernels/matmul.h"
 
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <functional>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

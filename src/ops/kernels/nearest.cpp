@@ -1,11 +1,5 @@
 // Copies elements at listed positions of each axis, for resizing and padding, which compute the positions.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/threads.h"
 #include "base/vectorize.h"

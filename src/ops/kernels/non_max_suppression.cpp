@@ -1,11 +1,7 @@
 // Keeps, of overlapping boxes, the one with the best score.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

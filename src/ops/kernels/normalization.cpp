@@ -1,12 +1,5 @@
 // Normalizes tensors by statistics of their channels, groups, lines or neighbours.
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

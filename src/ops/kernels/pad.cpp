@@ -1,12 +1,6 @@
 // Pads or crops a tensor by numbers or by its own elements.
 
-#include <algorithm>
-#include <cstddef>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "ops/call.h"
 #include "ops/kernels/gather.h"

@@ -1,12 +1,6 @@
 // Takes parts of tensors, and makes tensors from parts.
-#include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

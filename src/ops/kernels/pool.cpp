@@ -1,12 +1,8 @@
 // Computes pools over windows and over whole images.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdlib>
 #include <limits>
-#include <utility>
 
 #include "base/positions.h"
 #include "base/threads.h"

@@ -1,16 +1,7 @@
 // Quantizes and dequantizes numbers, and multiplies and convolves quantized ones.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <functional>
 #include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

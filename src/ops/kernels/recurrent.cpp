@@ -1,15 +1,5 @@
 // Computes recurrent networks step by step in double, by the formulas of ops/formulas.h.
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/call.h"

@@ -1,14 +1,6 @@
 // Reduces a tensor along any axes, with sums in double, reading elements in memory order.
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

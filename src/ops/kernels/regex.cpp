@@ -6,10 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "relayout/error.h"
 

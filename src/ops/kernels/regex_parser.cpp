@@ -1,12 +1,6 @@
 // Parses regular expressions in RE2's syntax, and says where one is wrong.
 
 #include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "ops/kernels/regex.h"

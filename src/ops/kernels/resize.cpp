@@ -2,15 +2,7 @@
 
 #include "ops/kernels/resize.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <functional>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"

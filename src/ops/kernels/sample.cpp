@@ -1,15 +1,6 @@
 // Samples images at computed positions, by interpolation between pixels.
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
 #include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"

@@ -1,14 +1,7 @@
 // Selects elements by their contents, so that the size of a result may depend on its operand.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

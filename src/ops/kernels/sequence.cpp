@@ -1,12 +1,5 @@
 // Builds and reads sequences and optionals.
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "ops/call.h"
 #include "ops/kernels/kernels.h"

@@ -1,12 +1,6 @@
 // Changes only the shape of a tensor or where its elements are, as a view where possible.
-#include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/random.h"

@@ -1,14 +1,8 @@
 // Transforms signals to frequencies, and makes the windows and filters for it.
 
-#include <algorithm>
 #include <cmath>
 #include <complex>
-#include <cstddef>
 #include <numbers>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

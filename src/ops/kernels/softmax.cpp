@@ -1,14 +1,6 @@
 // Computes softmax, its relatives, and the losses over its logarithms, in double along an axis.
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <iterator>
-#include <limits>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/call.h"

@@ -2,19 +2,8 @@
 #include <locale.h>
 #include <wctype.h>
 
-#include <algorithm>
 #include <clocale>
-#include <cstddef>
-#include <cstdint>
 #include <cwctype>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

@@ -1,19 +1,5 @@
 // Finds the largest or smallest elements of lines, with the order of equal elements that ONNX requires.
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "base/machine.h"
 #include "base/positions.h"
 #include "base/vectorize.h"

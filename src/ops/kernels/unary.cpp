@@ -1,9 +1,6 @@
 // Computes elementwise operators of one operand, in double for real types.
 
-#include <cmath>
 #include <limits>
-#include <string>
-#include <type_traits>
 
 #include "ops/call.h"
 #include "ops/formulas.h"

@@ -1,13 +1,6 @@
 // Computes operators whose windows overlap when written, or are off the grid when read.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"

@@ -2,11 +2,6 @@
 
 #include "ops/kernels/window.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-
 #include "ops/call.h"
 #include "ops/operands.h"
 #include "relayout/types.h"

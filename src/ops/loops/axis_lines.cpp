@@ -2,12 +2,6 @@
 
 #include "ops/loops/axis_lines.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <utility>
-#include <vector>
-
 #include "base/threads.h"
 #include "ops/loops/dtypes.h"
 #include "ops/loops/strided.h"

@@ -2,12 +2,7 @@
 
 #include "ops/loops/dtypes.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
-#include <cstddef>
-#include <limits>
 
 #include "base/half.h"
 #include "base/positions.h"

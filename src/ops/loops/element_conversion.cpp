@@ -3,8 +3,6 @@
 #include "ops/loops/element_conversion.h"
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 #include "base/positions.h"

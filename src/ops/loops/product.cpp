@@ -2,8 +2,6 @@
 
 #include "ops/loops/product.h"
 
-#include <cstdint>
-
 #include "base/machine.h"
 #include "base/vectorize.h"
 

@@ -1,19 +1,7 @@
 // Runs one loop over several tensors of any strides, in the best order and on several threads.
 #include "ops/loops/strided.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
 #include <numeric>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/machine.h"
 #include "base/positions.h"

@@ -1,20 +1,6 @@
 // Finds, for each value that the proof leaves open, the nodes upstream of it in which the two models differ.
 #include "verify/compare/changes.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <iterator>
-#include <set>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "model/walk.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

@@ -1,19 +1,8 @@
 // Compares the numbers by which nodes of both models choose, as equal choices hide how far these numbers differ.
 #include "verify/compare/choices.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/functions.h"

@@ -1,17 +1,6 @@
 // Finds the operands of Wheres behind which alone two models differ, so that only conditions that choose them show it.
 #include "verify/compare/chosen_sides.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "model/node.h"
 #include "model/walk.h"
 #include "relayout/graph.h"

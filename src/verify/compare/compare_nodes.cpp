@@ -1,16 +1,6 @@
 // Compares nodes of two models for the verdict, and tells which of them account for a difference that the proof leaves open.
 #include "verify/compare/compare_nodes.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
 #include "model/node.h"
 #include "ops/op.h"
 #include "relayout/execute.h"

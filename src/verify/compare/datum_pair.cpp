@@ -1,17 +1,7 @@
 // Brings two values of one name to a comparable form, and tells those that differ only in ways that readers do not mind.
 #include "verify/compare/datum_pair.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <set>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "layout/axis_order.h"

@@ -1,16 +1,7 @@
 // Runs a model with A's values fed to every node, for the floor and the error of each node alone.
 #include "verify/compare/fed_runs.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "relayout/datum.h"

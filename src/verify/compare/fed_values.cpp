@@ -1,18 +1,7 @@
 // Chooses the values fed to nodes that are compared one by one: the original's, or others where those hide what a node does.
 #include "verify/compare/fed_values.h"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/random.h"

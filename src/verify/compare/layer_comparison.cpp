@@ -1,15 +1,7 @@
 // Judges B node by node: each is fed A's values and compared with its own floor.
 #include "verify/compare/layer_comparison.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <set>
-#include <utility>
-#include <vector>
 
 #include "model/node.h"
 #include "ops/op.h"

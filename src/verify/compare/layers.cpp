@@ -1,14 +1,6 @@
 // Pairs the values of two models that are compared node by node, and selects the part that has to run.
 #include "verify/compare/layers.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/element_types.h"

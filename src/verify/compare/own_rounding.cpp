@@ -1,14 +1,7 @@
 // Measures how far the roundings of both models' own sums and constants may move outputs, as far as both round numbers of that size.
 #include "verify/compare/own_rounding.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"

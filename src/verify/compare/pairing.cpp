@@ -1,19 +1,6 @@
 // Finds which value of B corresponds to which of A, by name or else by what computes it.
 #include "verify/compare/pairing.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "layout/axis_order.h"
 #include "model/node.h"
 #include "model/tensor_data.h"

@@ -1,13 +1,7 @@
 // Acquits quantized integers, and other decisions, that rounding of an operand moves to the neighbouring step.
 #include "verify/compare/quantizer_steps.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "model/node.h"
 #include "ops/constants.h"

@@ -1,17 +1,7 @@
 // Compares nested graphs by structure where types and Casts of real numbers do not count.
 #include "verify/compare/retyped_graphs.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "model/node.h"
 #include "ops/constants.h"

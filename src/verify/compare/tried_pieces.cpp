@@ -1,21 +1,7 @@
 // Records which ranges of numbers with a rule of their own the runs have reached in changed nodes, and which remain untried.
 #include "verify/compare/tried_pieces.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <limits>
-#include <map>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,15 +1,6 @@
 // Finds changed comparisons, attributes and inputs whose effect the samples do not show.
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

@@ -1,9 +1,4 @@
 // Finds Casts of integers to floating-point numbers that are too coarse for them, by feeding both models large integers.
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

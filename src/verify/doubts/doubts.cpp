@@ -1,15 +1,6 @@
 // Lists the rules that look for what samples do not show, and asks them.
 #include "verify/doubts/doubts.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <iterator>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "verify/evidence.h"

@@ -1,13 +1,4 @@
 // Finds differences that only equal numbers, numbers of one sign, NaN or infinities show, where no sample has such numbers.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "model/node.h"

@@ -1,8 +1,4 @@
 // Finds defects of relayout itself, and the node at fault, so that they are not taken for faults of a model.
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

@@ -1,22 +1,7 @@
 // Runs both models on zeros, equal numbers and numbers far apart, and finds the node whose results are finite in one of them alone.
 #include "verify/doubts/extreme_runs.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

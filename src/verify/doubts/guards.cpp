@@ -1,19 +1,7 @@
 // Finds guards, numbers that keep an operand off the edge of a domain, that one model lacks or its type does not hold.
 #include "verify/doubts/guards.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <limits>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

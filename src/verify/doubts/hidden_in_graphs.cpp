@@ -1,16 +1,5 @@
 // Finds differences within branches and loops that change values there, where the results of the graph hide them.
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,8 +1,4 @@
 // Finds differences of nodes that the proof leaves open: over the samples, and with other values where the samples do not show them.
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/text.h"

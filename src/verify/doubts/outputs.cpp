@@ -1,8 +1,4 @@
 // Finds outputs whose numbers say little about the models, and what they show for masks that no tokenizer makes.
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
 
 #include "base/numbers.h"
 #include "base/text.h"

@@ -1,19 +1,6 @@
 // Finds differences that act only at sizes that no sample has: other decisions by sizes, and dims of one size in all samples.
-#include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "layout/graph_shapes.h"

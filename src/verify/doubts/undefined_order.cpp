@@ -1,14 +1,4 @@
 // Finds a TopK that may return its numbers in any order in one model alone, where a reader sees the order.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <vector>
 
 #include "model/node.h"
 #include "model/walk.h"

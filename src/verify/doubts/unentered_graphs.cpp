@@ -1,13 +1,5 @@
 // Finds differences within nested graphs and functions that no sample enters, and tells whether other inputs could enter them.
 // Neither the outputs nor the node itself can show them.
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/functions.h"

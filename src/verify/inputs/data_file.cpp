@@ -4,14 +4,7 @@
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <climits>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/file.h"
 #include "base/positions.h"

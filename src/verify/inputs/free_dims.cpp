@@ -1,20 +1,7 @@
 // Chooses the sizes of free dims for each sample, as the model's operators allow, and refuses where no guess is safe.
 #include "verify/inputs/free_dims.h"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <initializer_list>
-#include <iterator>
-#include <map>
-#include <optional>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,19 +1,8 @@
 // Reads pictures as inputs, resized and normalized as asked, and refuses damaged ones.
 #include "verify/inputs/image.h"
 
-#include <algorithm>
-#include <array>
 #include <climits>
 #include <cmath>
-#include <cstddef>
-#include <cstring>
-#include <filesystem>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"

@@ -1,19 +1,6 @@
 // Reads the files that a user gives for inputs: their formats and dims, and the sample that each belongs to.
 #include "verify/inputs/input_file.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <system_error>
-#include <vector>
-
 #include "base/file.h"
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,15 +1,6 @@
 // Makes all inputs of a sample from files or generated numbers, and refuses inputs that cannot be guessed.
 #include "verify/inputs/inputs.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
-#include <map>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"

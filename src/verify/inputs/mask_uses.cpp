@@ -1,17 +1,7 @@
 // Tells whether an input is a mask, by what all its readers compute with it.
 #include "verify/inputs/mask_uses.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <deque>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/functions.h"

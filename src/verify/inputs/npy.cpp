@@ -3,19 +3,9 @@
 
 #include <zlib.h>
 
-#include <algorithm>
-#include <charconv>
 #include <climits>
-#include <cstddef>
 #include <cstring>
 #include <initializer_list>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/positions.h"

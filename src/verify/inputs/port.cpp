@@ -3,10 +3,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "base/text.h"
 #include "layout/sizes.h"
 #include "relayout/datum.h"

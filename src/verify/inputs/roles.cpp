@@ -1,23 +1,7 @@
 // Finds what an input is for: ids, indices, masks, images or numbers, from the nodes that read it.
 #include "verify/inputs/roles.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <deque>
-#include <map>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/interrupt.h"
 #include "base/positions.h"

@@ -2,12 +2,6 @@
 #include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
-#include <filesystem>
-#include <string>
-#include <system_error>
-#include <vector>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/positions.h"

@@ -1,15 +1,7 @@
 // Generates the contents of an input at random, by its purpose, and differently from sample to sample.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <iterator>
 #include <numeric>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/random.h"

@@ -1,20 +1,9 @@
 // Finds the numbers of an input at which a model decides, so that samples contain them.
 #include "verify/inputs/vocabulary.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <optional>
 #include <ranges>
 #include <set>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "model/functions.h"

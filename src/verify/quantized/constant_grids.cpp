@@ -1,21 +1,6 @@
 // Rewrites a quantized model and its original so that nodes pair, and gives the grid of each integer constant.
 #include "verify/quantized/constant_grids.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
 #include "model/model_builder.h"
 #include "model/node.h"
 #include "model/origin.h"

@@ -1,13 +1,7 @@
 // Judges the loss of one node of a quantized model: rounding, or a fault.
 #include "verify/quantized/node_loss.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 
 #include "base/positions.h"
 #include "base/text.h"

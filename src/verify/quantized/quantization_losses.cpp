@@ -1,19 +1,7 @@
 // Measures the loss of each node of a quantized model beside the loss that rounding to its grids implies.
 #include "verify/quantized/quantization_losses.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <functional>
-#include <initializer_list>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "ops/constants.h"

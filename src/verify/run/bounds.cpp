@@ -1,10 +1,7 @@
 // Decides how large an error may be: the unit roundoff and least bound of types, floors, bounds, and how many draws they need.
 #include "verify/run/bounds.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <string>
 
 #include "base/numbers.h"
 #include "relayout/types.h"

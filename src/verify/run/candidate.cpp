@@ -2,14 +2,6 @@
 // Errors are relative to the range of each sample; bounds follow from the floors.
 #include "verify/run/candidate.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "base/text.h"
 #include "base/times.h"

@@ -1,14 +1,7 @@
 // Compares two values: kind, type and dims before any numbers count, then how far the numbers are apart.
 #include "verify/run/distance.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/vectorize.h"

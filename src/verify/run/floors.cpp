@@ -1,13 +1,6 @@
 // Measures how far two correct evaluations of A may differ, by runs with moved weights and in double precision.
 #include "verify/run/floors.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/numbers.h"
 #include "base/times.h"
 #include "relayout/datum.h"

@@ -1,11 +1,5 @@
 // Searches for a simple change that would make two different outputs agree, or for the place of their difference.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <numeric>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/half.h"
 #include "base/numbers.h"

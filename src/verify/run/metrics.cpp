@@ -1,14 +1,4 @@
 // Computes the figures of one output in one sample that need no floor.
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/half.h"
 #include "base/numbers.h"

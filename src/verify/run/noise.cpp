@@ -2,14 +2,7 @@
 // The distance between two such runs shows by how much correct evaluations may differ.
 #include "verify/run/noise.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/random.h"

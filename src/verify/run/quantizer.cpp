@@ -1,18 +1,7 @@
 // Rounds numbers to the grid of a quantizer, and tells which nodes quantize, and to how many bits.
 #include "verify/run/quantizer.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

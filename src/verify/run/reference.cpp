@@ -1,13 +1,6 @@
 // Runs A as written over samples of sizes that it accepts, and keeps its outputs in a temporary file, against which everything is measured.
 #include "verify/run/reference.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/numbers.h"
 #include "base/text.h"
 #include "base/times.h"

@@ -1,17 +1,8 @@
 // Keeps the range of an output over a sample, and notes what its values over all samples cannot show.
 #include "verify/run/reference_output.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/hash.h"
 #include "base/numbers.h"

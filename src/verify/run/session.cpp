@@ -1,11 +1,6 @@
 // Keeps one model loaded to run in one mode, and words errors of its runs.
 #include "verify/run/session.h"
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"

@@ -4,9 +4,6 @@
 
 #include <unistd.h>
 
-#include <cstddef>
-#include <string>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/positions.h"

@@ -1,21 +1,7 @@
 // Explains exact outputs that differ by choices among nearly equal numbers, as rounding may decide them either way.
 #include "verify/run/ties.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <iterator>
-#include <limits>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

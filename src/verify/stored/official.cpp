@@ -1,12 +1,7 @@
 // Compares one output with its stored value, by the rule of ONNX's own tests and by a stricter one.
 #include "verify/stored/official.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "base/numbers.h"
 #include "base/positions.h"

@@ -1,15 +1,5 @@
 // Runs a model on the inputs stored beside it, and compares with the stored outputs.
 
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/interrupt.h"

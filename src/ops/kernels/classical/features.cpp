@@ -1,10 +1,5 @@
 // Replaces and compares single features, and computes distances and probabilities of support vector machines.
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"

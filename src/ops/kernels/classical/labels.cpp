@@ -1,20 +1,8 @@
 // Maps labels and categories to others, to single columns, and to maps of scores.
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <unordered_map>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/text.h"

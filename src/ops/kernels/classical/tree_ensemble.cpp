@@ -3,19 +3,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/threads.h"
