@@ -25,8 +25,8 @@ class OneNode {
   OneNode(const std::string& graph, std::vector<DeciderOperand> operands)
       : model_(Model::from_text("<ir_version: 8, opset_import: [\"\" : 17]>\n" + graph)), operands_(std::move(operands)) {}
 
-  [[nodiscard]] TieVerdict verdict(const Tensor& reference, const Tensor& candidate, int output = 0) const {
-    return explain_ties({&model_->graph().nodes().front(), output}, operands_, reference, candidate);
+  [[nodiscard]] TieVerdict verdict(const Tensor& reference, const Tensor& candidate) const {
+    return explain_ties(model_->graph().nodes().front(), operands_, reference, candidate);
   }
 
  private:
@@ -72,9 +72,9 @@ TEST(Ties, ValuesLoweredByAShareCrossBoundariesBelow) {
 TEST(Ties, V57OrderOfTheBest) {
   const OneNode node("g (float[5] x, int64[1] k) => (float[3] v, int64[3] i) { v, i = TopK (x, k) }",
                      {{floats({5}, {1, 9, 8.00001, 8, 2}), 1e-4}, {integers({1}, {3}), 0}});
-  EXPECT_TRUE(node.verdict(integers({3}, {1, 2, 3}), integers({3}, {1, 3, 2}), 1).explained);
-  EXPECT_FALSE(node.verdict(integers({3}, {1, 2, 3}), integers({3}, {2, 1, 3}), 1).explained);
-  EXPECT_FALSE(node.verdict(integers({3}, {1, 2, 3}), integers({3}, {1, 3, 3}), 1).explained) << "one twice";
+  EXPECT_TRUE(node.verdict(integers({3}, {1, 2, 3}), integers({3}, {1, 3, 2})).explained);
+  EXPECT_FALSE(node.verdict(integers({3}, {1, 2, 3}), integers({3}, {2, 1, 3})).explained);
+  EXPECT_FALSE(node.verdict(integers({3}, {1, 2, 3}), integers({3}, {1, 3, 3})).explained) << "one twice";
 }
 
 TEST(Ties, ComparisonsBroadcast) {
@@ -157,11 +157,25 @@ TEST(Ties, DecidersAreFoundThroughNodesThatKeepTheOrder) {
     })");
   const auto& outputs = model->graph().outputs();
   ASSERT_TRUE(decider_of(*outputs[0]));
-  EXPECT_EQ(decider_of(*outputs[0])->node->op_type(), "ArgMax");
+  EXPECT_EQ(decider_of(*outputs[0])->op_type(), "ArgMax");
   EXPECT_FALSE(decider_of(*outputs[1])) << "arithmetic is between";
   EXPECT_FALSE(decider_of(*outputs[2]));
   ASSERT_TRUE(decider_of(*outputs[3]));
-  EXPECT_EQ(decider_of(*outputs[3])->node->op_type(), "ArgMax");
+  EXPECT_EQ(decider_of(*outputs[3])->op_type(), "ArgMax");
+}
+
+TEST(Ties, NumbersOfATopKAreNoChoiceOfIt) {
+  const auto model = Model::from_text(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8] x, int64[8] n) => (int64[3] whole, int64[3] largest, int64[3] places) {
+      k = Constant <value_ints = [3]> ()  v, i = TopK (x, k)  whole = Cast <to = 7> (v)
+      largest, j = TopK (n, k)  places = Identity (i)
+    })");
+  const auto& outputs = model->graph().outputs();
+  ASSERT_TRUE(decider_of(*outputs[0]));
+  EXPECT_EQ(decider_of(*outputs[0])->op_type(), "Cast") << "it rounds the numbers";
+  EXPECT_FALSE(decider_of(*outputs[1])) << "the numbers themselves";
+  ASSERT_TRUE(decider_of(*outputs[2]));
+  EXPECT_EQ(decider_of(*outputs[2])->op_type(), "TopK");
 }
 
 /// x [N, 64] · w → index of the best class; classes 0 and 1 differ by `margin`.

@@ -243,7 +243,7 @@ void explain_steps(const LayerTask& task, const FedRuns& runs, Layers& layers) {
       const Datum made = kept.candidate(layer), held = kept.reference_for(layer, made);
       const Datum own = side == task.a ? kept.reference(layer) : made;
       const Datum other = side == task.b ? held : layer.channels_last ? channels_second(made) : made;
-      const TieVerdict verdict = explain_ties({node, 0}, operands, own.tensor, like(other, own).tensor);
+      const TieVerdict verdict = explain_ties(*node, operands, own.tensor, like(other, own).tensor);
       if (!verdict.explained) continue;
       acquit_step(layer, verdict.ties);
     }

@@ -184,7 +184,7 @@ class Settlement {
 
   void explain_flipped(std::size_t output) {
     const Flipped::BySample flipped = candidate_.flipped().take(output);
-    const auto decider = flipped.empty() ? std::nullopt : decider_of(*pair_.a.model->graph().outputs()[output]);
+    const Node* const decider = flipped.empty() ? nullptr : decider_of(*pair_.a.model->graph().outputs()[output]);
     if (!decider) return;
     for (const auto& [s, stored] : flipped) {
       const auto inputs = [this, sample = s] { return reference_.inputs_of(sample); };

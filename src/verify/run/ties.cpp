@@ -26,7 +26,45 @@
 
 namespace relayout {
 
-// Elements within the tolerance of a tie.
+namespace {
+
+/// Counts differing elements that rounding may have decided, and keeps the text about the first.
+class TieCount {
+ public:
+  void tie(const std::string& text) {
+    if (ties_++ == 0) first_tie_ = text;
+  }
+  void unexplained(const std::string& text) {
+    if (unexplained_.empty()) unexplained_ = text;
+  }
+  /// A tie if two numbers are at most `tolerance` apart, as rounding may be; otherwise an element that no tie explains.
+  void weigh(double x, double y, double tolerance, const char* what);
+  [[nodiscard]] TieVerdict verdict() const {
+    return {unexplained_.empty() && ties_ > 0, ties_, unexplained_.empty() ? first_tie_ : unexplained_};
+  }
+
+ private:
+  int64_t ties_ = 0;
+  std::string first_tie_, unexplained_;
+};
+
+/// "scores 0.51 and 0.52 are 0.01 apart, rounding may be 1.0e-05"
+std::string competitors(const char* what, double x, double y, double tolerance);
+
+/// Operands by which a decider decided.
+class DeciderOperands {
+ public:
+  explicit DeciderOperands(const std::vector<DeciderOperand>& all) : all_(&all) {}
+  /// Has no value if it is absent.
+  [[nodiscard]] const DeciderOperand& operator[](std::size_t i) const;
+  /// nullopt if it is absent or not of real numbers.
+  [[nodiscard]] std::optional<std::vector<double>> numbers(std::size_t i) const;
+  [[nodiscard]] double scalar(std::size_t i, double otherwise) const;
+
+ private:
+  const std::vector<DeciderOperand>* all_;
+};
+
 void TieCount::weigh(double x, double y, double tolerance, const char* what) {
   const std::string text = competitors(what, x, y, tolerance);
   if (tolerance > 0 && std::fabs(x - y) <= tolerance) {
@@ -55,8 +93,6 @@ double DeciderOperands::scalar(std::size_t i, double otherwise) const {
   const auto values = numbers(i);
   return values && !values->empty() ? values->front() : otherwise;
 }
-
-namespace {
 
 /// Whether a node rounds to steps of a scale that is an operand.
 bool is_quantizer(const Node& node) {
@@ -109,8 +145,8 @@ std::vector<std::ptrdiff_t> places_in_labels(const Attributes& attributes, const
 /// Compares two results of a decider.
 class Explanation {
  public:
-  Explanation(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference, const Tensor& candidate)
-      : node_(*decider.node), attributes_(*decider.node), operands_(operands), reference_(reference), candidate_(candidate) {}
+  Explanation(const Node& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference, const Tensor& candidate)
+      : node_(decider), attributes_(decider), operands_(operands), reference_(reference), candidate_(candidate) {}
 
   TieVerdict run() {
     if (reference_.dims() != candidate_.dims() || reference_.type() != candidate_.type()) return {};
@@ -252,109 +288,6 @@ class Explanation {
   TieCount tally_;
 };
 
-bool is_decider(const Node& node) {
-  if (!node.domain().empty()) return is_classifier(node);
-  return node.is("ArgMax") || node.is("ArgMin") || node.is("TopK") || node.is("NonMaxSuppression") || is_quantizer(node) ||
-         compares(predicate_of(node));
-}
-
-bool may_be_float(const Value* value) {
-  if (value == nullptr) return false;
-  const auto declared = value->declared();
-  return !declared || declared->type == DataType::undefined || traits(declared->type).is_float;
-}
-
-/// Collects, in one run of a, the operands that nodes compute; with `noise` as moved by a draw of it.
-std::unordered_map<const Value*, Tensor> run_for(const Pair& pair, const Decider& decider, const Inputs& inputs,
-                                                 const WeightNoise* noise = nullptr, int draw = 0) {
-  std::unordered_map<const Value*, Tensor> made;
-  ExecuteOptions options = pair.execute_options(Mode::as_written);
-  const auto wanted = compared_values(*decider.node);
-  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const Value* const value = node.output(k);
-      if (value == nullptr || std::ranges::find(wanted, value) == wanted.end() || !outputs[k].tensor) continue;
-      const Tensor dense = contiguous(outputs[k].tensor);
-      if (!kNumericTypes.has(dense.type())) continue;
-      Tensor copy(dense.type(), dense.dims());
-      std::copy_n(dense.bytes(), as_size(dense.element_count()) * memory_size(dense.type()), copy.bytes());
-      made.insert_or_assign(value, copy);
-    }
-  };
-  if (noise != nullptr) noise->apply(options, draw, pair.grain);
-  (void)pair.open(pair.a, std::move(options))->run(inputs);
-  return made;
-}
-
-}  // namespace
-
-std::optional<Decider> decider_of(const Value& output) {
-  constexpr int kMostSteps = 32;
-  const Value* at = &output;
-  for (int step = 0; step < kMostSteps && at->producer() != nullptr; ++step) {
-    const Node& node = *at->producer();
-    if (is_decider(node)) return Decider{&node, at->output_index()};
-    if (has_trait(node, Trait::casts)) {
-      // From a float it decides itself; from an exact type it only passes on a decision.
-      const Value* const from = node.input(0);
-      const bool carries =
-          from != nullptr && from->producer() != nullptr &&
-          (is_decider(*from->producer()) || has_trait(*from->producer(), Trait::keeps_order) || has_trait(*from->producer(), Trait::casts));
-      if (!carries) return may_be_float(from) ? std::optional(Decider{&node, 0}) : std::nullopt;
-    } else if (!has_trait(node, Trait::keeps_order) && predicate_of(node) != Predicate::logical_not) {
-      return std::nullopt;
-    }
-    if (node.input(0) == nullptr) return std::nullopt;
-    at = node.input(0);
-  }
-  return std::nullopt;
-}
-
-TieVerdict explain_ties(const Decider& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference,
-                        const Tensor& candidate) {
-  if (operands.empty() || !operands.front().value) return {};
-  if (decider.node->is("NonMaxSuppression")) return explain_boxes(*decider.node, operands, reference, candidate);
-  return Explanation(decider, operands, reference, candidate).run();
-}
-
-std::vector<DeciderOperand> decider_operands(const Pair& pair, const Decider& decider, const std::function<Inputs()>& inputs, int draws) {
-  const auto made = run_for(pair, decider, inputs());
-  const Inputs given = inputs();
-  Constants constants;
-  std::vector<DeciderOperand> operands;
-  for (const Value* const value : compared_values(*decider.node)) {
-    DeciderOperand& operand = operands.emplace_back();
-    if (value == nullptr) continue;
-    if (const auto found = made.find(value); found != made.end()) {
-      operand.value = found->second;
-    } else if (const auto input = given.find(value->name()); input != given.end()) {
-      operand.value = input->second.tensor;
-    } else if (const auto constant = constants.value(*value)) {
-      operand.value = *constant;
-    }
-  }
-  const WeightNoise noise(pair.a.model->graph());
-  const auto compared = compared_values(*decider.node);
-  for (int draw = 0; draw < draws; ++draw) {
-    const auto moved = run_for(pair, decider, noise.inputs(inputs(), pair.options->seed, draw, pair.grain), &noise, draw);
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      const auto found = moved.find(compared[i]);
-      if (found == moved.end() || found->second.dims() != operands[i].value.dims()) continue;
-      Yardstick yardstick;
-      yardstick.add(operands[i].value);
-      const double apart = distance(operands[i].value, found->second).max_abs;
-      const DataType type = operands[i].value.type();
-      if (!is_measured(type)) continue;
-      const double minimum = dtype_minimum(coarser(type, pair.grain)) * yardstick.range();
-      operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
-    }
-  }
-  return operands;
-}
-
-// Boxes that one of two results alone keeps.
-namespace {
-
 using Box = std::array<int64_t, 3>;  ///< batch, class, box
 
 std::set<Box> boxes_of(const Tensor& tensor) {
@@ -376,6 +309,7 @@ double overlap(const std::array<double, 4>& p, const std::array<double, 4>& q) {
   return all > 0 ? shared / all : 0;
 }
 
+/// Explains boxes that only one of two results of a NonMaxSuppression keeps.
 class BoxTies {
  public:
   BoxTies(const Node& node, const std::vector<DeciderOperand>& operands, const Tensor& reference, const Tensor& candidate)
@@ -484,10 +418,110 @@ class BoxTies {
   TieCount tally_;
 };
 
+bool is_decider(const Node& node) {
+  if (!node.domain().empty()) return is_classifier(node);
+  return node.is("ArgMax") || node.is("ArgMin") || node.is("TopK") || node.is("NonMaxSuppression") || is_quantizer(node) ||
+         compares(predicate_of(node));
+}
+
+/// Whether a value is what a decider decided: TopK's largest numbers and a classifier's scores are none.
+bool is_decided(const Value& value) {
+  const Node* const node = value.producer();
+  return node != nullptr && is_decider(*node) && value.output_index() == (node->is("TopK") ? 1 : 0);
+}
+
+bool may_be_float(const Value* value) {
+  if (value == nullptr) return false;
+  const auto declared = value->declared();
+  return !declared || declared->type == DataType::undefined || traits(declared->type).is_float;
+}
+
+/// Collects, in one run of a, the operands that nodes compute; with `noise` as moved by a draw of it.
+std::unordered_map<const Value*, Tensor> run_for(const Pair& pair, const Node& decider, const Inputs& inputs,
+                                                 const WeightNoise* noise = nullptr, int draw = 0) {
+  std::unordered_map<const Value*, Tensor> made;
+  ExecuteOptions options = pair.execute_options(Mode::as_written);
+  const auto wanted = compared_values(decider);
+  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Value* const value = node.output(k);
+      if (value == nullptr || std::ranges::find(wanted, value) == wanted.end() || !outputs[k].tensor) continue;
+      const Tensor dense = contiguous(outputs[k].tensor);
+      if (!kNumericTypes.has(dense.type())) continue;
+      Tensor copy(dense.type(), dense.dims());
+      std::copy_n(dense.bytes(), as_size(dense.element_count()) * memory_size(dense.type()), copy.bytes());
+      made.insert_or_assign(value, copy);
+    }
+  };
+  if (noise != nullptr) noise->apply(options, draw, pair.grain);
+  (void)pair.open(pair.a, std::move(options))->run(inputs);
+  return made;
+}
+
 }  // namespace
 
-TieVerdict explain_boxes(const Node& node, const std::vector<DeciderOperand>& operands, const Tensor& reference, const Tensor& candidate) {
-  return BoxTies(node, operands, reference, candidate).run();
+const Node* decider_of(const Value& output) {
+  constexpr int kMostSteps = 32;
+  const Value* at = &output;
+  for (int step = 0; step < kMostSteps && at->producer() != nullptr; ++step) {
+    const Node& node = *at->producer();
+    if (is_decided(*at)) return &node;
+    const Value* const from = node.input(0);
+    if (from == nullptr) return nullptr;
+    if (has_trait(node, Trait::casts)) {
+      // From a float it decides itself; from an exact type it only passes on a decision.
+      const Node* const before = from->producer();
+      const bool carries =
+          is_decided(*from) || (before != nullptr && (has_trait(*before, Trait::keeps_order) || has_trait(*before, Trait::casts)));
+      if (!carries) return may_be_float(from) ? &node : nullptr;
+    } else if (!has_trait(node, Trait::keeps_order) && predicate_of(node) != Predicate::logical_not) {
+      return nullptr;
+    }
+    at = from;
+  }
+  return nullptr;
+}
+
+TieVerdict explain_ties(const Node& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference,
+                        const Tensor& candidate) {
+  if (operands.empty() || !operands.front().value) return {};
+  if (decider.is("NonMaxSuppression")) return BoxTies(decider, operands, reference, candidate).run();
+  return Explanation(decider, operands, reference, candidate).run();
+}
+
+std::vector<DeciderOperand> decider_operands(const Pair& pair, const Node& decider, const std::function<Inputs()>& inputs, int draws) {
+  const auto made = run_for(pair, decider, inputs());
+  const Inputs given = inputs();
+  Constants constants;
+  std::vector<DeciderOperand> operands;
+  for (const Value* const value : compared_values(decider)) {
+    DeciderOperand& operand = operands.emplace_back();
+    if (value == nullptr) continue;
+    if (const auto found = made.find(value); found != made.end()) {
+      operand.value = found->second;
+    } else if (const auto input = given.find(value->name()); input != given.end()) {
+      operand.value = input->second.tensor;
+    } else if (const auto constant = constants.value(*value)) {
+      operand.value = *constant;
+    }
+  }
+  const WeightNoise noise(pair.a.model->graph());
+  const auto compared = compared_values(decider);
+  for (int draw = 0; draw < draws; ++draw) {
+    const auto moved = run_for(pair, decider, noise.inputs(inputs(), pair.options->seed, draw, pair.grain), &noise, draw);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const auto found = moved.find(compared[i]);
+      if (found == moved.end() || found->second.dims() != operands[i].value.dims()) continue;
+      Yardstick yardstick;
+      yardstick.add(operands[i].value);
+      const double apart = distance(operands[i].value, found->second).max_abs;
+      const DataType type = operands[i].value.type();
+      if (!is_measured(type)) continue;
+      const double minimum = dtype_minimum(coarser(type, pair.grain)) * yardstick.range();
+      operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
+    }
+  }
+  return operands;
 }
 
 }  // namespace relayout
