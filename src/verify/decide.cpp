@@ -49,7 +49,7 @@ class Decision {
     for (std::size_t i = 0; i < result_.outputs.size(); ++i) decide_output(i);
     const bool is_accepting = options_.accept.is_given() && is_compared() && find(kRejected) == nullptr;
     if (is_accepting) {
-      for (OutputComparison& output : result_.outputs) accept_loss(output);
+      for (std::size_t i = 0; i < result_.outputs.size(); ++i) accept_loss(i);
     }
     decide_whole(is_accepting);
     return std::move(result_);
@@ -112,8 +112,10 @@ class Decision {
     output.loss = loss_of(output);
   }
 
-  void accept_loss(OutputComparison& output) const {
-    if (!output.loss || output.outcome == Outcome::inconclusive) return;
+  /// No bound of a loss covers values that contradict their declaration.
+  void accept_loss(std::size_t place) {
+    OutputComparison& output = result_.outputs[place];
+    if (!output.loss || output.outcome == Outcome::inconclusive || find(Severity::difference, place) != nullptr) return;
     const bool differs = output.outcome == Outcome::different;
     const std::string why = beyond_limits(options_.accept, output);
     set(output, !why.empty() ? Outcome::different : differs ? Outcome::accepted : Outcome::same, why);

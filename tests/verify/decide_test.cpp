@@ -222,6 +222,20 @@ TEST(Decide, CoarserTypesAreDifferentEvenWithinTheirFloors) {
   EXPECT_THAT(decide(agreeing(), {kDifference, coarser}, {}).remarks, ElementsAre("B computes in f16"));
 }
 
+TEST(Decide, NoBoundOfALossCoversAContradictedDeclaration) {
+  VerifyOptions options;
+  options.accept.snr = 1;
+  const VerifyFinding contradiction{
+      .severity = Severity::difference, .name = "contradicts-declaration", .text = "B declares [2, 3], makes [3, 2]", .output = 0};
+  for (const Outcome outcome : {Outcome::same, Outcome::different}) {
+    VerifyResult measured = agreeing();
+    measured.outputs[0].samples[1].outcome = outcome;
+    const VerifyResult result = decide(measured, {contradiction}, options);
+    EXPECT_EQ(result.outcome, Outcome::different) << "whether the numbers agree or not";
+    EXPECT_EQ(result.outputs[0].reason, contradiction.text);
+  }
+}
+
 TEST(Decide, DoubtsHaveNamesThatTheOptionTakes) {
   const std::vector<std::string_view> names = doubt_names();
   for (const char* const name :
