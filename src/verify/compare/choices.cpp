@@ -318,19 +318,22 @@ void take_to_scale(Numbers& numbers) {
 /// Keeps the distances nearest to the boundary of a comparison, those of B in A's scale: what is far from it does not decide.
 /// `scale`: B's over A's, for a single distance.
 void keep_nearest(Numbers& numbers, double scale) {
-  std::vector<std::size_t> order(numbers.a.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < numbers.a.size(); ++i) {
+    if (std::isfinite(numbers.a[i])) order.push_back(i);
+  }
   std::ranges::sort(order, {}, [&](std::size_t i) { return std::fabs(numbers.a[i]); });
   order.resize(std::min(order.size(), std::max<std::size_t>(2, order.size() / 8)));
   double products = 0, squares = 0;
+  std::vector<bool> is_near(numbers.a.size());
   for (const std::size_t i : order) {
+    is_near[i] = true;
     products += numbers.a[i] * numbers.b[i];
     squares += numbers.a[i] * numbers.a[i];
   }
   if (order.size() > 1 && products != 0 && squares != 0) scale = products / squares;
   for (std::size_t i = 0; i < numbers.b.size(); ++i) {
-    const bool is_near = std::ranges::find(order, i) != order.end();
-    numbers.b[i] = is_near ? numbers.b[i] / scale : numbers.a[i];
+    numbers.b[i] = is_near[i] ? numbers.b[i] / scale : numbers.a[i];
   }
 }
 
