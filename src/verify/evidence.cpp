@@ -75,14 +75,14 @@ std::vector<OutputPlace> differing_places(const Candidate& candidate, std::size_
 }
 
 /// The node at which the way to a value jumps: the nearest one upstream among values that were not compared as numbers, or the value's own
-/// producer.
-const Node* jump_before(const Value& value, const std::vector<LayerResult>& layers) {
+/// producer. `seen`: values that lead to none.
+const Node* jump_before(const Value& value, const std::vector<LayerResult>& layers, std::unordered_set<const Value*>& seen) {
   const Node* const made_by = value.producer();
   if (made_by == nullptr) return nullptr;
   for (const Value* const operand : made_by->inputs()) {
     const auto is_compared = [&](const LayerResult& layer) { return layer.tensor == operand->name() && is_measured(layer.type); };
-    const bool ends = operand == nullptr || std::ranges::any_of(layers, is_compared);
-    const Node* const before = ends ? nullptr : jump_before(*operand, layers);
+    const bool ends = operand == nullptr || !seen.insert(operand).second || std::ranges::any_of(layers, is_compared);
+    const Node* const before = ends ? nullptr : jump_before(*operand, layers, seen);
     if (before != nullptr) return before;
   }
   return jumps(*made_by) ? made_by : nullptr;
@@ -94,7 +94,8 @@ std::string choice_among(const std::vector<LayerResult>& layers, const Graph& b)
   for (const LayerResult& layer : layers) {
     const Value* const made = b.find(layer.tensor);
     if (made == nullptr || !layer.depth.error || !(*layer.depth.error > layer.bound)) continue;
-    const Node* const jump = jump_before(*made, layers);
+    std::unordered_set<const Value*> seen;
+    const Node* const jump = jump_before(*made, layers, seen);
     if (jump == nullptr) continue;
     return " (first " + quote(reported_name(*jump)) + " (" + escape(jump->op_type()) + "), where B is " + scientific(*layer.depth.error) +
            " of the range of " + quote(layer.tensor) + " away)";
@@ -106,6 +107,19 @@ std::string choice_among(const std::vector<LayerResult>& layers, const Graph& b)
 
 std::string place_of(const Pair& pair, const Reference& reference, std::size_t output, std::size_t sample) {
   return "output " + quote(pair.a.outputs[output].name) + ", sample " + std::to_string(reference.samples()[sample].number);
+}
+
+NamedNodes::NamedNodes(const Model& model) {
+  for_each_node(model, [&](const Node& node) {
+    if (!node.name().empty()) nodes_[node.name()].push_back(&node);
+    const Value* const output = first_output(node);
+    if (output != nullptr && output->name() != node.name()) nodes_[output->name()].push_back(&node);
+  });
+}
+
+std::span<const Node* const> NamedNodes::of(const std::string& name) const {
+  const auto found = nodes_.find(name);
+  return found == nodes_.end() ? std::span<const Node* const>() : found->second;
 }
 
 Evidence::Evidence(const Pair& pair, const Reference& reference, Floors& floors, const Candidate& candidate, const VerifyResult& measured)
@@ -286,6 +300,10 @@ const std::vector<LayerResult>& Evidence::fed(Feeding feeding) {
   auto layers = is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, 0, *proof(), feeding)
                                  : compare_nodes(*pair_, *reference_, 0, proof(), feeding);
   return fed_.emplace(feeding, std::move(layers)).first->second;
+}
+
+const NamedNodes& Evidence::named(const Side& side) {
+  return named_.try_emplace(&side, *side.model).first->second;
 }
 
 const Changes& Evidence::changes() {

@@ -44,6 +44,18 @@ struct OutputPlace {
   std::size_t output = 0, sample = 0;
 };
 
+/// The nodes of a model, in nested graphs and functions too, by their names and their first outputs.
+class NamedNodes {
+ public:
+  explicit NamedNodes(const Model& model);
+  [[nodiscard]] std::span<const Node* const> of(const std::string& name) const;
+  /// The first in the order of the file; nullptr: none.
+  [[nodiscard]] const Node* first(const std::string& name) const { return of(name).empty() ? nullptr : of(name).front(); }
+
+ private:
+  std::unordered_map<std::string, std::vector<const Node*>> nodes_;
+};
+
 /// The facts about two models that rules ask for. Each is computed at most once, when a rule first asks for it.
 class Evidence {
  public:
@@ -82,6 +94,8 @@ class Evidence {
   /// The nodes of the first sample, fed other values than A's. Those that the proof leaves open are among them.
   [[nodiscard]] const std::vector<LayerResult>& fed(Feeding feeding);
 
+  /// The nodes of one of both sides, as the proof names them.
+  [[nodiscard]] const NamedNodes& named(const Side& side);
   /// The nodes in which both models differ.
   [[nodiscard]] const Changes& changes();
   /// Whether a sample enters a graph of a model.
@@ -126,6 +140,7 @@ class Evidence {
   std::map<std::size_t, std::vector<Floor>> own_rounding_;  ///< of the outputs, by sample
   std::optional<ComparedNodes> nodes_;
   std::map<Feeding, std::vector<LayerResult>> fed_;
+  std::map<const Side*, NamedNodes> named_;
   std::optional<Changes> changes_;
   std::optional<Trials> trials_;
   std::map<Feeding, std::map<const Change*, Trial>> open_before_;

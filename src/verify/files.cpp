@@ -19,7 +19,6 @@
 #include "verify/inputs/port.h"
 #include "verify/interface.h"
 #include "verify/pair.h"
-#include "verify/remarks.h"
 #include "verify/run/session.h"
 
 namespace relayout {
@@ -45,6 +44,19 @@ std::unique_ptr<Model> without_calls(const Model& model, const std::filesystem::
   const passes::Pass* const pass = passes::find_pass("inline-functions");
   passes::run_passes(*expanded, std::span(&pass, 1), context);
   return prove(model, *expanded, {.digests = false, .is_copy = true}).proved ? std::move(expanded) : nullptr;
+}
+
+/// Remarks on initializers that callers of a may replace, as they are also inputs, and callers of b may not. Before IR version 4, all are
+/// inputs.
+void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
+  if (a.ir_version() < 4) return;
+  std::vector<std::string> lost;
+  for (const std::string& name : defaulted_inputs(a.graph())) {
+    const auto has_it = [&](const Value* input) { return input->name() == name; };
+    if (std::ranges::none_of(b.graph().inputs(), has_it)) lost.push_back(name);
+  }
+  if (lost.empty()) return;
+  result.remarks.push_back(counted(std::ssize(lost), "input") + " with a default cannot be given to B: " + some_of(lost, 3, quote));
 }
 
 /// Compares the interfaces and proves what the files show. From here on both models are known to be valid.

@@ -1,7 +1,9 @@
 // Runs the reference, its floors and the candidate over the samples of a comparison.
 #include "verify/measurement.h"
 
+#include "base/numbers.h"
 #include "base/text.h"
+#include "ops/bounds.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -15,7 +17,6 @@
 #include "verify/inputs/port.h"
 #include "verify/interface.h"
 #include "verify/pair.h"
-#include "verify/remarks.h"
 #include "verify/run/candidate.h"
 #include "verify/run/floors.h"
 #include "verify/run/quantizer.h"
@@ -75,6 +76,30 @@ VerifyFindings take_figures(const Pair& pair, const Reference& reference, const 
   return out;
 }
 
+/// Remarks on nodes that draw random numbers, whose seeds are pinned.
+void note_random_nodes(const Pair& pair, VerifyResult& result) {
+  const auto random_a = random_nodes(pair.a.model->graph()), random_b = random_nodes(pair.b.model->graph());
+  const auto note = [&](const std::vector<std::string>& labels, const std::string& where, const std::string& then) {
+    if (labels.empty()) return;
+    result.remarks.push_back(counted(std::ssize(labels), "random node") + " in " + where + " (" + some_of(labels, 1, std::identity()) +
+                             "): " + then);
+  };
+  constexpr const char* kPinned = "seeds are pinned by node name";
+  if (random_a == random_b) return note(random_a, "both files", kPinned);
+  note(random_a, pair.a.name, pair.a.name + " is not deterministic; " + kPinned);
+  note(random_b, pair.b.name, pair.b.name + " is not deterministic; " + kPinned);
+}
+
+/// Remarks on inputs within the ranges of b's quantizers: such samples cannot show that a range is too small.
+void note_held_inputs(const Pair& pair, const std::map<std::string, Bounds>& ranges, VerifyResult& result) {
+  const auto bound = [](double value) { return exact_number(static_cast<double>(static_cast<float>(value))); };
+  for (const auto& [name, range] : ranges) {
+    if (pair.options->inputs.contains(name)) continue;
+    result.remarks.push_back("input " + quote(name) + ": samples are between " + bound(range.lowest) + " and " + bound(range.highest) +
+                             ", the range of B's quantizer (--input gives your own)");
+  }
+}
+
 /// The maker of the inputs of all samples, limited to the ranges that quantizers of b hold.
 InputMaker make_inputs(const Pair& pair, VerifyResult& measured) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
@@ -102,6 +127,7 @@ void list_outputs(const Pair& pair, VerifyResult& result) {
 
 Measurement::Measurement(Pair& pair, VerifyResult& measured)
     : findings_(find_coarser(pair, measured)), inputs_(make_inputs(pair, measured)), reference_(pair, inputs_) {
+  note_random_nodes(pair, measured);
   const LibraryInfo library = onednn_info();
   measured.onednn = library.version;
   measured.isa = library.isa;

@@ -13,7 +13,6 @@
 #include "verify/measurement.h"
 #include "verify/pair.h"
 #include "verify/quantized/quantization_losses.h"
-#include "verify/remarks.h"
 #include "verify/run/session.h"
 
 namespace relayout {
@@ -21,7 +20,6 @@ namespace {
 
 /// Runs both models, and looks for what the runs do not show. The figures stand in `measured`.
 VerifyFindings run_and_look(Pair& pair, std::span<const Rule> rules, VerifyResult& measured) {
-  note_random_nodes(pair, measured);
   Measurement runs(pair, measured);
   VerifyFindings findings = runs.findings();
   if (!runs.has_samples()) return findings;

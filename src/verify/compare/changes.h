@@ -7,10 +7,16 @@
 
 #include "relayout/graph.h"
 #include "relayout/proof.h"
-#include "verify/compare/chosen_sides.h"
 #include "verify/pair.h"
 
 namespace relayout {
+
+/// An operand of a Where behind which alone a model computes something that a proof leaves open: elements that the condition does not
+/// choose hide it.
+struct ChosenSide {
+  const Node* where = nullptr;
+  std::size_t operand = 0;  ///< 1: chosen where the condition is true; 2: where it is false
+};
 
 /// A value of both models that a proof leaves open, and the nodes upstream in which the models differ.
 struct Change {

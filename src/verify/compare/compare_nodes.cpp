@@ -117,6 +117,10 @@ bool is_constant(const Unexplained& entry) noexcept {
          (entry.kind == Kind::attribute && entry.values > 0);
 }
 
+bool is_stored(const Unexplained& entry) noexcept {
+  return is_constant(entry) && entry.kind != Unexplained::Kind::attribute;
+}
+
 UnexplainedCheck::Effect effect_of(const LayerResult& layer) {
   using Effect = UnexplainedCheck::Effect;
   if (layer.other_structure || layer.mask || (layer.outcome == Outcome::different && !convicts(layer))) return Effect::expected;

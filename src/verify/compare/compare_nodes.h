@@ -49,6 +49,8 @@ using Watch = std::function<void(const Value& value, const Datum& datum)>;
 void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof);
 /// Whether an entry reports different elements of a constant, or different numbers in an attribute of a node.
 [[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
+/// Whether it is about elements of a constant.
+[[nodiscard]] bool is_stored(const Unexplained& entry) noexcept;
 
 /// Values of nodes that the proof leaves open and for which a sample is no evidence: all elements are equal, or the floor is too large for
 /// an error above 0.

@@ -21,7 +21,6 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
-#include "verify/compare/chosen_sides.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_values.h"
 #include "verify/compare/pairing.h"

@@ -10,6 +10,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
+#include "ops/operands.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
@@ -25,19 +26,10 @@
 namespace relayout {
 namespace {
 
-/// The nodes that an entry may mean, in nested graphs and functions too.
-std::vector<const Node*> nodes_called(const Model& model, const std::string& name) {
-  std::vector<const Node*> out;
-  for_each_node(model, [&](const Node& node) {
-    if (is_called(node, name)) out.push_back(&node);
-  });
-  return out;
-}
-
 /// Whether `holds` for two nodes of the name of an entry, one of each model. Graphs beside each other may have nodes of the same name.
 template <class Holds>
-bool any_namesakes(const Pair& pair, const Unexplained& entry, const Holds& holds) {
-  const std::vector<const Node*> of_a = nodes_called(*pair.a.model, entry.name), of_b = nodes_called(*pair.b.model, entry.name);
+bool any_namesakes(Evidence& evidence, const Unexplained& entry, const Holds& holds) {
+  const auto of_a = evidence.named(evidence.pair().a).of(entry.name), of_b = evidence.named(evidence.pair().b).of(entry.name);
   for (std::size_t i = 0; i < of_a.size(); ++i) {
     for (std::size_t k = 0; k < of_b.size(); ++k) {
       if ((i == k || of_a.size() != of_b.size()) && holds(*of_a[i], *of_b[k])) return true;
@@ -47,8 +39,8 @@ bool any_namesakes(const Pair& pair, const Unexplained& entry, const Holds& hold
 }
 
 /// Whether an entry changes a comparison, or an operator on conditions, of the same name.
-bool is_other_comparison(const Pair& pair, const Unexplained& entry) {
-  return entry.kind == Unexplained::Kind::node_changed && any_namesakes(pair, entry, [](const Node& a, const Node& b) {
+bool is_other_comparison(Evidence& evidence, const Unexplained& entry) {
+  return entry.kind == Unexplained::Kind::node_changed && any_namesakes(evidence, entry, [](const Node& a, const Node& b) {
            return a.op_type() != b.op_type() && has_trait(a, Trait::makes_boolean) && has_trait(b, Trait::makes_boolean);
          });
 }
@@ -77,9 +69,7 @@ std::optional<std::vector<double>> scales_of(const Node& resize, Constants& cons
   const Value* const operand = resize.input(2);
   const auto known = operand == nullptr ? std::nullopt : constants.value(*operand);
   if (!known || known->element_count() == 0 || !kRealTypes.has(known->type())) return std::nullopt;
-  const Tensor dense = contiguous(*known);
-  std::vector<double> out(as_size(dense.element_count()));
-  load(dense.type(), dense.bytes(), 1, dense.element_count(), out.data());
+  std::vector<double> out = reals_of(*known);
   std::erase(out, 1.0);
   return out;
 }
@@ -109,19 +99,13 @@ bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b,
   return a.domain().empty() && std::ranges::any_of(kDataAttributes, [&](std::string_view name) { return is_other(a, b, name); });
 }
 
-/// Whether an output depends on an input.
-bool is_read(const Graph& graph, const Value& input) {
-  const auto needed = needed_nodes(graph);
-  return input.is_output() || std::ranges::any_of(input.uses(), [&](const Use& use) { return needed.contains(use.node); });
-}
-
 }  // namespace
 
 VerifyFindings find_other_comparisons(Evidence& evidence) {
   const std::vector<Unexplained>& entries = evidence.unexplained();
   VerifyFindings out;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!is_other_comparison(evidence.pair(), entries[i]) || evidence.is_shown(i)) continue;
+    if (!is_other_comparison(evidence, entries[i]) || evidence.is_shown(i)) continue;
     out.push_back({.text = unreached(entries[i]), .node = entries[i].name});
   }
   return out;
@@ -130,12 +114,18 @@ VerifyFindings find_other_comparisons(Evidence& evidence) {
 /// Callers may replace the contents that an input has in the file; samples do not.
 VerifyFindings find_replaceable_inputs(Evidence& evidence) {
   const Graph &a = evidence.pair().a.model->graph(), &b = evidence.pair().b.model->graph();
+  const auto needed_in_a = needed_nodes(a), needed_in_b = needed_nodes(b);
+  const auto is_read = [](const Value& input, const auto& needed) {
+    return input.is_output() || std::ranges::any_of(input.uses(), [&](const Use& use) { return needed.contains(use.node); });
+  };
   VerifyFindings out;
   for (const Value* const input : a.inputs()) {
     const Value* const other = input->is_overridable() ? b.find(input->name()) : nullptr;
-    if (other == nullptr || !other->is_overridable() || is_read(a, *input) == is_read(b, *other)) continue;
+    if (other == nullptr || !other->is_overridable()) continue;
+    const bool is_read_by_a = is_read(*input, needed_in_a);
+    if (is_read_by_a == is_read(*other, needed_in_b)) continue;
     out.push_back({.text = "input " + quote(input->name()) + " has contents in the files that callers may replace, and only " +
-                           (is_read(a, *input) ? "A" : "B") + " reads it",
+                           (is_read_by_a ? "A" : "B") + " reads it",
                    .node = input->name()});
   }
   return out;
@@ -148,7 +138,7 @@ VerifyFindings find_unread_attributes(Evidence& evidence) {
   VerifyFindings out;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].kind != Unexplained::Kind::attribute) continue;
-    const bool is_open = any_namesakes(pair, entries[i], [&](const Node& a, const Node& b) {
+    const bool is_open = any_namesakes(evidence, entries[i], [&](const Node& a, const Node& b) {
       const bool computes_otherwise = !allows_loss && inner_type(a) != inner_type(b);
       return computes_otherwise || (!evidence.is_acquitted(i) && part_unseen_by_attributes(pair.a.model->graph(), a, b, entries[i]));
     });

@@ -91,4 +91,7 @@ VerifyFindings find_optimized_difference(Evidence& evidence);
 /// A run in double precision that is far from the reference as written: a defect only if a node alone errs, fed the values as written.
 [[nodiscard]] VerifyFindings find_reference_difference(const Evidence& evidence);
 
+/// Remarks on elements that are NaN in both: they are equal and show nothing of b's computation.
+[[nodiscard]] VerifyFindings find_nan_in_both(const VerifyResult& measured);
+
 }  // namespace relayout

@@ -39,45 +39,11 @@ std::string not_held(const Edge& edge) {
   return std::string(", and no sample holds ") + edge.numbers + " there (--input gives your own)";
 }
 
-/// The nodes of both models by the names that the proof uses.
-class NamedNodes {
- public:
-  NamedNodes(const Model& a, const Model& b) {
-    add(a, of_a_);
-    add(b, of_b_);
-  }
-
-  [[nodiscard]] const Node* of_a(const std::string& name) const { return find(of_a_, name); }
-  [[nodiscard]] const Node* of_b(const std::string& name) const { return find(of_b_, name); }
-  /// Whether an entry is about a node that `is_wanted` accepts, in the model that it names or under its name in the other one.
-  [[nodiscard]] bool is_about(const Unexplained& entry, bool (*is_wanted)(const Node&)) const {
-    using Kind = Unexplained::Kind;
-    const auto kinds = {Kind::attribute, Kind::operand, Kind::node_added, Kind::node_removed, Kind::node_changed};
-    if (std::ranges::find(kinds, entry.kind) == kinds.end()) return false;
-    const auto has_it = [&](const Node* node) { return node != nullptr && is_wanted(*node); };
-    return has_it(of_a(entry.name)) || has_it(of_b(entry.name));
-  }
-
- private:
-  using Names = std::unordered_map<std::string, const Node*>;
-  static void add(const Model& model, Names& names) {
-    for_each_node(model, [&](const Node& node) {
-      if (!node.name().empty()) names.emplace(node.name(), &node);
-      if (const Value* const output = first_output(node)) names.emplace(output->name(), &node);
-    });
-  }
-  static const Node* find(const Names& names, const std::string& name) {
-    const auto found = names.find(name);
-    return found == names.end() ? nullptr : found->second;
-  }
-
-  Names of_a_, of_b_;
-};
-
 /// The open entries of the proof about nodes that numbers on an edge concern.
 class OpenEdges {
  public:
-  explicit OpenEdges(Evidence& evidence) : evidence_(evidence), names_(*evidence.pair().a.model, *evidence.pair().b.model) {}
+  explicit OpenEdges(Evidence& evidence)
+      : evidence_(evidence), of_a_(evidence.named(evidence.pair().a)), of_b_(evidence.named(evidence.pair().b)) {}
 
   /// Whether an open entry, output or change is about a node that an edge concerns.
   [[nodiscard]] bool any(const Edge& edge) const {
@@ -120,7 +86,15 @@ class OpenEdges {
  private:
   /// A node that differs over samples may do so by rounding: only an acquittal closes its entry.
   [[nodiscard]] bool is_open(std::size_t entry, const Edge& edge) const {
-    return !evidence_.is_acquitted(entry) && names_.is_about(evidence_.unexplained()[entry], edge.concerns);
+    return !evidence_.is_acquitted(entry) && is_about(evidence_.unexplained()[entry], edge);
+  }
+  /// Whether an entry is about a node that an edge concerns, in the model that it names or under its name in the other one.
+  [[nodiscard]] bool is_about(const Unexplained& entry, const Edge& edge) const {
+    using Kind = Unexplained::Kind;
+    const auto kinds = {Kind::attribute, Kind::operand, Kind::node_added, Kind::node_removed, Kind::node_changed};
+    if (std::ranges::find(kinds, entry.kind) == kinds.end()) return false;
+    const auto has_it = [&](const Node* node) { return node != nullptr && edge.concerns(*node); };
+    return has_it(of_a_.first(entry.name)) || has_it(of_b_.first(entry.name));
   }
   /// A node of a change that treats the numbers of an edge apart on purpose; nullptr: none.
   [[nodiscard]] static const Node* find_apart(const Change& change, const Edge& edge) {
@@ -129,11 +103,11 @@ class OpenEdges {
     return found != nullptr && edge.concerns(*found) ? found : nullptr;
   }
   [[nodiscard]] bool is_unreached(const std::string& output, const Edge& edge) const {
-    const Node* const node = names_.of_b(output);
+    const Node* const node = of_b_.first(output);
     return node != nullptr && edge.concerns(*node);
   }
   [[nodiscard]] bool differs_by_edge(const std::string& name) const {
-    const Node *const a = names_.of_a(name), *const b = names_.of_b(name);
+    const Node *const a = of_a_.first(name), *const b = of_b_.first(name);
     if (a == nullptr || b == nullptr || a->op_type() != b->op_type() || (!is_search(*a) && !may_treat_apart(*a))) return false;
     const Attributes of_a(*a), of_b(*b);
     // ONNX's default for an absent attribute. Where the operator has none of this name, both nodes get the same.
@@ -144,7 +118,7 @@ class OpenEdges {
   }
 
   Evidence& evidence_;
-  NamedNodes names_;
+  const NamedNodes &of_a_, &of_b_;
 };
 
 /// Differences that nodes show when fed the numbers of an edge, where an open entry is about such a node.

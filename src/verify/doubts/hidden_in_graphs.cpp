@@ -40,26 +40,47 @@ std::optional<Nest> nest_of(const Graph& graph) {
   return Nest{reported_name(*holder), as_size(std::ranges::find(graphs, &graph, &std::unique_ptr<Graph>::get) - graphs.begin())};
 }
 
-/// Whether an entry is about a node, or about a constant that it reads.
-bool concerns(const Unexplained& entry, const Node& node) {
-  const auto is_it = [&](const Value* value) { return value != nullptr && value->name() == entry.name; };
-  const bool is_stored = is_constant(entry) && entry.kind != Unexplained::Kind::attribute;
-  return is_stored ? std::ranges::any_of(node.inputs(), is_it) : is_called(node, entry.name);
-}
+/// The open entries about one of two models, by what they are about.
+class EntriesOf {
+ public:
+  EntriesOf(const std::vector<Unexplained>& entries, bool is_first) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].in_first == is_first) (is_stored(entries[i]) ? constants_ : nodes_)[entries[i].name].push_back(i);
+    }
+  }
+  /// Those about a node, or about a constant that it reads.
+  [[nodiscard]] std::set<std::size_t> about(const Node& node) const {
+    std::set<std::size_t> out;
+    const auto add = [&](const Names& names, const std::string& name) {
+      if (const auto found = names.find(name); found != names.end()) out.insert(found->second.begin(), found->second.end());
+    };
+    add(nodes_, node.name());
+    if (const Value* const output = first_output(node)) add(nodes_, output->name());
+    for (const Value* const input : node.inputs()) {
+      if (input != nullptr) add(constants_, input->name());
+    }
+    return out;
+  }
+
+ private:
+  using Names = std::unordered_map<std::string, std::vector<std::size_t>>;
+  Names constants_, nodes_;
+};
 
 /// The results in nested graphs that an open entry alone may change: no other is about the same graph, where it could be made up for.
 std::map<NestedValue, std::size_t> find_alone(Evidence& evidence) {
   std::map<Nest, std::set<std::size_t>> entries;
   std::map<NestedValue, std::size_t> of_b;
   for (const Side* const side : {&evidence.pair().a, &evidence.pair().b}) {
+    const bool is_first = side == &evidence.pair().a;
+    const EntriesOf of_side(evidence.unexplained(), is_first);
     for_each_node(*side->model, [&](const Node& node) {
       const auto nest = nest_of(node.graph());
-      for (std::size_t i = 0; nest && i < evidence.unexplained().size(); ++i) {
-        const Unexplained& entry = evidence.unexplained()[i];
-        if (entry.in_first != (side == &evidence.pair().a) || !concerns(entry, node)) continue;
-        entries[*nest].insert(i);
-        if (!entry.in_first && first_output(node) != nullptr) of_b.emplace(NestedValue{*nest, first_output(node)->name()}, i);
-      }
+      if (!nest) return;
+      const std::set<std::size_t> about = of_side.about(node);
+      entries[*nest].insert(about.begin(), about.end());
+      const bool has_result = !is_first && !about.empty() && first_output(node) != nullptr;
+      if (has_result) of_b.emplace(NestedValue{*nest, first_output(node)->name()}, *about.begin());
     });
   }
   std::erase_if(of_b, [&](const auto& found) {

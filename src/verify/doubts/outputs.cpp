@@ -106,4 +106,17 @@ VerifyFindings find_masks_with_holes(Evidence& evidence) {
   return out;
 }
 
+VerifyFindings find_nan_in_both(const VerifyResult& measured) {
+  VerifyFindings out;
+  for (const OutputComparison& output : measured.outputs) {
+    int64_t both = 0, elements = 0;
+    for (const SampleMetrics& metrics : output.samples) both += metrics.non_finite.nan_both, elements += metrics.sums.elements;
+    if (both == 0) continue;
+    out.push_back({.severity = Severity::remark,
+                   .text = "output " + quote(output.name) + ": " + format_count(both) + " of " + counted(elements, "element") +
+                           (both == 1 ? " is" : " are") + " NaN in both"});
+  }
+  return out;
+}
+
 }  // namespace relayout

@@ -162,4 +162,27 @@ int stored_draws(bool quantized) {
   return rules::kNoiseDraws + (quantized ? rules::kMoreDraws : 0);
 }
 
+// Remarks on bounds that leave the verdict alone.
+bool has_unusual_ratio(const OutputComparison& output) noexcept {
+  return output.ratio > rules::kUnusualRatio;
+}
+
+std::vector<std::string> remarks_on(const OutputComparison& output) {
+  if (output.outcome != Outcome::same) return {};
+  std::vector<std::string> out;
+  const std::string bound = std::to_string(kFloorFactor) + " × floor";
+  if (output.ratio > kFloorFactor && !output.least_bound) {
+    out.push_back("above " + bound + " by B's own rounding");
+  } else if (has_unusual_ratio(output) && output.least_bound) {
+    out.push_back("within " + scientific(output.bound) + ", the least bound of " + std::string(name_of(output.type)) + ": " + bound +
+                  " is less");
+  } else if (has_unusual_ratio(output)) {
+    out.push_back("within the bound of " + bound + ", but above what correct evaluations usually differ by");
+  }
+  if (output.floor > rules::kHighFloor) {
+    out.push_back("the floor is " + fixed(100 * output.floor, 0) + " % of the range: correct evaluations may differ by this much here");
+  }
+  return out;
+}
+
 }  // namespace relayout
