@@ -1,12 +1,6 @@
 // Moves nodes and initializers of one model into another, under names that are free there.
 #include "derive/graft.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <utility>
-#include <vector>
-
 #include "base/text.h"
 #include "derive/linearizer.h"
 #include "model/functions.h"

@@ -1,13 +1,6 @@
 // Merges models: the parts of an ensemble side by side or as one net with stacked weights, and two models in a row.
 #include "relayout/merge.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <string_view>
-
 #include "base/text.h"
 #include "base/times.h"
 #include "derive/batcher.h"

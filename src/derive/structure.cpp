@@ -3,8 +3,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-
 #include "base/numbers.h"
 #include "base/text.h"
 #include "model/tensor_data.h"

@@ -1,12 +1,6 @@
 // Tests merge on the command line: ensembles, batched ones, chains, and what it refuses.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "command/command_test.h"
 #include "relayout/graph.h"

@@ -1,8 +1,5 @@
 // Declares the options of merge, and writes several models as one.
 
-#include <algorithm>
-#include <array>
-
 #include "base/numbers.h"
 #include "base/text.h"
 #include "cli/common/options.h"

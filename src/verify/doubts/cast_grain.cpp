@@ -46,17 +46,17 @@ bool selects_beyond(const Value& value, double most, Constants& constants) {
     const Traits traits = traits_of(node);
     if (traits.has(Trait::indexes) && use.index == 1 && node.input(0) != nullptr) {
       const auto dims = constants.dims(*node.input(0));
-      const int64_t axis = Attributes(node).integer("axis", 0), rank = dims ? static_cast<int64_t>(dims->size()) : 0;
-      const int64_t place = axis < 0 ? axis + rank : axis;
-      return place >= 0 && place<rank&& static_cast<double>((*dims)[as_size(place)])> most;
+      const auto axis = dims ? checked_axis(Attributes(node).integer("axis", 0), dims->size()) : std::nullopt;
+      return axis && static_cast<double>((*dims)[*axis]) > most;
     }
     const bool passes_on = traits.has(Trait::casts) || traits.has(Trait::identity) || (use.index == 0 && traits.moves_input(0));
     return passes_on && node.output(0) != nullptr && selects_beyond(*node.output(0), most, constants);
   });
 }
 
-std::string side_of(const Node& node, const Pair& pair) {
-  return &node.graph().model() == pair.a.model.get() ? "A" : "B";
+/// "node 'ids' (Cast) of A rounds"
+std::string said_of(const Node& cast, bool is_of_a) {
+  return "node " + cast.label() + " of " + (is_of_a ? "A" : "B") + " rounds";
 }
 
 }  // namespace
@@ -78,18 +78,18 @@ VerifyFindings find_cast_grain(Evidence& evidence) {
     const Node& cast = of_a != nullptr ? *of_a : *of_b;
     const DataType to = (of_a != nullptr ? types_a : types_b).of(*cast.output(0));
     if (!selects_beyond(*cast.output(0), 1 / unit_roundoff(to), constants)) continue;
-    return {{.text = "node " + cast.label() + " of " + side_of(cast, pair) + " rounds positions in a table that has more rows than " +
-                     std::string(name_of(to)) + " holds",
-             .node = reported_name(cast)}};
+    return {
+        {.text = said_of(cast, of_a != nullptr) + " positions in a table that has more rows than " + std::string(name_of(to)) + " holds",
+         .node = reported_name(cast)}};
   }
   for (const LayerResult& layer : evidence.fed(Feeding::odd)) {
     const Change* const change = changes.of_b(layer.tensor);
     const Node* const cast = change == nullptr || !convicts(layer) ? nullptr : cast_of(*change);
     if (cast == nullptr) continue;
-    const bool is_of_a = side_of(*cast, pair) == "A";
+    const bool is_of_a = &cast->graph().model() == pair.a.model.get();
     const DataType to = (is_of_a ? types_a : types_b).of(*cast->output(0));
-    return {{.text = "node " + cast->label() + " of " + (is_of_a ? "A" : "B") + " rounds integers that " + std::string(name_of(to)) +
-                     " does not hold, node " + quote(layer.node) + " (" + escape(layer.op_type) +
+    return {{.text = said_of(*cast, is_of_a) + " integers that " + std::string(name_of(to)) + " does not hold, node " + quote(layer.node) +
+                     " (" + escape(layer.op_type) +
                      ") then gives a different result, and no sample has so large ones (--input gives your own)",
              .node = reported_name(*cast)}};
   }

@@ -94,17 +94,34 @@ std::vector<const Node*> open_orders(const Model& model) {
   return out;
 }
 
+/// Those of some nodes whose results none of the others has.
+std::vector<const Node*> without_namesakes(std::vector<const Node*> nodes, const std::vector<const Node*>& others) {
+  std::erase_if(nodes, [&](const Node* node) {
+    return std::ranges::any_of(others, [&](const Node* other) { return first_output(*other)->name() == first_output(*node)->name(); });
+  });
+  return nodes;
+}
+
 }  // namespace
 
 VerifyFindings find_undefined_order(Evidence& evidence) {
   const Pair& pair = evidence.pair();
-  const std::vector<const Node*> of_a = open_orders(*pair.a.model), of_b = open_orders(*pair.b.model);
-  if (of_a.size() == of_b.size()) return {};
-  const bool is_of_a = of_a.size() > of_b.size();
-  const Node& node = *(is_of_a ? of_a : of_b).front();
-  return {{.text = "node " + node.label() + " of " + (is_of_a ? "A" : "B") +
+  const std::vector<const Node*> all_of_a = open_orders(*pair.a.model), all_of_b = open_orders(*pair.b.model);
+  const std::vector<const Node*> of_a = without_namesakes(all_of_a, all_of_b), of_b = without_namesakes(all_of_b, all_of_a);
+  const auto find_in = [&](const std::vector<const Node*>& nodes, const std::vector<const Node*>& others, const Side& other) {
+    const auto is_ordered_there = [&](const Node* node) {
+      const Node* const namesake = evidence.named(other).first(first_output(*node)->name());
+      return nodes.size() > others.size() || (namesake != nullptr && namesake->is("TopK"));
+    };
+    const auto found = std::ranges::find_if(nodes, is_ordered_there);
+    return found == nodes.end() ? nullptr : *found;
+  };
+  const Node* const in_a = find_in(of_a, of_b, pair.b);
+  const Node* const node = in_a != nullptr ? in_a : find_in(of_b, of_a, pair.a);
+  if (node == nullptr) return {};
+  return {{.text = "node " + node->label() + " of " + (in_a != nullptr ? "A" : "B") +
                    " may return its numbers in any order (sorted = 0), those of the other model are in order, and outputs show it",
-           .node = reported_name(node)}};
+           .node = reported_name(*node)}};
 }
 
 }  // namespace relayout
