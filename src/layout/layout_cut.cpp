@@ -1,7 +1,8 @@
 // Decides which operators run channels-last, at the least sum of lost gains and copies.
-// Operators on the source's side run in mode 1. A value produced by p and read by c1, c2 … in the order in which p produces it costs one
-// copy if p is in mode 1 and some reader in mode 0 (node u: p→u r, u→ci ∞), and one in the reverse case (node w: ci→w ∞, w→p r). All terms
-// are submodular, so that the cut is exact.
+// It is a minimum cut: operators on the source's side run channels-last (mode 1), those on the sink's side contiguous (mode 0). A value
+// that p makes and c1, c2 … read costs one copy, of cost r, if p runs channels-last and some reader does not: a node u with an edge p→u of
+// capacity r, and edges u→ci that no cut may take. The reverse case has a node w, with edges ci→w and an edge w→p of capacity r. Each term
+// is one that a cut can express, so the least cut is the least cost.
 #include "layout/layout_cut.h"
 
 #include "base/indexed.h"
@@ -9,6 +10,13 @@
 
 namespace relayout::layout {
 namespace {
+
+std::vector<int> sorted_once(std::vector<int> orders) {
+  std::ranges::sort(orders);
+  const auto repeated = std::ranges::unique(orders);
+  orders.erase(repeated.begin(), repeated.end());
+  return orders;
+}
 
 class Network {
  public:
@@ -50,10 +58,7 @@ class Network {
     for (const LayoutCut::Reader& reader : value.readers) {
       if (reader.order != 0) orders.push_back(reader.order);
     }
-    std::ranges::sort(orders);
-    const auto repeated = std::ranges::unique(orders);
-    orders.erase(repeated.begin(), repeated.end());
-    for (const int order : orders) add_ordered_copy(value, order, order == value.order ? maker : sink);
+    for (const int order : sorted_once(std::move(orders))) add_ordered_copy(value, order, order == value.order ? maker : sink);
   }
 
   /// The cost of a copy when the producer is in mode 1 and some reader needs the value contiguous.
@@ -116,10 +121,7 @@ std::vector<int> copies(const LayoutCut::Value& value, const Modes& modes) {
     const int needed = order_of(reader.op, reader.order);
     if (needed != held) out.push_back(needed);
   }
-  std::ranges::sort(out);
-  const auto repeated = std::ranges::unique(out);
-  out.erase(repeated.begin(), repeated.end());
-  return out;
+  return sorted_once(std::move(out));
 }
 
 int64_t cost(const LayoutCut& problem, const Modes& modes) {

@@ -124,8 +124,7 @@ bool AnnotatedNames::contains(const Value& value) {
   return found->second.contains(value.name());
 }
 
-// The door from a matched node to one that may change.
-
+/// A pass matches nodes that it may not change, and then changes them.
 Node& writable(const Node& node) {
   return const_cast<Node&>(node);  // graphs own their nodes, and a rewrite may change its graph
 }

@@ -27,9 +27,9 @@ struct Stage : ElementFunction {
   [[nodiscard]] const ElementFunction& alone() const { return *this; }
 };
 
-/// y = x · scale + shift per channel, of an inference BatchNormalization with constant parameters.
+/// y = (x − mean) · scale + bias per channel, of an inference BatchNormalization with constant parameters.
 struct ChannelAffine {
-  std::vector<double> mean, scale, bias;  ///< y = (x − mean) · scale + bias
+  std::vector<double> mean, scale, bias;
   [[nodiscard]] bool is_finite() const;
   /// The affine of `count` channels from `first` on.
   [[nodiscard]] ChannelAffine part(std::size_t first, std::size_t count) const;
