@@ -23,6 +23,11 @@ void simplify(Model& model) {
 }
 
 void transform(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result) {
+  add_derivative(model, what, options, result);
+  simplify(model);
+}
+
+void add_derivative(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result) {
   raise_opset(model, kLeastOpset);
   enter_calls(model);
   Transform run(model, what == Derivative::per_sample_gradients, options, result);
@@ -47,7 +52,6 @@ void transform(Model& model, Derivative what, const DeriveOptions& options, Deri
       run.per_sample_gradients();
       break;
   }
-  simplify(model);
 }
 
 }  // namespace relayout::derive

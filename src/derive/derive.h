@@ -13,6 +13,8 @@ namespace relayout::derive {
 /// Adds the derivative to a model in memory, and simplifies the result. Fills in the names in `result`.
 void transform(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result);
 
+/// The same without simplifying: every weight is read as it is.
+void add_derivative(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result);
 /// Removes what nothing reads, and computes what is constant.
 void simplify(Model& model);
 

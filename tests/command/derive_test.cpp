@@ -62,6 +62,36 @@ TEST_F(DeriveCommand, WritesGradientsPerSample) {
   EXPECT_EQ(run({"derive", "per-sample-gradients", "net.onnxtxt", "--wrt", "w", "-o", "a.onnx"}).code, 4);
 }
 
+TEST_F(DeriveCommand, VerifyJudgesByCentralDifferences) {
+  write_file(folder_ / "loss.onnxtxt",
+             "<ir_version: 10, opset_import: [\"\" : 18]> g (float[N, 2] x) => (float l) <float[2, 3] w = {0.1, 0.2, -0.3, 0.4, 0.5, 0.2}> "
+             "{ a = MatMul "
+             "(x, w) b = Tanh (a) c = Exp (b) l = ReduceMean <keepdims = 0> (c) }");
+  for (const std::vector<std::string>& transform : std::vector<std::vector<std::string>>{{"jvp", "--wrt", "x,w,b"},
+                                                                                         {"vjp", "--wrt", "x,w,b"},
+                                                                                         {"hessian", "--hvp", "--wrt", "x,w"},
+                                                                                         {"jacobian", "--wrt", "x,w"},
+                                                                                         {"hessian", "--wrt", "x,b"},
+                                                                                         {"per-sample-gradients"}}) {
+    std::vector<std::string> words{"derive"};
+    words.insert(words.end(), transform.begin(), transform.end());
+    words.insert(words.begin() + 2, "loss.onnxtxt");
+    words.insert(words.end(), {"-o", "derived.textproto"});
+    EXPECT_EQ(run(words).code, 0);
+    const ProcessResult right = run({"verify", "loss.onnxtxt", "--derivative", "derived.textproto"});
+    EXPECT_EQ(right.code, 0) << transform.front() << right.out << right.err;
+    // The same with another derivative of the exponential function, or of the mean.
+    std::string text = read_file(folder_ / "derived.textproto");
+    const std::size_t at = text.rfind("op_type: \"Mul\"");
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, 14, "op_type: \"Add\"");
+    write_file(folder_ / "wrong.textproto", text);
+    const ProcessResult wrong = run({"verify", "loss.onnxtxt", "--derivative", "wrong.textproto"});
+    EXPECT_EQ(wrong.code, 1) << transform.front() << wrong.out << wrong.err;
+  }
+  EXPECT_EQ(run({"verify", "loss.onnxtxt", "--derivative", "loss.onnxtxt"}).code, 2);
+}
+
 TEST_F(DeriveCommand, RefusesByName) {
   const ProcessResult unsupported = run({"derive", "jvp", "random.onnxtxt", "-o", "a.onnx"});
   EXPECT_EQ(unsupported.code, 4);

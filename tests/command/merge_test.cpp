@@ -113,6 +113,20 @@ TEST_F(MergeCommand, ChainsReadOutputs) {
   EXPECT_EQ(run({"merge", "chain", "a.onnxtxt", "next.onnxtxt", "--map", "y=z", "-o", "b.onnx"}).code, 2);
 }
 
+TEST_F(MergeCommand, VerifyJudgesMergedFilesByTheirParts) {
+  (void)merged({"ensemble", "a.onnxtxt", "b.onnxtxt", "--combine", "mean,std"}, "beside.onnx");
+  (void)merged({"ensemble", "a.onnxtxt", "b.onnxtxt", "--combine", "mean,std", "--batched"}, "batched.onnx");
+  for (const char* file : {"beside.onnx", "batched.onnx"}) {
+    EXPECT_EQ(run({"verify", "--merged", file, "a.onnxtxt", "b.onnxtxt", "--combine", "mean,std"}).code, 0) << file;
+    EXPECT_EQ(run({"verify", "--merged", file, "a.onnxtxt", "c.onnxtxt", "--combine", "mean,std"}).code, 1) << file;
+    EXPECT_EQ(run({"verify", "--merged", file, "a.onnxtxt", "b.onnxtxt"}).code, 1) << file;
+  }
+  write_file(folder_ / "next.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N, 3] y) => (float[N, 3] z) { z = Neg (y) }");
+  (void)merged({"chain", "a.onnxtxt", "next.onnxtxt"}, "chain.onnx");
+  EXPECT_EQ(run({"verify", "--chain", "chain.onnx", "a.onnxtxt", "next.onnxtxt"}).code, 0);
+  EXPECT_EQ(run({"verify", "--chain", "chain.onnx", "b.onnxtxt", "next.onnxtxt"}).code, 1);
+}
+
 TEST_F(MergeCommand, PartsThatDoNotFitAreRefused) {
   write_file(folder_ / "other.onnxtxt", "<ir_version: 10, opset_import: [\"\" : 18]> g (float[N, 3] x) => (float[N, 3] y) { y = Neg (x) }");
   const ProcessResult result = run({"merge", "ensemble", "a.onnxtxt", "other.onnxtxt", "-o", "out.onnx"});

@@ -2,6 +2,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "cli/common/merge_words.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "relayout/merge.h"
@@ -12,39 +13,9 @@ namespace {
 struct MergeRequest {
   std::vector<std::string> words;  ///< the form and the parts
   std::string output;
-  std::vector<std::string> combine, map;
-  ModelMergeOptions options;
+  MergeWords how;
+  bool batched = false, allow_newer_opset = false;
 };
-
-constexpr std::array<std::pair<std::string_view, Combine>, 7> kCombinations = {{{"mean", Combine::mean},
-                                                                                {"sum", Combine::sum},
-                                                                                {"max", Combine::max},
-                                                                                {"vote", Combine::vote},
-                                                                                {"stack", Combine::stack},
-                                                                                {"variance", Combine::variance},
-                                                                                {"std", Combine::deviation}}};
-
-void read_combinations(MergeRequest& request) {
-  if (request.combine.empty()) return;
-  request.options.combine.clear();
-  for (const std::string& word : request.combine) {
-    const auto found = std::ranges::find(kCombinations, word, &decltype(kCombinations)::value_type::first);
-    std::vector<std::string> known;
-    for (const auto& [name, how] : kCombinations) known.emplace_back(name);
-    if (found == kCombinations.end()) fail(ErrorKind::usage, "--combine " + quote(word) + did_you_mean(word, known, "; "));
-    if (std::ranges::find(request.options.combine, found->second) == request.options.combine.end()) {
-      request.options.combine.push_back(found->second);
-    }
-  }
-}
-
-void read_map(MergeRequest& request) {
-  for (const std::string& pair : request.map) {
-    const std::size_t sign = pair.find('=');
-    if (sign == std::string::npos) fail(ErrorKind::usage, "--map " + quote(pair) + ": write OUT=IN");
-    request.options.map.emplace_back(pair.substr(0, sign), pair.substr(sign + 1));
-  }
-}
 
 std::string merge_text(const ModelMergeResult& result, bool is_chain) {
   if (!result.difference.empty()) return "not of equal structure: " + escape(result.difference) + "\n";
@@ -66,14 +37,15 @@ int run_merge(MergeRequest& request, const Common& common) {
   }
   if (request.output.empty()) fail(ErrorKind::usage, "merge needs --output FILE");
   if (common.json && request.output == "-") fail(ErrorKind::usage, "--json and --output - both want standard output");
-  if (is_chain && (!request.combine.empty() || request.options.batched)) fail(ErrorKind::usage, "--combine and --batched are for ensemble");
-  if (!is_chain && !request.map.empty()) fail(ErrorKind::usage, "--map is for chain");
+  if (is_chain && (!request.how.combine.empty() || request.batched)) fail(ErrorKind::usage, "--combine and --batched are for ensemble");
+  if (!is_chain && !request.how.map.empty()) fail(ErrorKind::usage, "--map is for chain");
   if (is_chain && request.words.size() != 3) fail(ErrorKind::usage, "a chain has two models");
-  read_combinations(request);
-  read_map(request);
+  ModelMergeOptions options = merge_options(request.how);
+  options.batched = request.batched;
+  options.load.allow_newer_opset = request.allow_newer_opset;
   const std::vector<std::filesystem::path> parts(request.words.begin() + 1, request.words.end());
-  const ModelMergeResult result = is_chain ? merge_chain(parts.front(), parts.back(), request.output, request.options)
-                                           : merge_ensemble(parts, request.output, request.options);
+  const ModelMergeResult result =
+      is_chain ? merge_chain(parts.front(), parts.back(), request.output, options) : merge_ensemble(parts, request.output, options);
   const auto text = [&](const ReportStyle&) { return request.output == "-" ? "" : merge_text(result, is_chain); };
   const auto document = [&] {
     std::vector<std::string> names;
@@ -94,15 +66,10 @@ std::function<int()> prepare_merge(OptionSet& options, const Common& common) {
       "ensemble: models of equal inputs and outputs, which are combined; chain: two models, the second of which reads outputs "
       "of the first");
   options.text("-o, --output", "FILE", request->output, "write the result here; - is standard output").beside_results();
-  options.list("--combine", "HOW,…", request->combine,
-               "what an ensemble makes of equal outputs: mean (default), sum, max, vote (of classes along axis 1), stack, variance, std; "
-               "the first one keeps their names",
-               ',');
-  options.flag("--batched", request->options.batched,
+  declare_merge_words(options, request->how, 0, 0);
+  options.flag("--batched", request->batched,
                "write an ensemble of nets of equal structure as one net with stacked weights; exit 1 where they differ");
-  options.list("--map", "OUT=IN,…", request->map,
-               "outputs of the first model of a chain, and the inputs of the second that read them (default: those of equal names)", ',');
-  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "accept opsets newer than relayout knows");
+  options.flag("--allow-newer-opset", request->allow_newer_opset, "accept opsets newer than relayout knows");
   return [request, &common] { return run_merge(*request, common); };
 }
 

@@ -2,11 +2,13 @@
 
 #include "base/atomic_file.h"
 #include "cli/common/input_options.h"
+#include "cli/common/merge_words.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
 #include "cli/common/progress.h"
 #include "cli/suite/suite.h"
 #include "cli/verify/report.h"
+#include "relayout/derivative_check.h"
 #include "relayout/execute.h"
 #include "relayout/reproducer.h"
 
@@ -14,8 +16,10 @@ namespace relayout::cli {
 namespace {
 
 // What is compared: two models, many with their originals, one with stored outputs, or those of a tree in either way.
-constexpr Forms kPair = 1, kMany = 2, kStored = 4, kSuite = 8, kSuiteOfPairs = 16;
-constexpr Forms kSuites = kSuite | kSuiteOfPairs, kOfPairs = kPair | kMany | kSuiteOfPairs;
+constexpr Forms kTwoFiles = 1, kMany = 2, kStored = 4, kSuite = 8, kSuiteOfPairs = 16;
+// A merged file with its parts, which make the other of a pair; a derivative with its original.
+constexpr Forms kMerged = 256, kChain = 512, kDerivative = 1024, kPair = kTwoFiles | kMerged | kChain;
+constexpr Forms kSuites = kSuite | kSuiteOfPairs, kOfPairs = kPair | kMany | kSuiteOfPairs, kCompared = kOfPairs | kStored | kSuites;
 // What is done with them.
 constexpr Forms kRuns = 32, kLists = 64, kProves = 128;
 
@@ -24,7 +28,9 @@ struct VerifyRequest {
   std::string data;
   InputWords inputs;
   std::string io, precision, match, mode, save_data, save_repro, original;
-  bool reference = false, layers = false;
+  bool reference = false, layers = false, merged = false, chain = false;
+  std::string derivative;
+  MergeWords merge;
   ReportFiles files;
   Assignments renames;
   std::vector<std::string> accept, allow;
@@ -179,6 +185,76 @@ int verify_pair(const VerifyRequest& request, const Common& common, Progress& pr
   return code;
 }
 
+/// Compares a merged file with one that is made of its parts here, side by side.
+int verify_merged(VerifyRequest& request, const Common& common, Progress& progress) {
+  const std::size_t least = request.merged ? 2 : 3;
+  if (request.models.size() < least || (request.chain && request.models.size() != 3)) {
+    fail(ErrorKind::usage,
+         request.merged ? "--merged goes with the merged file and its parts" : "--chain goes with the chain and its two parts");
+  }
+  const PrivateFolder folder;
+  std::string name;
+  for (auto part = request.models.begin() + 1; part != request.models.end(); ++part) {
+    name += (name.empty() ? "" : "+") + std::filesystem::path(*part).stem().string();
+  }
+  constexpr std::size_t kMostLetters = 80;
+  const std::filesystem::path whole = folder.path() / (name.substr(0, kMostLetters) + ".onnx");
+  const std::vector<std::filesystem::path> parts(request.models.begin() + 1, request.models.end());
+  ModelMergeOptions options = merge_options(request.merge);
+  options.load = request.options.load;
+  if (request.merged && parts.size() > 1) (void)merge_ensemble(parts, whole, options);
+  if (request.chain) (void)merge_chain(parts.front(), parts.back(), whole, options);
+  request.models = {parts.size() > 1 ? whole.string() : parts.front().string(), request.models.front()};
+  return verify_pair(request, common, progress);
+}
+
+std::string derivative_text(const DerivativeCheckResult& result, const ReportStyle& style) {
+  const bool holds = exit_code(result) == 0;
+  std::string out;
+  for (const std::string& name : result.different_outputs) out += "  " + quote(name) + " is not what the original computes\n";
+  for (const CheckedDerivative& one : result.derivatives) {
+    const std::string error = !one.is_told && one.error == 0 ? "lost in rounding on every sample: nothing was tested"
+                              : std::isfinite(one.error)     ? "relative error " + significant(one.error, 2)
+                                                             : "other dims, or not finite";
+    if (!style.quiet || !one.holds)
+      out += "  " + std::string(one.holds ? "holds" : one.error == 0 ? "open " : "WRONG") + "   " + quote(one.name) + "   " + error + "\n";
+  }
+  return out + (holds ? "same" : "different") + "   central differences, " + counted(result.samples, "sample") + ", bound " +
+         significant(result.bound, 2) + "\n";
+}
+
+Json derivative_json(const DerivativeCheckResult& result) {
+  const auto json_of = [](const CheckedDerivative& one) {
+    Json out = Json().set("name", one.name).set("holds", one.holds).set("tested", one.is_told);
+    if (std::isfinite(one.error)) out.set("error", one.error);
+    return out;
+  };
+  return Json()
+      .set("schema", "relayout.verify-derivative/1")
+      .set("model", result.model.string())
+      .set("derivative", result.derivative.string())
+      .set("verdict", exit_code(result) == 0 ? "same" : "different")
+      .set("derivatives", Json::list(result.derivatives, json_of))
+      .set("different_outputs", result.different_outputs)
+      .set("samples", result.samples)
+      .set("bound", result.bound);
+}
+
+/// Compares derivatives with central differences.
+int verify_derivative(const VerifyRequest& request, const Common& common, Progress& progress) {
+  if (request.models.size() != 1) fail(ErrorKind::usage, "--derivative goes with one MODEL");
+  DerivativeCheckOptions options;
+  static_cast<InputOptions&>(options) = request.options;
+  options.load = request.options.load;
+  options.threads = request.options.threads;
+  if (request.options.samples > 0) options.samples = request.options.samples;
+  const DerivativeCheckResult result = check_derivatives(request.models.front(), request.derivative, options);
+  progress.clear();
+  return request.files.write(common, {.text = [&](const ReportStyle& style) { return in_locale(derivative_text(result, style)); },
+                                      .document = [&] { return derivative_json(result); },
+                                      .code = exit_code(result)});
+}
+
 /// Judges one of many models. Its failure does not stop the rest, an interruption does.
 PairOutcome judge(const VerifyRequest& request, const std::string& model) {
   PairOutcome pair{"", model, {}, {}};
@@ -235,6 +311,8 @@ int run(VerifyRequest& request, const Common& common, const OptionSet& options) 
   try {
     if (!request.suite.cases.tree.empty()) return verify_suite(request, common, options, progress);
     if (!request.original.empty()) return verify_pairs(request, common, progress);
+    if (request.merged || request.chain) return verify_merged(request, common, progress);
+    if (!request.derivative.empty()) return verify_derivative(request, common, progress);
     return request.data.empty() ? verify_pair(request, common, progress) : verify_stored(request, common, progress);
   } catch (const Error& error) {
     // The report contains the error too, unless the report is the file that could not be written.
@@ -249,8 +327,9 @@ void declare_inputs(OptionSet& options, VerifyRequest& request) {
   options.group("Inputs");
   options
       .integer("--samples", "N", 1, request.options.samples, "run N sets of inputs (default: 4, fewer where the files prove that they do)")
-      .only(kOfPairs | kRuns);
-  declare_input_options(options, request.inputs, {.seed = kRuns, .sizes = kOfPairs | kRuns, .files = kPair | kMany | kRuns});
+      .only(kOfPairs | kDerivative | kRuns);
+  declare_input_options(options, request.inputs,
+                        {.seed = kRuns, .sizes = kOfPairs | kDerivative | kRuns, .files = kPair | kMany | kDerivative | kRuns});
   options.text("--save-data", "DIR", request.save_data, "write inputs and outputs of A into DIR as test_data_set_N, for --data")
       .only(kPair | kRuns);
   options
@@ -263,24 +342,32 @@ void declare_inputs(OptionSet& options, VerifyRequest& request) {
 void declare_intentions(OptionSet& options, VerifyRequest& request) {
   constexpr std::string_view kOwn =
       "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B";
-  options.choice("--precision", {"fp16", "bf16", "int8", "int4"}, request.precision,
-                 "expect B to compute in this type: judge 16 bits by their rounding, fewer by --accept");
+  options
+      .choice("--precision", {"fp16", "bf16", "int8", "int4"}, request.precision,
+              "expect B to compute in this type: judge 16 bits by their rounding, fewer by --accept")
+      .only(kCompared);
   options
       .list("--accept", "METRIC=X,…", request.accept,
             "accept a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X, match=X (shares from 0 to 1)",
             ',')
+      .only(kCompared)
       .excludes({"--strict"});
   options.flag("--outputs-only", request.options.outputs_only, "judge the outputs alone, not each unexplained difference at its node")
+      .only(kCompared)
       .excludes({"--strict"});
   options.choice("--io", {"nhwc"}, request.io, "expect images channels-last in A or B, as convert --io nhwc writes them")
+      .only(kCompared)
       .because(kStored, kOwn);
   options.assignments("--rename", "NAME=OTHER", request.renames, "pair input or output NAME of A with OTHER of B")
+      .only(kCompared)
       .because(kStored, kOwn)
       .excludes({"--match"});
   options.choice("--match", {"position"}, request.match, "pair inputs and outputs by their order, whatever their names")
+      .only(kCompared)
       .because(kStored, kOwn);
   options
       .flag("--allow-interface", request.options.allow_interface, "accept inputs and outputs of B in other float types or of fewer sizes")
+      .only(kCompared)
       .because(kStored, kOwn);
 }
 
@@ -289,8 +376,9 @@ void declare_verdict(OptionSet& options, VerifyRequest& request) {
   VerifyOptions& verify = request.options;
   options.group("Verdict", kOfPairs | kRuns);
   options.real("--rtol", "X", verify.rtol, "add a relative tolerance, which never loosens the bound (--data: replace the bound)")
-      .only(kRuns);
-  options.real("--atol", "X", verify.atol, "add an absolute tolerance, which never loosens the bound (--data: replace it)").only(kRuns);
+      .only(kCompared | kRuns);
+  options.real("--atol", "X", verify.atol, "add an absolute tolerance, which never loosens the bound (--data: replace it)")
+      .only(kCompared | kRuns);
   declare_intentions(options, request);
   options.list("--allow", "NAME,…", request.allow, "accept a verdict that only these doubts make inconclusive (help verdicts)", ',')
       .only(kJudged);
@@ -301,24 +389,33 @@ void declare_verdict(OptionSet& options, VerifyRequest& request) {
   options.flag("--reference", request.reference, "run in double precision: --mode reference").only(kStored | kSuite | kRuns);
   options.flag("--proof", verify.proof_only, "run nothing: judge by the proof from the two files alone").only(kJudged);
   options.flag("--strict", verify.strict, "count every difference that no fold explains, whatever the outputs say").only(kJudged);
-  options.flag("--run-identical", verify.run_identical, "run files of the same bytes too");
+  options.flag("--run-identical", verify.run_identical, "run files of the same bytes too").only(kCompared);
   options.flag("--allow-newer-opset", verify.load.allow_newer_opset, "accept opsets newer than relayout knows").only(kRuns | kProves);
 }
 
 std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
   auto request = std::make_shared<VerifyRequest>();
-  options.forms({{kPair},
+  options.forms({{kTwoFiles},
+                 {.bit = kMerged, .chooser = "--merged"},
+                 {.bit = kChain, .chooser = "--chain"},
+                 {.bit = kDerivative, .chooser = "--derivative"},
                  {.bit = kMany, .chooser = "--original"},
                  {.bit = kStored, .chooser = "--data", .why = "--data holds one model against stored outputs"},
                  {.bit = kSuite, .chooser = "--suite"},
                  {.bit = kSuiteOfPairs, .chooser = "--against", .within = kSuite}});
   options.forms({{kRuns}, {.bit = kLists, .chooser = "--list"}, {.bit = kProves, .chooser = "--proof"}});
   options.positional("A B", request->models, 0, std::string::npos,
-                     "the original and the model to judge; with --data one model, with --original all to judge");
+                     "the original and the model to judge; with --data or --derivative one model, with --original all to judge, with "
+                     "--merged or --chain the merged file and its parts");
   options
       .text("--original", "PATTERN", request->original,
             "judge each MODEL against its own original: {stem}.onnx is net.onnx beside net.cl.onnx (also {stem%SUFFIX}, {name}, {dir})")
       .excludes({"--data"});
+  options.flag("--merged", request->merged, "judge an ensemble, the first file, by its parts, the others");
+  options.flag("--chain", request->chain, "judge a chain, the first file, by its two parts");
+  declare_merge_words(options, request->merge, kMerged, kChain);
+  options.text("--derivative", "FILE", request->derivative,
+               "judge derivatives of MODEL (relayout derive) by its central differences, both in double precision");
   options.text("--data", "DIR", request->data, "compare with the outputs stored in DIR (test_data_set_N, or one of them)");
   declare_inputs(options, *request);
   declare_verdict(options, *request);
@@ -335,12 +432,15 @@ std::function<int()> prepare_verify(OptionSet& options, const Common& common) {
 const Command kVerify = {
     "verify",
     "run two models on the same inputs: do they compute the same?",
-    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\n--original PATTERN MODEL… [OPTIONS]\n--suite TREE [--against DIR] [OPTIONS]",
+    "A B [OPTIONS]\nMODEL --data DIR [OPTIONS]\nMERGED PART PART… --merged|--chain [OPTIONS]\nMODEL --derivative FILE "
+    "[OPTIONS]\n--original PATTERN MODEL… [OPTIONS]\n--suite TREE [--against DIR] [OPTIONS]",
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
     "relayout verify a.onnx int8.onnx --precision int8 --accept snr=25,top1=0.99\n"
     "relayout verify net.onnx --data net/test_data_set_0\n"
+    "relayout verify --merged ensemble.onnx a.onnx b.onnx --combine mean,std\n"
+    "relayout verify net.onnx --derivative net.jvp.onnx\n"
     "relayout verify --original '{stem}.onnx' models/*.cl.onnx --github\n"
     "relayout verify --suite onnx/backend/test/data --shard 1/4 --json\n"
     "relayout verify --suite originals --against converted",

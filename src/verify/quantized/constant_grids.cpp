@@ -111,21 +111,21 @@ const Value* moved_integers(const Node& node) {
 }
 
 /// A constant operand of a node: stored as it is read, or a stored matrix whose axes a Transpose exchanges.
-struct Operand {
+struct GridOperand {
   const Value* stored = nullptr;
   bool is_transposed = false;
 };
 
-Operand operand_of(const Value* read) {
+GridOperand operand_of(const Value* read) {
   if (read == nullptr || read->is_stored_constant()) return {read, false};
   const Node* const maker = read->producer();
   if (maker == nullptr || !maker->is("Transpose") || maker->input(0) == nullptr || !maker->input(0)->is_stored_constant()) return {};
   const std::vector<int64_t> order = Attributes(*maker).integers("perm");
-  return order.empty() || order == std::vector<int64_t>{1, 0} ? Operand{maker->input(0), true} : Operand();
+  return order.empty() || order == std::vector<int64_t>{1, 0} ? GridOperand{maker->input(0), true} : GridOperand();
 }
 
 /// Nothing where the dims are unknown, or the operand of a Transpose has other than two axes.
-std::optional<Dims> dims_of(const Operand& operand, Constants& constants) {
+std::optional<Dims> dims_of(const GridOperand& operand, Constants& constants) {
   auto dims = constants.dims(*operand.stored);
   if (!dims || !operand.is_transposed) return dims;
   return dims->size() == 2 ? std::optional(Dims{(*dims)[1], (*dims)[0]}) : std::nullopt;
@@ -226,7 +226,7 @@ void ConstantGrids::pair(const Node& node, const Node& original) {
 }
 
 void ConstantGrids::pair_operand(const Value* operand, const Value* constant) {
-  const Operand mine = operand_of(constant);
+  const GridOperand mine = operand_of(constant);
   if (mine.stored == nullptr || operand == nullptr) return;
   const auto dims = dims_of(mine, constants_a_);
   if (operand->is_stored_constant() && dims == constants_b_.dims(*operand)) met_.insert(constant);
@@ -252,7 +252,7 @@ void ConstantGrids::pair_weights(const Node& node, const Node& original) {
   const bool transposed = original.is("Gemm") && Attributes(original).integer("transB", 0) != 0;
   std::map<std::string, Quantizer> grids;
   for (const QuantizedForm::Operand& weight : weight_reader(node)->weights(node)) {
-    const Operand constant = operand_of(original.input(weight.numbers));
+    const GridOperand constant = operand_of(original.input(weight.numbers));
     if (constant.stored == nullptr) return;
     auto grid = Quantizer::of_weight(node, weight.numbers, constants_b_, transposed != constant.is_transposed);
     const auto dims = constants_a_.dims(*constant.stored);
