@@ -31,7 +31,9 @@ class PlaceReader {
  public:
   PlaceReader(Side& side, Shapes& shapes, Ref output)
       : side_(side), output_(output), node_(*output.value->producer()), attributes_(node_, output.call) {
-    const Ref data = node_.inputs().empty() ? Ref() : side_.operand(output, 0);
+    const Traits traits = traits_of(node_);
+    const bool may_specify = node_.is("Slice") || traits.along() != Along::none || traits.has(Trait::indexes);
+    const Ref data = node_.inputs().empty() || !may_specify ? Ref() : side_.operand(output, 0);
     if (data) dims_ = shapes.of(data);
   }
 
