@@ -52,9 +52,7 @@ Bounds ValueBounds::of(const Value& value) {
 Bounds ValueBounds::find(const Value& value) {
   const auto constant = constants_.value(value);
   if (constant && (kNumericTypes | kBooleanTypes).has(constant->type()) && constant->element_count() > 0) {
-    const Tensor dense = contiguous(*constant);
-    std::vector<double> numbers(as_size(dense.element_count()));
-    load(dense.type(), dense.bytes(), 1, dense.element_count(), numbers.data());
+    const std::vector<double> numbers = reals_of(*constant);
     if (std::ranges::any_of(numbers, [](double number) { return std::isnan(number); })) return {};
     const auto [lowest, highest] = std::ranges::minmax(numbers);
     return {lowest, highest};

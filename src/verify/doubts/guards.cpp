@@ -11,6 +11,7 @@
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
@@ -40,11 +41,7 @@ constexpr double kMostGuard = 0.01;
 /// The elements of a small constant of numbers; empty for other values.
 std::vector<double> numbers_of(const Value& value, Constants& constants) {
   const auto known = constants.value(value);
-  std::vector<double> out;
-  if (!known || !kNumericTypes.has(known->type())) return out;
-  for_each_chunk(contiguous(*known),
-                 [&](int64_t, std::span<const double> numbers) { out.insert(out.end(), numbers.begin(), numbers.end()); });
-  return out;
+  return known && kNumericTypes.has(known->type()) ? reals_of(*known) : std::vector<double>();
 }
 
 /// Whether all elements of a constant are small numbers of one sign: guards rather than biases.
@@ -322,8 +319,20 @@ bool may_overflow_narrow(double guard) {
 }
 
 const char* words_of(Extreme extreme) {
-  constexpr std::array kWords{"zeros", "equal numbers", "numbers far apart", "numbers far below 0"};
-  return kWords[static_cast<std::size_t>(extreme)];
+  switch (extreme) {
+    case Extreme::zeros:
+      return "zeros";
+    case Extreme::equal:
+      return "equal numbers";
+    case Extreme::apart:
+      return "numbers far apart";
+    case Extreme::low:
+      return "numbers far below 0";
+    case Extreme::usual:
+    case Extreme::drawn:
+      break;
+  }
+  return "numbers of usual size";
 }
 
 /// The nodes of the second model that the proof leaves open: with an unexplained part, upstream or downstream of one. A part without a name
@@ -395,8 +404,10 @@ VerifyFindings find_lost_guards(Evidence& evidence) {
   const auto doubt_by = [&](const EdgeMismatch& found, Extreme extreme) -> VerifyFindings {
     return {{.text = describe(found, extreme, found.is_of_a ? of_b : of_a, pair), .node = reported_name(*found.maker)}};
   };
-  for (const Extreme extreme : {Extreme::zeros, Extreme::equal, Extreme::apart, Extreme::low}) {
-    if (!is_other && extreme > Extreme::equal) break;
+  // A small guard overflows next to numbers without spread; only one that differs counts next to others.
+  std::vector<Extreme> extremes{Extreme::zeros, Extreme::equal};
+  if (is_other) extremes.insert(extremes.end(), {Extreme::apart, Extreme::low});
+  for (const Extreme extreme : extremes) {
     const auto found = compare_finite(pair, reference, extreme, has_edge, guarded);
     if (found) return doubt_by(*found, extreme);
   }

@@ -8,6 +8,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
@@ -190,9 +191,7 @@ class MaskUses {
   [[nodiscard]] std::optional<double> number_of(const Value* value) {
     const auto known = value == nullptr ? std::nullopt : constants_.value(*value);
     if (!known || known->element_count() == 0 || !kNumericTypes.has(known->type())) return std::nullopt;
-    const Tensor dense = contiguous(*known);
-    std::vector<double> all(as_size(dense.element_count()));
-    load(dense.type(), dense.bytes(), 1, dense.element_count(), all.data());
+    const std::vector<double> all = reals_of(*known);
     const auto [least, most] = std::ranges::minmax(all);
     return least == most ? std::optional(least) : std::nullopt;
   }

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "ops/bounds.h"
 #include "ops/loops/dtypes.h"
+#include "ops/operands.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/inputs/inputs.h"
@@ -94,8 +95,7 @@ class SmoothNoise {
 /// Scales all values into a range if some are beyond it: around zero if the range has numbers of both signs, else so that the extremes
 /// become its ends.
 void scale_into(Bounds range, const Tensor& tensor) {
-  std::vector<double> values(as_size(tensor.element_count()));
-  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+  std::vector<double> values = reals_of(tensor);
   const auto [least, most] = std::ranges::minmax(values);
   if (least >= range.lowest && most <= range.highest) return;
   if (range.lowest < 0 && range.highest > 0) {

@@ -12,6 +12,7 @@
 #include "ops/kernels/classical/tree_ensemble.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
@@ -349,9 +350,7 @@ class Vocabulary {
     const auto known = constants_.value(constant);
     const Tensor tensor = known ? *known : constant.initializer() != nullptr && constant.is_overridable() ? default_of(constant) : Tensor();
     if (!tensor || !kNumericTypes.has(tensor.type())) return {};
-    const Tensor dense = contiguous(tensor);
-    std::vector<double> all(as_size(dense.element_count()));
-    load(dense.type(), dense.bytes(), 1, dense.element_count(), all.data());
+    std::vector<double> all = reals_of(tensor);
     std::erase_if(all, [](double number) { return !std::isfinite(number); });
     return some_of(std::move(all));
   }
