@@ -46,11 +46,14 @@ class Matcher {
   [[nodiscard]] bool same_form(const Sum& a, const Sum& b);
   [[nodiscard]] bool same(const Product& a, const Product& b);
   [[nodiscard]] bool same(const Factor& a, const Factor& b);
+  /// Whether a sum is the other one with every sign turned, so that a product turns its own.
+  [[nodiscard]] bool same_turned(const Atom& a, const Atom& b);
   [[nodiscard]] bool same_atoms(const Atom& a, const Atom& b);
   /// Pairs all parts of one list with all of the other, in any order.
   template <class Part>
   [[nodiscard]] bool pair_up(const std::vector<Part>& a, const std::vector<Part>& b);
   [[nodiscard]] bool pair(Ref a, Ref b);
+  [[nodiscard]] bool is_near(Number a, Number b) const;
   [[nodiscard]] bool same_number(Number a, Number b);
   /// Runs an attempt; a failed one leaves no trace.
   template <class Attempt>
@@ -61,6 +64,7 @@ class Matcher {
   MayPair may_pair_;
   Match match_;
   bool may_differ_ = false;
+  double sign_ = 1;  ///< of the current product: −1 after an odd number of factors with every sign turned
   int steps_ = 0;
 };
 
@@ -79,7 +83,9 @@ const Atom* leaf_of(const Formula& formula, const Sum& sum) {
 template <class Attempt>
 bool Matcher::attempt(const Attempt& attempt) {
   const std::size_t pairs = match_.pairs.size(), numbers = match_.other_numbers.size();
+  const double sign = sign_;
   if (++steps_ < kMostAttempts && attempt()) return true;
+  sign_ = sign;
   match_.pairs.resize(pairs);
   match_.other_numbers.resize(numbers);
   return false;
@@ -101,12 +107,31 @@ bool Matcher::same_form(const Sum& a, const Sum& b) {
 }
 
 bool Matcher::same(const Product& a, const Product& b) {
-  if (a.factors.size() != b.factors.size()) return false;
-  return same_number(a.coefficient, b.coefficient) && pair_up(a.factors, b.factors);
+  const auto turned = [](Number number, double sign) { return Number{sign * number.value, number.roundings}; };
+  const bool may_be_near = may_differ_ || is_near(turned(a.coefficient, std::copysign(1, a.coefficient.value)),
+                                                  turned(b.coefficient, std::copysign(1, b.coefficient.value)));
+  if (a.factors.size() != b.factors.size() || !may_be_near) return false;
+  const double outer = std::exchange(sign_, 1);
+  const bool are_paired = pair_up(a.factors, b.factors);
+  const double sign = std::exchange(sign_, outer);
+  return are_paired && same_number(a.coefficient, turned(b.coefficient, sign));
 }
 
 bool Matcher::same(const Factor& a, const Factor& b) {
-  return a.halves == b.halves && same_atoms(a_.atoms[a.atom], b_.atoms[b.atom]);
+  const Atom &of_a = a_.atoms[a.atom], &of_b = b_.atoms[b.atom];
+  if (a.halves != b.halves) return false;
+  if (attempt([&] { return same_atoms(of_a, of_b); })) return true;
+  if (a.halves % 2 != 0 || !same_turned(of_a, of_b)) return false;
+  if (a.halves % 4 != 0) sign_ = -sign_;
+  return true;
+}
+
+bool Matcher::same_turned(const Atom& a, const Atom& b) {
+  if (a.kind != Atom::Kind::sum || b.kind != Atom::Kind::sum) return false;
+  Sum turned = a.arguments.front();
+  turned.constant.value = -turned.constant.value;
+  for (Product& term : turned.terms) term.coefficient.value = -term.coefficient.value;
+  return same_form(turned, b.arguments.front());
 }
 
 bool Matcher::same_atoms(const Atom& a, const Atom& b) {
@@ -142,9 +167,13 @@ bool Matcher::pair(Ref a, Ref b) {
   return true;
 }
 
-bool Matcher::same_number(Number a, Number b) {
+bool Matcher::is_near(Number a, Number b) const {
   const double tolerance = std::min(a.roundings + b.roundings, kMostRoundings) * rounding_;
-  if (std::abs(a.value - b.value) <= tolerance * std::max(std::abs(a.value), std::abs(b.value))) return true;
+  return std::abs(a.value - b.value) <= tolerance * std::max(std::abs(a.value), std::abs(b.value));
+}
+
+bool Matcher::same_number(Number a, Number b) {
+  if (is_near(a, b)) return true;
   if (may_differ_) match_.other_numbers.emplace_back(a.value, b.value);
   return may_differ_;
 }
@@ -261,9 +290,13 @@ Found examine_reordered(Sides& sides, const Claim& claim) {
   const Arithmetic arithmetic = arithmetic_of(node);
   const bool is_arithmetic = arithmetic == Arithmetic::add || arithmetic == Arithmetic::multiply;
   const Predicate predicate = predicate_of(node);
-  const bool is_boolean = predicate != Predicate::none && predicate == mirrored(predicate);
+  const bool is_boolean = compares(predicate) || (predicate != Predicate::none && predicate == mirrored(predicate));
   if ((!is_arithmetic && !is_boolean) || have_like_operands(sides, claim)) return std::nullopt;
-  return is_arithmetic ? examine_arithmetic(sides, claim, true) : examine_booleans(sides, claim);
+  if (is_arithmetic) return examine_arithmetic(sides, claim, true);
+  for (const auto examine : {examine_booleans, examine_comparison, examine_selected}) {
+    if (Found found = examine(sides, claim)) return found;
+  }
+  return std::nullopt;
 }
 
 Found examine_call(Sides& sides, const Claim& claim) {

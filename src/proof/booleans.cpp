@@ -262,7 +262,8 @@ std::optional<Condition> read_condition(Side& side, Ref result, int level) {
 Found examine_comparison(Sides& sides, const Claim& claim) {
   const auto a = read_condition(sides.a, claim.a, 0), b = a ? read_condition(sides.b, claim.b, 0) : std::nullopt;
   if (!b || a->possible != b->possible || a->holds == 0 || a->holds == a->possible) return std::nullopt;
-  const bool is_straight = a->holds == b->holds;
+  const auto may_be_one = [&](Ref of_a, Ref of_b) { return may_be_same(sides, of_a, of_b); };
+  const bool is_straight = a->holds == b->holds && !(a->holds == exchanged(b->holds) && may_be_one(a->first, b->second));
   const bool has_one_root = predicate_of(*a->nodes.back()) == predicate_of(*b->nodes.back());
   if (is_straight ? has_one_root : a->holds != exchanged(b->holds)) return std::nullopt;
   const std::array<RefPair, 2> operands{RefPair{a->first, is_straight ? b->first : b->second},

@@ -1,6 +1,7 @@
-// Compares chains of operators with constant limits: they are the same if they clip one value to the same range.
+// Compares what constants make of one value: chains of limits that clip it to the same range, conditions that hold for the same integers.
 #include <cmath>
 
+#include "ops/bounds.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "proof/claim.h"
@@ -26,6 +27,18 @@ struct Limits {
   std::vector<const Node*> nodes;  ///< from the result upstream
   std::vector<Ref> constants;
 };
+
+/// A constant number without dims.
+std::optional<double> number_of(Side& side, Ref ref) {
+  const auto found = ref ? side.constant(ref) : std::nullopt;
+  if (!found || !found->dims.empty() || !kNumericTypes.has(found->type)) return std::nullopt;
+  const Tensor value = found->load();
+  const auto number = value.element_count() == 1 ? load_one<double>(value.type(), value.bytes()) : std::nan("");
+  // Doubles do not distinguish larger integers.
+  constexpr double kExact = 0x1p53;
+  if (std::isnan(number) || (kIntegerTypes.has(found->type) && std::fabs(number) >= kExact)) return std::nullopt;
+  return number;
+}
 
 /// Reads a chain of Relu, Clip, Max and Min with constant limits.
 class LimitReader {
@@ -88,17 +101,10 @@ class LimitReader {
     return std::nullopt;
   }
 
-  /// A constant number without dims.
   [[nodiscard]] std::optional<double> number(Ref ref) {
-    const auto found = ref ? side_.constant(ref) : std::nullopt;
-    if (!found || !found->dims.empty() || !kNumericTypes.has(found->type)) return std::nullopt;
-    const Tensor value = found->load();
-    const auto number = value.element_count() == 1 ? load_one<double>(value.type(), value.bytes()) : std::nan("");
-    // Doubles do not distinguish larger integers.
-    constexpr double kExact = 0x1p53;
-    if (std::isnan(number) || (kIntegerTypes.has(found->type) && std::fabs(number) >= kExact)) return std::nullopt;
-    constants_.push_back(ref);
-    return number;
+    const auto found = number_of(side_, ref);
+    if (found) constants_.push_back(ref);
+    return found;
   }
 
   Side& side_;
@@ -115,6 +121,151 @@ Found examine_limits(Sides& sides, const Claim& claim) {
   look.account(a, b);
   look.rewritten.push_back(b.nodes.front());
   look.claims.push_back({a.operand, b.operand, {}, {}, {}, {}, b.nodes.back()});
+  return look;
+}
+
+// Conditions on one integer.
+namespace {
+
+/// Before this version, comparisons broadcast by attributes.
+constexpr int kComparingIntegers = 7;
+constexpr int kMostConditions = 8;
+
+/// Integers, as intervals in ascending order with gaps between them.
+using Intervals = std::vector<std::pair<double, double>>;
+
+Intervals complement(const Intervals& of) {
+  Intervals out;
+  double from = -kInfinity;
+  for (const auto& [lowest, highest] : of) {
+    if (lowest > from) out.emplace_back(from, lowest - 1);
+    from = highest + 1;
+  }
+  if (from < kInfinity) out.emplace_back(from, kInfinity);
+  return out;
+}
+
+Intervals united(const Intervals& a, const Intervals& b) {
+  Intervals all = a, out;
+  all.insert(all.end(), b.begin(), b.end());
+  std::ranges::sort(all);
+  for (const auto& [lowest, highest] : all) {
+    if (out.empty() || lowest > out.back().second + 1) {
+      out.emplace_back(lowest, highest);
+    } else {
+      out.back().second = std::max(out.back().second, highest);
+    }
+  }
+  return out;
+}
+
+Intervals common(const Intervals& a, const Intervals& b) {
+  return complement(united(complement(a), complement(b)));
+}
+
+bool has(const Intervals& numbers, double number) {
+  return std::ranges::any_of(numbers, [&](const auto& part) { return part.first <= number && number <= part.second; });
+}
+
+/// The integers that limits move into `result`.
+Intervals before(const Limits& limits, const Intervals& result) {
+  Intervals out = common(result, {{limits.lowest + 1, limits.highest - 1}});
+  if (limits.highest <= limits.lowest + 1) out.clear();
+  if (has(result, limits.lowest)) out = united(out, {{-kInfinity, limits.lowest}});
+  if (has(result, limits.highest)) out = united(out, {{limits.highest, kInfinity}});
+  return out;
+}
+
+/// The integers for which a comparison with a number holds, where the number is its second operand.
+Intervals compared_with(double number, Predicate predicate) {
+  switch (predicate) {
+    case Predicate::less:
+      return {{-kInfinity, number - 1}};
+    case Predicate::less_or_equal:
+      return {{-kInfinity, number}};
+    case Predicate::greater:
+      return {{number + 1, kInfinity}};
+    case Predicate::greater_or_equal:
+      return {{number, kInfinity}};
+    default:
+      return {{number, number}};
+  }
+}
+
+/// A condition on one value: the integers for which it holds.
+struct Selected {
+  Ref operand;
+  Intervals numbers;
+  std::vector<const Node*> nodes;  ///< the last is the condition's own
+  std::vector<Ref> constants;
+};
+
+/// The value of the same integers upstream of Casts to types that hold them all.
+Ref before_casts(Side& side, Ref ref, std::vector<const Node*>& nodes) {
+  for (;;) {
+    ref = side.resolve(ref);
+    const Node* const node = ref ? ref.value->producer() : nullptr;
+    if (node == nullptr || !node->is("Cast")) return ref;
+    const Ref operand = side.operand(ref, 0);
+    const DataType from = operand ? side.type_of(operand) : DataType::undefined, to = side.type_of(ref);
+    if (!kIntegerTypes.has(from) || !kIntegerTypes.has(to)) return ref;
+    const Bounds held = bounds_of_type(to), given = bounds_of_type(from);
+    if (given.lowest < held.lowest || given.highest > held.highest) return ref;
+    nodes.push_back(node);
+    ref = operand;
+  }
+}
+
+std::optional<Selected> integer_comparison_of(Side& side, Ref result, Predicate predicate) {
+  for (const std::size_t place : {std::size_t{1}, std::size_t{0}}) {
+    const Ref varying = side.operand(result, 1 - place), constant = side.operand(result, place);
+    const auto number = number_of(side, constant);
+    if (!varying || !number || !kIntegerTypes.has(side.type_of(varying))) continue;
+    Selected out{{}, compared_with(*number, place == 1 ? predicate : mirrored(predicate)), {}, {constant}};
+    const Limits limits = LimitReader(side).read(before_casts(side, varying, out.nodes));
+    out.nodes.insert(out.nodes.end(), limits.nodes.begin(), limits.nodes.end());
+    out.constants.insert(out.constants.end(), limits.constants.begin(), limits.constants.end());
+    out.operand = before_casts(side, limits.operand, out.nodes);
+    out.numbers = before(limits, out.numbers);
+    return out;
+  }
+  return std::nullopt;
+}
+
+/// Reads comparisons of one value with constants, and And, Or, Xor and Not of such.
+std::optional<Selected> read_selected(Side& side, Ref result, int level) {
+  result = side.resolve(result);
+  const Node* const node = result ? result.value->producer() : nullptr;
+  if (node == nullptr || !node->domain().empty() || node->opset() < kComparingIntegers || level > kMostConditions) return std::nullopt;
+  const Predicate predicate = predicate_of(*node);
+  if (predicate == Predicate::none) return std::nullopt;
+  auto out = compares(predicate) ? integer_comparison_of(side, result, predicate) : read_selected(side, side.operand(result, 0), level + 1);
+  if (!out) return std::nullopt;
+  if (predicate == Predicate::logical_not) {
+    out->numbers = complement(out->numbers);
+  } else if (!compares(predicate)) {
+    auto other = read_selected(side, side.operand(result, 1), level + 1);
+    if (!other || other->operand != out->operand) return std::nullopt;
+    const Intervals either = united(out->numbers, other->numbers), both = common(out->numbers, other->numbers);
+    out->numbers = predicate == Predicate::logical_and  ? both
+                   : predicate == Predicate::logical_or ? either
+                                                        : common(either, complement(both));
+    out->nodes.insert(out->nodes.end(), other->nodes.begin(), other->nodes.end());
+    out->constants.insert(out->constants.end(), other->constants.begin(), other->constants.end());
+  }
+  out->nodes.push_back(node);
+  return out;
+}
+
+}  // namespace
+
+Found examine_selected(Sides& sides, const Claim& claim) {
+  const auto a = read_selected(sides.a, claim.a, 0), b = a ? read_selected(sides.b, claim.b, 0) : std::nullopt;
+  if (!b || a->numbers != b->numbers || !sides.have_one_type(a->operand, b->operand)) return std::nullopt;
+  Look look;
+  look.account(*a, *b);
+  look.rewritten.push_back(b->nodes.back());
+  look.claims.push_back({a->operand, b->operand, {}, {}, {}, {}, b->nodes.back()});
   return look;
 }
 

@@ -73,6 +73,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"booleans", For::spelled, examine_booleans},
     {"comparison", For::spelled, examine_comparison},
     {"limits", For::spelled, examine_limits},
+    {"chosen integers", For::spelled, examine_selected},
     {"reshape", For::spelled, examine_reshaped},
     {"formula", For::spelled, examine_formula},
 });

@@ -111,11 +111,20 @@ void Sums::add(Sum& to, Product term) {
   if (at->coefficient.value == 0) has_failed_ = true;
 }
 
+/// A sum times 1 or −1, term by term: that rounds nothing.
+Sum Sums::turned(Sum sum, Number unit) {
+  if (unit.value != 1) sum.origin = {};
+  sum.constant = multiplied(sum.constant, unit);
+  for (Product& term : sum.terms) term.coefficient = multiplied(term.coefficient, unit);
+  return sum;
+}
+
 Sum Sums::scaled(const Sum& a, Number factor) {
   return times(a, Sum{factor, {}, {}});
 }
 
 Sum Sums::times(const Sum& a, const Sum& b) {
+  if (b.terms.empty() && is_unit(b.constant)) return turned(a, b.constant);
   Product out = as_product(a);
   const Product other = as_product(b);
   out.coefficient = multiplied(out.coefficient, other.coefficient);

@@ -74,6 +74,7 @@ class Sums {
  private:
   [[nodiscard]] Product as_product(const Sum& sum);
   [[nodiscard]] std::size_t intern(Atom atom);
+  [[nodiscard]] static Sum turned(Sum sum, Number unit);
   /// The sum as an atom, so that its number stays apart.
   [[nodiscard]] Sum apart(const Sum& sum);
   void add(Sum& to, Product term);

@@ -39,6 +39,42 @@ TEST(ProofOfComparisons, OfIntegersMayBeNegated) {
   }
 }
 
+/// Nodes of a model that compare integers x with constants.
+bool are_proved_with_constants(const std::string& type, const std::string& a, const std::string& b) {
+  const auto model = [&](const std::string& nodes) {
+    std::string constants;
+    for (const int number : {3, 4, 5, 9, 10}) {
+      const std::string text = std::to_string(number);
+      constants += (constants.empty() ? "" : ", ") + type + " c" + text + " = {" + text + "}";
+    }
+    constants += ", int64 l4 = {4}, int64 l5 = {5}, int32 i5 = {5}, int8 s5 = {5}";
+    return Example("g (" + type + "[3,4] x) => (y) <" + constants + "> { " + nodes + " }");
+  };
+  return prove(model(a), model(b)).proved && prove(model(b), model(a)).proved;
+}
+
+TEST(ProofOfComparisons, ThatHoldForTheSameIntegers) {
+  for (const std::string type : {"int64", "int32", "int8"}) {
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Less (x, c5)", "y = LessOrEqual (x, c4)")) << type;
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Greater (c5, x)", "g = Greater (x, c4) y = Not (g)")) << type;
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Equal (x, c5)", "m = Min (x, c9) y = Equal (m, c5)")) << type;
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Less (x, c5)", "m = Clip (x, c3, c9) y = Less (m, c5)")) << type;
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Equal (x, c4)", "g = Greater (x, c3) l = Less (x, c5) y = And (g, l)")) << type;
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Less (x, c5)", "l = Less (x, c4) e = Equal (c4, x) y = Xor (l, e)")) << type;
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Equal (x, c5)", "y = Equal (c5, x)")) << type;
+    EXPECT_TRUE(are_proved_with_constants(type, "y = Less (x, c5)", "w = Cast <to = 7> (x) y = LessOrEqual (w, l4)")) << type;
+    EXPECT_FALSE(are_proved_with_constants(type, "y = Less (x, c5)", "y = LessOrEqual (x, c5)")) << type;
+    EXPECT_FALSE(are_proved_with_constants(type, "y = Less (x, c5)", "y = LessOrEqual (c4, x)")) << type;
+    EXPECT_FALSE(are_proved_with_constants(type, "y = Equal (x, c5)", "m = Min (x, c5) y = Equal (m, c5)")) << type;
+    EXPECT_FALSE(are_proved_with_constants(type, "y = Equal (x, c10)", "m = Min (x, c9) y = Equal (m, c10)")) << type;
+    EXPECT_FALSE(are_proved_with_constants(type, "y = Equal (x, c3)", "m = Max (x, c4) y = Equal (m, c4)")) << type;
+    EXPECT_FALSE(are_proved_with_constants(type, "y = Less (x, c5)", "n = Neg (x) y = LessOrEqual (n, c4)")) << type;
+  }
+  EXPECT_FALSE(are_proved_with_constants("int64", "y = Equal (x, l5)", "q = Cast <to = 6> (x) y = Equal (q, i5)")) << "beyond int32";
+  EXPECT_FALSE(are_proved_with_constants("float", "y = Less (x, c5)", "y = LessOrEqual (x, c4)")) << "between 4 and 5";
+  EXPECT_FALSE(are_proved_with_constants("float", "y = Less (x, c5)", "g = GreaterOrEqual (x, c5) y = Not (g)")) << "NaN";
+}
+
 TEST(ProofOfComparisons, AndConditionsOfThem) {
   EXPECT_TRUE(are_proved("g = Greater (x, z) e = Equal (x, z) y = Or (g, e)", "y = GreaterOrEqual (x, z)"));
   EXPECT_TRUE(are_proved("g = Greater (x, z) e = Equal (z, x) y = Or (g, e)", "y = LessOrEqual (z, x)"));

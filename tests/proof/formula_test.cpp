@@ -196,6 +196,18 @@ TEST(ProofOfFormulas, OperandsInAnotherOrder) {
   EXPECT_FALSE(prove(difference("a, b"), difference("b, a")).proved);
 }
 
+TEST(ProofOfFormulas, FactorsOfTheOtherSign) {
+  const Example before = written("a = Sub (one, r) y = Mul (a, two)");
+  EXPECT_TRUE(is_proved(prove(before, written("m = Neg (two) a = Sub (r, one) y = Mul (m, a)"))));
+  EXPECT_TRUE(is_proved(prove(before, written("a = Sub (r, one) n = Neg (a) y = Mul (n, two)"))));
+  EXPECT_TRUE(is_proved(
+      prove(written("a = Sub (one, r) b = Mul (a, a) y = Mul (b, two)"), written("a = Sub (r, one) b = Mul (a, two) y = Mul (b, a)"))));
+  EXPECT_FALSE(prove(before, written("a = Sub (r, one) y = Mul (a, two)")).proved);
+  EXPECT_FALSE(prove(before, written("m = Neg (two) a = Sub (one, r) y = Mul (m, a)")).proved);
+  EXPECT_FALSE(prove(before, written("m = Neg (two) a = Add (r, one) y = Mul (m, a)")).proved);
+  EXPECT_FALSE(prove(written("a = Sub (one, r) y = Sqrt (a)"), written("a = Sub (r, one) y = Sqrt (a)")).proved);
+}
+
 TEST(ProofOfFormulas, ProductsOfMatrices) {
   const auto model = [](const std::string& nodes) {
     return Example("g (float[2,4,4] x, float[2,4,4] r) => (float[2,4,4] y) { " + nodes + " }").add("half", number(0.5));
