@@ -118,6 +118,22 @@ bool is_hint(const Node& node, std::string_view name) {
   return std::ranges::any_of(unread_attributes(), is_it);
 }
 
+/// Whether a node does not read an attribute because of its other attributes, operands or results.
+bool is_unread_here(Ref output, std::string_view name) {
+  const Node& node = *output.value->producer();
+  if (!node.domain().empty()) return false;
+  const AttributeReader attributes(node, output.call);
+  const auto is = [&](std::string_view op, std::string_view attribute) { return node.is(op) && name == attribute; };
+  const auto makes_one = [&] { return std::ranges::count_if(node.outputs(), [](const Value* made) { return made != nullptr; }) == 1; };
+  if (is("BatchNormalization", "momentum")) return makes_one() && attributes.integer("training_mode", 0) == 0;
+  if (is("MaxPool", "storage_order")) return makes_one();
+  if (is("Gemm", "beta")) return node.input(2) == nullptr;
+  if (is("Resize", "cubic_coeff_a")) return attributes.text("mode", "nearest") != "cubic";
+  if (is("Resize", "nearest_mode")) return attributes.text("mode", "nearest") != "nearest";
+  if (is("Resize", "extrapolation_value")) return attributes.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize";
+  return false;
+}
+
 /// The largest difference of two lists relative to the elements of the first; 1 at zeros and where one is not finite.
 template <class Numbers>
 double largest_difference(const Numbers& a, const Numbers& b) {
@@ -146,7 +162,7 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
   const Node& node_b = *b.value->producer();
   std::vector<std::string> out;
   const auto compare = [&](const std::string& name) {
-    if (is_hint(node_a, name)) return;
+    if (is_hint(node_a, name) || (is_unread_here(a, name) && is_unread_here(b, name))) return;
     const Effective in_a = effective(side_a, a, name);
     const Effective in_b = effective(side_b, b, name);
     if (in_a.value == nullptr && in_b.value == nullptr) return;

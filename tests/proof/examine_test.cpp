@@ -284,6 +284,30 @@ TEST(ProofOfNodes, DefaultsOfOnnxRuntime) {
   }
 }
 
+/// Attributes that a node does not read because of its other attributes, operands or results, and where another node does.
+TEST(ProofOfNodes, AttributesThatAreNotRead) {
+  const auto model = [](const std::string& node) {
+    return Example("g (float[2,4,6,6] x, float[3,4] m, float[4,5] n, float[3,5] k, float[4] c) => (y) <float[4] f = {1, 1, 1.5, 1.5}> { " +
+                   node + " }");
+  };
+  const auto same = [&](const std::string& a, const std::string& b) {
+    return prove(model(a), model(b)).proved && prove(model(b), model(a)).proved;
+  };
+  EXPECT_TRUE(same("y = Gemm (m, n)", "y = Gemm <beta = 0.5> (m, n)"));
+  EXPECT_FALSE(same("y = Gemm (m, n, k)", "y = Gemm <beta = 0.5> (m, n, k)"));
+  EXPECT_TRUE(same("y = BatchNormalization (x, c, c, c, c)", "y = BatchNormalization <momentum = 0.1> (x, c, c, c, c)"));
+  EXPECT_FALSE(same("y, u, v = BatchNormalization <training_mode = 1> (x, c, c, c, c)",
+                    "y, u, v = BatchNormalization <training_mode = 1, momentum = 0.1> (x, c, c, c, c)"));
+  EXPECT_TRUE(same("y = MaxPool <kernel_shape = [2, 2]> (x)", "y = MaxPool <kernel_shape = [2, 2], storage_order = 1> (x)"));
+  EXPECT_FALSE(same("v, y = MaxPool <kernel_shape = [2, 2]> (x)", "v, y = MaxPool <kernel_shape = [2, 2], storage_order = 1> (x)"));
+  EXPECT_TRUE(same("y = Resize <mode = \"linear\"> (x, , f)", "y = Resize <mode = \"linear\", cubic_coeff_a = -0.5> (x, , f)"));
+  EXPECT_TRUE(same("y = Resize <mode = \"linear\"> (x, , f)", "y = Resize <mode = \"linear\", nearest_mode = \"floor\"> (x, , f)"));
+  EXPECT_TRUE(same("y = Resize (x, , f)", "y = Resize <extrapolation_value = 3.0> (x, , f)"));
+  EXPECT_FALSE(same("y = Resize <mode = \"cubic\"> (x, , f)", "y = Resize <mode = \"cubic\", cubic_coeff_a = -0.5> (x, , f)"));
+  EXPECT_FALSE(same("y = Resize (x, , f)", "y = Resize <nearest_mode = \"floor\"> (x, , f)"));
+  EXPECT_FALSE(same("y = Resize <mode = \"linear\"> (x, , f)", "y = Resize <mode = \"cubic\", cubic_coeff_a = -0.5> (x, , f)"));
+}
+
 TEST(ProofOfNodes, AxesOfScalesForTheWholeTensor) {
   const auto model = [](const std::string& attributes, Dims dims) {
     return Example("g (int8[2,3] x) => (float[2,3] y) { y = DequantizeLinear " + attributes + " (x, s) }")
