@@ -53,6 +53,32 @@ TEST(Sizes, ShapesWrittenForOneSizeAreDifferent) {
   expect(Outcome::different, reshaped("2,-1", "N,6"), reshaped("0,-1", "N,6"));
 }
 
+TEST(Sizes, ShapesInALoopFitToo) {
+  const auto in_loop = [](const std::string& target) {
+    return Text{"float[N,M] x", "float[L,R,S] y", "int64[2] s = {" + target + "}, int64 n = {2}",
+                "y = Loop(n, ) <body = b (int64 i, bool c) => (bool d, float[R,S] r) { d = Identity(c)\n r = Reshape(x, s) }>"};
+  };
+  expect(Outcome::different, in_loop("-1,8"), in_loop("0,-1"));
+  expect(Outcome::different, in_loop("2,-1"), in_loop("0,-1"));
+  expect(Outcome::same, in_loop("-1,8"),
+         {"float[N,M] x", "float[L,R,S] y", "int64[2] s = {-1,8}, int64 n = {2}",
+          "y = Loop(n, ) <body = b (int64 i, bool c) => (bool d, float[R,S] r) { d = Identity(c)\n t = "
+          "Identity(x)\n r = Reshape(t, s) }>"});
+}
+
+TEST(Sizes, BothBranchesHaveSeveralSizes) {
+  const auto in_branch = [](const std::string& then, const std::string& otherwise) {
+    return Text{"float[N,M] x, bool c", "float[R,S] y", "int64[2] s = {-1,8}, int64[2] t = {0,-1}, int64[1] one = {1}",
+                "y = If(c) <then_branch = b () => (float[P,Q] p) { p = " + then +
+                    " }, else_branch = e () => (float[U,V] q) { q = " + otherwise + " }>"};
+  };
+  const std::string eight = "Reshape(x, s)", rows = "Reshape(x, t)";
+  expect(Outcome::different, in_branch(eight, eight), in_branch(rows, eight));
+  expect(Outcome::different, in_branch(eight, eight), in_branch(eight, rows));
+  expect(Outcome::different, in_branch(rows, rows), in_branch(rows, "Flatten<axis = 0>(x)"));
+  expect(Outcome::same, in_branch(rows, rows), in_branch("Flatten(x)", "Identity(x)"));
+}
+
 TEST(Sizes, LimitsOfWhichOnlyTheDimsAreAskedLimitNothing) {
   const auto expanded = [](const std::string& nodes) {
     return Text{"float[N,1] x", "float[R,S] y", "int64[1] four = {4}", "n = Shape <start = 0, end = 1> (x) " + nodes};

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/node.h"
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -43,14 +44,14 @@ std::vector<int64_t> sizes_by_slices(const Pair& pair) {
   std::set<int64_t> found;
   Constants constants;
   for (const Side* const side : {&pair.a, &pair.b}) {
-    for (const Node& node : side->model->graph().nodes()) {
+    for_each_node(*side->model, [&](const Node& node) {
       const Value* const ends = node.is("Slice") ? node.input(2) : nullptr;
       const auto known = ends == nullptr ? std::nullopt : constants.value(*ends);
-      if (!known || !kIndexTypes.has(known->type())) continue;
+      if (!known || !kIndexTypes.has(known->type())) return;
       for (const int64_t number : truncated_integers_of(*known)) {
         if (number > 0 && number < kLargest) found.insert({number, number + 1});
       }
-    }
+    });
   }
   std::vector<int64_t> out(found.begin(), found.end());
   out.resize(std::min(out.size(), kMost));
@@ -226,13 +227,15 @@ class Deciding {
   [[nodiscard]] std::vector<UnsampledDecision> find() {
     std::vector<UnsampledDecision> out;
     const auto needed = needed_nodes(graph_);
-    for (const Node& node : graph_.nodes()) {
-      if (!needed.contains(&node)) continue;
-      if (!node.is("If") && !node.is("Slice") && (!may_limit(node) || gives_dims_only(node))) continue;
+    for_each_node(*side_.model, [&](const Node& node) {
+      const Node* outermost = &node;
+      while (outermost->graph().owner() != nullptr) outermost = outermost->graph().owner();
+      if (!needed.contains(outermost)) return;
+      if (!node.is("If") && !node.is("Slice") && (!may_limit(node) || gives_dims_only(node))) return;
       const OtherSizes other = differs_at(node);
-      const bool by_data = !other.by_sizes && node.is("If") && evidence_.misses_one_of(side_, node);
+      const bool by_data = !other.by_sizes && node.is("If") && outermost == &node && evidence_.misses_one_of(side_, node);
       if (by_data || other.at) out.push_back({&node, other.at});
-    }
+    });
     return out;
   }
 
@@ -241,6 +244,17 @@ class Deciding {
   [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
 
  private:
+  /// The same in a nested graph, the inputs of which are unknown.
+  [[nodiscard]] layout::Shapes& at(std::size_t i, const Graph& graph) {
+    if (graph.owner() == nullptr) return at(i);
+    const auto found = nested_.find({i, &graph});
+    if (found != nested_.end()) return found->second;
+    layout::Shapes& outer = at(i, graph.owner()->graph());
+    std::vector<layout::Shapes::Given> inputs;
+    for (const Value* const input : graph.inputs()) inputs.push_back({input});
+    return nested_.try_emplace({i, &graph}, graph, ShapeOptions{}, &outer, layout::Shapes::Inside{}, inputs).first->second;
+  }
+
   /// Other sizes at which a node decides differently from all samples, if any; and whether its decision follows from sizes.
   struct OtherSizes {
     bool by_sizes = true;
@@ -250,7 +264,7 @@ class Deciding {
     std::vector<std::array<bool, 2>> sampled;  // by element: whether a sample decides no, and yes
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const bool is_sample = sizes_[i].text.empty();
-      const SizeDecision decision = decision_of(node, at(i));
+      const SizeDecision decision = decision_of(node, at(i, node.graph()));
       if (is_sample && !decision) return {false, {}};
       // A Slice that cuts values of the samples shows in them.
       if (is_sample && node.is("Slice") && decision->front()) return {};
@@ -271,6 +285,7 @@ class Deciding {
   const Graph& graph_;
   const std::vector<SizeChoice>& sizes_;
   std::map<std::size_t, layout::Shapes> shapes_;
+  std::map<std::pair<std::size_t, const Graph*>, layout::Shapes> nested_;
 };
 
 /// Compares the decisions of two models.

@@ -73,7 +73,7 @@ bool is_any(std::string_view text, std::initializer_list<std::string_view> words
   return std::ranges::find(words, text) != words.end();
 }
 
-/// Which node of a graph does not fit sizes, inside the graphs that an If may enter too.
+/// Which node of a graph does not fit sizes, inside the graphs that an If may enter or a Loop or Scan repeats too.
 class Fit {
  public:
   /// Indices of the nodes that lead to the first misfit, the outermost first; less is earlier.
@@ -110,30 +110,44 @@ class Fit {
     return out;
   }
 
-  /// Follows the branches of an If that its condition, as far as it is known, may enter.
+  using Results = std::vector<std::optional<layout::Shapes::Known>>;
+
+  /// Follows the branches of an If that its condition, as far as it is known, may enter, and the body of a Loop or Scan.
   layout::Shapes::Inside inside() {
-    return [this](const Node& node, layout::Shapes& shapes) -> std::optional<std::vector<std::optional<layout::Shapes::Known>>> {
+    return [this](const Node& node, layout::Shapes& shapes) -> std::optional<Results> {
+      if (const Graph* const body = node.subgraph("body")) {
+        follow(node, *body, shapes);
+        return std::nullopt;
+      }
       if (!node.is("If") || node.input(0) == nullptr) return std::nullopt;
       const auto condition = shapes.known(*node.input(0));
       const auto truth = condition ? condition->truth() : std::nullopt;
-      std::vector<std::optional<layout::Shapes::Known>> results;
+      Results results;
       for (const bool is_then : {true, false}) {
         const Graph* const nested = node.subgraph(is_then ? "then_branch" : "else_branch");
         if (nested == nullptr || truth.value_or(is_then) != is_then) continue;
-        layout::Shapes within(*nested, {}, &shapes, inside());
-        if (!within.misfit().empty()) {
-          nested_[&node] = misfit_of(*nested, within);
-          fail(ErrorKind::invalid, within.misfit());
-        }
-        if (truth) {
-          for (const Value* const output : nested->outputs()) results.push_back(within.known(*output));
-        }
+        Results of_branch = follow(node, *nested, shapes);
+        if (truth) results = std::move(of_branch);
       }
       return results;
     };
   }
 
-  std::unordered_map<const Node*, Misfit> nested_;  ///< by the If around it
+  /// The results of a graph of a node, whose inputs are unknown; fails where one of its nodes does not fit.
+  Results follow(const Node& node, const Graph& nested, layout::Shapes& shapes) {
+    std::vector<layout::Shapes::Given> inputs;
+    for (const Value* const input : nested.inputs()) inputs.push_back({input});
+    layout::Shapes within(nested, {}, &shapes, inside(), inputs);
+    if (!within.misfit().empty()) {
+      nested_[&node] = misfit_of(nested, within);
+      fail(ErrorKind::invalid, within.misfit());
+    }
+    Results out;
+    for (const Value* const output : nested.outputs()) out.push_back(within.known(*output));
+    return out;
+  }
+
+  std::unordered_map<const Node*, Misfit> nested_;  ///< by the node around it
   Misfit misfit_;
   bool fits_ = false;
 };

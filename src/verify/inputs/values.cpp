@@ -24,6 +24,11 @@ constexpr int64_t kSecond = int64_t{1} << 40;  ///< offset of the index for a se
 /// Every how many elements a number at which the model decides stands.
 constexpr int64_t kWordPeriod = 3;
 
+/// Whether a condition holds in a sample: over four samples in one of either size, so that both branches have both.
+constexpr bool holds_in(int sample) {
+  return sample % 4 == 0 || sample % 4 == 3;
+}
+
 /// Number of samples with such numbers before a sample: the second of four has none.
 constexpr int64_t word_turn(int sample) {
   return sample - (sample + 2) / 4;
@@ -136,7 +141,7 @@ class Values {
       if (use_.range) scale_into(*use_.range, tensor);
     } else if (type_ == DataType::boolean) {
       fill<int64_t>(tensor, [&](int64_t i) {
-        return int64_t{use_.role == InputRole::condition ? sample_ % 2 == 0 : (random_.bits(index(i)) & 1U) != 0};
+        return int64_t{use_.role == InputRole::condition ? holds_in(sample_) : (random_.bits(index(i)) & 1U) != 0};
       });
     } else {
       fill_integers(tensor);
@@ -188,7 +193,8 @@ class Values {
   }
 
   /// Puts numbers at which the model decides in place of others: a single element holds one in the first sample, none in the second, then
-  /// the others; of several, every third does, each place in other samples. The second of four samples has none.
+  /// the others, and where all have been, in every other sample; of several, every third does, each place in other samples. The second of
+  /// four samples has none.
   void put_words(const Tensor& tensor) const {
     std::vector<double> words;
     std::ranges::copy_if(use_.words, std::back_inserter(words), [this](double word) { return suits(word); });
@@ -200,7 +206,7 @@ class Values {
     };
     if (count_ == 1) {
       const int64_t turn = decides_ ? sample_ : std::max(sample_ - 1, 0);
-      const bool rests = turn >= wanted && (sample_ + int{use_.shifts_words}) % 2 == 1;
+      const bool rests = turn >= wanted && (sample_ + int{use_.shifts_words}) % 2 == 0;
       if (decides_ || !rests) put(0, turn);
       return;
     }
@@ -320,7 +326,7 @@ class Values {
       case InputRole::count:
         return fill<int64_t>(tensor, [&](int64_t) { return 3 + 2 * (sample_ % 4); });
       case InputRole::condition:
-        return fill<int64_t>(tensor, [&](int64_t) { return 1 - sample_ % 2; });
+        return fill<int64_t>(tensor, [&](int64_t) { return int64_t{holds_in(sample_)}; });
       case InputRole::ids:
         return fill_ids(tensor);
       case InputRole::length:
