@@ -314,7 +314,7 @@ const Changes& Evidence::changes() {
 // --- runs that are watched ----------------------------------------------------------------------------------------------------------
 
 void Evidence::observe(const Side& side) {
-  auto& entered = entered_[&side];
+  std::unordered_set<const Graph*> entered;
   const bool has_nested = has_nested_graphs(*side.model);
   ExecuteOptions options = pair_->execute_options(Mode::as_written);
   options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
@@ -323,6 +323,8 @@ void Evidence::observe(const Side& side) {
       if (node.output(k) != nullptr) trials_->watch(*node.output(k), outputs[k]);
     }
   };
+  // Graphs whose nodes all compute from sizes have none that runs.
+  if (has_nested) options.watch = [&](const Computed& computed) { entered.insert(computed.graph); };
   std::unique_ptr<Session> session;
   for (std::size_t s = 0; s < reference_->samples().size() && (has_nested || trials_->are_open()); ++s) {
     if (!session) session = pair_->open(side, options);
@@ -332,7 +334,9 @@ void Evidence::observe(const Side& side) {
     for (const auto& [name, datum] : inputs) {
       if (const Value* const input = side.model->graph().find(name)) trials_->watch(*input, datum);
     }
-    (void)session->run(inputs);
+    const bool has_run = session->run(inputs).rejected.empty();
+    if (has_run) entered_[&side].merge(entered);
+    entered.clear();
     trials_->note_sizes(side, reference_->samples()[s].assignment.shapes);
     trials_->end_sample();
   }

@@ -157,6 +157,19 @@ bool is_decided(const Node& holder) {
   return (holder.is("If") || holder.is("Loop")) && is_fixed(holder.input(0)) && (holder.is("If") || is_fixed(holder.input(1)));
 }
 
+/// Whether a graph, or one around it, is of an If within a graph of another If of the same condition, and on the other side.
+bool is_contradicted(const Graph& graph) {
+  const Node* const holder = graph.owner();
+  if (holder == nullptr) return false;
+  if (!holder->is("If")) return is_contradicted(holder->graph());
+  const bool is_then = holder->subgraph("then_branch") == &graph;
+  for (const Graph* at = &holder->graph(); at->owner() != nullptr; at = &at->owner()->graph()) {
+    const Node& outer = *at->owner();
+    if (outer.is("If") && outer.input(0) == holder->input(0) && (outer.subgraph("then_branch") == at) != is_then) return true;
+  }
+  return is_contradicted(holder->graph());
+}
+
 /// The node of this one's operator and first output, or else of its name; nullptr: none. Nodes without a name have the same one.
 const Node* find_like(const NamedNodes& nodes, const Node& like) {
   const auto first = [&](const std::string& name) {
@@ -203,9 +216,11 @@ class NestedGraphs {
 
  private:
   /// Whether other inputs may enter a graph, and the other model has the node that holds it.
-  [[nodiscard]] bool may_enter(const Graph& graph, const NamedNodes& other) const {
+  [[nodiscard]] bool may_enter(const Graph& graph, const NamedNodes& other) {
     const auto holder = holders_.find(&graph);
-    if (holder == holders_.end() || is_decided(*holder->second)) return false;
+    if (holder == holders_.end() || is_contradicted(graph)) return false;
+    const Graph& outer = holder->second->graph();
+    if (is_decided(*holder->second)) return !evidence_.enters(side_, outer) && may_enter(outer, other);
     const Node* const like = find_like(other, *holder->second);
     return like != nullptr && !is_retyped(graph, *holder->second, *like);
   }

@@ -2,6 +2,7 @@
 #include "verify/run/reference.h"
 
 #include "base/numbers.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "base/times.h"
 #include "layout/graph_shapes.h"
@@ -73,14 +74,21 @@ std::size_t samples_of_optimized(const Reference& reference) {
 
 namespace {
 
-/// Whether an output of two values is a sign of saturation: not downstream of a cast (perhaps from bool), OneHot, EyeLike or Sign.
+/// Whether an output of two values is a sign of saturation: not downstream of a cast (perhaps from bool), OneHot, EyeLike or Sign, in any
+/// graph that gives it.
 bool may_saturate(const Value& output) {
   constexpr int kMaxSteps = 32;
-  const Node* node = output.producer();
-  for (int step = 0; node != nullptr && step < kMaxSteps; ++step) {
-    const Traits traits = traits_of(*node);
-    if (traits.has(Trait::casts) || node->is("OneHot") || node->is("EyeLike") || node->is("Sign")) return false;
-    node = traits.has(Trait::permutes) && node->input(0) != nullptr ? node->input(0)->producer() : nullptr;
+  const Value* value = &output;
+  for (int step = 0; value != nullptr && value->producer() != nullptr && step < kMaxSteps; ++step) {
+    const Node& node = *value->producer();
+    const Traits traits = traits_of(node);
+    if (traits.has(Trait::casts) || node.is("OneHot") || node.is("EyeLike") || node.is("Sign")) return false;
+    if (!node.subgraphs().empty()) {
+      const std::size_t at = as_size(value->output_index()) + (node.is("Loop") ? 1 : 0);  // after the condition
+      return std::ranges::any_of(node.subgraphs(),
+                                 [&](const auto& graph) { return at >= graph->outputs().size() || may_saturate(*graph->outputs()[at]); });
+    }
+    value = traits.has(Trait::permutes) ? node.input(0) : nullptr;
   }
   return true;
 }
