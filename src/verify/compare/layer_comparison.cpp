@@ -130,12 +130,19 @@ bool passes_factors(const Node& node) {
   return traits_of(node).moves_input(0) || has_trait(node, Trait::affine);
 }
 
-Followers find_followers(const Layers& layers) {
+/// Whether a layer that does not differ may be another value under its name all the same: the files show its nodes to be different.
+bool may_be_another(const Layers& layers, const Layer& layer, const Suspects* suspects) {
+  const bool is_off = layer.compared && !layer.differs() && layer.metrics.rms_error > 0 && !layer.b->is_output();
+  return is_off && suspects != nullptr && !suspects->of(layers.region_in_b(layer)).empty();
+}
+
+Followers find_followers(const Layers& layers, const Suspects* suspects) {
   Followers followers;
   const std::vector<Layer>& all = layers.all();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].differs() && !(all[i].metrics.rms_error > 0)) continue;
     for (std::size_t before : layers.upstream(all[i])) {
+      if (all[i].differs() && may_be_another(layers, all[before], suspects)) followers.of[before].insert(i);
       std::vector<std::size_t> moved;
       while (!all[before].differs() && passes_factors(*all[before].b->producer())) {
         std::vector<std::size_t> upstream = layers.upstream(all[before]);
@@ -186,9 +193,9 @@ bool takes_others(const Layer& fed, const Layer& own) {
 /// from a's value than from b's own. So where one different layer follows another, b runs again with its own value of the first. A reader
 /// that shows another value acquits it, and itself if it is right; else it is wrong on its own. A reader that shows nothing may be another
 /// value itself, as the next one after a factor that was moved: its readers are asked in another round.
-void confirm(FedRuns& runs, Layers& layers) {
+void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects) {
   constexpr int kMostRounds = 4;
-  const Followers followers = find_followers(layers);
+  const Followers followers = find_followers(layers, suspects);
   std::vector<Chain> chains = first_chains(followers);
   std::vector<Layer>& all = layers.all();
   const std::vector<Layer> fed = all;
@@ -356,7 +363,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   if (feed_before_flips(layers)) compare_before_jumps(runs, layers);
   explain_steps(task, runs, layers);
   look_closer(runs, layers);
-  confirm(runs, layers);
+  confirm(runs, layers, suspects);
   const auto differs = [](const Layer& layer) { return layer.differs(); };
   const bool by_depth = task.feeding == Feeding::by_depth;
   if (by_depth || (task.feeding == Feeding::exact && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);

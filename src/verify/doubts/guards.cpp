@@ -270,7 +270,7 @@ const Node* GuardedWays::first_alone(const GuardedWays& others, const GuardToler
 }
 
 bool GuardedWays::has_other_numbers(const GuardedWays& others, const GuardTolerance& tolerance) const {
-  return find_alone(others, tolerance, true) != guarded_.end() && others.find_alone(*this, tolerance, true) != others.guarded_.end();
+  return find_alone(others, tolerance, true) != guarded_.end() || others.find_alone(*this, tolerance, true) != others.guarded_.end();
 }
 
 Bases bases_of(const GuardedWay& a, const GuardedWay& b, Constants& constants) {

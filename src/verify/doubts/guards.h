@@ -49,7 +49,7 @@ class GuardedWays {
   [[nodiscard]] double least_guard() const noexcept { return least_; }  ///< infinite: there is none
   /// A node with guards that no node of the other model has; nullptr: none.
   [[nodiscard]] const Node* first_alone(const GuardedWays& others, const GuardTolerance& tolerance) const;
-  /// Whether each model has numbers as guards that the other one has not.
+  /// Whether one of two models has numbers as guards that the other one has not.
   [[nodiscard]] bool has_other_numbers(const GuardedWays& others, const GuardTolerance& tolerance) const;
 
  private:
