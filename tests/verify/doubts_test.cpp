@@ -613,13 +613,18 @@ INSTANTIATE_TEST_SUITE_P(
     OneSidedGuards, NotTheSame,
     ::testing::Values(Doubted{"subtracted", kRows, below_zero("a = Sub(s, o)\n b = Sub(a, e)"), below_zero("b = Sub(s, o)")},
                       Doubted{"added", kRows, below_zero("a = Sub(s, o)\n b = Add(n, a)"), below_zero("b = Sub(s, o)")},
-                      Doubted{"of a norm", kRows, "y = LpNormalization(x)", kUnguardedNorm}));
+                      Doubted{"of a norm", kRows, "y = LpNormalization(x)", kUnguardedNorm},
+                      Doubted{"of a sign", kRows, guarded_quotient("1e-6"), "y = Sign(x)"},
+                      Doubted{"of a sign in f16", kHalfRows, half("e", "1e-4") + "p = Abs(x)\n t = Add(p, e)\n y = Div(x, t)",
+                              "y = Sign(x)"}));
 
 INSTANTIATE_TEST_SUITE_P(OneSidedGuards, TheSame,
                          ::testing::Values(Doubted{"in another spelling", kRows, below_zero("a = Sub(s, o)\n b = Sub(a, e)"),
                                                    below_zero("a = Sub(s, o)\n b = Add(a, n)")},
                                            Doubted{"of a norm on either side", kRows, "y = LpNormalization(x)",
                                                    "n = Neg(x)\n m = LpNormalization(n)\n y = Neg(m)"},
+                                           Doubted{"of a sign", kHalfRows, half("e", "1e-4") + "p = Abs(x)\n t = Add(p, e)\n y = Div(x, t)",
+                                                   half("e", "1e-4") + "n = Neg(x)\n p = Max(n, x)\n t = Add(e, p)\n y = Div(x, t)"},
                                            Doubted{"where 0 is far", kRows, below_zero("a = Sub(s, o)\n c = Sub(a, o)\n b = Sub(c, e)"),
                                                    below_zero("a = Sub(s, o)\n b = Sub(a, o)")}));
 
@@ -642,6 +647,21 @@ std::string by_size(const std::string& nodes) {
   return integers("four", "4") + integers("seven", "7") + integers("i", "0") + "s = Shape(x)\n d = Gather(s, i)\n " + nodes;
 }
 
+constexpr const char* kPieces = "(float[N, M] x, bool c) => (float[P, Q] y) ";
+std::string sliced(const std::string& end, const std::string& nodes) {
+  return integers("b", "0") + integers("e", end) + integers("a", "1") + "n = Constant<value_int = 2>()\n " + nodes;
+}
+const std::string kSliceInLoop =
+    "l = Loop(n, ) <body = r (int64 i, bool d) => (bool k, p) { k = Identity(d)\n p = Slice(x, b, e, a) }>\n y = ReduceSum<keepdims = "
+    "0>(l, b)";
+std::string rarely_looped(const std::string& op_type) {
+  return number("k", "1e30") +
+         "n = Constant<value_int = 2>()\n m = ReduceMax<keepdims = 0>(x)\n c = Greater(m, k)\n y = If(c) <then_branch "
+         "= t () => (p) { p = Loop(n, , x) <body = b (int64 i, bool d, float[1, 8] s) => (bool w, so) { w = "
+         "Identity(d)\n so = " +
+         op_type + "(s) }> }, else_branch = f () => (q) { q = Tanh(x) }>";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     InnerLimits, NotTheSame,
     ::testing::Values(Doubted{"Min in a branch", kRow, rarely_entered("q = Identity(x)"), rarely_entered("q = Min(x, six)")},
@@ -658,7 +678,16 @@ INSTANTIATE_TEST_SUITE_P(
                       Doubted{"a comparison of a size as a number", kSizes, by_size("y = Identity(d)"),
                               by_size("c = Less(d, four)\n a = Cast<to = 7>(c)\n n = Not(c)\n b = Cast<to = 7>(n)\n p = Mul(a, d)\n q = "
                                       "Mul(b, four)\n y = Add(p, q)")},
-                      Doubted{"Mod of a size", kSizes, by_size("y = Identity(d)"), by_size("y = Mod(d, seven)")}));
+                      Doubted{"Mod of a size", kSizes, by_size("y = Identity(d)"), by_size("y = Mod(d, seven)")},
+                      Doubted{"a Slice in a branch", kPieces,
+                              sliced("9",
+                                     "y = If(c) <then_branch = t () => (p) { p = Slice(x, b, e, a) }, "
+                                     "else_branch = f () => (q) { q = Abs(x) }>"),
+                              sliced("8",
+                                     "y = If(c) <then_branch = t () => (p) { p = Slice(x, b, e, a) }, else_branch = f () => (q) { q "
+                                     "= Abs(x) }>")},
+                      Doubted{"a Slice in a loop", kPieces, sliced("300", kSliceInLoop), sliced("301", kSliceInLoop)},
+                      Doubted{"a loop in a branch that no sample enters", kRow, rarely_looped("Neg"), rarely_looped("Abs")}));
 
 INSTANTIATE_TEST_SUITE_P(
     InnerLimits, TheSame,
@@ -775,6 +804,55 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(MovedValues, NotTheSame,
                          ::testing::Values(Doubted{"past a sum with 0 in f16, another factor", "(float[2, 3, 4] x) => (float[2, 4, 3] y) ",
                                                    past_zero("0.7", kPastZero), past_zero("0.69", kPastZeroInHalf), true}));
+
+// Names of values that differ too little to be told from the other model's.
+constexpr const char* kDoubleRows = "(double[N, 4] x) => (double[N, 4] y) ";
+const std::string kNearlyOne =
+    "<double one = {1}, double few = {0.000000000001}, double less = {0.999999999999}, double other = {0.99999999999}> { e = Exp(x)\n ";
+
+INSTANTIATE_TEST_SUITE_P(NearNames, TheSame,
+                         ::testing::Values(Doubted{"of a logarithm", kDoubleRows,
+                                                   kNearlyOne + "a = Add(e, one)\n b = Sub(a, few)\n y = Log(b)",
+                                                   kNearlyOne + "a = Add(e, less)\n y = Log(a)"}));
+
+INSTANTIATE_TEST_SUITE_P(NearNames, NotTheSame,
+                         ::testing::Values(Doubted{"of another logarithm", kDoubleRows,
+                                                   kNearlyOne + "a = Add(e, one)\n b = Sub(a, few)\n y = Log(b)",
+                                                   kNearlyOne + "a = Add(e, other)\n y = Log(a)"}));
+
+// Branches all of whose numbers follow from sizes, and branches that give two values by nature.
+std::string in_then(const std::string& nodes, const std::string& otherwise) {
+  return "y = If(c) <then_branch = t () => (p) {" + nodes + "}, else_branch = e () => (q) {" + otherwise + "}>";
+}
+
+INSTANTIATE_TEST_SUITE_P(PlainBranches, TheSame,
+                         ::testing::Values(Doubted{"of sizes", "(float[N, M] x, bool c) => (int64[2] y) ",
+                                                   in_then("p = Shape(x)", "q = Shape(x)"),
+                                                   in_then("s = Shape(x)\n f = Cast<to = 1>(s)\n p = Cast<to = 7>(f)", "q = Shape(x)")},
+                                           Doubted{"of conditions as numbers", "(bool[N, 4] x, bool c) => (float[N, 4] y) ",
+                                                   in_then("p = Cast<to = 1>(x)", "q = Cast<to = 1>(x)"),
+                                                   in_then("h = Cast<to = 10>(x)\n p = Cast<to = 1>(h)", "q = Cast<to = 1>(x)")}));
+
+std::string within_itself(const std::string& condition, const std::string& unentered) {
+  return "n = Not(c)\n y = If(c) <then_branch = t () => (p) { p = Neg(x) }, else_branch = e () => (q) { q = If(" + condition +
+         ") <then_branch = u () => (r) { r = " + unentered + "(x) }, else_branch = v () => (s) { s = Tanh(x) }> }>";
+}
+
+INSTANTIATE_TEST_SUITE_P(ContradictedBranches, TheSame,
+                         ::testing::Values(Doubted{"of one condition", "(float[N, 4] x, bool c) => (float[N, 4] y) ",
+                                                   within_itself("c", "Sin"), within_itself("c", "Cos")}));
+
+INSTANTIATE_TEST_SUITE_P(ContradictedBranches, NotTheSame,
+                         ::testing::Values(Doubted{"of its negation", "(float[N, 4] x, bool c) => (float[N, 4] y) ",
+                                                   within_itself("n", "Sin"), within_itself("n", "Cos")}));
+
+INSTANTIATE_TEST_SUITE_P(PlainBranches, NotTheSame,
+                         ::testing::Values(Doubted{"of other sizes", "(float[N, M] x, bool c) => (int64[2] y) ",
+                                                   in_then("p = Shape(x)", "q = Shape(x)"),
+                                                   in_then("t = Transpose(x)\n p = Shape(t)", "q = Shape(x)")},
+                                           Doubted{"of other conditions as numbers", "(bool[N, 4] x, bool c) => (float[N, 4] y) ",
+                                                   in_then("p = Cast<to = 1>(x)", "q = Cast<to = 1>(x)"),
+                                                   in_then("n = Not(x)\n p = Cast<to = 1>(n)", "q = Cast<to = 1>(x)")}));
 
 // Names that an exporter counts: B gives those of A's values to others.
 constexpr const char* kCounted = "(float[3, 4, 4] x) => (float[4, 4] y) ";

@@ -145,6 +145,11 @@ INSTANTIATE_TEST_SUITE_P(
              "  y = Max(s, l) }",
              "{ f = Constant<value_float = 0.02>()\n l = Constant<value_float = 10.0>()\n u = Mul(x, f)\n g = Sigmoid(u)\n s = Mul(x, g)\n"
              "  n = Neg(s)\n m = Min(n, l)\n y = Neg(m) }"},
+        Pair{"a limit beyond the rows that ids choose from", "(int64[N, 4] x) => (float[N, 4] y) ",
+             "<float[6] w = {1.5, -2, 3, 0.5, 7, 9}, int64 k = {5}, float h = {0.5}> { e = Greater(x, k)\n g = Gather(w, x)\n f = Mul(g, "
+             "h)\n y = Where(e, f, g) }",
+             "<float[6] w = {1.5, -2, 3, 0.5, 7, 9}, int64 k = {5}, int64 c = {5}, float h = {0.5}> { e = Greater(x, k)\n g = Gather(w, "
+             "x)\n f = Mul(g, h)\n m = Min(x, c)\n g2 = Gather(w, m)\n y = Where(e, f, g2) }"},
         Pair{"an absolute value by hand", kImage, "{ y = Abs(x) }", "{ n = Neg(x)\n y = Max(x, n) }"}));
 
 INSTANTIATE_TEST_SUITE_P(

@@ -35,7 +35,7 @@
 namespace relayout {
 
 // Bounds of values.
-ValueBounds::ValueBounds(const Graph& graph, std::set<std::string> masks, std::set<std::string> kept)
+ValueBounds::ValueBounds(const Graph& graph, std::set<std::string> masks, std::map<std::string, Bounds> kept)
     : types_(graph, signatures_), masks_(std::move(masks)), kept_(std::move(kept)) {}
 
 Bounds ValueBounds::of(const Value& value) {
@@ -65,7 +65,8 @@ Bounds ValueBounds::find(const Value& value) {
 Bounds ValueBounds::of_input(const Value& value) const {
   if (masks_.contains(value.name())) return {0, 1};
   const Bounds of_type = bounds_of_type(types_.of(value));
-  return kept_.contains(value.name()) ? meet({-kMostSize, kMostSize - 1}, of_type) : of_type;
+  const auto kept = kept_.find(value.name());
+  return kept != kept_.end() ? meet(kept->second, of_type) : of_type;
 }
 
 // The ranges of a node's definition.

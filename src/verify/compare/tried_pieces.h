@@ -26,7 +26,7 @@ namespace relayout {
 class ValueBounds {
  public:
   /// `masks`: inputs of zeros and ones; `kept`: inputs of integers that are sizes, counts, positions or ids.
-  ValueBounds(const Graph& graph, std::set<std::string> masks, std::set<std::string> kept);
+  ValueBounds(const Graph& graph, std::set<std::string> masks, std::map<std::string, Bounds> kept);
 
   [[nodiscard]] Bounds of(const Value& value);
   [[nodiscard]] const ElementTypes& types() const noexcept { return types_; }
@@ -38,7 +38,8 @@ class ValueBounds {
   OpSignatures signatures_;
   ElementTypes types_;
   Constants constants_;
-  std::set<std::string> masks_, kept_;
+  std::set<std::string> masks_;
+  std::map<std::string, Bounds> kept_;
   std::unordered_map<const Value*, Bounds> known_;
   int depth_ = 0;
 };

@@ -67,6 +67,7 @@ InputPorts::InputPorts(const Graph& graph, const Graph* other, const InputLimits
   for (const Port& port : ports_) {
     const Value *const value = graph.find(port.name), *const there = other == nullptr ? nullptr : other->find(port.name);
     InputUse& use = uses_.emplace_back(value == nullptr ? InputUse{} : use_of(*value, there));
+    if (use.rows && there != nullptr && !use_of(*there).rows) use.rows.reset();
     use.narrow = limits.narrow;
     const auto range = limits.ranges.find(port.name);
     if (range != limits.ranges.end()) use.range = range->second;
@@ -92,8 +93,15 @@ std::set<std::string> InputPorts::plain_integers() const {
   return names_of(kIntegerTypes, [](InputRole role) { return role == InputRole::number; });
 }
 
-std::set<std::string> InputPorts::kept_integers() const {
-  return names_of(kIntegerTypes, [](InputRole role) { return role <= InputRole::length; });
+std::map<std::string, Bounds> InputPorts::kept_integers() const {
+  std::map<std::string, Bounds> out;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const InputUse& use = uses_[i];
+    if (ports_[i].kind != Datum::Kind::tensor || !kIntegerTypes.has(ports_[i].type) || use.role > InputRole::length) continue;
+    const double most = use.role == InputRole::ids && use.rows ? static_cast<double>(*use.rows) : kMostSize;
+    out.emplace(ports_[i].name, Bounds{-most, most - 1});
+  }
+  return out;
 }
 
 std::set<std::string> InputPorts::masks() const {

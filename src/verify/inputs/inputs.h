@@ -44,8 +44,8 @@ class InputPorts {
 
   /// Names of integer inputs that no node reads as an index, a size, a length or a mask: they may hold any number.
   [[nodiscard]] std::set<std::string> plain_integers() const;
-  /// Names of integer inputs that may not hold any number: sizes, axes, counts, positions, ids.
-  [[nodiscard]] std::set<std::string> kept_integers() const;
+  /// Integer inputs that may not hold any number, and which they may: sizes, axes, counts, positions, ids.
+  [[nodiscard]] std::map<std::string, Bounds> kept_integers() const;
   /// Names of integer or boolean inputs that hold only 0 and 1: masks.
   [[nodiscard]] std::set<std::string> masks() const;
   /// "input 'x' is declared f32[0, 3], which has no elements", or empty.

@@ -339,7 +339,9 @@ class Search {
     use_.negative_ids =
         use_.negative_ids && use_.direct && !path.cast && node.opset() >= kNegativeIds && node.op_type().find("Gather") == 0;
     if (role == InputRole::ids) {
-      narrow(id_limit(operands_, node), first);
+      const Extent limit = id_limit(operands_, node);
+      if (limit.size && !path.arithmetic) use_.rows = std::min(use_.rows.value_or(*limit.size), *limit.size);
+      narrow(limit, first);
       const Value* const table = stored_form(node.input(0));
       if (node.is("Gather") && Attributes(node).integer("axis", 0) == 0 && is_table(table)) use_.tables.push_back(table);
     }

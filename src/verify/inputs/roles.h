@@ -55,6 +55,7 @@ struct InputUse {
   InputRole role = InputRole::number;
   Extent limit;
   bool direct = true;                ///< no arithmetic between the input and the reader
+  std::optional<int64_t> rows;       ///< the fewest from which a reader chooses by ids without arithmetic in front, as in the other model
   bool padding = false;              ///< a mask as tokenizers write it: in every row ones, then zeros after the end of the text
   bool narrow = false;               ///< a model computes with it in 16 bits or fewer, which its values must not overflow
   std::optional<Bounds> range;       ///< the numbers that a model's quantizer of it represents: others become its ends
