@@ -70,6 +70,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"same node", For::same, always_nodes, false},
     {"other node", For::different, always_resynchronize},
     {"positions", For::spelled, examine_positions},
+    {"aligned corners", For::spelled, examine_resized},
     {"booleans", For::spelled, examine_booleans},
     {"comparison", For::spelled, examine_comparison},
     {"limits", For::spelled, examine_limits},

@@ -55,6 +55,8 @@ using Found = std::optional<Look>;
 [[nodiscard]] Found examine_selection(Sides& sides, const Claim& claim);
 /// Two nodes of one operator whose axes, indices, or begins and ends are the same, however they are counted.
 [[nodiscard]] Found examine_positions(Sides& sides, const Claim& claim);
+/// Two Resizes with aligned corners to the same dims, however these are requested.
+[[nodiscard]] Found examine_resized(Sides& sides, const Claim& claim);
 
 // quantizers.cpp
 /// A QuantizeLinear and a DequantizeLinear of the second model without a counterpart in the first: the claim continues upstream of them.

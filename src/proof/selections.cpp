@@ -205,6 +205,44 @@ Found examine_positions(Sides& sides, const Claim& written) {
   return look;
 }
 
+// Resizes whose corners are aligned: the lengths of both tensors alone place the elements.
+namespace {
+
+/// Dims of the result of such a Resize, where the file tells them all; adds its operands but the first.
+std::optional<Dims> aligned_dims(Side& side, Shapes& shapes, Ref output, std::vector<Ref>& constants) {
+  constexpr int kWithModes = 11;
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  const bool is_aligned = node.is("Resize") && node.opset() >= kWithModes && attributes.integer("antialias", 0) == 0 &&
+                          attributes.text("coordinate_transformation_mode", "half_pixel") == "align_corners";
+  if (!is_aligned || attributes.is_open()) return std::nullopt;
+  for (std::size_t i = 1; i < node.inputs().size(); ++i) {
+    const Ref operand = side.operand(output, i);
+    if (!operand) continue;
+    if (!side.constant(operand)) return std::nullopt;
+    constants.push_back(operand);
+  }
+  const auto dims = shapes.of(output);
+  return dims && std::ranges::all_of(*dims, [](int64_t dim) { return dim >= 0; }) ? dims : std::nullopt;
+}
+
+}  // namespace
+
+Found examine_resized(Sides& sides, const Claim& written) {
+  Claim claim = written;
+  claim.a = sides.a.resolve(claim.a);
+  claim.b = sides.b.resolve(claim.b);
+  const Node *const a = claim.a ? claim.a.value->producer() : nullptr, *const b = claim.b ? claim.b.value->producer() : nullptr;
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b)) return std::nullopt;
+  Look look;
+  const auto dims = aligned_dims(sides.a, sides.shapes_a, claim.a, look.constants_a);
+  if (!dims || dims != aligned_dims(sides.b, sides.shapes_b, claim.b, look.constants_b)) return std::nullopt;
+  compare_heads(sides, claim, "", look);
+  if (!look.issues.empty()) return std::nullopt;
+  look.claims.push_back({sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), {}, {}, {}, {}, b});
+  return look;
+}
+
 // One part, selected by different operators.
 namespace {
 

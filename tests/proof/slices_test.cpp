@@ -58,5 +58,26 @@ TEST(ProofOfSelections, GatherIsASqueezedPart) {
   EXPECT_FALSE(prove(before, parts("a = Gather <axis = 0> (x, index) y = Relu (a)")).proved);
 }
 
+TEST(ProofOfSelections, AlignedCornersMeetAtTheSameLengths) {
+  const auto model = [](const std::string& attributes, const std::string& operands, const std::string& dims = "1,1,5,4") {
+    return Example(
+        "g (float[" + dims +
+        "] x) => (y) <float[4] s = {1, 1, 1.5, 2}, float[4] t = {1, 1, 1.4, 2}, float[4] u = {1, 1, 1.6, 2}, int64[4] n = {1, 1, 7, 8}> "
+        "{ y = Resize <" +
+        attributes + "> (x, " + operands + ") }");
+  };
+  for (const std::string mode : {"nearest", "linear", "cubic"}) {
+    const std::string aligned = "mode = \"" + mode + "\", coordinate_transformation_mode = \"align_corners\"";
+    EXPECT_TRUE(is_proved(prove(model(aligned, ", s"), model(aligned, ", t")))) << mode;
+    EXPECT_TRUE(is_proved(prove(model(aligned, ", s"), model(aligned, ", , n")))) << mode;
+    EXPECT_TRUE(is_proved(prove(model(aligned, ", , n"), model(aligned, ", t")))) << mode;
+    EXPECT_FALSE(prove(model(aligned, ", s"), model(aligned, ", u")).proved) << mode << ", another length";
+    EXPECT_FALSE(prove(model(aligned, ", s", "1,1,L,4"), model(aligned, ", t", "1,1,L,4")).proved) << mode << ", any length";
+    const std::string other = "mode = \"" + mode + "\"";
+    EXPECT_FALSE(prove(model(other, ", s"), model(other, ", t")).proved) << mode << ", the scale itself";
+    EXPECT_FALSE(prove(model(aligned, ", s"), model(other, ", t")).proved) << mode;
+  }
+}
+
 }  // namespace
 }  // namespace relayout::test
