@@ -9,6 +9,13 @@ namespace relayout {
 
 class Model;
 
+/// What in the second model would have to be as it was.
+struct Repair {
+  std::string field;    ///< an attribute, "input 1 (B)", "inputs", "values" of a constant, "operator"
+  std::string is, was;  ///< in the second model and in the first; empty where a relation tells more
+  std::string text;     ///< one printable line: "epsilon is 0.001, was 1e-05"; empty: unknown
+};
+
 /// A part of the second model that does not follow from the first.
 struct Unexplained {
   enum class Kind : uint8_t {
@@ -31,6 +38,7 @@ struct Unexplained {
   bool in_first = false;                 ///< `name` is a name of the first model
   std::string type_a = {}, type_b = {};  ///< types of a constant whose type differs ("f32", "f16"), else empty
   double beyond_half = 0;                ///< as `largest`, without differences below 2⁻²³, to which float16 rounds the smallest numbers
+  Repair repair = {};                    ///< where the two files tell it exactly
 };
 [[nodiscard]] std::string_view to_string(Unexplained::Kind kind) noexcept;
 

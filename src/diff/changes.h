@@ -85,19 +85,6 @@ class UnreadConstants {
   std::unordered_map<uint64_t, std::vector<const Value*>> of_a_;  ///< by samples of their contents
 };
 
-}  // namespace relayout
-
-namespace onnx {
-
-class AttributeProto;
-
-}
-
-namespace relayout {
-
-/// The value of an attribute as one short printable line: "[1, 1]", "0.5", "'nearest'", "f32 [64, 3]", "a graph".
-[[nodiscard]] std::string attribute_text(const onnx::AttributeProto& attribute);
-
 /// Compares graph inputs and outputs by name, and the remaining ones by place if all their types agree.
 [[nodiscard]] std::vector<ModelChange> diff_interfaces(const Model& a, const Model& b);
 /// Compares the facts of a model apart from its graph: versions, operator sets, producer, descriptions, metadata, functions. `is_proved`:

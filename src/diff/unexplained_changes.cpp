@@ -77,32 +77,18 @@ class IssueListing {
     if (b != nullptr) listed_->b.insert(b);
     ModelChange& change = changes_->add_node(kind, std::string(to_string(issue.what.kind)), a, b);
     change.text = issue.what.text;
-    if (issue.what.kind == Kind::attribute && a != nullptr && b != nullptr) describe_attribute(*a, *b, issue, change);
+    if (issue.what.kind != Kind::attribute || a == nullptr || b == nullptr) return;
+    const Repair& repair = issue.what.repair;
+    if (repair.is == repair.was) {
+      change.text = b->label() + " has other values in " + escape(repair.field) + ", " + repair.is;
+      return;
+    }
+    change.text = b->label() + " has " + escape(repair.field) + " " + repair.is + ", was " + repair.was;
+    change.fields.push_back({repair.field, repair.was, repair.is});
   }
 
   [[nodiscard]] const Node* partner_of(const Issue& issue) const {
     return issue.partner != nullptr ? issue.partner : account_->of_second(*issue.node).partner;
-  }
-
-  /// Each attribute of a node has its own issue. Describes the one that the text names.
-  void describe_attribute(const Node& a, const Node& b, const Issue& issue, ModelChange& change) {
-    for (const std::string& name : proof::different_attributes(sides_->a, {first_output(a)}, sides_->b, {first_output(b)})) {
-      if (!issue.what.text.ends_with(" " + quote(name))) continue;
-      const ChangedField field{name, value_of(a, name), value_of(b, name)};
-      if (field.before == field.after) {
-        // The texts of tensors and long lists are abbreviated.
-        change.text = b.label() + " has other values in " + escape(name) + ", " + field.after;
-        continue;
-      }
-      change.text = b.label() + " has " + escape(name) + " " + field.after + ", was " + field.before;
-      change.fields.push_back(field);
-    }
-  }
-
-  [[nodiscard]] static std::string value_of(const Node& node, const std::string& name) {
-    if (const auto* const written = node.attribute(name); written != nullptr) return attribute_text(*written);
-    const proof::AttributeDefault known = proof::attribute_default(node, name);
-    return known.value != nullptr ? attribute_text(*known.value) + " (by default)" : "absent";
   }
 
   void list_other(const Issue& issue) {
@@ -131,57 +117,6 @@ void list_unexplained(Sides& sides, const Account& account, const std::vector<Ch
   IssueListing listing(sides, account, listed, changes);
   listing.list_issues();
   for (const ChangedPair& node : changed_pairs) listing.list_changed_pair(node);
-}
-
-// Text of attributes.
-namespace {
-
-constexpr int kMostElements = 16;
-
-template <class List, class Text>
-std::string list_text(const List& list, const Text& text) {
-  std::string out;
-  for (int i = 0; i < list.size() && i < kMostElements; ++i) out += (i > 0 ? ", " : "") + text(list[i]);
-  return "[" + out + (list.size() > kMostElements ? ", … " + format_count(list.size()) + " in all]" : "]");
-}
-
-std::string tensor_text(const onnx::TensorProto& tensor) {
-  const DataTypeTraits* const type = find_traits(tensor.data_type());
-  const std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
-  return std::string(type != nullptr ? type->name : "untyped") + " " + to_string(dims);
-}
-
-}  // namespace
-
-std::string attribute_text(const onnx::AttributeProto& attribute) {
-  using onnx::AttributeProto;
-  if (!attribute.ref_attr_name().empty()) return "attribute " + quote(attribute.ref_attr_name()) + " of the caller";
-  switch (attribute.type()) {
-    case AttributeProto::FLOAT:
-      return shortest(attribute.f());
-    case AttributeProto::INT:
-      return std::to_string(attribute.i());
-    case AttributeProto::STRING:
-      return quote(attribute.s());
-    case AttributeProto::TENSOR:
-      return tensor_text(attribute.t());
-    case AttributeProto::FLOATS:
-      return list_text(attribute.floats(), [](float value) { return shortest(value); });
-    case AttributeProto::INTS:
-      return list_text(attribute.ints(), [](int64_t value) { return std::to_string(value); });
-    case AttributeProto::STRINGS:
-      return list_text(attribute.strings(), [](const std::string& value) { return quote(value); });
-    case AttributeProto::TENSORS:
-      return list_text(attribute.tensors(), tensor_text);
-    case AttributeProto::GRAPH:
-      return "a graph";
-    case AttributeProto::GRAPHS:
-      return format_count(attribute.graphs_size()) + " graphs";
-    case AttributeProto::SPARSE_TENSOR:
-      return "a sparse tensor";
-    default:
-      return "of type " + std::to_string(attribute.type());
-  }
 }
 
 }  // namespace relayout

@@ -43,6 +43,8 @@ class Account {
   void note(Issue issue) { issues_.push_back(std::move(issue)); }
   /// leftovers.cpp: lists nodes that no claim reached.
   void list_leftovers(const Sides& sides);
+  /// repairs.cpp: adds to issues what would settle them.
+  void note_repairs(Sides& sides);
   /// Called once, at the end.
   [[nodiscard]] ProofResult result();
 

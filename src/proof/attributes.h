@@ -24,6 +24,10 @@ namespace relayout::proof {
 /// axes and texts are not measured.
 void measure_number(const Node& a, const Node& b, std::string_view name, Unexplained& entry);
 
+struct Claim;
+/// repairs.cpp: the attribute in both producers.
+[[nodiscard]] Repair repair_of_attribute(const Claim& claim, const std::string& name);
+
 }  // namespace relayout::proof
 
 namespace onnx {

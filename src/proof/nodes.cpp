@@ -182,6 +182,7 @@ void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, L
     if (moved && moved->attribute == name && is_same_argument(sides.a, claim.a, sides.b, claim.b, *moved)) continue;
     look.issues.push_back(issue_of_node(sides, Unexplained::Kind::attribute, b, false, "has another attribute " + quote(name)));
     measure_number(a, b, name, look.issues.back().what);
+    look.issues.back().what.repair = repair_of_attribute(claim, name);
   }
   look.nodes_a.push_back(&a);
   look.nodes_b.push_back(&b);

@@ -94,6 +94,7 @@ void Prover::find() {
   settle_all();
   claim_leftovers();
   account_.list_leftovers(sides_);
+  account_.note_repairs(sides_);
 }
 
 void Prover::claim_interface() {

@@ -27,6 +27,10 @@ Json proof_json(const ProofResult& proof) {
   return std::move(out.set("unexplained", Json::list(proof.unexplained, [](const Unexplained& entry) {
                              Json line;
                              line.set("kind", to_string(entry.kind)).set("side", entry.in_first ? "a" : "b").set("name", entry.name);
+                             if (const Repair& repair = entry.repair; !repair.text.empty()) {
+                               Json said = Json().set("field", repair.field).set("is", repair.is).set("was", repair.was);
+                               line.set("repair", said.set("text", repair.text));
+                             }
                              return std::move(line.set("text", entry.text).set("values", entry.values).set("largest", entry.largest));
                            })));
 }

@@ -116,7 +116,10 @@ VerdictPage::Section doubts(const VerifyResult& result) {
 VerdictPage::Section unexplained(const VerifyResult& result) {
   std::vector<Cell> lines;
   if (result.proof) {
-    for (const Unexplained* entry : telling_first(*result.proof)) lines.emplace_back(entry->text, Style::warning);
+    for (const Unexplained* entry : telling_first(*result.proof)) {
+      lines.emplace_back(entry->text, Style::warning);
+      if (!entry->repair.text.empty()) lines.emplace_back("Repair: " + entry->repair.text, Style::good);
+    }
   }
   if (lines.empty()) return {};
   const std::string all = html_lines(lines);

@@ -44,6 +44,12 @@ std::string unexplained_line(const std::string& text, const ReportStyle& style) 
   return paint("unexplained", Style::warning, style.color) + "   " + text + "\n";
 }
 
+std::string unexplained_lines(const Unexplained& entry, const ReportStyle& style) {
+  const std::string& repair = entry.repair.text;
+  return unexplained_line(entry.text, style) +
+         (repair.empty() ? "" : "     " + paint("repair", Style::good, style.color) + "   " + repair + "\n");
+}
+
 /// "the structures differ: 5 nodes only in b.onnx, 7 only in a.onnx, 2 of another operator or version, 9 read other values"
 std::string structure_text(const std::vector<const Unexplained*>& entries, const VerifyResult& result) {
   const std::array<std::pair<Kind, std::string>, 6> kWords = {{{Kind::node_added, " only in " + escape(result.b)},
@@ -103,7 +109,7 @@ std::string short_list(const VerifyResult& result, const ReportStyle& style) {
       ++hidden;
     } else {
       ++lines;
-      out += unexplained_line(entry->text, style);
+      out += unexplained_lines(*entry, style);
     }
   }
   const std::string constants = counted(apart, "constant has", "constants have");
@@ -138,7 +144,7 @@ std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
   out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +
          counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +
          counted(proof.nodes_dead, "node") + " that nothing needed gone\n";
-  for (const Unexplained* entry : telling_first(proof)) out += unexplained_line(entry->text, style);
+  for (const Unexplained* entry : telling_first(proof)) out += unexplained_lines(*entry, style);
   return out;
 }
 
