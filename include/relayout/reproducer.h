@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,10 @@ struct Reproducer {
 };
 
 /// Writes each node at which b differs (at most eight) as FOLDER/N: a.onnx and b.onnx, which reach from the nearest values that both models
-/// have to that of the node; test_data_set_0 with a's values; README.txt. `options` are those of the verification, whose samples are in
-/// options.save_data. Error{usage} if the folder is there already, Error{io}.
+/// have to that of the node; test_data_set_0 with a's values, cut to the least dims that still differ; README.txt. `options` are those of
+/// the verification, whose samples are in options.save_data. `scramble`: the seed of random numbers that replace the weights. Error{usage}
+/// if the folder is there already, Error{io}.
 [[nodiscard]] std::vector<Reproducer> save_reproducers(const VerifyResult& result, const VerifyOptions& options,
-                                                       const std::filesystem::path& folder);
+                                                       const std::filesystem::path& folder, std::optional<uint64_t> scramble = {});
 
 }  // namespace relayout

@@ -266,7 +266,7 @@ TEST(OptionPairs, OfVerify) {
        {},
        {{"--data", "d"},           {"--samples", "2"},    {"--seed", "1"},        {"--input", "x=a.npy"}, {"--shape", "x=1"},
         {"--dim", "N=1"},          {"--resize", "8"},     {"--mean", "0.5"},      {"--std", "0.5"},       {"--save-data", "s"},
-        {"--save-repro", "r"},     {"--rtol", "1"},       {"--atol", "1"},        {"--io", "nhwc"},       {"--precision", "fp16"},
+        {"--save-repro", "r"},     {"--scramble", "1"},      {"--rtol", "1"},       {"--atol", "1"},        {"--io", "nhwc"},       {"--precision", "fp16"},
         {"--mode", "optimized"},   {"--html", "h"},       {"--junit", "j"},       {"--markdown", "m"},    {"--suite", "t"},
         {"--jobs", "1"},           {"--timeout", "1"},    {"--shard", "1/2"},     {"--expected", "e"},    {"--original", "{stem}.onnx"},
         {"--resume", "r"},         {"--cache", "d"},      {"--case", "c"},        {"--cases-from", "f"},  {"--durations", "r"},

@@ -2,8 +2,19 @@
 #include "relayout/reproducer.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "relayout/verify.h"
 #include "support/refusal.h"
 #include "support/temporary_folder.h"
@@ -18,14 +29,16 @@ using testing::IsEmpty;
 
 class ReproducerTest : public testing::Test {
  protected:
-  std::vector<Reproducer> reproduce(const std::string& a, const std::string& b) {
+  std::vector<Reproducer> reproduce(const std::string& a, const std::string& b, std::optional<uint64_t> scramble = {}) {
     write_file(folder_ / "a.onnx", TextModel(a).bytes());
     write_file(folder_ / "b.onnx", TextModel(b).bytes());
     VerifyOptions options;
     options.save_data = folder_ / "samples";
     std::filesystem::remove_all(options.save_data);
-    return save_reproducers(verify(folder_ / "a.onnx", folder_ / "b.onnx", options), options, folder_ / "repro");
+    return save_reproducers(verify(folder_ / "a.onnx", folder_ / "b.onnx", options), options, folder_ / "repro", scramble);
   }
+  [[nodiscard]] std::string readme() const { return read_file(folder_ / "repro" / "1" / "README.txt"); }
+  [[nodiscard]] std::unique_ptr<Model> part(const std::string& name) const { return Model::load(folder_ / "repro" / "1" / name); }
   static std::string net(const std::string& slope) {
     return "g (float[N,4] x) => (float[N,4] y) <float[4,4] w, float[4,4] u> { a = MatMul (x, w)  b = LeakyRelu <alpha = " + slope +
            "> (a)  c = MatMul (b, u)  y = Tanh (c) }";
@@ -55,6 +68,47 @@ TEST_F(ReproducerTest, ARegionReachesToTheValuesThatBothHave) {
   EXPECT_TRUE(made[0].differs) << made[0].reason;
   EXPECT_EQ(made[0].nodes_a, 2);
   EXPECT_EQ(made[0].nodes_b, 1);
+}
+
+TEST_F(ReproducerTest, DimsShrinkWhileTheFaultStays) {
+  const auto net = [](const std::string& pads) {
+    return "g (float[4,2,16,16] x) => (float[4,3,16,16] y) <float[3,2,3,3] w> { a = Relu (x)  c = Conv <pads = [" + pads +
+           "]> (a, w)  y = Tanh (c) }";
+  };
+  const auto made = reproduce(net("1,1,1,1"), net("2,1,0,1"));
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_TRUE(made[0].differs);
+  EXPECT_EQ(part("a.onnx")->graph().inputs()[0]->declared()->dims, (Dims{1, 2, 1, 1}));
+  EXPECT_EQ(part("b.onnx")->graph().inputs()[0]->declared()->dims, (Dims{1, 2, 1, 1}));
+  EXPECT_THAT(readme(), HasSubstr("'pads'"));
+}
+
+TEST_F(ReproducerTest, WeightsAreScrambled) {
+  const auto of_conv = [](const std::string& slope) {
+    return "g (float[2,4] x) => (float[2,4] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> { a = Relu (x)  b = Gemm <alpha "
+           "= " +
+           slope + "> (a, w)  y = Tanh (b) }";
+  };
+  const auto made = reproduce(of_conv("0.1"), of_conv("0.2"), 7);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_TRUE(made[0].differs) << made[0].reason;
+  const auto weight = [this](const std::string& name) {
+    const Tensor tensor = part(name)->graph().find("w")->initializer()->load();
+    return std::vector<float>(tensor.data<float>(), tensor.data<float>() + tensor.element_count());
+  };
+  EXPECT_EQ(weight("a.onnx"), weight("b.onnx"));
+  EXPECT_NE(weight("a.onnx")[0], 1);
+  EXPECT_THAT(readme(), HasSubstr("random numbers like those"));
+}
+
+TEST_F(ReproducerTest, WeightsOfOnePartAloneAreNotScrambled) {
+  const std::string head = "g (float[2,4] x) => (float[2,4] y) <float[4] s = {1,2,3,4}", tail = "> { a = Exp (x)  ";
+  const auto made = reproduce(head + tail + "p = Mul (a, s)  q = Neg (p)  y = Tanh (q) }",
+                              head + ", float[4] t = {9,8,7,6}" + tail + "p = Mul (a, t)  q = Mul (s, p)  y = Tanh (q) }", 7);
+  ASSERT_FALSE(made.empty());
+  EXPECT_TRUE(made[0].folder.empty());
+  EXPECT_THAT(made[0].reason, HasSubstr("is in one of its parts alone"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "repro" / "1"));
 }
 
 TEST_F(ReproducerTest, NothingIsWrittenForModelsThatAgree) {

@@ -28,6 +28,7 @@ struct VerifyRequest {
   std::string data;
   InputWords inputs;
   std::string io, precision, match, mode, save_data, save_repro, original;
+  int64_t scramble = -1;
   bool reference = false, layers = false, merged = false, chain = false;
   std::string derivative;
   MergeWords merge;
@@ -165,7 +166,8 @@ int verify_pair(const VerifyRequest& request, const Common& common, Progress& pr
   if (!request.save_repro.empty() && options.save_data.empty()) options.save_data = samples.emplace().path();
   const VerifyResult result = verify(request.models[0], request.models[1], options);
   std::vector<Reproducer> reproducers;
-  if (!request.save_repro.empty()) reproducers = save_reproducers(result, options, request.save_repro);
+  const auto seed = request.scramble < 0 ? std::nullopt : std::optional(static_cast<uint64_t>(request.scramble));
+  if (!request.save_repro.empty()) reproducers = save_reproducers(result, options, request.save_repro, seed);
   progress.clear();
   const auto text = [&](ReportStyle style) {
     style.layers = request.layers;
@@ -336,6 +338,9 @@ void declare_inputs(OptionSet& options, VerifyRequest& request) {
       .text("--save-repro", "DIR", request.save_repro,
             "write each node at fault into a new folder: as two small models, with A's values and the command that shows it")
       .only(kPair | kRuns);
+  options.integer("--scramble", "SEED", 0, request.scramble, "replace the weights there by random numbers like them")
+      .only(kPair | kRuns)
+      .needs({"--save-repro"});
 }
 
 /// How B may differ from A by intention.
