@@ -1,6 +1,5 @@
 // Counts zeros, infinities and NaN of a value, and computes the range, mean and deviation of its finite numbers.
-#include "run/statistics.h"
-
+#include <algorithm>
 #include <cmath>
 
 #include "ops/loops/dtypes.h"
@@ -8,6 +7,7 @@
 #include "relayout/run.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "run/watcher.h"
 #include "verify/run/elements.h"
 
 namespace relayout {

@@ -1,6 +1,17 @@
 // Looks at each value of a run once: names it, saves it if it is chosen, and finds the first that is not finite.
 #include "run/watcher.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
 #include "base/half.h"
 #include "base/text.h"
 #include "exec/program.h"
@@ -8,6 +19,7 @@
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -17,8 +29,6 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "run/array_files.h"
-#include "run/masks.h"
-#include "run/statistics.h"
 
 namespace relayout {
 namespace {
@@ -61,6 +71,42 @@ void round_all(T* values, int64_t count, DataType type) {
     values[i] =
         static_cast<T>(type == DataType::float16 ? half_to_float(double_to_half(value)) : bfloat16_to_float(double_to_bfloat16(value)));
   }
+}
+
+/// Softmaxes, and operators that take the largest of several numbers.
+bool takes_masks(const Node& node, std::size_t input) {
+  constexpr std::size_t kAttentionMask = 3;
+  if (node.is("Attention")) return input == kAttentionMask;
+  return node.is("Softmax") || node.is("LogSoftmax") || node.is("ReduceLogSumExp") || node.is("ReduceMax") || node.is("MaxPool") ||
+         node.is("ArgMax");
+}
+
+bool carries_masks(const Node& node, std::size_t input) {
+  const Op* const op = find_op(node);
+  return op != nullptr && (op->traits.moves_input(input) || has_trait(node, Trait::identity) || has_trait(node, Trait::casts) ||
+                           has_trait(node, Trait::permutes) || node.is("Add") || node.is("Min") || node.is("Max"));
+}
+
+/// Whether −∞ in this value hides an element from a Softmax or a maximum, and from nothing else: readers move it there, add to it, or take
+/// the smaller or larger of two numbers.
+bool only_hides(const Value& value) {
+  std::unordered_set<const Value*> seen{&value};
+  std::vector<const Value*> open{&value};
+  while (!open.empty()) {
+    const Value& at = *open.back();
+    open.pop_back();
+    if (at.is_output() || at.uses().empty()) return false;
+    for (const Use& use : at.uses()) {
+      const Node& node = *use.node;
+      const auto input = static_cast<std::size_t>(use.index);
+      if (takes_masks(node, input)) continue;
+      if (!carries_masks(node, input)) return false;
+      for (const Value* const output : node.outputs()) {
+        if (output != nullptr && seen.insert(output).second) open.push_back(output);
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,9 @@
 #include "run/array_files.h"
 
 namespace relayout {
+
+/// statistics.cpp: facts about the numbers of a value; nothing where it holds texts or nothing.
+[[nodiscard]] std::optional<TensorStatistics> statistics_of(const Datum& datum);
 
 /// What is chosen and asked of the values of one run, as they are made.
 class Watcher {

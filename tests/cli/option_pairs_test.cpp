@@ -261,17 +261,26 @@ TEST(OptionPairs, OfInspect) {
 }
 
 TEST(OptionPairs, OfVerify) {
-  expect_table(
-      {&kVerify,
-       {},
-       {{"--data", "d"},           {"--samples", "2"},    {"--seed", "1"},        {"--input", "x=a.npy"}, {"--shape", "x=1"},
-        {"--dim", "N=1"},          {"--resize", "8"},     {"--mean", "0.5"},      {"--std", "0.5"},       {"--save-data", "s"},
-        {"--save-repro", "r"},     {"--scramble", "1"},      {"--rtol", "1"},       {"--atol", "1"},        {"--io", "nhwc"},       {"--precision", "fp16"},
-        {"--mode", "optimized"},   {"--html", "h"},       {"--junit", "j"},       {"--markdown", "m"},    {"--suite", "t"},
-        {"--jobs", "1"},           {"--timeout", "1"},    {"--shard", "1/2"},     {"--expected", "e"},    {"--original", "{stem}.onnx"},
-        {"--resume", "r"},         {"--cache", "d"},      {"--case", "c"},        {"--cases-from", "f"},  {"--durations", "r"},
-        {"--against", "u"},        {"--pair", "p"},       {"--accept", "snr=25"}, {"--rename", "x=y"},    {"--match", "position"},
-        {"--allow", "guard-lost"}, {"--derivative", "e"}, {"--combine", "sum"},   {"--map", "y=x"}}});
+  expect_table({&kVerify, {}, {{"--data", "d"},           {"--samples", "2"},
+                               {"--seed", "1"},           {"--input", "x=a.npy"},
+                               {"--shape", "x=1"},        {"--dim", "N=1"},
+                               {"--resize", "8"},         {"--mean", "0.5"},
+                               {"--std", "0.5"},          {"--save-data", "s"},
+                               {"--save-repro", "r"},     {"--scramble", "1"},
+                               {"--rtol", "1"},           {"--atol", "1"},
+                               {"--io", "nhwc"},          {"--precision", "fp16"},
+                               {"--mode", "optimized"},   {"--html", "h"},
+                               {"--junit", "j"},          {"--markdown", "m"},
+                               {"--suite", "t"},          {"--jobs", "1"},
+                               {"--timeout", "1"},        {"--shard", "1/2"},
+                               {"--expected", "e"},       {"--original", "{stem}.onnx"},
+                               {"--resume", "r"},         {"--cache", "d"},
+                               {"--case", "c"},           {"--cases-from", "f"},
+                               {"--durations", "r"},      {"--against", "u"},
+                               {"--pair", "p"},           {"--accept", "snr=25"},
+                               {"--rename", "x=y"},       {"--match", "position"},
+                               {"--allow", "guard-lost"}, {"--derivative", "e"},
+                               {"--combine", "sum"},      {"--map", "y=x"}}});
 }
 
 /// `relayout profile` with these models and words.

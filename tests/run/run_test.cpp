@@ -11,7 +11,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "run/array_files.h"
-#include "run/statistics.h"
+#include "run/watcher.h"
 #include "support/refusal.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
