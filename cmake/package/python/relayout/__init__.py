@@ -15,17 +15,22 @@ Options are those of the command line (`relayout convert --help`), named without
 ``mean=(0.5, 0.4)``    ``--mean 0.5 --mean 0.4``
 ``layers=None``        nothing
 =====================  ========================================
+
+A model is a path, the bytes of a file, or an ``onnx.ModelProto``; an input is a path or an array of numpy: ``input={"x": array}``.
 """
 
+import contextlib
 import json
 import os
 import subprocess
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+import tempfile
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 __version__ = "@VERSION@"
 __all__ = ["Error", "command", "convert", "derive", "diff", "extract", "inspect", "merge", "profile", "run", "verify"]
 
 Path = Union[str, "os.PathLike[str]"]
+Model = Union[Path, bytes, Any]  # or an onnx.ModelProto
 Report = Dict[str, Any]
 
 _TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program-" + __version__)
@@ -77,10 +82,45 @@ def _words(options: Mapping[str, Any]) -> List[str]:
     return words
 
 
-def _run(subcommand: str, paths: Sequence[Path], options: Mapping[str, Any], answers: Sequence[int]) -> Report:
-    # A path may begin with a dash; no option may be one that changes where the report goes.
-    names = ["./" + os.fspath(path) if os.fspath(path).startswith("-") else os.fspath(path) for path in paths]
-    words = command([subcommand, "--json", "--quiet"] + _words(options) + list(names))
+@contextlib.contextmanager
+def _on_disk(models: Sequence[Model], options: Mapping[str, Any]) -> "Iterator[Any]":
+    """The models as paths, and the options with arrays as paths; what was in memory lies in a folder that goes away."""
+    with contextlib.ExitStack() as stack:
+        folders = []  # type: List[str]
+
+        def place(name: str) -> str:
+            if not folders:
+                folders.append(stack.enter_context(tempfile.TemporaryDirectory(prefix="relayout-")))
+            return os.path.join(folders[0], name)
+
+        paths = []  # type: List[str]
+        for number, model in enumerate(models):
+            if isinstance(model, (bytes, bytearray)) or hasattr(model, "SerializeToString"):
+                paths.append(place("model{}.onnx".format(number or "")))
+                with open(paths[-1], "wb") as file:
+                    file.write(model if isinstance(model, (bytes, bytearray)) else model.SerializeToString())
+            else:  # a path may begin with a dash
+                path = os.fspath(model)
+                paths.append("./" + path if path.startswith("-") else path)
+        named = dict(options)
+        given = options.get("input")
+        if isinstance(given, Mapping):
+            named["input"] = dict(given)
+            for number, (name, value) in enumerate(given.items()):
+                if hasattr(value, "__array__"):
+                    import numpy
+                    named["input"][name] = place("input{}.npy".format(number))
+                    numpy.save(named["input"][name], numpy.asarray(value), allow_pickle=False)
+        yield paths, named
+
+
+def _run(subcommand: str, models: Sequence[Model], options: Mapping[str, Any], answers: Sequence[int], first: Sequence[str] = ()) -> Report:
+    with _on_disk(models, options) as (paths, named):
+        return _call([subcommand, "--json", "--quiet"] + _words(named) + list(first) + paths, answers)
+
+
+def _call(arguments: Sequence[Path], answers: Sequence[int]) -> Report:
+    words = command(arguments)
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
     report = None  # type: Optional[Report]
     if done.stdout:
@@ -96,12 +136,14 @@ def _run(subcommand: str, paths: Sequence[Path], options: Mapping[str, Any], ans
     raise Error(message or "relayout ended with exit code {}".format(done.returncode), done.returncode, report)
 
 
-def convert(path: Path, out: Optional[Path] = None, **options: Any) -> Report:
+def convert(path: Model, out: Optional[Path] = None, **options: Any) -> Report:
     """Convert one model: fold BatchNormalizations, store convolution weights channels-last.
 
-    ``out`` is the file to write; without it the program's default, ``NAME.cl.onnx`` beside the model. Gives back the report of this
+    ``out`` is the file to write; without it the program's default, ``NAME.cl.onnx`` beside a model that is a file. Gives back the report of this
     model (``relayout convert --json``). Raises Error when nothing was written that was asked for.
     """
+    if out is None and not isinstance(path, str) and not hasattr(path, "__fspath__"):
+        raise Error("a model in memory has no place for the result: give out", 2)
     if out is not None:
         options["output"] = "./" + os.fspath(out) if os.fspath(out).startswith("-") else out
     report = _run("convert", [path], options, (0,))
@@ -109,7 +151,7 @@ def convert(path: Path, out: Optional[Path] = None, **options: Any) -> Report:
     return models[0]
 
 
-def verify(a: Path, b: Path, **options: Any) -> Report:
+def verify(a: Model, b: Model, **options: Any) -> Report:
     """Do two models compute the same? ``report["verdict"]`` is ``"same"``, ``"different"`` or ``"inconclusive"``.
 
     ``a`` is the model that is right, ``b`` the one to be judged. A difference is an answer, no exception. Raises Error when there is none.
@@ -117,12 +159,12 @@ def verify(a: Path, b: Path, **options: Any) -> Report:
     return _run("verify", [a, b], options, (0, 1))
 
 
-def inspect(path: Path, **options: Any) -> Report:
+def inspect(path: Model, **options: Any) -> Report:
     """What is in a model and what ``convert`` would do with it (``relayout inspect --json``)."""
     return _run("inspect", [path], options, (0,))
 
 
-def profile(path: Path, other: Optional[Path] = None, **options: Any) -> Report:
+def profile(path: Model, other: Optional[Model] = None, **options: Any) -> Report:
     """Where the time of a model goes (``relayout profile --json``); of two, how they compare.
 
     With ``fail_on_slowdown``, ``report["gate"]["verdict"]`` is ``"within"``, ``"slower"`` or ``"inconclusive"``: an answer, no exception.
@@ -130,22 +172,40 @@ def profile(path: Path, other: Optional[Path] = None, **options: Any) -> Report:
     return _run("profile", [path] if other is None else [path, other], options, (0, 1))
 
 
-def derive(transform: str, path: Path, output: Path, **options: Any) -> Report:
+def derive(transform: str, path: Model, output: Path, **options: Any) -> Report:
     """Writes a model that computes derivatives, too (``relayout derive jvp|vjp|… --json``): new inputs and outputs by name."""
-    return _run("derive", [transform, path], {**options, "output": output}, (0,))
+    return _run("derive", [path], {**options, "output": output}, (0,), [transform])
 
 
-def merge(form: str, *parts: Path, output: Path, **options: Any) -> Report:
+def merge(form: str, *parts: Model, output: Path, **options: Any) -> Report:
     """Writes several models as one (``relayout merge ensemble|chain --json``); nothing where ``report`` has a ``"difference"``."""
-    return _run("merge", [form, *parts], {**options, "output": output}, (0, 1))
+    return _run("merge", parts, {**options, "output": output}, (0, 1), [form])
 
 
-def run(path: Path, **options: Any) -> Report:
-    """Runs a model once (``relayout run --json``): its values, their ranges, the first that is not finite (``report["finite"]``)."""
-    return _run("run", [path], options, (0, 1))
+def run(path: Model, **options: Any) -> Report:
+    """Runs a model once (``relayout run --json``): its values, their ranges, the first that is not finite (``report["finite"]``).
+
+    Where numpy is installed and nothing else is to be saved, ``report["arrays"]`` has the chosen values by name, the outputs by default:
+    one array for a tensor, several for a sequence (``x[0]``, ``x[1]`` …).
+    """
+    try:
+        import numpy
+    except ImportError:
+        numpy = None
+    if numpy is None or options.get("save") is not None:
+        return _run("run", [path], options, (0, 1))
+    with tempfile.TemporaryDirectory(prefix="relayout-") as folder:
+        saved = os.path.join(folder, "values.npz")
+        report = _run("run", [path], {**options, "save": saved}, (0, 1))
+        report.pop("saved", None)
+        report["arrays"] = {}
+        if os.path.exists(saved):
+            with numpy.load(saved, allow_pickle=False) as arrays:
+                report["arrays"] = {name: arrays[name] for name in arrays.files}
+    return report
 
 
-def extract(path: Path, out: Path, **options: Any) -> Report:
+def extract(path: Model, out: Path, **options: Any) -> Report:
     """Writes the nodes between values as a model of their own; ``from_`` and ``to`` name the values."""
     options["output"] = "./" + os.fspath(out) if os.fspath(out).startswith("-") else out
     return _run("extract", [path], options, (0,))

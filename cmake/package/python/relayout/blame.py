@@ -1,0 +1,333 @@
+"""Which pass of an optimizer changes what a model computes?
+
+    python -m relayout.blame model.onnx --tool onnxoptimizer
+    python -m relayout.blame model.onnx --tool ort --level extended --save-repro blamed -o blamed.md
+
+Runs the tool that is installed, lets `relayout verify` judge its file, and looks for the fewest of its passes with which the file is still
+wrong. Prints a report in Markdown. Exit code 0: nothing is wrong; 1: a pass is named; 2: usage; 4: the tool does not run.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import relayout
+
+# --- tools: each lists its passes in order, and writes a model with some of them -------------------------------------------------------
+
+
+class Tool:
+    module = ""
+    levels = ()  # type: Tuple[str, ...]
+    call = ""  # how a user writes it: {passes}
+
+    def version(self) -> str:
+        return str(getattr(importlib.import_module(self.module), "__version__", "?")).lstrip("v")
+
+    def passes(self, level: str) -> List[str]:
+        raise NotImplementedError
+
+    def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
+        raise NotImplementedError
+
+
+class OnnxOptimizer(Tool):
+    module, levels = "onnxoptimizer", ("default", "all")
+    call = "onnxoptimizer.optimize(onnx.load({path!r}), {passes!r})"
+
+    def passes(self, level: str) -> List[str]:
+        import onnxoptimizer
+        if level == "default":
+            return list(onnxoptimizer.get_fuse_and_elimination_passes())
+        return [name for name in onnxoptimizer.get_available_passes() if not re.match("split_|lift_|rename_", name)]  # those change the interface
+
+    def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
+        import onnx
+        import onnxoptimizer
+        onnx.save(onnxoptimizer.optimize(onnx.load(path), list(passes)), out)
+
+
+class OnnxSim(Tool):
+    """Its passes are onnxoptimizer's and two stages of its own."""
+    module, levels = "onnxsim", ("default",)
+    call = "onnxsim.simplify(onnx.load({path!r}))  # of its passes only {passes}"
+    stages = ("constant folding", "shape inference")
+
+    def passes(self, level: str) -> List[str]:
+        import onnxoptimizer
+        return list(self.stages) + list(onnxoptimizer.get_fuse_and_elimination_passes())
+
+    def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
+        import onnx
+        import onnxsim
+        skipped = [name for name in self.passes(level) if name not in passes and name not in self.stages]
+        model, _ = onnxsim.simplify(onnx.load(path), skipped_optimizers=skipped, skip_constant_folding=self.stages[0] not in passes,
+                                    skip_shape_inference=self.stages[1] not in passes)
+        onnx.save(model, out)
+
+
+class OnnxSlim(Tool):
+    module, levels = "onnxslim", ("default",)
+    call = "onnxslim.slim({path!r})  # of its passes only {passes}"
+    stages = ("constant_folding", "graph_fusion", "dead_node_elimination", "subexpression_elimination", "weight_tying")
+
+    def passes(self, level: str) -> List[str]:
+        import onnxslim.core.optimization  # noqa: F401, registers the patterns
+        from onnxslim.core.pattern.registry import DEFAULT_FUSION_PATTERNS
+        return ["shape inference"] + [name for name in self.stages if name != "graph_fusion"] + list(DEFAULT_FUSION_PATTERNS)
+
+    def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
+        import onnxslim
+        every = self.passes(level)
+        patterns = [name for name in every if name not in self.stages and name != "shape inference"]
+        skipped = [name for name in self.stages if name != "graph_fusion" and name not in passes]
+        if not any(name in passes for name in patterns):
+            skipped.append("graph_fusion")
+        onnxslim.slim(path, out, skip_fusion_patterns=[name for name in patterns if name not in passes] or None,
+                      skip_optimizations=skipped or None, no_shape_infer="shape inference" not in passes)
+
+
+class OnnxScript(Tool):
+    module, levels = "onnxscript", ("default",)
+    call = "onnxscript.optimizer.optimize(onnx.load({path!r}))  # and rewriter.rewrite; of these only {passes}"
+
+    @staticmethod
+    def rules() -> List[Tuple[str, Any]]:
+        from onnxscript import rewriter
+        rules = getattr(rewriter, "_DEFAULT_REWRITE_RULES", ())
+        return [("{}:{}".format(number, getattr(rule, "name", None) or type(rule).__name__), rule) for number, rule in enumerate(rules)]
+
+    def passes(self, level: str) -> List[str]:
+        return ["constant folding"] + [name for name, _ in self.rules()]
+
+    def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
+        import onnx
+        from onnxscript import optimizer, rewriter
+        model = onnx.load(path)
+        if "constant folding" in passes:
+            model = optimizer.optimize(model)
+        rules = [rule for name, rule in self.rules() if name in passes]
+        if rules:
+            model = rewriter.rewrite(model, pattern_rewrite_rules=rules)
+        onnx.save(model, out)
+
+
+class OnnxRuntime(Tool):
+    """Its library lists no passes: their names are those of its classes and texts that are named like one. Unknown names do nothing."""
+    module, levels = "onnxruntime", ("extended", "basic", "layout", "all")
+    call = "onnxruntime.InferenceSession({path!r}, disabled_optimizers=[...])  # all but {passes}"
+    _ending = r"(Fusion(L1|L2)?|Elimination|Transformer|Folding|FoldingDQ|Rewrite|Sharing|Remover|TransposeOptimizer|WeightBiasQuantization|WhereDummyDq|" \
+              r"EnsureUniqueDQForNodeUnit)"
+
+    def passes(self, level: str) -> List[str]:
+        import glob
+        import onnxruntime
+        names = set()
+        for path in glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "onnxruntime_pybind11_state*")):
+            with open(path, "rb") as file:
+                data = file.read()
+            words = [word.decode() for word in re.findall(rb"\0([A-Z][A-Za-z0-9_]{3,60})(?=\0)", data)]
+            words += [word[:int(length)].decode() for length, word in re.findall(rb"N11onnxruntime(\d+)([A-Za-z0-9_]+)E", data)]
+            names |= {word for word in words if re.fullmatch(r"(\w*{0}|(Eliminate|Fuse)[A-Z]\w+)".format(self._ending), word)}
+        return sorted(names)
+
+    def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
+        import onnx
+        import onnxruntime
+        model = onnx.load(path, load_external_data=False)
+        if any(onnx.external_data_helper.uses_external_data(tensor) for tensor in model.graph.initializer):  # the result would look for it beside itself
+            whole = onnx.load(path)
+            path = out + ".whole"
+            onnx.save(whole, path)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        name = {"basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "layout": "ORT_ENABLE_LAYOUT", "all": "ORT_ENABLE_ALL"}[level]
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, name)
+        options.optimized_model_filepath = out
+        disabled = [name for name in self.passes(level) if name not in passes]
+        onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"], disabled_optimizers=disabled)
+
+
+TOOLS = {"ort": OnnxRuntime(), "onnxsim": OnnxSim(), "onnxslim": OnnxSlim(), "onnxoptimizer": OnnxOptimizer(), "onnxscript": OnnxScript()}  # type: Dict[str, Tool]
+
+
+# --- the search -------------------------------------------------------------------------------------------------------------------------
+
+
+def smallest(passes: Sequence[str], is_wrong: Callable[[Sequence[str]], bool]) -> List[str]:
+    """Passes with which the fault appears, and does not without any one of them (delta debugging; the order is kept)."""
+    left, parts = list(passes), 2
+    while len(left) > 1:
+        size = -(-len(left) // parts)
+        chunks = [left[at:at + size] for at in range(0, len(left), size)]
+        rests = [[name for name in left if name not in chunk] for chunk in chunks]
+        found = next((kept for kept in chunks + rests if is_wrong(kept)), None)
+        if found is not None:
+            parts = 2 if found in chunks else max(parts - 1, 2)
+            left = found
+        elif parts < len(left):
+            parts = min(2 * parts, len(left))
+        else:
+            break
+    return left
+
+
+def is_fault(report: relayout.Report) -> bool:
+    return report["verdict"] in ("different", "invalid")
+
+
+class Trial:
+    """One model and one tool."""
+
+    def __init__(self, path: str, tool: str, level: str, folder: str, verify: Dict[str, Any]) -> None:
+        self.path, self.tool, self.level, self.folder, self.verify = path, tool, level, folder, verify
+        self.known = {}  # type: Dict[Tuple[str, ...], bool]
+        self.runs = 0
+
+    def write(self, out: str, passes: Sequence[str], path: Optional[str] = None) -> str:
+        """Calls the tool in a process of its own, which may die. Gives back why there is no file, or nothing."""
+        spec = json.dumps({"tool": self.tool, "path": path or self.path, "out": out, "level": self.level, "passes": list(passes)})
+        if os.path.exists(out):
+            os.remove(out)
+        self.runs += 1
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(entry for entry in sys.path if entry))
+        done = subprocess.run([sys.executable, "-m", "relayout.blame", "--apply", spec], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+        if done.returncode == 0 and os.path.exists(out):
+            return ""
+        said = done.stdout.decode("utf-8", "replace").strip().splitlines()
+        return said[-1] if said else "it ended with {}".format(done.returncode)
+
+    def judged(self, a: str, b: str, **options: Any) -> relayout.Report:
+        return relayout.verify(a, b, **{**self.verify, **options})
+
+    def is_wrong(self, passes: Sequence[str]) -> bool:
+        key = tuple(passes)
+        if key not in self.known:
+            out = os.path.join(self.folder, "tried.onnx")
+            self.known[key] = not self.write(out, passes) and is_fault(self.verdict(out))
+        return self.known[key]
+
+    def verdict(self, out: str, **options: Any) -> relayout.Report:
+        """The report of verify. A file that is no valid model has the verdict "invalid"."""
+        try:
+            return self.judged(self.path, out, **options)
+        except relayout.Error as error:
+            if error.exit_code != 3:
+                raise
+            return {"verdict": "invalid", "reason": str(error).replace(out, "the file")}
+
+
+def files_of(folder: str) -> str:
+    return "`{}` ({:,} bytes)".format(folder, sum(os.path.getsize(os.path.join(root, name)) for root, _, names in os.walk(folder) for name in names))
+
+
+def report_of(trial: Trial, passes: List[str], every: List[str], found: relayout.Report, repro: Optional[str]) -> str:
+    tool = TOOLS[trial.tool]
+    names = " and ".join("`{}`".format(name) for name in passes) or "a part that cannot be switched off"
+    lines = ["# {} {}: {} changes what `{}` computes".format(tool.module, tool.version(), names, os.path.basename(trial.path)), ""]
+    lines.append("Of {} passes (level {}) {} enough; without {} nothing differs. Found with {} runs of the tool, judged by relayout {}.".format(
+        len(every), trial.level, "this one is" if len(passes) == 1 else "these are", "it" if len(passes) == 1 else "any of them", trial.runs,
+        relayout.__version__))
+    lines += ["", "```python", tool.call.format(path=os.path.basename(trial.path), passes=passes), "```", ""]
+    first = found.get("first_divergence") or {}
+    if first:
+        lines.append("- first wrong node: `{}` ({}), value `{}`: {}".format(first["node"], first["op"], first["tensor"], first["reason"]))
+        lines += ["- it replaces {}".format(text) for text in first.get("replaces", [])]
+    lines.append("- verdict: **{}**, {}".format(found["verdict"], found["reason"]))
+    for entry in ((found.get("structure") or {}).get("unexplained") or [])[:8]:
+        repair = (entry.get("repair") or {}).get("text")
+        lines.append("- difference: {}{}".format(entry["text"], " (" + repair + ")" if repair else ""))
+    for made in found.get("reproducers", []):
+        if "folder" in made:
+            lines.append("- reproducer: {}, {} and {} nodes".format(files_of(made["folder"]), made["nodes_a"], made["nodes_b"]))
+            if made["differs"]:
+                lines.append("  - " + again(trial, passes, os.path.join(made["folder"], "a.onnx")))
+    if repro is None:
+        lines.append("- `--save-repro DIR` writes the node at fault as two small models")
+    return "\n".join(lines) + "\n"
+
+
+def again(trial: Trial, passes: List[str], part: str) -> str:
+    """What the tool does to the part alone."""
+    out = os.path.join(trial.folder, "again.onnx")
+    why = trial.write(out, passes, part)
+    if why:
+        return "the tool does not take this `a.onnx` alone: {}".format(why)
+    try:
+        verdict = trial.judged(part, out, dim=None, shape=None, input=None)["verdict"]
+    except relayout.Error as error:
+        return "the tool's file of this `a.onnx` alone is refused: {}".format(error)
+    shows = verdict == "different"
+    return "the tool makes this `a.onnx` alone {}".format("wrong, too" if shows else "right: the pass needs what stands around it")
+
+
+def blame(path: str, tool: str, level: Optional[str] = None, save_repro: Optional[str] = None, **options: Any) -> Dict[str, Any]:
+    """Names the passes of a tool that make its file of a model wrong: ``report["passes"]``, empty where none is. ``report["markdown"]``
+    can be sent to its authors. Options are those of relayout.verify(). Raises relayout.Error where the tool does not run."""
+    chosen = level or TOOLS[tool].levels[0]
+    every = TOOLS[tool].passes(chosen)
+    with tempfile.TemporaryDirectory(prefix="relayout-blame-") as folder:
+        trial = Trial(path, tool, chosen, folder, options)
+        out = os.path.join(folder, "whole.onnx")
+        why = trial.write(out, every)
+        if why:
+            raise relayout.Error("{} does not run on {}: {}".format(TOOLS[tool].module, path, why), 4)
+        report = trial.verdict(out)
+        result = {"tool": TOOLS[tool].module, "version": TOOLS[tool].version(), "level": chosen, "model": path, "passes": [], "report": report}
+        if not is_fault(report):
+            result["markdown"] = "{} {} (level {}): its file of `{}` is {}{}\n".format(
+                TOOLS[tool].module, TOOLS[tool].version(), chosen, path, report["verdict"], ": " + report["reason"] if report["reason"] else "")
+            return result
+        passes = smallest(every, trial.is_wrong) if not trial.is_wrong([]) else []
+        trial.write(out, passes)
+        found = trial.verdict(out, **({"save_repro": save_repro} if save_repro else {}))
+        result.update(passes=passes, report=found, markdown=report_of(trial, passes, every, found, save_repro))
+        return result
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m relayout.blame", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--apply", metavar="SPEC", help=argparse.SUPPRESS)
+    parser.add_argument("model", nargs="?", metavar="MODEL")
+    parser.add_argument("--tool", choices=sorted(TOOLS))
+    parser.add_argument("--level", help="of ort: basic, extended (default), layout, all; of onnxoptimizer: default, all")
+    parser.add_argument("--save-repro", metavar="DIR", help="write the node at fault as two small models")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the report there")
+    for name in ("--dim", "--shape", "--input"):
+        parser.add_argument(name, action="append", metavar="NAME=X", help="as for relayout verify")
+    for name in ("--samples", "--seed"):
+        parser.add_argument(name, type=int, metavar="N", help="as for relayout verify")
+    options = parser.parse_args(argv)
+    if options.apply:
+        spec = json.loads(options.apply)
+        TOOLS[spec["tool"]].write(spec["path"], spec["out"], spec["level"], spec["passes"])
+        return 0
+    if not options.model or not options.tool:
+        parser.error("MODEL and --tool are needed")
+    if options.level and options.level not in TOOLS[options.tool].levels:
+        parser.error("--level of {}: one of {}".format(options.tool, ", ".join(TOOLS[options.tool].levels)))
+    given = {name: getattr(options, name) for name in ("dim", "shape", "input", "samples", "seed") if getattr(options, name) is not None}
+    try:
+        result = blame(options.model, options.tool, options.level, options.save_repro, **given)
+    except ImportError as error:
+        print("relayout.blame: {} is not installed: {}".format(options.tool, error), file=sys.stderr)
+        return 4
+    except relayout.Error as error:
+        print("relayout.blame: {}".format(error), file=sys.stderr)
+        return error.exit_code if error.exit_code > 0 else 70
+    if options.output:
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.write(result["markdown"])
+    else:
+        print(result["markdown"], end="")
+    return 1 if is_fault(result["report"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

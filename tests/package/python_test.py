@@ -1,0 +1,95 @@
+"""The Python package on models and arrays in memory, and the search for a pass of an optimizer, with the program of the build."""
+
+import importlib.util
+import os
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from places import PLAIN, TOP
+
+sys.path.insert(0, str(TOP / "cmake/package/python"))
+import relayout  # noqa: E402
+from relayout import blame  # noqa: E402
+
+MODEL = """<ir_version: 9, opset_import: ["" : 17]>
+g (float[N,2] x) => (float[N,2] y) <float[2] s = {2, 3}> { a = Mul (x, s)  b = LeakyRelu <alpha = 0.5> (a)  y = Tanh (b) }"""
+
+
+class Search(unittest.TestCase):
+    def smallest(self, guilty, count=40):
+        passes, asked = ["p{}".format(i) for i in range(count)], []
+
+        def is_wrong(some):
+            asked.append(tuple(some))
+            return set(guilty) <= set(some)
+
+        return blame.smallest(passes, is_wrong), len(set(asked))
+
+    def test_one_pass(self):
+        found, asked = self.smallest(["p17"])
+        self.assertEqual(found, ["p17"])
+        self.assertLess(asked, 20)
+
+    def test_passes_that_need_one_another(self):
+        self.assertEqual(self.smallest(["p3", "p4", "p30"])[0], ["p3", "p4", "p30"])
+
+
+@unittest.skipUnless(importlib.util.find_spec("onnx"), "no ONNX in this Python")
+class InMemory(unittest.TestCase):
+    def setUp(self):
+        patch = mock.patch.object(relayout, "command", lambda words: [str(PLAIN), *map(os.fspath, words)])
+        patch.start()
+        self.addCleanup(patch.stop)
+        import onnx
+        self.model = onnx.parser.parse_model(MODEL)
+
+    def test_models(self):
+        self.assertEqual(relayout.inspect(self.model)["op_counts"]["LeakyRelu"], 1)
+        self.assertEqual(relayout.verify(self.model, self.model.SerializeToString())["verdict"], "same")
+        with self.assertRaises(relayout.Error) as caught:
+            relayout.convert(self.model)
+        self.assertEqual(caught.exception.exit_code, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertTrue(relayout.convert(self.model, os.path.join(folder, "out.onnx"))["written"])
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no numpy in this Python")
+    def test_arrays(self):
+        import numpy
+        x = numpy.array([[1, -1], [2, -2], [3, -3]], numpy.float32)
+        report = relayout.run(self.model, input={"x": x}, tensors=["b", "y"])
+        self.assertEqual(sorted(report["arrays"]), ["b", "y"])
+        numpy.testing.assert_allclose(report["arrays"]["b"], [[2, -1.5], [4, -3], [6, -4.5]])
+        self.assertNotIn("saved", report)
+        with mock.patch.dict(sys.modules, {"numpy": None}):
+            self.assertNotIn("arrays", relayout.run(self.model))
+
+    def test_blame(self):
+        import onnx
+
+        def write(trial, out, passes, path=None):
+            model = onnx.load(path or trial.path)
+            for node in model.graph.node:
+                if node.op_type == "LeakyRelu" and {"p1", "p2"} <= set(passes):
+                    node.attribute[0].f = 0.25
+            onnx.save(model, out)
+            return ""
+
+        tool = mock.Mock(module="onnx", levels=("default",), call="{path!r} {passes}")
+        tool.passes.return_value = ["p0", "p1", "p2", "p3"]
+        tool.version.return_value = "1"
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(blame.TOOLS, {"fake": tool}), mock.patch.object(blame.Trial, "write", write):
+            path, repro = os.path.join(folder, "net.onnx"), os.path.join(folder, "repro")
+            onnx.save(self.model, path)
+            found = blame.blame(path, "fake", save_repro=repro)
+            self.assertEqual(found["passes"], ["p1", "p2"])
+            for words in ("`p1` and `p2`", "(LeakyRelu)", "alpha is 0.25, was 0.5", "alone wrong, too"):
+                self.assertIn(words, found["markdown"])
+            self.assertTrue(os.path.exists(os.path.join(repro, "1", "a.onnx")))
+            tool.passes.return_value = ["p0", "p1"]
+            self.assertIn("is same", blame.blame(path, "fake")["markdown"])
+
+
+if __name__ == "__main__":
+    unittest.main()
