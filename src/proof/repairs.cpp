@@ -120,8 +120,9 @@ class Relation {
   /// "is 1.05 × what it was"; empty where none is found.
   [[nodiscard]] std::string text() const {
     if (a_.size() != b_.size()) return {};
+    const bool is_equal = all_are([this](std::size_t i) { return a_[i]; });  // under other dims
+    if (b_.size() <= kMostNamed) return is_equal ? "" : "is " + all_text(b_) + ", was " + all_text(a_);
     if (dims_a_ != dims_) return transposed();
-    if (b_.size() <= kMostNamed) return "is " + all_text(b_) + ", was " + all_text(a_);
     for (const auto look :
          {&Relation::negated, &Relation::zeroed, &Relation::moved_by_one_number, &Relation::flipped, &Relation::transposed,
           &Relation::reordered, &Relation::rounded, &Relation::few_elements, &Relation::one_slice}) {

@@ -62,6 +62,12 @@ TEST(RepairsTest, Constants) {
               Contains("'w' is rounded to bf16"));
 }
 
+TEST(RepairsTest, ConstantsOfOtherDims) {
+  const auto scaled = [](const std::string& scale) { return "<float" + scale + "> { a = Exp (x)  y = LayerNormalization (a, s)  }"; };
+  EXPECT_THAT(repairs(scaled("[4] s = {1,2,3,4}"), scaled("[1,4] s = {1,2,3,5}")), ElementsAre("'s' is [1, 2, 3, 5], was [1, 2, 3, 4]"));
+  EXPECT_THAT(repairs(scaled("[4] s = {1,2,3,4}"), scaled("[1,4] s = {1,2,3,4}")), IsEmpty());
+}
+
 TEST(RepairsTest, ConstantsThatAreExchanged) {
   const auto affine = [](const std::string& s, const std::string& t) {
     return "<float[2,1,1] s = {" + s + "}, float[2,1,1] t = {" + t + "}> { a = Mul (x, s)  b = Exp (a)  c = Mul (b, t)  y = Exp (c) }";
