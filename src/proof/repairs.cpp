@@ -2,19 +2,9 @@
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/half.h"
 #include "base/numbers.h"

@@ -3,21 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <iterator>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <system_error>
 #include <tuple>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/file.h"

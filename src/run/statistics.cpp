@@ -1,5 +1,4 @@
 // Counts zeros, infinities and NaN of a value, and computes the range, mean and deviation of its finite numbers.
-#include <algorithm>
 #include <cmath>
 
 #include "ops/loops/dtypes.h"

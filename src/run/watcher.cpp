@@ -1,17 +1,6 @@
 // Looks at each value of a run once: names it, saves it if it is chosen, and finds the first that is not finite.
 #include "run/watcher.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <unordered_set>
-#include <utility>
-#include <variant>
-#include <vector>
-
 #include "base/half.h"
 #include "base/text.h"
 #include "exec/program.h"

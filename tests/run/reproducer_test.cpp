@@ -4,13 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
