@@ -40,7 +40,7 @@ constexpr auto kDerivatives = std::to_array<Derivatives>({
     {"Neg", {"-1"}},
     {"PRelu", {"Where(a > 0, 1, b)", "Where(a > 0, 0, a)"}},
     {"Reciprocal", {"-(y * y)"}},
-    {"Relu", {"? x > 0"}},
+    {"Relu", {"? y > 0"}},
     {"Round", {"0"}},
     {"Selu",
      {"Where(x > 0, {gamma=1.05070102214813232421875}, y + {gamma=1.05070102214813232421875} * {alpha=1.67326319217681884765625})"}},
@@ -135,6 +135,7 @@ void clip(LinearizeRow& row) {
   Writer& w = row.w;
   Name tangent = row.t(0);
   const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
+  if (row.t(1).empty() && row.t(2).empty()) return row.give(product(row, tangent, "? x == y"));
   if (has_low && (!tangent.empty() || !row.t(1).empty())) {
     const Name zero = row.number(0);
     tangent = w.make("Where", {row.formula("a < b"), row.t(1).empty() ? zero : row.t(1), tangent.empty() ? zero : tangent});

@@ -124,6 +124,45 @@ Window window_of(const TransposeRow& row, const Value& large, const Value& small
   return out;
 }
 
+/// The transpose of a convolution of single channels: one by the windows turned about, of `ct` with zeros between its elements. Empty where
+/// sizes that this needs are not known. Runtimes convolve single channels fast, and transposed only slowly.
+Name turned_about(const TransposeRow& row, const Name& ct, const Name& weight, const Window& window, const Value& large,
+                  const Value& small) {
+  Writer& w = row.w;
+  const std::size_t axes = window.kernel.size();
+  const int64_t outputs = row.sizes.dim(small, 1);
+  if (window.group == 1 || row.sizes.dim(large, 1) != window.group || outputs < 0) return {};
+  std::vector<int64_t> begins, ends, split{0, outputs}, gaps{0, 0}, merged{0, outputs};
+  bool has_gaps = false;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const int64_t size = row.sizes.dim(large, i + 2), count = row.sizes.dim(small, i + 2), stride = window.strides[i];
+    if (stride > 1 && (size < 0 || count < 0)) return {};
+    const int64_t rest = stride == 1 ? 0 : (size + window.begins[i] + window.ends[i] - window.reach(i)) % stride;
+    begins.push_back(window.reach(i) - 1 - window.begins[i]);
+    ends.push_back(window.reach(i) - window.ends[i] + rest - stride);
+    if (begins.back() < 0 || ends.back() < 0) return {};
+    has_gaps = has_gaps || stride > 1;
+    split.insert(split.end(), {count, 1});
+    gaps.insert(gaps.end(), {0, stride - 1});
+    merged.push_back(count * stride);
+  }
+  Name data = ct;
+  if (has_gaps) {
+    if (std::ranges::any_of(merged, [](int64_t size) { return size < 0; })) return {};
+    std::vector<int64_t> pads(gaps.size(), 0);
+    pads.insert(pads.end(), gaps.begin(), gaps.end());
+    data = w.make("Reshape", {w.make("Pad", {w.make("Reshape", {ct, w.integers(split)}), w.integers(pads)}), w.integers(merged)});
+  }
+  std::vector<int64_t> form{window.group, outputs / window.group}, turned(axes, -1), places(axes);
+  form.insert(form.end(), window.kernel.begin(), window.kernel.end());
+  std::iota(places.begin(), places.end(), 2);
+  const Name grouped = outputs == window.group ? weight : w.make("Reshape", {weight, w.integers(form)});
+  const Name about = w.make(
+      "Slice", {grouped, w.integers(turned), w.integers(std::vector<int64_t>(axes, INT64_MIN)), w.integers(places), w.integers(turned)});
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  return w.make("Conv", {data, about}, {{"dilations", window.dilations}, {"group", window.group}, {"pads", begins}});
+}
+
 /// The transpose of a convolution by its data: `ct` has the dims of `small`, the result those of `large`.
 Name spread(const TransposeRow& row, const Name& ct, const Name& weight, const Window& window, const Value& large) {
   Writer& w = row.w;
@@ -236,7 +275,10 @@ void conv(TransposeRow& row) {
   const Value& x = row.present(0);
   const Value& y = *row.node.output(0);
   const Window window = window_of(row, x, y, row.node.input(1));
-  if (row.is_linear(0)) row.give(spread(row, row.ct(), row.x(1), window, x), 0);
+  if (row.is_linear(0)) {
+    const Name turned = turned_about(row, row.ct(), row.x(1), window, x, y);
+    row.give(turned.empty() ? spread(row, row.ct(), row.x(1), window, x) : turned, 0);
+  }
   if (row.is_linear(1)) {
     row.give(row.unfolds ? unfolded(row, row.x(0), x, row.ct(), y, window) : correlated(row, row.x(0), x, row.ct(), window), 1);
   }

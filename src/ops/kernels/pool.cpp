@@ -6,6 +6,7 @@
 
 #include "base/positions.h"
 #include "base/threads.h"
+#include "base/vectorize.h"
 #include "ops/call.h"
 #include "ops/kernels/kernels.h"
 #include "ops/kernels/window.h"
@@ -228,9 +229,10 @@ void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions)
       int64_t* const at = where.data() + tap.begin;
       for (int64_t i = 0; i < count; ++i) {
         const Domain value = element_at(values, i);
-        if (at[i] >= 0 && !(value > to[i]) && (value == value || to[i] != to[i])) continue;
-        to[i] = value;
-        at[i] = tap.flat + i * tap.flat_step;
+        // Without a branch, which data would decide at random.
+        const bool is_larger = bool(at[i] < 0) | bool(value > to[i]) | (bool(value != value) & bool(to[i] == to[i]));
+        to[i] = is_larger ? value : to[i];
+        at[i] = is_larger ? tap.flat + i * tap.flat_step : at[i];
       }
     });
     store(type, pool.out.bytes() + output_offset(pool.out, run) * size, output_step(pool.out, run), run.count, best.data());
@@ -244,6 +246,83 @@ void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions)
     }
   });
 }
+
+/// Takes one element for each of several windows where it is the largest so far, and its place. Without branches, which data would decide
+/// at random.
+template <class T>
+RELAYOUT_VECTORIZE void take_largest(const T* values, int64_t step, int64_t count, int32_t place, int32_t next, T* best, int32_t* found) {
+  RELAYOUT_INDEPENDENT for (int64_t i = 0; i < count; ++i) {
+    const T value = values[i * step], had = best[i];
+    const bool is_larger = (value > had) | (found[i] < 0) | ((value != value) & (had == had));
+    best[i] = is_larger ? value : had;
+    found[i] = is_larger ? place + static_cast<int32_t>(i) * next : found[i];
+  }
+}
+
+/// The same as pool_maximum() for images whose elements need no conversion, of fewer than 2³¹ pixels: windows of several channels side by
+/// side, where these lie so, else those of one row.
+template <class T>
+class ImageMaximum {
+ public:
+  ImageMaximum(const Pool& pool, const Tensor& positions) : pool_(pool), positions_(positions) {}
+
+  void run(int threads) const {
+    const double work = static_cast<double>(pool_.out.element_count()) * static_cast<double>(pool_.window.taps()) / kParallelElements;
+    const int useful = static_cast<int>(std::clamp(work, 1.0, static_cast<double>(std::max(threads, 1))));
+    parallel_for(pool_.x.dims()[0] * pool_.output[0], useful, [&](int64_t task) {
+      const int64_t n = task / pool_.output[0], oy = task % pool_.output[0];
+      const Dims &strides = pool_.x.strides(), &dims = pool_.x.dims();
+      const bool is_inside = std::abs(strides[1]) < std::abs(strides[3]);
+      const int64_t outer = is_inside ? pool_.output[1] : dims[1], inner = is_inside ? dims[1] : pool_.output[1];
+      for (int64_t i = 0; i < outer; ++i) {
+        for (int64_t at = 0; at < inner; at += kChunk) {
+          const int64_t count = std::min(kChunk, inner - at);
+          is_inside ? visit(n, at, count, oy, i, 1) : visit(n, i, 1, oy, at, count);
+        }
+      }
+    });
+  }
+
+ private:
+  /// Windows of `channels` channels from `c` on, and of `columns` columns from `ox` on; one of both is 1.
+  void visit(int64_t n, int64_t c, int64_t channels, int64_t oy, int64_t ox, int64_t columns) const {
+    const Window& window = pool_.window;
+    const Dims &from = pool_.x.strides(), &to = pool_.out.strides(), &at = positions_.strides();
+    std::array<T, kChunk> best;
+    std::array<int32_t, kChunk> found;
+    const int64_t count = std::max(channels, columns);
+    std::fill_n(best.begin(), count, -std::numeric_limits<T>::infinity());
+    std::fill_n(found.begin(), count, -1);
+    for (int64_t ky = 0; ky < window.kernel[0]; ++ky) {
+      const int64_t y = oy * window.strides[0] - window.before[0] + ky * window.dilations[0];
+      if (y < 0 || y >= pool_.input[0]) continue;
+      for (int64_t kx = 0; kx < window.kernel[1]; ++kx) {
+        const int64_t first = ox * window.strides[1] - window.before[1] + kx * window.dilations[1];
+        const Span inside = steps_within(first, window.strides[1], pool_.input[1], columns);
+        if (inside.begin >= inside.end) continue;
+        const int64_t x = first + inside.begin * window.strides[1];
+        const T* const values = pool_.x.data<T>() + n * from[0] + c * from[1] + y * from[2] + x * from[3];
+        const auto place = static_cast<int32_t>(y * pool_.input[1] + x);
+        if (columns == 1) {
+          take_largest(values, from[1], channels, place, 0, best.data(), found.data());
+        } else {
+          take_largest(values, window.strides[1] * from[3], inside.end - inside.begin, place, static_cast<int32_t>(window.strides[1]),
+                       best.data() + inside.begin, found.data() + inside.begin);
+        }
+      }
+    }
+    const int64_t pixels = pool_.input[0] * pool_.input[1], own = channels > 1 ? 1 : 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t channel = c + i * own, column = ox + i * (1 - own);
+      pool_.out.data<T>()[n * to[0] + channel * to[1] + oy * to[2] + column * to[3]] = element_at(best, i);
+      positions_.data<int64_t>()[n * at[0] + channel * at[1] + oy * at[2] + column * at[3]] =
+          (n * pool_.x.dims()[1] + channel) * pixels + std::max(element_at(found, i), int32_t{0});
+    }
+  }
+
+  const Pool& pool_;
+  const Tensor& positions_;
+};
 
 Pool global_pool_of(const OpCall& call, InputData inputs, OutputData outputs) {
   const Tensor& x = tensor_at(inputs, 0);
@@ -290,6 +369,11 @@ Inferred infer_global_pool(const OpCall& call, InputInfos inputs) {
 void max_pool(const OpCall& call, InputData inputs, OutputData outputs) {
   const Pool pool = pool_of(call, inputs, outputs);
   const Tensor* positions = wanted(outputs, 1);
+  const bool is_small = element_count(pool.input) <= std::numeric_limits<int32_t>::max();
+  if (positions != nullptr && pool.input.size() == 2 && is_small && call.attributes.integer("storage_order", 0) == 0) {
+    if (pool.x.type() == DataType::float32) return ImageMaximum<float>(pool, *positions).run(call.threads);
+    if (pool.x.type() == DataType::float64) return ImageMaximum<double>(pool, *positions).run(call.threads);
+  }
   with_exact_domain(pool.x.type(), [&]<class Domain>(Domain) { pool_maximum<Domain>(call, pool, positions); });
 }
 
