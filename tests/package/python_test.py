@@ -87,6 +87,10 @@ class InMemory(unittest.TestCase):
             for words in ("`p1` and `p2`", "(LeakyRelu)", "alpha is 0.25, was 0.5", "alone wrong, too"):
                 self.assertIn(words, found["markdown"])
             self.assertTrue(os.path.exists(os.path.join(repro, "1", "a.onnx")))
+            with mock.patch.object(blame.Trial, "write", lambda trial, out, passes, path=None: "it died" if "p3" in passes else write(trial, out, [])):
+                found = blame.blame(path, "fake")
+                self.assertEqual(found["passes"], ["p3"])
+                self.assertIn("`p3` fails on `net.onnx`", found["markdown"])
             tool.passes.return_value = ["p0", "p1"]
             self.assertIn("is same", blame.blame(path, "fake")["markdown"])
 

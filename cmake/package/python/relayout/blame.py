@@ -179,7 +179,7 @@ def smallest(passes: Sequence[str], is_wrong: Callable[[Sequence[str]], bool]) -
 
 
 def is_fault(report: relayout.Report) -> bool:
-    return report["verdict"] in ("different", "invalid")
+    return report["verdict"] in ("different", "invalid", "no file")
 
 
 class Trial:
@@ -209,12 +209,14 @@ class Trial:
     def is_wrong(self, passes: Sequence[str]) -> bool:
         key = tuple(passes)
         if key not in self.known:
-            out = os.path.join(self.folder, "tried.onnx")
-            self.known[key] = not self.write(out, passes) and is_fault(self.verdict(out))
+            self.known[key] = is_fault(self.outcome(os.path.join(self.folder, "tried.onnx"), passes))
         return self.known[key]
 
-    def verdict(self, out: str, **options: Any) -> relayout.Report:
-        """The report of verify. A file that is no valid model has the verdict "invalid"."""
+    def outcome(self, out: str, passes: Sequence[str], **options: Any) -> relayout.Report:
+        """The report of verify on the tool's file. Without a file the verdict is "no file", for one that is no valid model "invalid"."""
+        why = self.write(out, passes)
+        if why:
+            return {"verdict": "no file", "reason": why}
         try:
             return self.judged(self.path, out, **options)
         except relayout.Error as error:
@@ -230,7 +232,9 @@ def files_of(folder: str) -> str:
 def report_of(trial: Trial, passes: List[str], every: List[str], found: relayout.Report, repro: Optional[str]) -> str:
     tool = TOOLS[trial.tool]
     names = " and ".join("`{}`".format(name) for name in passes) or "a part that cannot be switched off"
-    lines = ["# {} {}: {} changes what `{}` computes".format(tool.module, tool.version(), names, os.path.basename(trial.path)), ""]
+    lines = ["# {} {}: {} {} `{}`".format(
+        tool.module, tool.version(), names, {"different": "changes what is computed by", "invalid": "writes an invalid file of", "no file": "fails on"}
+        [found["verdict"]], os.path.basename(trial.path)), ""]
     lines.append("Of {} passes (level {}) {} enough; without {} nothing differs. Found with {} runs of the tool, judged by relayout {}.".format(
         len(every), trial.level, "this one is" if len(passes) == 1 else "these are", "it" if len(passes) == 1 else "any of them", trial.runs,
         relayout.__version__))
@@ -275,18 +279,16 @@ def blame(path: str, tool: str, level: Optional[str] = None, save_repro: Optiona
     with tempfile.TemporaryDirectory(prefix="relayout-blame-") as folder:
         trial = Trial(path, tool, chosen, folder, options)
         out = os.path.join(folder, "whole.onnx")
-        why = trial.write(out, every)
-        if why:
-            raise relayout.Error("{} does not run on {}: {}".format(TOOLS[tool].module, path, why), 4)
-        report = trial.verdict(out)
+        report = trial.outcome(out, every)
+        if report["verdict"] == "no file" and trial.is_wrong([]):
+            raise relayout.Error("{} does not run on {}: {}".format(TOOLS[tool].module, path, report["reason"]), 4)
         result = {"tool": TOOLS[tool].module, "version": TOOLS[tool].version(), "level": chosen, "model": path, "passes": [], "report": report}
         if not is_fault(report):
             result["markdown"] = "{} {} (level {}): its file of `{}` is {}{}\n".format(
                 TOOLS[tool].module, TOOLS[tool].version(), chosen, path, report["verdict"], ": " + report["reason"] if report["reason"] else "")
             return result
         passes = smallest(every, trial.is_wrong) if not trial.is_wrong([]) else []
-        trial.write(out, passes)
-        found = trial.verdict(out, **({"save_repro": save_repro} if save_repro else {}))
+        found = trial.outcome(out, passes, **({"save_repro": save_repro} if save_repro else {}))
         result.update(passes=passes, report=found, markdown=report_of(trial, passes, every, found, save_repro))
         return result
 
