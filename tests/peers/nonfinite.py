@@ -1,0 +1,102 @@
+"""Makers of NaN and infinity planted into stored models: does `relayout run --require-finite` name them?
+
+  PYTHON tests/peers/nonfinite.py --program RELAYOUT [--models DIR] [--of N] [--json FILE]"""
+import argparse
+import collections
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+import table
+from onnx import helper, numpy_helper
+
+# Each makes of a finite x, by two nodes of which the second is at fault, numbers that are not finite.
+KINDS = {
+    "product overflows": (("Clip", 2.0, 3.0), ("Mul", 3e38)),
+    "Exp overflows": (("Clip", 100.0, 200.0), ("Exp",)),
+    "Log of negative": (("Clip", -2.0, -1.0), ("Log",)),
+    "square root of negative": (("Clip", -2.0, -1.0), ("Sqrt",)),
+    "division by 0": (("Clip", 1.0, 2.0), ("Div", 0.0)),
+    "logarithm of 0": (("Clip", 0.0, 0.0), ("Log",)),
+    "power overflows": (("Clip", 10.0, 20.0), ("Pow", 60.0)),
+}
+LARGEST = 20_000_000
+
+
+def edges(model):
+    """Values of float32 that a node of the main graph makes and another one reads."""
+    types = {one.name: one.type.tensor_type.elem_type for one in onnx.shape_inference.infer_shapes(model).graph.value_info}
+    read = {name for node in model.graph.node for name in node.input}
+    return [name for node in model.graph.node if node.op_type not in ("Constant", "Shape") for name in node.output
+            if name in read and types.get(name) == onnx.TensorProto.FLOAT]
+
+
+def plant(model, value, kind):
+    """All readers of the value read what the second new node makes of it."""
+    nodes, last = [], value
+    for number, (op, *numbers) in enumerate(KINDS[kind]):
+        names = [f"planted/{number}/{i}" for i in range(len(numbers))]
+        model.graph.initializer.extend(numpy_helper.from_array(numpy.float32(x), name) for x, name in zip(numbers, names))
+        nodes.append(helper.make_node(op, [last, *names], [f"planted/{number}"], name=f"planted {op} {number}"))
+        last = f"planted/{number}"
+    for node in model.graph.node:
+        for i, name in enumerate(node.input):
+            if name == value:
+                node.input[i] = last
+    at = next(i for i, node in enumerate(model.graph.node) if value in node.output)
+    rest = list(model.graph.node)
+    del model.graph.node[:]
+    model.graph.node.extend([*rest[: at + 1], *nodes, *rest[at + 1:]])
+    return nodes[-1].name
+
+
+def report(program, file):
+    done = subprocess.run([program, "run", str(file), "--require-finite", "--json"], capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode in (0, 1) else None
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path.home() / ".cache/relayout/models")
+    parser.add_argument("--of", type=int, default=12)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args(argv)
+    dice, rows, used = random.Random(1), [], set()
+    with tempfile.TemporaryDirectory() as folder:
+        for file in sorted(options.models.rglob("model.onnx"), key=lambda file: file.stat().st_size):
+            if len(used) == options.of or file.stat().st_size > LARGEST or (file.parent / "model.onnx.data").exists():
+                continue
+            model = onnx.load(str(file))
+            found = edges(model)
+            before = report(options.program, file) if len(found) > 5 and max(one.version for one in model.opset_import if not one.domain) >= 11 else None
+            if before is None or not before["finite"]:
+                continue
+            used.add(file.parent.name)
+            for kind in dice.sample(list(KINDS), 5):
+                model = onnx.load(str(file))
+                right = plant(model, dice.choice(found), kind)
+                onnx.save(model, f"{folder}/planted.onnx")
+                after = report(options.program, f"{folder}/planted.onnx") or {}
+                named = after.get("first_fault", {}).get("node")
+                rows.append({"model": file.parent.name, "kind": kind, "named": named, "right": named == right})
+                if named != right:
+                    print(f"named is {named}: {file.parent.name}, {kind}", flush=True)
+    by = collections.OrderedDict()
+    for row in rows:
+        by.setdefault(row["kind"], []).append(row)
+    lines = [[kind, len(of), sum(row["right"] for row in of)] for kind, of in by.items()]
+    print("\n".join(table.lines(["planted", "models", "named"], [*lines, ["all", len(rows), sum(row["right"] for row in rows)]])))
+    print(f"{len(used)} models: {', '.join(sorted(used))}")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
