@@ -30,8 +30,8 @@ namespace {
 
 /// Of the derivative's size. Differences of steps this small are exact to about 1e-9 where the model is smooth; constants of f32 to 1e-7.
 constexpr double kDerivativeBound = 1e-6;
-/// Steps, relative to the numbers that move: where a kink lies within the longer one, it seldom lies within the shorter.
-constexpr double kDifferenceSteps[] = {1e-6, 1e-7};
+/// Steps, relative to the numbers that move: where a kink lies within the longer ones, it seldom lies within the shorter.
+constexpr double kDifferenceSteps[] = {1e-6, 1e-7, 1e-8, 1e-9};
 constexpr int kRandomDirections = 3;
 constexpr double kRounding = 1e-15;  ///< of a result in double precision, relative
 
@@ -338,13 +338,16 @@ class DerivativeComparison {
       }
     }
     for (std::size_t i = 0; i < derivatives_.size(); ++i) {
-      double error = std::numeric_limits<double>::infinity();
-      is_told_ = false;
+      std::optional<double> error;
       for (const double step : kDifferenceSteps) {
-        if (error > kDerivativeBound) error = std::min(error, error_of(derivatives_[i], made.at(derivatives_[i].name), step));
+        if (error && *error <= kDerivativeBound) break;
+        is_open_ = false;
+        const double found = error_of(derivatives_[i], made.at(derivatives_[i].name), step);
+        if (!is_open_ || found > 0) error = std::min(error.value_or(found), found);
       }
-      result.derivatives[i].error = std::max(result.derivatives[i].error, error);
-      result.derivatives[i].is_told = result.derivatives[i].is_told || is_told_;
+      CheckedDerivative& checked = result.derivatives[i];
+      checked.error = std::max(checked.error, error.value_or(0));
+      checked.is_told = checked.is_told || error;
     }
   }
 
@@ -375,11 +378,13 @@ class DerivativeComparison {
     return share_beyond_noise(distance_of(made, expected), std::max(length_of(made), length_of(expected)), noise_);
   }
 
-  /// An error as a share of a size, beyond what rounding does to a difference; notes whether the size is well beyond that.
+  /// An error as a share of a size; 0 within what rounding does to a difference. Where that is no small part of the size, the step tells
+  /// nothing, unless the error is larger.
   double share_beyond_noise(double error, double size, double noise) {
-    constexpr double kTelling = 1e-3;
-    is_told_ = is_told_ || error == 0 || size * kTelling > noise;
-    return error <= noise ? 0 : share_of(error, size);
+    constexpr double kTelling = 1e-4;
+    if (error > noise) return share_of(error, size);
+    is_open_ = is_open_ || (error > 0 && noise > kTelling * size);
+    return 0;
   }
 
   /// A matrix with all dims of both values, or with the batch in front of both, times a direction.
@@ -460,7 +465,7 @@ class DerivativeComparison {
   std::vector<std::string> losses_;  ///< outputs of which second derivatives, or gradients per sample, may be
   std::string loss_;
   double noise_ = 0;      ///< of the latest difference, by rounding
-  bool is_told_ = false;  ///< some sample's derivative is larger than that
+  bool is_open_ = false;  ///< the latest step tells nothing
   bool is_second_ = false, is_per_sample_ = false;
   Inputs here_;                           ///< of the original
   std::map<std::string, Reals> moves_;    ///< directions, by x
