@@ -7,7 +7,6 @@
 #include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"
-#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "proof/sides.h"

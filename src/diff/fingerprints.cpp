@@ -5,7 +5,6 @@
 #include "diff/matching.h"
 #include "model/tensor_data.h"
 #include "ops/op.h"
-#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -5,7 +5,6 @@
 #include "ops/op.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/identities.h"
 #include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"

@@ -5,7 +5,6 @@
 #include "ops/op.h"
 #include "ops/partial_dims.h"
 #include "proof/affine_steps.h"
-#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

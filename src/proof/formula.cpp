@@ -10,7 +10,6 @@
 #include "model/node.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
-#include "proof/identities.h"
 #include "proof/side.h"
 #include "proof/sums.h"
 #include "proof/tensors.h"

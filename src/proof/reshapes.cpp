@@ -5,7 +5,6 @@
 #include "proof/affine_steps.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/identities.h"
 #include "proof/linear.h"
 #include "proof/rules.h"
 #include "proof/side.h"

@@ -6,7 +6,6 @@
 
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/identities.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
