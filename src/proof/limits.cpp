@@ -124,6 +124,11 @@ Found examine_limits(Sides& sides, const Claim& claim) {
   return look;
 }
 
+Found examine_nested_limits(Sides& sides, const Claim& claim) {
+  const auto count_of = [](Side& side, Ref ref) { return LimitReader(side).read(ref).nodes.size(); };
+  return count_of(sides.a, claim.a) != count_of(sides.b, claim.b) ? examine_limits(sides, claim) : std::nullopt;
+}
+
 // Conditions on one integer.
 namespace {
 

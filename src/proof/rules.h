@@ -73,6 +73,8 @@ using Found = std::optional<Look>;
 // limits.cpp
 /// Both values are one value with the same limits, by any Relu, Clip, Max and Min.
 [[nodiscard]] Found examine_limits(Sides& sides, const Claim& claim);
+/// The same for one operator, where other limits are upstream of it in either model.
+[[nodiscard]] Found examine_nested_limits(Sides& sides, const Claim& claim);
 /// Both values are conditions that hold for the same numbers of one integer value, by any comparisons with constants.
 [[nodiscard]] Found examine_selected(Sides& sides, const Claim& claim);
 

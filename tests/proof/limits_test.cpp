@@ -24,6 +24,8 @@ TEST(ProofOfLimits, InOtherOperators) {
   EXPECT_TRUE(are_proved("y = Relu (x)", "y = Max (x, zero)"));
   EXPECT_TRUE(are_proved("y = Relu (x)", "y = Clip (x, zero)"));
   EXPECT_TRUE(are_proved("r = Relu (x) y = Min (r, six)", "y = Clip (x, zero, six)"));
+  EXPECT_TRUE(are_proved("r = Relu (x) y = Max (r, one)", "y = Max (x, one)"));
+  EXPECT_TRUE(are_proved("r = Relu (x) y = Clip (r, zero, six)", "y = Clip (x, zero, six)"));
   // The ends downstream limit those upstream.
   EXPECT_TRUE(are_proved("c = Clip (x, zero, six) y = Min (c, one)", "y = Clip (x, zero, one)"));
 }
@@ -31,6 +33,8 @@ TEST(ProofOfLimits, InOtherOperators) {
 TEST(ProofOfLimits, OfOtherNumbers) {
   EXPECT_FALSE(are_proved("y = Clip (x, zero, six)", "y = Clip (x, one, six)"));
   EXPECT_FALSE(are_proved("y = Relu (x)", "y = Clip (x, zero, six)"));
+  EXPECT_FALSE(are_proved("m = Max (x, six) y = Max (m, one)", "y = Max (x, one)"));
+  EXPECT_FALSE(are_proved("r = Relu (x) y = Min (r, six)", "y = Min (x, six)"));
   EXPECT_FALSE(are_proved("y = Max (x, zero)", "y = Min (x, zero)"));
   // min (max (x, 6), 1) is 1, max (min (x, 1), 6) is 6.
   EXPECT_FALSE(are_proved("m = Max (x, six) y = Min (m, one)", "m = Min (x, one) y = Max (m, six)"));

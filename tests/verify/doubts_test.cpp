@@ -350,6 +350,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "f = Cast<to = 10>(x)\n i = Cast<to = 7>(f)\n y = Gather(t, i)"},
         Doubted{"of 16 bits through f16", "(int16[N, 8] x) => (int16[N, 8] y) ", "y = Identity(x)", through(10, 5)},
         Doubted{"in front of Equal", kTwoIntegers, "y = Equal(x, z)", "a = Cast<to = 1>(x)\n b = Cast<to = 1>(z)\n y = Equal(a, b)"},
+        Doubted{"in front of Less of four numbers", "(int32[N, 4] x, int32[N, 4] z) => (bool[N, 4] y) ", "y = Less(x, z)",
+                "a = Cast<to = 1>(x)\n b = Cast<to = 1>(z)\n y = Less(a, b)"},
         Doubted{"in front of Less", kTwoIntegers, "y = Less(x, z)", "a = Cast<to = 1>(x)\n b = Cast<to = 1>(z)\n y = Less(a, b)"},
         Doubted{"in front of ArgMax", "(int64[N, 8] x) => (int64[N, 1] y) ", "y = ArgMax<axis = 1>(x)",
                 "f = Cast<to = 1>(x)\n y = ArgMax<axis = 1>(f)"},
@@ -627,6 +629,37 @@ INSTANTIATE_TEST_SUITE_P(OneSidedGuards, TheSame,
                                                    half("e", "1e-4") + "n = Neg(x)\n p = Max(n, x)\n t = Add(e, p)\n y = Div(x, t)"},
                                            Doubted{"where 0 is far", kRows, below_zero("a = Sub(s, o)\n c = Sub(a, o)\n b = Sub(c, e)"),
                                                    below_zero("a = Sub(s, o)\n b = Sub(a, o)")}));
+
+// Guards of one size at other places, and forms of a function that leave the numbers of float16.
+std::string guarded_norm(const std::string& nodes, const std::string& epsilon = "1e-12") {
+  return integers("ax", "1") + number("e", epsilon) + "u = Mul(x, x)\n s = ReduceSum<keepdims = 1>(u, ax)\n " + nodes + "\n y = Div(x, q)";
+}
+const std::string kAddedWithin = "t = Add(s, e)\n q = Sqrt(t)", kAddedAfter = "r = Sqrt(s)\n q = Add(r, e)",
+                  kLeastWithin = "t = Max(s, e)\n q = Sqrt(t)";
+
+INSTANTIATE_TEST_SUITE_P(
+    PlacesOfGuards, NotTheSame,
+    ::testing::Values(Doubted{"after a root", kRows, guarded_norm(kAddedWithin), guarded_norm(kAddedAfter)},
+                      Doubted{"after a root, larger", kRows, guarded_norm(kAddedWithin, "1e-8"), guarded_norm(kAddedAfter, "1e-8")},
+                      Doubted{"as a least number", kRows, guarded_norm(kAddedWithin), guarded_norm(kLeastWithin)},
+                      Doubted{"as a least number of a logarithm", kRows, guarded_log("1e-7"), guarded_maximum("1e-7")}));
+
+INSTANTIATE_TEST_SUITE_P(
+    PlacesOfGuards, TheSame,
+    ::testing::Values(Doubted{"by a power", kRows, guarded_norm(kAddedWithin),
+                              number("h", "0.5") + guarded_norm("t = Add(e, s)\n q = Pow(t, h)")},
+                      Doubted{"by Clip", kRows, guarded_norm(kLeastWithin), guarded_norm("t = Clip(s, e)\n q = Sqrt(t)")},
+                      Doubted{"of a limit upstream", kRows, guarded_maximum("1e-7"), number("e", "1e-7") + "p = Max(x, e)\n y = Log(p)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ExponentialsInHalf, NotTheSame,
+    ::testing::Values(Doubted{"of a Sigmoid", kHalfRows, "y = Sigmoid(x)", half("o", "1.0") + "p = Exp(x)\n b = Add(p, o)\n y = Div(p, b)"},
+                      Doubted{"of a Tanh", kHalfRows, "y = Tanh(x)",
+                              "p = Exp(x)\n n = Neg(x)\n m = Exp(n)\n a = Sub(p, m)\n b = Add(p, m)\n y = Div(a, b)"}));
+
+INSTANTIATE_TEST_SUITE_P(ExponentialsInHalf, TheSame,
+                         ::testing::Values(Doubted{"of a Sigmoid that ends at 0", kHalfRows, "y = Sigmoid(x)",
+                                                   half("o", "1.0") + "n = Neg(x)\n p = Exp(n)\n b = Add(p, o)\n y = Div(o, b)"}));
 
 // Limits in nested graphs, and limits of sizes.
 std::string rarely_entered(const std::string& nodes) {

@@ -221,15 +221,17 @@ void FedValues::make_odd(const std::string& name, const Datum& datum) const {
     if (is_wanted && bits < traits(tensor.type()).bits - 1) held.push_back(bits);
   }
   if (held.empty()) return;
-  const RandomStream random(task_->options->seed, "odd " + name, 0);
+  // Of two inputs, some elements are less in one, others in the other; the first of a row is neither the largest nor the smallest.
+  constexpr std::array<std::array<int64_t, kNeighbours>, 2> kOrders{{{1, 0, 3, 2}, {2, 3, 0, 1}}};
+  const auto place = std::distance(task_->plain_integers.begin(), task_->plain_integers.find(name));
   const std::size_t length = tensor.dims().empty() ? 1 : std::max<std::size_t>(1, as_size(tensor.dims().back()));
   std::vector<int64_t> numbers(as_size(tensor.element_count()));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t row = i / length, last = held.size() - 1;
     const int bits = held[last - std::min(last, row % 2)];
-    // Rounded, all of a row are equal; the first is neither the largest nor the smallest.
-    const bool is_first = i % length == 0 && length > 2;
-    numbers[i] = (int64_t{1} << bits) + (is_first ? 1 : static_cast<int64_t>(random.below(i, kNeighbours)));
+    // Rounded, all of a row are equal. A row of two begins with the second of them.
+    const std::size_t order = (as_size(place) + (length == 1 ? row / 2 : 0)) % 2;
+    numbers[i] = (int64_t{1} << bits) + kOrders[order][(i % length + (length == 2 ? 1 : 0)) % kNeighbours];
   }
   store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), numbers.data());
 }

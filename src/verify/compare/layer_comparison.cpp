@@ -186,6 +186,7 @@ void acquit(Layer& layer) {
 /// names: it is right and has a smaller error, or still differs with a much smaller one. `fed`: as fed a's values.
 bool takes_others(const Layer& fed, const Layer& own) {
   const double before = fed.metrics.rms_error, after = own.metrics.rms_error;
+  if (own.compared && !own.differs() && !is_finite_alike(fed)) return true;
   return own.compared && after < before && (!own.differs() || after < rules::kMuchBetter * before);
 }
 

@@ -86,6 +86,7 @@ class WayReader {
     way.edge = &node;
     if (const auto epsilon = epsilon_of(node)) {
       if (node.input(0) == nullptr) return std::nullopt;
+      way.form = "r";
       if (*epsilon > 0) add(way, *epsilon, node);
       way.values.push_back(node.input(0));
       return way;
@@ -101,7 +102,9 @@ class WayReader {
     if (operand == nullptr || is_positive_power || constants_.is_constant(*operand) || kIntegerTypes.has(types_.of(*operand))) {
       return std::nullopt;
     }
+    if (is_root(node)) way.form = "r";
     follow(*operand, way);
+    way.form.erase(way.form.find_last_not_of('r') + 1);  // past all guards
     const Node* const maker = way.values.back()->producer();
     if (way.guards.numbers.empty() && maker != nullptr) way.guards.operator_type = maker->op_type();
     return way;
@@ -119,6 +122,7 @@ class WayReader {
       if (next == nullptr) break;
       has_multiplied = has_multiplied || multiplies;
       const auto guard = guard_of(node, *next);
+      if (is_root(node)) way.form += 'r';
       way.values.push_back(next);
       if (!guard || (!(*guard > 0) && !lowers_slightly(node))) continue;
       add(way, *guard, node);
@@ -126,8 +130,13 @@ class WayReader {
     }
   }
 
+  [[nodiscard]] bool is_root(const Node& node) {
+    return node.is("Sqrt") || (node.is("Pow") && std::abs(number_of(node.input(1)).value_or(1)) < 1);
+  }
+
   static void add(GuardedWay& way, double guard, const Node& node) {
     way.guards.numbers.push_back(guard);
+    way.form += limits(node) || node.is("Where") ? 'm' : '+';
     if (way.adds == nullptr) way.adds = &node;
     if (guard > 0) way.least = std::min(way.least, guard);
   }
@@ -247,6 +256,15 @@ GuardedWays::GuardedWays(const Model& model) {
     const GuardedWay& kept = ways_.emplace(&node, *std::move(way)).first->second;
     if (seen.emplace(kept.values.back(), kept.guards).second) guarded_.emplace(kept.guards, &kept);
   });
+  std::unordered_set<const Node*> passed;
+  for (const auto& [edge, way] : ways_) {
+    for (const Value* const value : way.values) passed.insert(value->producer());
+  }
+  std::set<std::pair<const Value*, std::string>> counted;
+  for (const auto& [edge, way] : ways_) {
+    if (way.guards.numbers.empty() || passed.contains(edge)) continue;
+    if (counted.emplace(way.values.back(), way.form).second) forms_.insert(way.form);
+  }
 }
 
 const GuardedWay* GuardedWays::of(const Node* edge) const {
@@ -270,7 +288,8 @@ const Node* GuardedWays::first_alone(const GuardedWays& others, const GuardToler
 }
 
 bool GuardedWays::has_other_numbers(const GuardedWays& others, const GuardTolerance& tolerance) const {
-  return find_alone(others, tolerance, true) != guarded_.end() || others.find_alone(*this, tolerance, true) != others.guarded_.end();
+  return forms_ != others.forms_ || find_alone(others, tolerance, true) != guarded_.end() ||
+         others.find_alone(*this, tolerance, true) != others.guarded_.end();
 }
 
 Bases bases_of(const GuardedWay& a, const GuardedWay& b, Constants& constants) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,7 @@ struct GuardedWay {
   double least = std::numeric_limits<double>::infinity();  ///< the smallest guard
   std::vector<const Value*> values;                        ///< the operand, and what it is computed from
   std::size_t unguarded = 0;                               ///< index of the first value upstream of all small guards
+  std::string form;                                        ///< upstream: r for a root, + for a number that is added, m for a least one
 
   [[nodiscard]] const Node& adds_or_edge() const { return adds != nullptr ? *adds : *edge; }
 };
@@ -49,7 +51,7 @@ class GuardedWays {
   [[nodiscard]] double least_guard() const noexcept { return least_; }  ///< infinite: there is none
   /// A node with guards that no node of the other model has; nullptr: none.
   [[nodiscard]] const Node* first_alone(const GuardedWays& others, const GuardTolerance& tolerance) const;
-  /// Whether one of two models has numbers as guards that the other one has not.
+  /// Whether one of two models has numbers as guards that the other one has not, or at other places.
   [[nodiscard]] bool has_other_numbers(const GuardedWays& others, const GuardTolerance& tolerance) const;
 
  private:
@@ -57,7 +59,8 @@ class GuardedWays {
   [[nodiscard]] Guarded::const_iterator find_alone(const GuardedWays& others, const GuardTolerance& tolerance, bool by_numbers) const;
 
   std::unordered_map<const Node*, GuardedWay> ways_;
-  Guarded guarded_;  ///< each operand once
+  Guarded guarded_;                   ///< each operand once
+  std::multiset<std::string> forms_;  ///< of operands with numbers as guards that are on no other way
   double least_ = std::numeric_limits<double>::infinity();
 };
 
