@@ -30,6 +30,9 @@ const std::vector<Operands>& moved_operands() {
 }
 
 bool differs(const Node& node, int version) {
+  // An attribute that became an operand, whatever else is unchanged.
+  const MovedArgument* const moved = moved_argument(node.op_type());
+  if (moved != nullptr && moved->version == version && node.attribute(moved->attribute) != nullptr) return true;
   if (is_unchanged(node.op_type(), version)) {
     return std::ranges::any_of(attributes_changed(node.op_type(), version),
                                [&](std::string_view name) { return node.attribute(name) != nullptr; });

@@ -247,7 +247,7 @@ class DerivativeComparison {
     DerivativeCheckResult result = result_;
     for (const DerivedName& one : derivatives_) result.derivatives.push_back({.name = one.name});
     auto base = Model::load(a_, options_.load);
-    derive::enter_calls(*base, false);
+    derive::enter_calls(*base);
     std::set<std::string> wanted = ys_;
     if (is_second_) {
       DeriveOptions gradient;
@@ -260,7 +260,7 @@ class DerivativeComparison {
     }
     probe_ = std::make_unique<MovedModel>(std::move(base), xs_, wanted, options_.threads);
     auto derived = Model::load(result_.derivative, options_.load);
-    derive::enter_calls(*derived, false);
+    derive::enter_calls(*derived);
     subject_ = std::make_unique<MovedModel>(std::move(derived), std::set<std::string>(), std::set<std::string>(), options_.threads);
     const FreeDims::Assignment assignment = maker.first_accepted([&](const Inputs& inputs) { (void)at_place(inputs); });
     for (int sample = 0; sample < options_.samples; ++sample) judge(maker.make(assignment, sample), sample, result);
@@ -331,8 +331,11 @@ class DerivativeComparison {
     for (const std::string& output : old_outputs_) {
       const auto found = made.find(output);
       if (found == made.end() || !at.contains(output)) continue;
-      const Reals one = reals_in(at.at(output)), other = reals_in(found->second);
-      const bool is_same = share_of(distance_of(one, other), length_of(one)) <= kDerivativeBound;
+      Reals one = reals_in(at.at(output)), other = reals_in(found->second);
+      for (std::size_t i = 0; i < one.size() && i < other.size(); ++i) {
+        if (!std::isfinite(one[i]) && !std::isfinite(other[i])) one[i] = other[i] = 0;
+      }
+      const bool is_same = share_of(distance_of(one, other), length_of(one)) <= kDerivativeBound;  // not where one alone is NaN
       if (!is_same && std::ranges::find(result.different_outputs, output) == result.different_outputs.end()) {
         result.different_outputs.push_back(output);
       }
@@ -375,13 +378,20 @@ class DerivativeComparison {
   }
 
   double error_of_products(const Reals& made, const Reals& expected) {
-    return share_beyond_noise(distance_of(made, expected), std::max(length_of(made), length_of(expected)), noise_);
+    return share_beyond_noise(distance_of(made, expected), std::max(length_of(made), length_of(expected)), noise_,
+                              std::isfinite(length_of(expected)));
   }
 
   /// An error as a share of a size; 0 within what rounding does to a difference. Where that is no small part of the size, the step tells
   /// nothing, unless the error is larger.
-  double share_beyond_noise(double error, double size, double noise) {
+  double share_beyond_noise(double error, double size, double noise, bool is_expected_finite) {
     constexpr double kTelling = 1e-4;
+    // Numbers beyond the range of the original tell nothing; those of the derivative alone are wrong.
+    if (!std::isfinite(error) && is_expected_finite) return std::numeric_limits<double>::infinity();
+    if (!std::isfinite(error)) {
+      is_open_ = true;
+      return 0;
+    }
     if (error > noise) return share_of(error, size);
     is_open_ = is_open_ || (error > 0 && noise > kTelling * size);
     return 0;
@@ -414,7 +424,8 @@ class DerivativeComparison {
         noise += noise_ * length_of(factors_.at(y));
       }
       const double spread = length_of(made) * length_of(u) / std::sqrt(static_cast<double>(std::max<std::size_t>(u.size(), 1)));
-      out = std::max(out, share_beyond_noise(std::fabs(product_of_two(made, u) - expected), std::max(spread, std::fabs(expected)), noise));
+      out = std::max(out, share_beyond_noise(std::fabs(product_of_two(made, u) - expected), std::max(spread, std::fabs(expected)), noise,
+                                             std::isfinite(expected)));
     }
     return out;
   }
@@ -434,8 +445,8 @@ class DerivativeComparison {
         double expected = 0;
         for (const double each : differences) expected += each;
         const double spread = length_of(gradient) * length_of(u) / std::sqrt(static_cast<double>(std::max<std::size_t>(u.size(), 1)));
-        error = std::max(
-            error, share_beyond_noise(std::fabs(product_of_two(gradient, u) - expected), std::max(spread, std::fabs(expected)), noise_));
+        error = std::max(error, share_beyond_noise(std::fabs(product_of_two(gradient, u) - expected), std::max(spread, std::fabs(expected)),
+                                                   noise_, std::isfinite(expected)));
       }
       best = std::min(best, error);
     }

@@ -92,6 +92,16 @@ TEST_F(DeriveCommand, VerifyJudgesByCentralDifferences) {
   EXPECT_EQ(run({"verify", "loss.onnxtxt", "--derivative", "loss.onnxtxt"}).code, 2);
 }
 
+TEST_F(DeriveCommand, RaisesOldOpsets) {
+  write_file(
+      folder_ / "old.onnxtxt",
+      "<ir_version: 7, opset_import: [\"\" : 11]> g (float[N, 1, 2] x) => (float[N, 1] y) { a = Squeeze <axes = [1]> (x) b = Unsqueeze "
+      "<axes = [1]> (a) c = ReduceSum <axes = [2], keepdims = 0> (b) y = Exp (c) }");
+  EXPECT_EQ(run({"derive", "jvp", "old.onnxtxt", "-o", "raised.onnx"}).code, 0);
+  const ProcessResult result = run({"verify", "old.onnxtxt", "--derivative", "raised.onnx"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
 TEST_F(DeriveCommand, RefusesByName) {
   const ProcessResult unsupported = run({"derive", "jvp", "random.onnxtxt", "-o", "a.onnx"});
   EXPECT_EQ(unsupported.code, 4);
