@@ -254,6 +254,13 @@ struct SampleInputs {
   std::string rejected;  ///< why the reference could not run the sample; empty when it ran
 };
 
+/// The runs of a comparison that were for one purpose.
+struct VerifyStage {
+  std::string what;
+  int64_t runs_a = 0, runs_b = 0;
+  double seconds = 0;  ///< of processor time, with what was done about their results
+};
+
 struct VerifyResult {
   std::string a, b;
   std::string sha256_a, sha256_b;  ///< digests of the model files, with VerifyOptions::digests
@@ -283,6 +290,7 @@ struct VerifyResult {
   int threads = 0;
   std::string onednn, isa;
   double seconds = 0, seconds_a = 0, seconds_b = 0, seconds_floor = 0;
+  std::vector<VerifyStage> stages;
   /// Whether nodes that cannot run prevent a verdict, because the files alone do not decide it.
   [[nodiscard]] bool is_blocked() const noexcept {
     return (!unsupported_a.empty() || !unsupported_b.empty()) && !identical && !(proof && proof->proved);

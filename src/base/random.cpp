@@ -73,10 +73,6 @@ RandomStream::RandomStream(uint64_t seed, std::string_view name, uint64_t sample
   key_ = mix(key_ ^ (sample + 1) * kGoldenRatio);
 }
 
-uint64_t RandomStream::bits(uint64_t index) const noexcept {
-  return word_at(key_, index);
-}
-
 double RandomStream::uniform(uint64_t index) const noexcept {
   return fraction(bits(index));
 }

@@ -4,6 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/hash.h"
+
 namespace relayout {
 
 /// Counter-based generator: value i of a stream depends only on key and i (splitmix64's finaliser), so that a change of size or of a
@@ -11,7 +13,7 @@ namespace relayout {
 class RandomStream {
  public:
   RandomStream(uint64_t seed, std::string_view name, uint64_t sample = 0) noexcept;
-  [[nodiscard]] uint64_t bits(uint64_t index) const noexcept;
+  [[nodiscard]] uint64_t bits(uint64_t index) const noexcept { return mix(key_ + (index + 1) * kGoldenRatio); }
   [[nodiscard]] double uniform(uint64_t index) const noexcept;  ///< [0, 1), 53 bits
   [[nodiscard]] double normal(uint64_t index) const noexcept;   ///< N(0, 1) by Box–Muller over two words of `index`
   /// normal() for consecutive indices from `first`, computed in vectors.

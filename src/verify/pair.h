@@ -1,36 +1,14 @@
 // Declares the two models of a comparison with the options that all its stages read.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <string_view>
-#include <utility>
-
 #include "relayout/execute.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/run/bounds.h"
 #include "verify/run/session.h"
+#include "verify/run/steps.h"
 
 namespace relayout {
-
-/// Counts the runs of a comparison and reports them as progress.
-class Steps {
- public:
-  explicit Steps(std::function<void(std::string_view what, int64_t done, int64_t total)> report) : report_(std::move(report)) {}
-  /// Announces this number of further runs.
-  void expect(int64_t runs) { total_ += runs; }
-  void next(std::string_view what) {
-    total_ = std::max(total_, done_ + 1);
-    if (report_) report_(what, done_, total_);
-    ++done_;
-  }
-
- private:
-  std::function<void(std::string_view, int64_t, int64_t)> report_;
-  int64_t done_ = 0, total_ = 0;
-};
 
 /// Two models and the options of their comparison, which all its stages read.
 struct Pair {

@@ -56,11 +56,13 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
   Steps steps(options.progress);
   VerifyResult measured = describe_run(a, b, options);
   Pair pair = read_files(std::move(a), std::move(b), options, std::move(open), steps, measured);
+  pair.open = steps.counting(std::move(pair.open), pair.a);
   VerifyFindings findings = find_decided(pair, measured);  // identical files and those that cannot run; proved ones run
   if (findings.empty() || findings.front().severity == Severity::agreement) list_outputs(pair, measured);
   if (findings.empty()) findings = run_and_look(pair, rules, measured);
   VerifyResult result = decide(std::move(measured), findings, options);
   result.seconds = watch.seconds();
+  result.stages = steps.take();
   return result;
 }
 

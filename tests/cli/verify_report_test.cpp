@@ -488,7 +488,9 @@ TEST(VerifyReport, ADefectIsReportedAsRelayouts) {
 TEST(VerifyReport, JsonHasTheSchema) {
   VerifyResult result = different();
   result.interface = {{"output", "y", "dim 1", "free", "3", true}};
+  result.stages = {{"candidate", 0, 4, 0.5}};
   const Json json = verify_json(result, false);
+  EXPECT_EQ(json.find("runs")->dump(-1), R"([{"what":"candidate","a":0,"b":4,"cpu":0.5}])");
   EXPECT_EQ(json.find("schema")->text(), "relayout.verify/1");
   EXPECT_EQ(json.find("verdict")->text(), "different");
   EXPECT_EQ(json.find("exit_code")->number(), 1);

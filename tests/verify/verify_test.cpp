@@ -869,6 +869,10 @@ TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   EXPECT_EQ(confirmed.outcome, Outcome::same) << summary(confirmed);
   EXPECT_EQ(confirmed.draws, 1);
   EXPECT_EQ(runs, 3) << "a, a with moved weights, b optimized";
+  int64_t counted_a = 0, counted_b = 0;
+  for (const VerifyStage& stage : confirmed.stages) counted_a += stage.runs_a, counted_b += stage.runs_b;
+  EXPECT_EQ(counted_a, 2);
+  EXPECT_EQ(counted_b, 1);
   for (const auto& [floors, outcome] : {std::pair{3.0, Outcome::same}, {100.0, Outcome::different}}) {
     const SampleMetrics& metrics = confirmed.outputs[0].samples[0];
     ASSERT_GT(metrics.max_error, 0);

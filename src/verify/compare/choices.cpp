@@ -501,7 +501,7 @@ class Choices {
   void compare(std::size_t sample, bool has_inner) {
     for (Layer& layer : layers_.all()) layer.apart = layer.before_jump;
     SeenNumbers seen(open_);
-    LayerTask task = task_of(pair_, pair_.a, pair_.b, reference_, sample);
+    LayerTask task = task_of(pair_, pair_.a, pair_.b, reference_, sample, "choices");
     task.grain = pair_.grain;
     task.watch = [&](const Value& value, const Datum& datum) { seen.watch(value, datum); };
     const std::optional<Excerpt> excerpt = has_inner ? std::nullopt : Excerpt::of(layers_, suspects_);

@@ -49,15 +49,48 @@ void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
   }
 }
 
+/// The name of the runs that feed such numbers.
+std::string_view step_of(Feeding feeding) {
+  switch (feeding) {
+    case Feeding::exact:
+    case Feeding::by_depth:
+      return "node by node";
+    case Feeding::shaken:
+      return "node by node, values beside";
+    case Feeding::odd:
+      return "node by node, odd integers";
+    case Feeding::small:
+    case Feeding::tiny:
+    case Feeding::faint:
+    case Feeding::faintest:
+      return "node by node, small numbers";
+    case Feeding::near:
+      return "node by node, numbers near one";
+    case Feeding::middle:
+    case Feeding::far:
+      return "node by node, large numbers";
+    case Feeding::tied:
+      return "node by node, equal numbers";
+    case Feeding::negative:
+    case Feeding::positive:
+      return "node by node, one sign";
+    case Feeding::not_a_number:
+    case Feeding::infinite:
+    case Feeding::minus_infinite:
+      return "node by node, NaN and infinities";
+  }
+  return "node by node";
+}
+
 }  // namespace
 
-LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample) {
+LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample, std::string_view what) {
   LayerTask task;
   task.a = &a;
   task.b = &b;
   task.options = pair.options;
   task.open = pair.open;
-  task.progress = [&pair] { pair.steps->next("node by node"); };
+  task.progress = [&pair, what] { pair.steps->next(what); };
   task.inputs = [&reference, sample] { return reference.inputs_of(sample); };
   task.plain_integers = reference.inputs().ports().plain_integers();
   task.masks = reference.inputs().ports().masks();
@@ -69,7 +102,7 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
                                        Feeding feeding, const Watch& watch) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
-  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
+  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample, step_of(feeding));
   task.grain = pair.grain;
   task.feeding = feeding;
   task.watch = watch;
@@ -83,7 +116,7 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
 std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult& proof,
                                             Feeding feeding) {
   const Suspects suspects(proof, pair.a.model->graph(), pair.b.model->graph());
-  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample);
+  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample, step_of(feeding));
   task.grain = pair.grain;
   task.feeding = feeding;
   if (auto layers = compare_open_layers(task, suspects)) return std::move(*layers);
@@ -91,7 +124,7 @@ std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& r
 }
 
 std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
-  for (LayerResult& layer : compare_modes(task_of(pair, side, side, reference, sample), mode)) {
+  for (LayerResult& layer : compare_modes(task_of(pair, side, side, reference, sample, "node by node, in another mode"), mode)) {
     if (!may_choose(*side.model->graph().find(layer.tensor)->producer()) && errs_alone(layer)) return std::move(layer);
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "relayout/datum.h"
@@ -21,7 +22,8 @@ namespace relayout {
 using Watch = std::function<void(const Value& value, const Datum& datum)>;
 
 /// What a comparison of two models node by node gets for one sample.
-[[nodiscard]] LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample);
+[[nodiscard]] LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample,
+                                std::string_view what);
 
 /// Compares the models node by node over one sample.
 [[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,

@@ -28,9 +28,9 @@ bool is_narrow(const Tensor& tensor) {
 Tensor in_type(const Tensor& tensor, DataType type) {
   const Tensor dense = contiguous(tensor);
   Tensor out(type, dense.dims());
-  std::vector<double> values(as_size(dense.element_count()));
-  load(dense.type(), dense.bytes(), 1, dense.element_count(), values.data());
-  store(type, out.bytes(), 1, dense.element_count(), values.data());
+  for_each_chunk(dense, [&](int64_t first, std::span<const double> values) {
+    store(type, out.bytes() + first * element_stride(type), 1, static_cast<int64_t>(values.size()), values.data());
+  });
   return out;
 }
 
@@ -143,29 +143,6 @@ void overwrite(const Datum& to, const Datum& from) {
 DataType type_of(const Datum& datum) {
   const std::vector<Tensor> tensors = leaves(datum);
   return tensors.empty() ? DataType::undefined : tensors.front().type();
-}
-
-Agreement agreement(const Datum& a, const Datum& b) {
-  double count = 0, sum_a = 0, sum_b = 0, square_a = 0, square_b = 0, dot = 0;
-  const std::vector<Tensor> left = leaves(a), right = leaves(b);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!left[i] || !is_measured(left[i].type())) continue;
-    for_each_chunk(real_parts(left[i]), real_parts(right[i]), [&](int64_t, std::span<const double> x, std::span<const double> y) {
-      for (std::size_t k = 0; k < x.size(); ++k) {
-        if (!std::isfinite(x[k]) || !std::isfinite(y[k])) continue;
-        ++count;
-        sum_a += x[k];
-        sum_b += y[k];
-        square_a += x[k] * x[k];
-        square_b += y[k] * y[k];
-        dot += x[k] * y[k];
-      }
-    });
-  }
-  const double variance_a = count * square_a - sum_a * sum_a, variance_b = count * square_b - sum_b * sum_b;
-  if (!(variance_a > 0) || !(variance_b > 0)) return {1, 0, count};
-  const double covariance = count * dot - sum_a * sum_b;
-  return {covariance / std::sqrt(variance_a * variance_b), covariance / variance_a - 1, count};
 }
 
 // Large negative numbers that mask scores of attention.

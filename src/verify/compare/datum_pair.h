@@ -32,14 +32,6 @@ namespace relayout {
 /// Copies the elements of `from`, in the type of `to`, over those of `to`. The structures are equal; tensors that are not contiguous stay.
 void overwrite(const Datum& to, const Datum& from);
 
-/// Correlation and slope of two values of one structure, over the elements that are finite in both.
-struct Agreement {
-  double correlation = 1;  ///< Pearson's; 1 where either is constant
-  double gain = 0;         ///< slope of b over a, minus one: the relative difference by a common factor
-  double count = 0;
-};
-[[nodiscard]] Agreement agreement(const Datum& a, const Datum& b);
-
 /// Whether all paths downstream of a value end in Softmaxes, through nodes that shift, scale, move or choose elements.
 [[nodiscard]] bool ends_in_softmax(const Value& value);
 /// Whether the same elements of both values are masked, some by different numbers: minus infinity to a Softmax of scores of common size.

@@ -175,7 +175,7 @@ bool FedRuns::is_flat(const Layer& layer, const Datum& datum) const {
   const auto [reference, candidate] = comparable(in_dims_of(as_stored, datum), datum);
   if (!structural_difference(reference, candidate).empty()) return false;
   Layer trial = layer;
-  trial.metrics = measure(reference, candidate, layer.yardstick);
+  trial.metrics = measure_errors(reference, candidate, layer.yardstick);
   decide(trial);
   return !trial.differs();
 }
@@ -192,7 +192,7 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
     return;
   }
   if (bit_equal(reference, candidate)) return values_.feed(layer, datum, reference);
-  layer.metrics = measure(reference, candidate, layer.yardstick);
+  layer.metrics = measure_errors(reference, candidate, layer.yardstick);
   if (is_narrow(task_->type_of_floor(layer.type))) {
     const Agreement together = agreement(reference, candidate);
     layer.gain.measured = together.count < rules::kElementsForGain ? 0 : together.gain;

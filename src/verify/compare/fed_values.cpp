@@ -1,6 +1,7 @@
 // Chooses the values fed to nodes that are compared one by one: the original's, or others where those hide what a node does.
 #include "verify/compare/fed_values.h"
 
+#include <array>
 #include <cmath>
 
 #include "base/positions.h"
@@ -18,6 +19,7 @@
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
+#include "verify/run/elements.h"
 #include "verify/run/noise.h"
 
 namespace relayout {
@@ -112,10 +114,13 @@ void edit(const Datum& datum, TypeSet types, const Edit& edit_element) {
   if (datum.kind != Datum::Kind::tensor || !datum.tensor || !types.has(datum.tensor.type())) return;
   const Tensor& tensor = datum.tensor;
   if (!tensor.is_contiguous()) return;
-  std::vector<double> values(as_size(tensor.element_count()));
-  load(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
-  for (std::size_t i = 0; i < values.size(); ++i) edit_element(i, values[i]);
-  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), values.data());
+  std::array<double, kElementChunk> values;
+  for_each_chunk(tensor, [&](int64_t first, std::span<const double> stored) {
+    std::ranges::copy(stored, values.begin());
+    for (std::size_t i = 0; i < stored.size(); ++i) edit_element(as_size(first) + i, values[i]);
+    const auto count = static_cast<int64_t>(stored.size());
+    store(tensor.type(), tensor.bytes() + first * element_stride(tensor.type()), 1, count, values.data());
+  });
 }
 
 /// Whether a linear operator computes a value, scaled and shifted by constants at most: its result may be any number.

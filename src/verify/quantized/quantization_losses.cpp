@@ -449,7 +449,7 @@ std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Refer
   const Side& a = folded.model ? folded : pair.a;
   QuantizationLosses losses(a.model->graph(), b.model->graph());
   const std::size_t samples = std::min<std::size_t>(rules::kLayerSamples, reference.samples().size());
-  for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, a, b, reference, s));
+  for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, a, b, reference, s, "losses"));
   std::vector<QuantizationLoss> out = losses.worst_first();
   if (spelled.model) name_as_written(out, pair.b.model->graph());
   return out;

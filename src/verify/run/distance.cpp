@@ -78,24 +78,20 @@ namespace {
 /// Lanes of the vectorized loops over a chunk.
 constexpr int kLanes = 8;
 
-/// Largest difference of a chunk, and the sum of squares; it is not finite if a difference is not.
-struct ChunkDistance {
-  double largest = 0, squares = 0;
-};
-
-RELAYOUT_VECTORIZE ChunkDistance distance_of(const double* x, const double* y, int64_t count) {
+template <class T>
+[[gnu::always_inline]] inline ChunkDistance add_distances(const T* x, const T* y, int64_t count) {
   double largest[kLanes] = {}, squares[kLanes] = {};
   const int64_t whole = count - count % kLanes;
   for (int64_t i = 0; i < whole; i += kLanes) {
     RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) {
-      const double apart = std::fabs(x[i + lane] - y[i + lane]);
+      const double apart = std::fabs(static_cast<double>(x[i + lane]) - static_cast<double>(y[i + lane]));
       largest[lane] = apart > largest[lane] ? apart : largest[lane];
       squares[lane] += apart * apart;
     }
   }
   ChunkDistance out;
   for (int64_t i = whole; i < count; ++i) {
-    const double apart = std::fabs(x[i] - y[i]);
+    const double apart = std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
     out.largest = std::max(out.largest, apart);
     out.squares += apart * apart;
   }
@@ -105,38 +101,138 @@ RELAYOUT_VECTORIZE ChunkDistance distance_of(const double* x, const double* y, i
   }
   return out;
 }
+RELAYOUT_VECTORIZE ChunkDistance distance_of_doubles(const double* x, const double* y, int64_t count) {
+  return add_distances(x, y, count);
+}
+RELAYOUT_VECTORIZE ChunkDistance distance_of_singles(const float* x, const float* y, int64_t count) {
+  return add_distances(x, y, count);
+}
+
+/// Sums over a chunk of each value, of squares and of products; the squares are not finite if an element is not.
+struct ChunkSums {
+  double count = 0, a = 0, b = 0, square_a = 0, square_b = 0, dot = 0;
+
+  void add(double x, double y) {
+    a += x, b += y;
+    square_a += x * x, square_b += y * y, dot += x * y;
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] inline ChunkSums add_products(const T* x, const T* y, int64_t count) {
+  double a[kLanes] = {}, b[kLanes] = {}, square_a[kLanes] = {}, square_b[kLanes] = {}, dot[kLanes] = {};
+  const int64_t whole = count - count % kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kLanes; ++lane) {
+      const auto left = static_cast<double>(x[i + lane]), right = static_cast<double>(y[i + lane]);
+      a[lane] += left, b[lane] += right;
+      square_a[lane] += left * left, square_b[lane] += right * right, dot[lane] += left * right;
+    }
+  }
+  ChunkSums out;
+  out.count = static_cast<double>(count);
+  for (int64_t i = whole; i < count; ++i) out.add(static_cast<double>(x[i]), static_cast<double>(y[i]));
+  for (int lane = 0; lane < kLanes; ++lane) {
+    out.a += a[lane], out.b += b[lane];
+    out.square_a += square_a[lane], out.square_b += square_b[lane], out.dot += dot[lane];
+  }
+  return out;
+}
+RELAYOUT_VECTORIZE ChunkSums sums_of_doubles(const double* x, const double* y, int64_t count) {
+  return add_products(x, y, count);
+}
+RELAYOUT_VECTORIZE ChunkSums sums_of_singles(const float* x, const float* y, int64_t count) {
+  return add_products(x, y, count);
+}
+
+/// Calls, chunk by chunk over two contiguous tensors of one type and dims, add(x, y, count) with pointers to floats or doubles.
+template <class Add>
+void for_each_pair(const Tensor& a, const Tensor& b, const Add& add) {
+  if (a.type() != DataType::float32) {
+    return for_each_chunk(a, b, [&](int64_t, std::span<const double> x, std::span<const double> y) {
+      add(x.data(), y.data(), static_cast<int64_t>(x.size()));
+    });
+  }
+  const int64_t count = a.element_count();
+  for (int64_t first = 0; first < count; first += kElementChunk) {
+    add(a.data<float>() + first, b.data<float>() + first, std::min(kElementChunk, count - first));
+  }
+}
+
+ChunkDistance quick_distance(const double* x, const double* y, int64_t count) {
+  return distance_of_doubles(x, y, count);
+}
+ChunkDistance quick_distance(const float* x, const float* y, int64_t count) {
+  return distance_of_singles(x, y, count);
+}
+ChunkSums quick_sums(const double* x, const double* y, int64_t count) {
+  return sums_of_doubles(x, y, count);
+}
+ChunkSums quick_sums(const float* x, const float* y, int64_t count) {
+  return sums_of_singles(x, y, count);
+}
 
 }  // namespace
+
+ChunkDistance distance_of(std::span<const double> x, std::span<const double> y) {
+  return distance_of_doubles(x.data(), y.data(), static_cast<int64_t>(x.size()));
+}
 
 Distance distance(const Datum& a, const Datum& b) {
   Distance out;
   double squares = 0;
   int64_t finite = 0;
+  const auto add = [&](const auto* x, const auto* y, int64_t count) {
+    const ChunkDistance chunk = quick_distance(x, y, count);
+    if (std::isfinite(chunk.squares)) {
+      out.max_abs = std::max(out.max_abs, chunk.largest);
+      squares += chunk.squares;
+      finite += count;
+      return;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      const double apart = std::fabs(static_cast<double>(x[k]) - static_cast<double>(y[k]));
+      if (!std::isfinite(apart)) {
+        out.apart += x[k] == y[k] || (std::isnan(x[k]) && std::isnan(y[k])) ? 0 : 1;
+        continue;
+      }
+      out.max_abs = std::max(out.max_abs, apart);
+      squares += apart * apart;
+      ++finite;
+    }
+  };
   const std::vector<Tensor> left = leaves(a), right = leaves(b);
   for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!left[i] || !is_measured(left[i].type())) continue;
-    for_each_chunk(real_parts(left[i]), real_parts(right[i]), [&](int64_t, std::span<const double> x, std::span<const double> y) {
-      const ChunkDistance chunk = distance_of(x.data(), y.data(), static_cast<int64_t>(x.size()));
-      if (std::isfinite(chunk.squares)) {
-        out.max_abs = std::max(out.max_abs, chunk.largest);
-        squares += chunk.squares;
-        finite += static_cast<int64_t>(x.size());
-        return;
-      }
-      for (std::size_t k = 0; k < x.size(); ++k) {
-        const double apart = std::fabs(x[k] - y[k]);
-        if (!std::isfinite(apart)) {
-          out.apart += x[k] == y[k] || (std::isnan(x[k]) && std::isnan(y[k])) ? 0 : 1;
-          continue;
-        }
-        out.max_abs = std::max(out.max_abs, apart);
-        squares += apart * apart;
-        ++finite;
-      }
-    });
+    if (left[i] && is_measured(left[i].type())) for_each_pair(real_parts(left[i]), real_parts(right[i]), add);
   }
   if (finite > 0) out.rms = std::sqrt(squares / static_cast<double>(finite));
   return out;
+}
+
+Agreement agreement(const Datum& a, const Datum& b) {
+  ChunkSums all;
+  const auto add = [&](const auto* x, const auto* y, int64_t count) {
+    ChunkSums chunk = quick_sums(x, y, count);
+    if (!std::isfinite(chunk.square_a + chunk.square_b)) {
+      chunk = {};
+      for (int64_t k = 0; k < count; ++k) {
+        if (!std::isfinite(x[k]) || !std::isfinite(y[k])) continue;
+        ++chunk.count;
+        chunk.add(static_cast<double>(x[k]), static_cast<double>(y[k]));
+      }
+    }
+    all.count += chunk.count;
+    all.a += chunk.a, all.b += chunk.b;
+    all.square_a += chunk.square_a, all.square_b += chunk.square_b, all.dot += chunk.dot;
+  };
+  const std::vector<Tensor> left = leaves(a), right = leaves(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] && is_measured(left[i].type())) for_each_pair(real_parts(left[i]), real_parts(right[i]), add);
+  }
+  const double variance_a = all.count * all.square_a - all.a * all.a, variance_b = all.count * all.square_b - all.b * all.b;
+  if (!(variance_a > 0) || !(variance_b > 0)) return {1, 0, all.count};
+  const double covariance = all.count * all.dot - all.a * all.b;
+  return {covariance / std::sqrt(variance_a * variance_b), covariance / variance_a - 1, all.count};
 }
 
 int64_t count_beyond(const Datum& a, const Datum& b, double rtol, double atol) {

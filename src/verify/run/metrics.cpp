@@ -56,6 +56,7 @@ Dims index_of(const Dims& dims, int64_t flat) {
 
 /// State of a measurement that is not part of the metrics.
 struct Sums {
+  bool are_errors_enough = false;
   int64_t finite = 0;
   bool first_non_finite = true;  ///< none noted yet
 };
@@ -88,6 +89,15 @@ void measure_tensor(const Tensor& left, const Tensor& right, SampleMetrics& metr
   const Tensor a = real_parts(left), b = real_parts(right);
   metrics.ulp_histogram.resize(as_size(traits(a.type()).bits) + 1, 0);
   for_each_chunk(a, b, [&](int64_t first, std::span<const double> values_a, std::span<const double> values_b) {
+    if (sums.are_errors_enough) {
+      const ChunkDistance chunk = distance_of(values_a, values_b);
+      if (std::isfinite(chunk.squares)) {
+        metrics.max_abs = std::max(metrics.max_abs, chunk.largest);
+        metrics.sums.squares_error += chunk.squares;
+        sums.finite += static_cast<int64_t>(values_a.size());
+        return;
+      }
+    }
     for (std::size_t i = 0; i < values_a.size(); ++i) {
       const double x = values_a[i], y = values_b[i];
       const int64_t flat = first + static_cast<int64_t>(i);
@@ -178,11 +188,8 @@ void compare_exactly(const Tensor& left, const Tensor& right, SampleMetrics& met
   }
 }
 
-}  // namespace
-
-SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick) {
-  SampleMetrics metrics;
-  Sums sums;
+/// Returns the root mean square difference.
+double add_leaves(const Datum& a, const Datum& b, SampleMetrics& metrics, Sums sums, const Yardstick& yardstick) {
   const std::vector<Tensor> left = leaves(a), right = leaves(b);
   if (!left.empty()) metrics.dims = left.front().dims();
   for (std::size_t i = 0; i < left.size(); ++i) {
@@ -197,6 +204,20 @@ SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick
   const double rms = sums.finite > 0 ? std::sqrt(metrics.sums.squares_error / static_cast<double>(sums.finite)) : 0;
   metrics.max_error = metrics.max_abs / yardstick.range();
   metrics.rms_error = rms / yardstick.sigma();
+  return rms;
+}
+
+}  // namespace
+
+SampleMetrics measure_errors(const Datum& a, const Datum& b, const Yardstick& yardstick) {
+  SampleMetrics metrics;
+  (void)add_leaves(a, b, metrics, {.are_errors_enough = true}, yardstick);
+  return metrics;
+}
+
+SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick) {
+  SampleMetrics metrics;
+  const double rms = add_leaves(a, b, metrics, {}, yardstick);
   metrics.psnr = rms > 0 ? 20 * std::log10(yardstick.range() / rms) : std::numeric_limits<double>::infinity();
   metrics.cosine = cosine(metrics.sums);
   while (!metrics.ulp_histogram.empty() && metrics.ulp_histogram.back() == 0) metrics.ulp_histogram.pop_back();
@@ -205,7 +226,7 @@ SampleMetrics measure(const Datum& a, const Datum& b, const Yardstick& yardstick
 }
 
 int64_t count_mismatches(const Datum& a, const Datum& b) {
-  return measure(a, b, Yardstick()).mismatches;
+  return measure_errors(a, b, Yardstick()).mismatches;
 }
 
 }  // namespace relayout

@@ -3,6 +3,7 @@
 #include "verify/run/noise.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/positions.h"
 #include "base/random.h"
@@ -61,11 +62,13 @@ bool fills_with_structure(const Node& node) {
   return !fill || is_structural(*fill);
 }
 
+/// Directions in one random number.
+constexpr int64_t kDirections = 64;
+
 /// Moves magnitudes of sign-magnitude numbers by one; never to zero and never to infinity.
 template <class Bits>
 [[gnu::always_inline]] inline void move_bits(Bits* bits, int64_t count, Bits infinity, const RandomStream& random) {
   constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  constexpr int64_t kDirections = 64;  // of one random number
   for (int64_t first = 0; first < count; first += kDirections) {
     const uint64_t directions = random.bits(static_cast<uint64_t>(first / kDirections));
     Bits* const block = bits + first;
@@ -83,17 +86,36 @@ RELAYOUT_VECTORIZE void move_singles(uint32_t* bits, int64_t count, const Random
   move_bits<uint32_t>(bits, count, 0x7F800000U, random);
 }
 
-/// Moves elements by one ULP of a coarser type; zeros and elements that are not finite stay.
-template <class T>
-void move_in_grain(T* values, int64_t count, DataType grain, const RandomStream& random) {
-  const int mantissa = grain == DataType::float16 ? 10 : 7, lowest = grain == DataType::float16 ? -14 : -126;
-  for (int64_t i = 0; i < count; ++i) {
-    if (values[i] == 0 || !std::isfinite(values[i])) continue;
-    const int exponent = std::max(std::ilogb(values[i]), lowest);
-    const auto step = static_cast<T>(std::ldexp(1.0, exponent - mantissa));
-    const bool up = (random.bits(static_cast<uint64_t>(i)) & 1U) != 0;
-    values[i] += up ? step : -step;
+/// Moves elements by one ULP of a coarser type, which is `epsilon` of a power of two, and of `least` below that; zeros and elements that
+/// are not finite stay.
+template <class T, class Bits>
+[[gnu::always_inline]] inline void move_in_grain(T* values, int64_t count, T epsilon, T least, const RandomStream& random) {
+  constexpr auto kInfinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  const auto lowest = std::bit_cast<Bits>(least);
+  for (int64_t first = 0; first < count; first += kDirections) {
+    const uint64_t directions = random.bits(static_cast<uint64_t>(first / kDirections));
+    T* const block = values + first;
+    for (int64_t i = 0; i < std::min(kDirections, count - first); ++i) {
+      const T value = block[i];
+      const auto exponent = static_cast<Bits>(std::bit_cast<Bits>(value) & kInfinity);
+      const T step = std::bit_cast<T>(std::max(exponent, lowest)) * epsilon;
+      const T moved = value + ((directions >> i & 1U) != 0 ? step : -step);
+      block[i] = (value == 0) | (exponent == kInfinity) ? value : moved;
+    }
   }
+}
+
+RELAYOUT_VECTORIZE void move_singles_in_grain(float* values, int64_t count, float epsilon, float least, const RandomStream& random) {
+  move_in_grain<float, uint32_t>(values, count, epsilon, least, random);
+}
+
+/// Moves the elements of a tensor of 32 or 64 bits by one ULP of a type of 16.
+void move_in_grain(Tensor& tensor, DataType grain, const RandomStream& random) {
+  const bool is_half = grain == DataType::float16;
+  const float epsilon = is_half ? 0x1p-10F : 0x1p-7F, least = is_half ? 0x1p-14F : 0x1p-126F;
+  const int64_t count = tensor.element_count();
+  if (tensor.type() == DataType::float32) return move_singles_in_grain(tensor.data<float>(), count, epsilon, least, random);
+  move_in_grain<double, uint64_t>(tensor.data<double>(), count, epsilon, least, random);
 }
 
 }  // namespace
@@ -156,8 +178,7 @@ Tensor moved_by_one_ulp(const Tensor& tensor, uint64_t seed, const std::string& 
   std::memcpy(out.bytes(), dense.bytes(), as_size(count) * memory_size(dense.type()));
   const RandomStream random(seed, "noise of " + name, static_cast<uint64_t>(number));
   if (traits(grain).bits == 16 && traits(out.type()).bits > 16) {
-    out.type() == DataType::float32 ? move_in_grain(out.data<float>(), count, grain, random)
-                                    : move_in_grain(out.data<double>(), count, grain, random);
+    move_in_grain(out, grain, random);
     return out;
   }
   switch (out.type()) {

@@ -35,6 +35,7 @@ Session::~Session() {
 
 Session::Run Session::run(const Inputs& inputs) {
   check_interrupt();
+  if (before_run_) before_run_();
   try {
     return {executor_->run(inputs), {}};
   } catch (const exec::TypeError& error) {

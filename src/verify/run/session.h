@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/execute.h"
@@ -36,11 +37,13 @@ class Session {
   };
   /// Operands that a node refuses are reported as data (Run::rejected), everything else as Error.
   [[nodiscard]] virtual Run run(const Inputs& inputs);
+  void call_before_runs(std::function<void()> call) { before_run_ = std::move(call); }
   [[nodiscard]] int64_t macs() const { return executor_->plan_info().macs; }
 
  private:
   const Side* side_;
   std::unique_ptr<Executor> executor_;
+  std::function<void()> before_run_;
 };
 
 /// The executor's options in one mode: with the threads and the seed of the comparison.

@@ -454,6 +454,7 @@ std::unordered_map<const Value*, Tensor> run_for(const Pair& pair, const Node& d
     }
   };
   if (noise != nullptr) noise->apply(options, draw, pair.grain);
+  pair.steps->next("ties");
   (void)pair.open(pair.a, std::move(options))->run(inputs);
   return made;
 }
