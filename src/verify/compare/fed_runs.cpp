@@ -94,6 +94,11 @@ void FedRuns::execute_parts(const Side& side, const Observer& observer, Edit edi
   execute(*task_, values_, side, fill_or_observe, std::move(edit), mode, is_left_out);
 }
 
+void FedRuns::feed(const Layer& layer, const Datum& datum, const Datum& reference, bool of_b) const {
+  if (!layer.sampled) return values_.feed(layer, datum, reference);
+  values_.feed(layer, datum, kept_.sampled_or(reference, layer, of_b));
+}
+
 void FedRuns::fill(const Side& side, const Value& value, const Datum& datum) {
   const bool is_a = &side == task_->a;
   const Layer* const layer = is_a ? layers_->captured(value) : layers_->fed(value);
@@ -103,7 +108,7 @@ void FedRuns::fill(const Side& side, const Value& value, const Datum& datum) {
     misfed_ = true;
     return;
   }
-  values_.feed(*layer, datum, reference);
+  feed(*layer, datum, reference, !is_a);
   if (is_a) values_.hold(*layer, datum);
 }
 
@@ -125,6 +130,15 @@ void FedRuns::capture() {
   for (Layer& layer : layers_->all()) layer.yardstick = {};
   std::function<bool(const Node&)> is_left_out;
   if (excerpt_ != nullptr) is_left_out = [&](const Node& node) { return !excerpt_->leads_to_used(node); };
+  const auto is_kept = [](const Layer& layer) { return layer.sampled.has_value(); };
+  if (task_->feeding == Feeding::shaken && std::ranges::none_of(layers_->all(), is_kept)) {
+    // Each value is moved beside the sample's: what is moved upstream would add up to numbers that 16 bits do not hold.
+    const auto keep = [&](const Value& value, const Datum& datum) {
+      Layer* const layer = layers_->of_a(value);
+      if (layer != nullptr && !(is_left_out && is_left_out(*value.producer()))) kept_.keep_sampled(*layer, datum);
+    };
+    execute(*task_, values_, *task_->a, keep, {}, Mode::as_written, is_left_out);
+  }
   const auto observer = [&](const Value& value, const Datum& datum) {
     values_.note_type(task_->type_of_floor(type_of(datum)));
     Layer* const layer = layers_->of_a(value);
@@ -134,7 +148,7 @@ void FedRuns::capture() {
     if (is_used) kept_.keep_reference(*layer, datum);
     layer->type = type_of(datum);
     layer->yardstick.add(datum);
-    if (!layer->apart) values_.feed(*layer, datum, datum);
+    if (!layer->apart) feed(*layer, datum, datum, false);
   };
   execute(*task_, values_, *task_->a, observer, {}, Mode::as_written, is_left_out);
   reset();
@@ -155,7 +169,7 @@ void FedRuns::measure_floors(int first_draw, int count) {
             layer->gain.floor = std::max(layer->gain.floor, std::fabs(agreement(reference, datum).gain));
           }
           if (layer->apart) return values_.move(value, datum, draw);
-          values_.feed(*layer, datum, reference);
+          feed(*layer, datum, reference, false);
           values_.hold(*layer, datum);
         },
         noise.draw(task_->options->seed, draw, task_->grain), Mode::as_written);
@@ -191,7 +205,7 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
     layer.metrics.reason = structural;
     return;
   }
-  if (bit_equal(reference, candidate)) return values_.feed(layer, datum, reference);
+  if (bit_equal(reference, candidate)) return feed(layer, datum, reference, true);
   layer.metrics = measure_errors(reference, candidate, layer.yardstick);
   if (is_narrow(task_->type_of_floor(layer.type))) {
     const Agreement together = agreement(reference, candidate);
@@ -199,7 +213,7 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
   }
   decide(layer);
   if (layer.differs()) kept_.keep_candidate(layer, datum);
-  values_.feed(layer, datum, reference);
+  feed(layer, datum, reference, true);
 }
 
 void FedRuns::feed_candidate(Mode mode) {
@@ -220,7 +234,7 @@ void FedRuns::widen_by_candidate(int draw) {
       widen(layer->floor, relative(distance(candidate, datum), layer->yardstick));
       if (is_narrow(type_of(datum))) layer->gain.floor = std::max(layer->gain.floor, std::fabs(agreement(candidate, datum).gain));
     }
-    values_.feed(*layer, datum, reference);
+    feed(*layer, datum, reference, true);
   });
 }
 
@@ -239,7 +253,7 @@ void FedRuns::run_fed(const Side& side, const Observer& observer, std::optional<
     }
     const Datum reference = is_a ? kept_.reference(*layer) : like(kept_.reference_for(*layer, datum), datum);
     if (!structural_difference(reference, datum).empty()) return;
-    values_.feed(*layer, datum, reference);
+    feed(*layer, datum, reference, !is_a);
     if (is_a && operands == Operands::as_held) values_.hold(*layer, datum);
   };
   if (!draw) return execute(*task_, values_, side, observe_and_feed, operands == Operands::as_held ? values_.holding_constants() : Edit());

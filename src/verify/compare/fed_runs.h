@@ -65,6 +65,8 @@ class FedRuns {
   void execute_parts(const Side& side, const Observer& observer, Edit edit, Mode mode);
   /// Feeds a's value in the place of the result of a node that was left out.
   void fill(const Side& side, const Value& value, const Datum& datum);
+  /// Feeds a value in the place of `datum`: `reference`, or the sample's if those beside it are wanted.
+  void feed(const Layer& layer, const Datum& datum, const Datum& reference, bool of_b) const;
   void compare(Layer& layer, const Datum& datum);
   /// Whether b's value has a's elements in the same order with other dims, as from tools that move a flatten upstream of a product and keep
   /// the name.

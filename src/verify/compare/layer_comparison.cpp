@@ -193,8 +193,9 @@ bool takes_others(const Layer& fed, const Layer& own) {
 /// A name may denote a different value in b, such as a convolution whose bias is now a separate node. Its readers then get worse results
 /// from a's value than from b's own. So where one different layer follows another, b runs again with its own value of the first. A reader
 /// that shows another value acquits it, and itself if it is right; else it is wrong on its own. A reader that shows nothing may be another
-/// value itself, as the next one after a factor that was moved: its readers are asked in another round.
-void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects) {
+/// value itself, as the next one after a factor that was moved, and so may one that is only nearer: its readers are asked in another round.
+/// `feeds_others`: nodes are fed other values than a computes.
+void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects, bool feeds_others) {
   constexpr int kMostRounds = 4;
   const Followers followers = find_followers(layers, suspects);
   std::vector<Chain> chains = first_chains(followers);
@@ -203,13 +204,21 @@ void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects) {
   std::vector<Layer> found = all;
   for (int round = 0; round < kMostRounds && !chains.empty(); ++round) {
     all = found;
-    runs.reset();
-    for (const auto& [ends, between] : followers.between) {
-      for (const std::size_t i : between) all[i].apart = true;
+    const auto set_apart = [&] {
+      for (const auto& [ends, between] : followers.between) {
+        for (const std::size_t i : between) all[i].apart = true;
+      }
+      for (const Chain& chain : chains) {
+        for (const std::size_t i : chain.values) all[i].apart = true;
+      }
+    };
+    if (feeds_others) {
+      set_apart();
+      runs.capture();
+    } else {
+      runs.reset();
     }
-    for (const Chain& chain : chains) {
-      for (const std::size_t i : chain.values) all[i].apart = true;
-    }
+    set_apart();
     runs.measure_floors(0, rules::kNoiseDraws);
     runs.feed_candidate();
     look_closer(runs, layers);
@@ -229,7 +238,8 @@ void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects) {
           found[reader].metrics = all[reader].metrics;
           found[reader].floor = all[reader].floor;
           if (!all[reader].differs()) acquit(found[reader]);
-        } else if (all[reader].differs() && next != followers.of.end()) {
+        }
+        if (all[reader].differs() && next != followers.of.end()) {
           Chain& one = longer[reader];
           one.values.insert(chain.values.begin(), chain.values.end());
           one.values.insert(reader);
@@ -364,7 +374,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
   if (feed_before_flips(layers)) compare_before_jumps(runs, layers);
   explain_steps(task, runs, layers);
   look_closer(runs, layers);
-  confirm(runs, layers, suspects);
+  confirm(runs, layers, suspects, task.feeding == Feeding::shaken || is_free(task.feeding) || is_edge(task.feeding));
   const auto differs = [](const Layer& layer) { return layer.differs(); };
   const bool by_depth = task.feeding == Feeding::by_depth;
   if (by_depth || (task.feeding == Feeding::exact && std::ranges::any_of(layers.all(), differs))) runs.run_unfed(by_depth);

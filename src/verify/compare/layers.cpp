@@ -285,10 +285,16 @@ std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_va
   });
 }
 
-Datum LayerValues::reference_for(const Layer& layer, const Datum& made) const {
-  const Datum as_made = reference(layer);
-  if (layer.channels_last) return channels_last(as_made);
-  return layer.flat ? in_dims_of(as_made, made) : as_made;
+Datum LayerValues::in_form_of(const Datum& made, const Layer& layer, const Datum& value) {
+  if (layer.channels_last) return channels_last(value);
+  return layer.flat ? in_dims_of(value, made) : value;
+}
+
+Datum LayerValues::sampled_or(const Datum& reference, const Layer& layer, bool of_b) const {
+  if (!layer.sampled) return reference;
+  const Datum stored = spill_.read(*layer.sampled);
+  const Datum sampled = like(of_b ? in_form_of(reference, layer, stored) : stored, reference);
+  return structural_difference(reference, sampled).empty() ? sampled : reference;
 }
 
 bool LayerValues::differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const {

@@ -60,6 +60,7 @@ struct Layer {
   bool by_structure = false;
   bool before_jump = false;                           ///< not fed, unless a jump downstream of it differs
   std::optional<Spill::Stored> reference, candidate;  ///< a's value; b's, computed from fed values, if it differs
+  std::optional<Spill::Stored> sampled;               ///< a's value over the sample, where readers are fed values beside that
   DataType type = DataType::undefined;                ///< of a's value; of a sequence, its first tensor's
   DataType held = DataType::undefined;                ///< the coarsest type in which b's nodes read the value
   Yardstick yardstick;
@@ -93,16 +94,21 @@ class LayerValues {
  public:
   void keep_reference(Layer& layer, const Datum& datum) { layer.reference = spill_.write(datum); }
   void keep_candidate(Layer& layer, const Datum& datum) { layer.candidate = spill_.write(datum); }
+  void keep_sampled(Layer& layer, const Datum& datum) { layer.sampled = spill_.write(datum); }
   /// a's value of a layer, as a computes it.
   [[nodiscard]] Datum reference(const Layer& layer) const { return spill_.read(*layer.reference); }
   /// The same in b's order and dims; `made`: b's value.
-  [[nodiscard]] Datum reference_for(const Layer& layer, const Datum& made) const;
+  [[nodiscard]] Datum reference_for(const Layer& layer, const Datum& made) const { return in_form_of(made, layer, reference(layer)); }
+  /// The value over the sample in the form of `reference`, which is a's or, `of_b`, in b's order; `reference` itself where there is none.
+  [[nodiscard]] Datum sampled_or(const Datum& reference, const Layer& layer, bool of_b) const;
   /// b's value of a layer that differs.
   [[nodiscard]] Datum candidate(const Layer& layer) const { return spill_.read(*layer.candidate); }
   /// Whether a relation holds for a's value of a layer and b's different one, both in the wider of their types.
   [[nodiscard]] bool differs_in(const Layer& layer, bool (*relation)(const Datum&, const Datum&)) const;
 
  private:
+  [[nodiscard]] static Datum in_form_of(const Datum& made, const Layer& layer, const Datum& value);
+
   Spill spill_;
 };
 

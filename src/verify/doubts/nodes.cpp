@@ -5,6 +5,7 @@
 #include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
@@ -52,6 +53,29 @@ bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Grap
 
 std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
   return label_of(check.node, check.op_type) + ": " + unreached(entries[check.entry]);
+}
+
+/// Whether a product of a reads a sum or product with a constant that b has no value for: its weight and summand in b absorb it.
+bool absorbs_affine(const Node& product, const Graph& b) {
+  return std::ranges::any_of(product.inputs(), [&](const Value* input) {
+    const Node* made_by = input == nullptr ? nullptr : input->producer();
+    while (made_by != nullptr && has_trait(*made_by, Trait::identity) && made_by->input(0) != nullptr)
+      made_by = made_by->input(0)->producer();
+    return made_by != nullptr && has_trait(*made_by, Trait::affine) && b.find(made_by->output(0)->name()) == nullptr;
+  });
+}
+
+/// Whether a constant of b is the summand of a product that absorbs an affine of a.
+bool holds_affine(const Unexplained& entry, const Graph& a, const Graph& b) {
+  const auto absorbs = [&](const Value* value) {
+    const Value* const namesake = value == nullptr ? nullptr : a.find(value->name());
+    const Node* const product = namesake == nullptr ? nullptr : namesake->producer();
+    return product != nullptr && has_trait(*product, Trait::multiplies) && absorbs_affine(*product, b);
+  };
+  const Value* const value = b.find(entry.name);
+  return value != nullptr && std::ranges::any_of(value->uses(), [&](const Use& use) {
+           return arithmetic_of(*use.node) == Arithmetic::add && std::ranges::any_of(use.node->inputs(), absorbs);
+         });
 }
 
 /// Whether a constant differs by more than rounding to b's narrow type, and its nodes stay within their floors. Every node differs by
@@ -151,8 +175,9 @@ VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence) {
   const Entries& entries = evidence.unexplained();
   VerifyFindings out;
   if (grain == DataType::undefined) return out;
+  const Graph &a = evidence.pair().a.model->graph(), &b = evidence.pair().b.model->graph();
   for (const UnexplainedCheck& check : evidence.nodes().checks) {
-    if (!exceeds_rounding(check, entries, grain)) continue;
+    if (!exceeds_rounding(check, entries, grain) || holds_affine(entries[check.entry], a, b)) continue;
     out.push_back({.text = label_of(check.node, check.op_type) + ": " + entries[check.entry].text + ": more than rounding to " +
                            std::string(name_of(grain)) + ", less than the rounding of the node's result",
                    .node = check.node});
