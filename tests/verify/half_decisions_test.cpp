@@ -1,11 +1,20 @@
 // Tests that decisions which a conversion to 16 bits makes by rounded operands are no differences, and that faults beside them are.
+#include <cmath>
 
+#include "relayout/datum.h"
+#include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/pass_options.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "support/pass_fixture.h"
 #include "support/text_model.h"
 #include "verified.h"
+#include "verify/compare/fed_values.h"
+#include "verify/compare/layer_comparison.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 namespace {
@@ -18,10 +27,10 @@ TextModel text(const std::string& body) {
 }
 
 /// The model in f16, as convert makes it.
-TextModel in_half(const TextModel& before) {
+TextModel in_half(const TextModel& before, const std::vector<std::string>& passes = {"precision"}) {
   PassOptions options;
   options.precision = DataType::float16;
-  const auto result = test::run({"precision"}, before, options);
+  const auto result = test::run(passes, before, options);
   onnx::ModelProto message;
   message.ParseFromString(result.bytes);
   TextModel out = before;
@@ -168,6 +177,59 @@ TEST(HalfDecisions, NumbersBelowTheSmallestNormalOneAreRoundedToItsSteps) {
       "Sigmoid (s) }");
   const VerifyResult result = verified_in_half(a, in_half(a));
   EXPECT_NE(result.outcome, Outcome::different) << summary(result);
+}
+
+/// A scale and a shift in front of a product with a summand: folded, they leave other values under the names between.
+TextModel shifted_product() {
+  return text(
+      "g (float[4,16] x) => (float[4,16] y) <float[16,16] W, float[16,16] V, float[16] s, float[16] t, float[16] c> { e = Tanh (x)  d = "
+      "Mul "
+      "(e, s)  a = Add (d, t)  i = Identity (a)  m = MatMul (i, W)  p = Add (m, c)  q = Identity (p)  y = MatMul (q, V) }");
+}
+
+TEST(HalfDecisions, AFoldedScaleAndShiftLeaveOtherValuesUnderOldNames) {
+  const TextModel a = shifted_product(), b = in_half(a, {"fold-affine", "precision"});
+  const VerifyResult right = verified_in_half(a, b);
+  EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
+}
+
+TEST(HalfDecisions, AFaultInAFoldedSummandIsFound) {
+  const TextModel a = shifted_product();
+  const TextModel b = in_half(a, {"fold-affine", "precision"}).edit([](onnx::ModelProto& model) {
+    for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+      if (tensor.name() == "c") tensor.set_raw_data(std::string(tensor.raw_data().size(), '\x38'));  // 0.527 in f16
+    }
+  });
+  const VerifyResult wrong = verified_in_half(a, b);
+  EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
+}
+
+/// Moved from value to value, squares would grow beyond all numbers.
+TEST(ValuesBeside, AreBesideThoseOfTheSample) {
+  const TextModel model = text(
+      "g (float[4,64] x) => (float[4,64] y) { a = Sign (x)  b = Mul (a, a)  c = Mul (b, b)  d = Mul (c, c)  e = Mul (d, d)  f = Mul (e, e) "
+      " "
+      "y = Mul (f, f) }");
+  Side a{"a", Model::from_bytes(model.bytes(), "a", {}), {}}, b{"b", Model::from_bytes(model.bytes(), "b", {}), {}};
+  const VerifyOptions options;
+  Tensor x(DataType::float32, {4, 64});
+  for (int64_t i = 0; i < x.element_count(); ++i) x.data<float>()[i] = i % 3 == 0 ? -2.0F : 3.0F;
+  double largest = 0;
+  LayerTask task;
+  task.a = &a;
+  task.b = &b;
+  task.options = &options;
+  task.feeding = Feeding::shaken;
+  task.inputs = [&] { return Inputs{{"x", Datum(x)}}; };
+  task.watch = [&](const Value& value, const Datum& datum) {
+    if (value.name() != "f") return;
+    for (int64_t i = 0; i < datum.tensor.element_count(); ++i) {
+      largest = std::max(largest, std::fabs(static_cast<double>(datum.tensor.data<float>()[i])));
+    }
+  };
+  for (const LayerResult& layer : compare_layers(task, nullptr)) EXPECT_EQ(layer.outcome, Outcome::same) << layer.node;
+  EXPECT_GT(largest, 1);
+  EXPECT_LT(largest, 2);
 }
 
 }  // namespace
