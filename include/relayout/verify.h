@@ -61,6 +61,9 @@ struct VerifyOptions : InputOptions {
   bool images_last = false;                  ///< one model has channels-last image inputs and outputs, as written by convert --io nhwc
   bool run_identical = false;                ///< execute even when both files are identical
   bool digests = false;                      ///< put the SHA-256 of both files in the result
+  /// Seconds of processor time beyond which runs that may be left out are; unset: a number of runs or of seconds, whichever is more.
+  std::optional<double> budget;
+  bool thorough = false;                     ///< leave nothing out
   bool layers = false;                       ///< compare node by node even when the outputs are the same, with errors by depth
   int threads = 0;
   /// Called with the current stage and the numbers of completed and of all runs.
@@ -291,6 +294,7 @@ struct VerifyResult {
   std::string onednn, isa;
   double seconds = 0, seconds_a = 0, seconds_b = 0, seconds_floor = 0;
   std::vector<VerifyStage> stages;
+  std::vector<std::string> left_out;  ///< what the budget did not allow
   /// Whether nodes that cannot run prevent a verdict, because the files alone do not decide it.
   [[nodiscard]] bool is_blocked() const noexcept {
     return (!unsupported_a.empty() || !unsupported_b.empty()) && !identical && !(proof && proof->proved);

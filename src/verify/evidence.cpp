@@ -255,6 +255,7 @@ void Evidence::compare_samples(ComparedNodes& nodes) {
   for (std::size_t i = 0; i < reference_->outputs().count(); ++i) all = all || shows_nothing(i);
   const std::size_t samples = std::min<std::size_t>(is_judged ? rules::kLayerSamples : 1, reference_->samples().size());
   for (std::size_t s = 0; s < samples; ++s) {
+    if (s > 0 && !pair_->steps->affords("nodes over the second sample", rules::kRunsByNode)) break;
     const bool is_listed = options.layers && s == 0;
     std::vector<LayerResult> layers = is_judged && !all
                                           ? compare_open_nodes(*pair_, *reference_, s, *proof(), Feeding::exact)
@@ -296,6 +297,7 @@ bool Evidence::is_shown(std::size_t entry) {
 const std::vector<LayerResult>& Evidence::fed(Feeding feeding) {
   if (const auto found = fed_.find(feeding); found != fed_.end()) return found->second;
   if (const auto* const tried = try_pieces(feeding)) return *tried;
+  if (!pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) return fed_[feeding];
   const bool is_of_open_nodes = feeding == Feeding::shaken || is_free(feeding);
   auto layers = is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, 0, *proof(), feeding)
                                  : compare_nodes(*pair_, *reference_, 0, proof(), feeding);
@@ -327,6 +329,7 @@ void Evidence::observe(const Side& side) {
   if (has_nested) options.watch = [&](const Computed& computed) { entered.insert(computed.graph); };
   std::unique_ptr<Session> session;
   for (std::size_t s = 0; s < reference_->samples().size() && (has_nested || trials_->are_open()); ++s) {
+    if (s > 0 && !pair_->steps->affords("samples watched", 1)) break;
     if (!session) session = pair_->open(side, options);
     pair_->steps->next("samples watched");
     trials_->start_run();
@@ -372,6 +375,7 @@ const std::vector<LayerResult>* Evidence::try_pieces(Feeding feeding) {
   const bool is_far = feeding == Feeding::middle || feeding == Feeding::far;
   if (at != kTrying.begin()) (void)try_pieces(*(at - 1));
   if ((is_far && pair_->narrow != DataType::undefined) || trials_->find_open() == nullptr) return nullptr;
+  if (!pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) return nullptr;
   open_before_.emplace(feeding, trials_->open_by_change());
   trials_->start_run();
   auto layers = compare_nodes(*pair_, *reference_, 0, proof(), feeding,

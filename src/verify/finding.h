@@ -33,5 +33,7 @@ using VerifyFindings = std::vector<VerifyFinding>;
 /// Names of differences that decide() treats apart: B refuses inputs that A takes, which no accepted loss excuses; B computes in coarser
 /// types, which is said after what the outputs show.
 inline constexpr std::string_view kRejected = "rejected", kCoarserType = "coarser-type";
+/// Name of the doubt that something was left out.
+inline constexpr std::string_view kOutOfBudget = "out-of-budget";
 
 }  // namespace relayout

@@ -18,17 +18,27 @@
 namespace relayout {
 namespace {
 
+/// The doubt about what the budget left out: it was asked for as it might still decide.
+VerifyFindings find_left_out(const Steps& steps) {
+  if (steps.left_out().empty()) return {};
+  std::string all;
+  for (const std::string& what : steps.left_out()) all += (all.empty() ? "" : "; ") + what;
+  return {{.name = kOutOfBudget, .text = "left out, as it would take long: " + all + " (--thorough does it, --budget SECONDS allows more)"}};
+}
+
 /// Runs both models, and looks for what the runs do not show. The figures stand in `measured`.
 VerifyFindings run_and_look(Pair& pair, std::span<const Rule> rules, VerifyResult& measured) {
   Measurement runs(pair, measured);
   VerifyFindings findings = runs.findings();
   if (!runs.has_samples()) return findings;
+  pair.steps->plan(*pair.options);
   const auto add = [&](VerifyFindings more) { std::ranges::move(more, std::back_inserter(findings)); };
   Evidence evidence(pair, runs.reference(), runs.floors(), runs.candidate(), measured);
   add(find_unrepeatable_outputs(evidence));
   add(find_reference_difference(evidence));
   add(evidence.acquittals());
   if (!evidence.outputs_differ()) add(look(rules, evidence));
+  add(find_left_out(*pair.steps));
   evidence.report(findings, measured);
   add(find_nan_in_both(measured));
   const bool by_node = pair.quantized && !pair.options->outputs_only && runs.candidate().rejection().empty();
@@ -63,6 +73,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
   VerifyResult result = decide(std::move(measured), findings, options);
   result.seconds = watch.seconds();
   result.stages = steps.take();
+  result.left_out = steps.left_out();
   return result;
 }
 

@@ -280,7 +280,8 @@ TEST(OptionPairs, OfVerify) {
                                {"--pair", "p"},           {"--accept", "snr=25"},
                                {"--rename", "x=y"},       {"--match", "position"},
                                {"--allow", "guard-lost"}, {"--derivative", "e"},
-                               {"--combine", "sum"},      {"--map", "y=x"}}});
+                               {"--combine", "sum"},      {"--map", "y=x"},
+                               {"--budget", "5"}}});
 }
 
 /// `relayout profile` with these models and words.

@@ -1,4 +1,6 @@
 // Tests that decisions which a conversion to 16 bits makes by rounded operands are no differences, and that faults beside them are.
+#include <gmock/gmock.h>
+
 #include <cmath>
 
 #include "relayout/datum.h"
@@ -37,9 +39,8 @@ TextModel in_half(const TextModel& before, const std::vector<std::string>& passe
   return out.edit([&](onnx::ModelProto& model) { model = message; });
 }
 
-VerifyResult verified_in_half(const TextModel& a, const TextModel& b) {
+VerifyResult verified_in_half(const TextModel& a, const TextModel& b, VerifyOptions options = {}) {
   const Folder folder;
-  VerifyOptions options;
   options.threads = 1;
   options.precision = DataType::float16;
   return verify(folder.write("a.onnx", a.bytes()), folder.write("b.onnx", b.bytes()), options);
@@ -202,6 +203,23 @@ TEST(HalfDecisions, AFaultInAFoldedSummandIsFound) {
   });
   const VerifyResult wrong = verified_in_half(a, b);
   EXPECT_EQ(wrong.outcome, Outcome::different) << summary(wrong);
+}
+
+TEST(Budget, WhatIsLeftOutIsSaidAndDoubted) {
+  const TextModel a = shifted_product(), b = in_half(a);
+  VerifyOptions options;
+  options.budget = 1e-6;
+  const VerifyResult hasty = verified_in_half(a, b, options);
+  EXPECT_EQ(hasty.outcome, Outcome::inconclusive) << summary(hasty);
+  EXPECT_THAT(hasty.left_out, ::testing::Contains("nodes over the second sample"));
+  EXPECT_THAT(hasty.reason, ::testing::HasSubstr("nodes over the second sample"));
+  ASSERT_EQ(hasty.doubts.size(), 1U);
+  EXPECT_EQ(hasty.doubts.front().name, "out-of-budget");
+  options.budget.reset();
+  options.thorough = true;
+  const VerifyResult thorough = verified_in_half(a, b, options);
+  EXPECT_EQ(thorough.outcome, Outcome::same) << summary(thorough);
+  EXPECT_THAT(thorough.left_out, ::testing::IsEmpty());
 }
 
 /// Moved from value to value, squares would grow beyond all numbers.

@@ -394,6 +394,9 @@ void declare_verdict(OptionSet& options, VerifyRequest& request) {
   options.flag("--reference", request.reference, "run in double precision: --mode reference").only(kStored | kSuite | kRuns);
   options.flag("--proof", verify.proof_only, "run nothing: judge by the proof from the two files alone").only(kJudged);
   options.flag("--strict", verify.strict, "count every difference that no fold explains, whatever the outputs say").only(kJudged);
+  options.real("--budget", "SECONDS", verify.budget, "leave out what would take more processor time (default: 10, or 20 runs of each)")
+      .only(kOfPairs | kRuns);
+  options.flag("--thorough", verify.thorough, "leave nothing out, however long it takes").excludes({"--budget"}).only(kOfPairs | kRuns);
   options.flag("--run-identical", verify.run_identical, "run files of the same bytes too").only(kCompared);
   options.flag("--allow-newer-opset", verify.load.allow_newer_opset, "accept opsets newer than relayout knows").only(kRuns | kProves);
 }

@@ -488,6 +488,7 @@ class Choices {
     const std::size_t samples = reference_.samples().size();
     for (std::size_t s = 0; s < samples && !open_.empty(); ++s) {
       if (s >= rules::kLayerSamples) std::erase_if(open_, [&](const ChoicePair& choice) { return !is_inner(choice); });
+      if (!open_.empty() && !pair_.steps->affords("choices", rules::kRunsByNode)) break;
       if (!open_.empty()) compare(s, has_inner);
     }
     return std::move(found_);

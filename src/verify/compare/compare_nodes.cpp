@@ -49,8 +49,9 @@ void look_inside(LayerResult& layer, const Graph& b, const ProofResult& proof) {
   }
 }
 
-/// The name of the runs that feed such numbers.
-std::string_view step_of(Feeding feeding) {
+}  // namespace
+
+std::string_view step_of(Feeding feeding) noexcept {
   switch (feeding) {
     case Feeding::exact:
     case Feeding::by_depth:
@@ -81,8 +82,6 @@ std::string_view step_of(Feeding feeding) {
   }
   return "node by node";
 }
-
-}  // namespace
 
 LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample, std::string_view what) {
   LayerTask task;

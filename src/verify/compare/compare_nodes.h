@@ -21,6 +21,9 @@ namespace relayout {
 /// Receives each value of either model as its consumers get it.
 using Watch = std::function<void(const Value& value, const Datum& datum)>;
 
+/// The name of the runs that feed such numbers.
+[[nodiscard]] std::string_view step_of(Feeding feeding) noexcept;
+
 /// What a comparison of two models node by node gets for one sample.
 [[nodiscard]] LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample,
                                 std::string_view what);

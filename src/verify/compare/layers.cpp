@@ -348,7 +348,7 @@ std::optional<Excerpt> Excerpt::of(const Layers& layers, const Suspects& suspect
     out.graphs_.insert({&layer.a->graph(), &layer.b->graph()});
     if (!out.add(layers, layer)) return std::nullopt;
   }
-  if (out.requested_.size() == layers.all().size()) return std::nullopt;
+  if (2 * out.requested_.size() > layers.all().size()) return std::nullopt;
   std::vector<const Value*> values;
   for (const Layer* const layer : out.used_) values.push_back(layer->a);
   out.upstream_ = needed_nodes(std::move(values));

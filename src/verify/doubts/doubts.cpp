@@ -71,6 +71,7 @@ std::vector<std::string_view> doubt_names() {
   for (const Rule& rule : kRules) {
     if (rule.doubts) out.push_back(rule.name);
   }
+  out.push_back(kOutOfBudget);
   return out;
 }
 

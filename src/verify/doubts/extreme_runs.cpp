@@ -252,11 +252,13 @@ bool has_edge(const Node& node) {
 
 std::optional<EdgeMismatch> compare_finite(const Pair& pair, const Reference& reference, Extreme extreme,
                                            const std::function<bool(const Node&)>& may_make, const Guarded& guarded) {
+  if (!pair.steps->affords("extreme numbers", 2)) return std::nullopt;
   return ExtremeRuns(pair, reference, extreme, may_make, guarded).compare();
 }
 
 std::optional<EdgeMismatch> compare_roots(const Pair& pair, const Reference& reference, const Guarded& guarded) {
   constexpr double kAlike = 0.01;
+  if (!pair.steps->affords("extreme numbers", 4)) return std::nullopt;
   const std::vector<Root> at_zero = ExtremeRuns(pair, reference, Extreme::zeros, has_edge, guarded).roots();
   if (std::ranges::none_of(at_zero, [](const Root& root) { return root.of_a != root.of_b; })) return std::nullopt;
   const std::vector<Root> usual = ExtremeRuns(pair, reference, Extreme::drawn, has_edge, guarded).roots();

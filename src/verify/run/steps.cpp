@@ -2,6 +2,7 @@
 #include "verify/run/steps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "base/times.h"
 #include "relayout/execute.h"
 #include "relayout/verify.h"
+#include "verify/rules.h"
 #include "verify/run/session.h"
 
 namespace relayout {
@@ -42,10 +44,38 @@ void Steps::end() {
   since_ = now;
 }
 
+void Steps::plan(const VerifyOptions& options) {
+  if (options.thorough) return;
+  end();
+  int64_t runs = 0;
+  double seconds = 0;
+  for (const VerifyStage& stage : stages_) {
+    if (stage.runs_a + stage.runs_b == 0) continue;
+    runs += stage.runs_a + stage.runs_b;
+    seconds += stage.seconds;
+  }
+  if (runs == 0 || !(seconds > 0)) return;
+  // The nearest power of two: a clock that differs by some percent between two comparisons then seldom changes the plan.
+  constexpr double kMost = 1 << 30;
+  const double wanted = options.budget.value_or(rules::kBudgetSeconds) * static_cast<double>(runs) / seconds;
+  const auto affordable = static_cast<int64_t>(std::exp2(std::round(std::log2(std::clamp(wanted, 1.0, kMost)))));
+  allowed_ = options.budget ? affordable : std::max<int64_t>(affordable, 2 * rules::kBudgetRuns);
+}
+
+bool Steps::affords(std::string_view what, int64_t watched_runs) {
+  if (spent_ + rules::kWatchedRun * watched_runs <= allowed_) return true;
+  if (std::ranges::find(left_out_, what) == left_out_.end()) left_out_.emplace_back(what);
+  return false;
+}
+
 OpenSession Steps::counting(OpenSession open, const Side& a) {
   return [this, open = std::move(open), &a](const Side& side, ExecuteOptions options) {
+    const int64_t cost = options.is_watched() ? rules::kWatchedRun : 1;
     auto session = open(side, std::move(options));
-    session->call_before_runs([this, is_a = &side == &a] { ++(is_a ? stages_[current_].runs_a : stages_[current_].runs_b); });
+    session->call_before_runs([this, cost, is_a = &side == &a] {
+      ++(is_a ? stages_[current_].runs_a : stages_[current_].runs_b);
+      spent_ += cost;
+    });
     return session;
   };
 }

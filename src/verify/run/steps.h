@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +20,11 @@ class Steps {
   void expect(int64_t runs) { total_ += runs; }
   /// Begins a run for this purpose; what is done until the next one counts as part of it.
   void next(std::string_view what);
+  /// Plans what further runs may cost, by what those so far have cost.
+  void plan(const VerifyOptions& options);
+  /// Whether runs that may be left out fit into what is left of the plan; else they count as left out.
+  [[nodiscard]] bool affords(std::string_view what, int64_t watched_runs);
+  [[nodiscard]] const std::vector<std::string>& left_out() const noexcept { return left_out_; }
   /// Sessions whose runs count as those of `a`, or of the other model.
   [[nodiscard]] OpenSession counting(OpenSession open, const Side& a);
   /// Ends the last step.
@@ -32,6 +39,8 @@ class Steps {
   std::vector<VerifyStage> stages_;
   std::size_t current_ = 0;
   int64_t since_ = 0;  ///< processor time at which the current step began
+  int64_t spent_ = 0, allowed_ = std::numeric_limits<int64_t>::max();  ///< in plain runs of either model
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace relayout
