@@ -63,8 +63,8 @@ struct VerifyOptions : InputOptions {
   bool digests = false;                      ///< put the SHA-256 of both files in the result
   /// Seconds of processor time beyond which runs that may be left out are; unset: a number of runs or of seconds, whichever is more.
   std::optional<double> budget;
-  bool thorough = false;                     ///< leave nothing out
-  bool layers = false;                       ///< compare node by node even when the outputs are the same, with errors by depth
+  bool thorough = false;  ///< leave nothing out
+  bool layers = false;    ///< compare node by node even when the outputs are the same, with errors by depth
   int threads = 0;
   /// Called with the current stage and the numbers of completed and of all runs.
   std::function<void(std::string_view what, int64_t done, int64_t total)> progress;

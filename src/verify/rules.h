@@ -46,8 +46,8 @@ inline constexpr double kElementsForGain = 64;
 inline constexpr int64_t kFewestElements = 8;
 inline constexpr double kChanceOfFew = 2;
 
-/// Processor time of a comparison, in seconds, and plain runs of each model: about from the larger of both on, no runs begin that may be left
-/// out.
+/// Processor time of a comparison, in seconds, and plain runs of each model: about from the larger of both on, no runs begin that may be
+/// left out.
 inline constexpr double kBudgetSeconds = 10;
 inline constexpr int64_t kBudgetRuns = 20;
 /// Cost of a run whose values are compared one by one, in plain runs. Measured: 2 to 3 in networks of 100 to 400 nodes.

@@ -23,7 +23,8 @@ VerifyFindings find_left_out(const Steps& steps) {
   if (steps.left_out().empty()) return {};
   std::string all;
   for (const std::string& what : steps.left_out()) all += (all.empty() ? "" : "; ") + what;
-  return {{.name = kOutOfBudget, .text = "left out, as it would take long: " + all + " (--thorough does it, --budget SECONDS allows more)"}};
+  return {
+      {.name = kOutOfBudget, .text = "left out, as it would take long: " + all + " (--thorough does it, --budget SECONDS allows more)"}};
 }
 
 /// Runs both models, and looks for what the runs do not show. The figures stand in `measured`.

@@ -145,10 +145,11 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   out.set("remarks", result.remarks).set("reference_run", result.reference_run);
   out.set("lossy", result.lossy).set("verdict", verdict_word(result)).set("reason", full_reason(result)).set("defect", result.defect);
   out.set("exit_code", exit_code(result, allow_inconclusive));
-  out.set("left_out", result.left_out).set("runs", Json::list(result.stages, [](const VerifyStage& stage) {
-            Json entry;
-            return std::move(entry.set("what", stage.what).set("a", stage.runs_a).set("b", stage.runs_b).set("cpu", stage.seconds));
-          }));
+  out.set("left_out", result.left_out)
+      .set("runs", Json::list(result.stages, [](const VerifyStage& stage) {
+             Json entry;
+             return std::move(entry.set("what", stage.what).set("a", stage.runs_a).set("b", stage.runs_b).set("cpu", stage.seconds));
+           }));
   const double a = result.seconds_a, b = result.seconds_b;
   return std::move(out.set("seconds", Json().set("total", result.seconds).set("a", a).set("b", b).set("floor", result.seconds_floor)));
 }

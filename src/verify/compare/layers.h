@@ -156,7 +156,8 @@ class Layers {
 /// The part of two models that decides the layers which a proof leaves open. All other values are fed; their nodes need not run.
 class Excerpt {
  public:
-  /// Nothing where most layers are open, as all cost little more, an entry concerns every node, or a layer has kLargestRegion nodes or more.
+  /// Nothing where most layers are open, as all cost little more, an entry concerns every node, or a layer has kLargestRegion nodes or
+  /// more.
   [[nodiscard]] static std::optional<Excerpt> of(const Layers& layers, const Suspects& suspects);
 
   /// The open layers, in order.

@@ -38,7 +38,7 @@ class Steps {
   int64_t done_ = 0, total_ = 0;
   std::vector<VerifyStage> stages_;
   std::size_t current_ = 0;
-  int64_t since_ = 0;  ///< processor time at which the current step began
+  int64_t since_ = 0;                                                  ///< processor time at which the current step began
   int64_t spent_ = 0, allowed_ = std::numeric_limits<int64_t>::max();  ///< in plain runs of either model
   std::vector<std::string> left_out_;
 };
