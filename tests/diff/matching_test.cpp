@@ -28,20 +28,20 @@ TEST(Fingerprints, AffinesWithOneConstantAreTransparent) {
   EXPECT_EQ(out, "x--x-x-");
 }
 
-/// Layers of equal operators and dims, so that any could match any other.
+/// Layers of equal operators and dims, so that any could match any other. Two Elus in a row compute something else than one.
 struct Chain {
   int layers = 8;
-  int without_relu = -1;                                      ///< a layer
-  int extra_relu = -1, extra_layer = -1, extra_sigmoid = -1;  ///< after this layer
+  int without_elu = -1;                                      ///< a layer
+  int extra_elu = -1, extra_layer = -1, extra_sigmoid = -1;  ///< after this layer
   std::string prefix = {};
 
   [[nodiscard]] TextModel model() const {
     std::string tensors, nodes, value = "x";
     for (int i = 0; i < layers; ++i) {
       const std::string number = std::to_string(i);
-      add_layer(number, tensors, nodes, value, i != without_relu);
+      add_layer(number, tensors, nodes, value, i != without_elu);
       if (i == extra_layer) add_layer("new", tensors, nodes, value, true);
-      if (i == extra_relu) add("Relu", "again", nodes, value);
+      if (i == extra_elu) add("Elu", "again", nodes, value);
       if (i == extra_sigmoid) add("Sigmoid", "again", nodes, value);
     }
     TextModel out("g (float[1,2,4,4] x) => (float[1,2,4,4] y) <" + tensors + "> {" + nodes + " y = Identity (" + value + ") }");
@@ -59,12 +59,12 @@ struct Chain {
     nodes += " " + prefix + name + " = " + op + " (" + value + ")";
     value = prefix + name;
   }
-  void add_layer(const std::string& number, std::string& tensors, std::string& nodes, std::string& value, bool has_relu) const {
+  void add_layer(const std::string& number, std::string& tensors, std::string& nodes, std::string& value, bool has_elu) const {
     const std::string weight = prefix + "w" + number, made = prefix + "c" + number;
     tensors += (tensors.empty() ? "" : ", ") + std::string("float[2,2,3,3] ") + weight;
     nodes += " " + made + " = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (" + value + ", " + weight + ")";
     value = made;
-    if (has_relu) add("Relu", "r" + number, nodes, value);
+    if (has_elu) add("Elu", "r" + number, nodes, value);
   }
 };
 
@@ -85,10 +85,10 @@ TEST_P(Matching, EveryLayerFindsItsOwn) {
 
 TEST_P(Matching, ANodeAmongItsLike) {
   const std::string other = GetParam();
-  EXPECT_THAT(changes_of({}, {.extra_relu = 3, .prefix = other}), ElementsAre("added - > " + other + "again"));
+  EXPECT_THAT(changes_of({}, {.extra_elu = 3, .prefix = other}), ElementsAre("added - > " + other + "again"));
   EXPECT_THAT(changes_of({}, {.extra_sigmoid = 3, .prefix = other}), ElementsAre("added - > " + other + "again"));
-  EXPECT_THAT(changes_of({.extra_relu = 3}, {.prefix = other}), ElementsAre("removed again > -"));
-  EXPECT_THAT(changes_of({}, {.without_relu = 4, .prefix = other}), ElementsAre("removed r4 > -"));
+  EXPECT_THAT(changes_of({.extra_elu = 3}, {.prefix = other}), ElementsAre("removed again > -"));
+  EXPECT_THAT(changes_of({}, {.without_elu = 4, .prefix = other}), ElementsAre("removed r4 > -"));
 }
 
 TEST_P(Matching, ALayerAmongItsLike) {
@@ -100,8 +100,8 @@ TEST_P(Matching, ALayerAmongItsLike) {
 
 TEST_P(Matching, TwoPlacesAtOnce) {
   const std::string other = GetParam();
-  // Either of the two Relus around the new Conv may be the new one.
-  EXPECT_THAT(changes_of({.extra_relu = 1}, {.extra_layer = 5, .prefix = other}),
+  // Either of the two Elus around the new Conv may be the new one.
+  EXPECT_THAT(changes_of({.extra_elu = 1}, {.extra_layer = 5, .prefix = other}),
               testing::UnorderedElementsAre("removed again > -", "added - > " + other + "cnew",
                                             testing::AnyOf("added - > " + other + "rnew", "added - > " + other + "r5")));
 }
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Names, Matching, testing::Values("", "renamed_"));
 TEST(ModelDiffOfGraphs, LoopsOfReadersEnd) {
   // One value read by many equal nodes: nothing distinguishes them, and each has one partner.
   std::string nodes, sum = "n0";
-  for (int i = 0; i < 200; ++i) nodes += " n" + std::to_string(i) + " = Relu (x)";
+  for (int i = 0; i < 200; ++i) nodes += " n" + std::to_string(i) + " = Elu (x)";
   for (int i = 1; i < 200; ++i) {
     nodes += " s" + std::to_string(i) + " = Add (" + sum + ", n" + std::to_string(i) + ")";
     sum = "s" + std::to_string(i);

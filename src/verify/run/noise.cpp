@@ -3,7 +3,6 @@
 #include "verify/run/noise.h"
 
 #include <cmath>
-#include <limits>
 
 #include "base/positions.h"
 #include "base/random.h"
@@ -100,7 +99,7 @@ template <class T, class Bits>
       const auto exponent = static_cast<Bits>(std::bit_cast<Bits>(value) & kInfinity);
       const T step = std::bit_cast<T>(std::max(exponent, lowest)) * epsilon;
       const T moved = value + ((directions >> i & 1U) != 0 ? step : -step);
-      block[i] = (value == 0) | (exponent == kInfinity) ? value : moved;
+      block[i] = ((value == 0) | (exponent == kInfinity)) ? value : moved;
     }
   }
 }
