@@ -1,5 +1,7 @@
 // Declares the options of verify, and judges a pair of models, many, one against stored outputs, or a suite.
 
+#include <cmath>
+
 #include "base/atomic_file.h"
 #include "cli/common/input_options.h"
 #include "cli/common/merge_words.h"
@@ -10,6 +12,7 @@
 #include "cli/verify/report.h"
 #include "relayout/derivative_check.h"
 #include "relayout/execute.h"
+#include "relayout/merge.h"
 #include "relayout/reproducer.h"
 
 namespace relayout::cli {
@@ -246,7 +249,7 @@ Json derivative_json(const DerivativeCheckResult& result) {
 int verify_derivative(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.size() != 1) fail(ErrorKind::usage, "--derivative goes with one MODEL");
   DerivativeCheckOptions options;
-  static_cast<InputOptions&>(options) = request.options;
+  static_cast<InputOptions&>(options) = static_cast<const InputOptions&>(request.options);
   options.load = request.options.load;
   options.threads = request.options.threads;
   if (request.options.samples > 0) options.samples = request.options.samples;
@@ -350,29 +353,29 @@ void declare_intentions(OptionSet& options, VerifyRequest& request) {
   options
       .choice("--precision", {"fp16", "bf16", "int8", "int4"}, request.precision,
               "expect B to compute in this type: judge 16 bits by their rounding, fewer by --accept")
-      .only(kCompared);
+      .only(kOfPairs | kRuns);
   options
       .list("--accept", "METRIC=X,…", request.accept,
             "accept a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X, match=X (shares from 0 to 1)",
             ',')
-      .only(kCompared)
+      .only(kOfPairs | kRuns)
       .excludes({"--strict"});
   options.flag("--outputs-only", request.options.outputs_only, "judge the outputs alone, not each unexplained difference at its node")
-      .only(kCompared)
+      .only(kOfPairs | kRuns)
       .excludes({"--strict"});
   options.choice("--io", {"nhwc"}, request.io, "expect images channels-last in A or B, as convert --io nhwc writes them")
-      .only(kCompared)
+      .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
   options.assignments("--rename", "NAME=OTHER", request.renames, "pair input or output NAME of A with OTHER of B")
-      .only(kCompared)
+      .only(kOfPairs | kRuns)
       .because(kStored, kOwn)
       .excludes({"--match"});
   options.choice("--match", {"position"}, request.match, "pair inputs and outputs by their order, whatever their names")
-      .only(kCompared)
+      .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
   options
       .flag("--allow-interface", request.options.allow_interface, "accept inputs and outputs of B in other float types or of fewer sizes")
-      .only(kCompared)
+      .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
 }
 
@@ -397,7 +400,7 @@ void declare_verdict(OptionSet& options, VerifyRequest& request) {
   options.real("--budget", "SECONDS", verify.budget, "leave out what would take more processor time (default: 10, or 20 runs of each)")
       .only(kOfPairs | kRuns);
   options.flag("--thorough", verify.thorough, "leave nothing out, however long it takes").excludes({"--budget"}).only(kOfPairs | kRuns);
-  options.flag("--run-identical", verify.run_identical, "run files of the same bytes too").only(kCompared);
+  options.flag("--run-identical", verify.run_identical, "run files of the same bytes too").only(kOfPairs | kRuns);
   options.flag("--allow-newer-opset", verify.load.allow_newer_opset, "accept opsets newer than relayout knows").only(kRuns | kProves);
 }
 
