@@ -98,7 +98,9 @@ Repair repair_of_attribute(const Claim& claim, const std::string& name) {
 // Constants.
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 22;
+/// Both constants are held as doubles: larger ones, or many, would take the memory that the proof does without.
+constexpr int64_t kMostElements = int64_t{1} << 20;
+constexpr std::size_t kMostConstants = 8;
 constexpr std::size_t kMostPermutedRank = 4, kMostNamed = 4;
 
 /// Finds a simple relation between the elements of two constants.
@@ -336,8 +338,7 @@ class Relation {
 };
 
 bool is_comparable(const Constant& a, const Constant& b) {
-  return a.type == b.type && a.type != DataType::string && !kComplexTypes.has(a.type) && element_count(a.dims) == element_count(b.dims) &&
-         element_count(a.dims) <= kMostElements;
+  return a.type == b.type && a.type != DataType::string && !kComplexTypes.has(a.type) && element_count(a.dims) == element_count(b.dims);
 }
 
 }  // namespace
@@ -432,13 +433,36 @@ bool have_same_operands(const Node& a, const Node& b) {
                             [](const Value* x, const Value* y) { return x == nullptr || y == nullptr ? x == y : x->name() == y->name(); });
 }
 
+/// Constants that hold each other's values.
+void repair_exchanged(Sides& sides, const std::vector<Issue*>& constants) {
+  const auto holds = [&](const Issue& one, const Issue& other) {
+    const auto found = sides.tensor_difference(other.a, one.b);
+    return found && found->values == 0;
+  };
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    for (std::size_t k = i + 1; k < constants.size(); ++k) {
+      Issue &one = *constants[i], &other = *constants[k];
+      if (one.what.name == other.what.name || !holds(one, other) || !holds(other, one)) continue;
+      const std::string text = "the values of " + quote(one.what.name) + " and " + quote(other.what.name) + " are exchanged";
+      one.what.repair = other.what.repair = {"values", "", "", text};
+    }
+  }
+}
+
+void repair_constants(Sides& sides, const std::vector<Issue*>& constants) {
+  for (Issue* const issue : constants) {
+    const auto a = sides.a.contents(issue->a), b = sides.b.contents(issue->b);
+    if (element_count(a->dims) > kMostElements) continue;
+    const std::string text = Relation(a->load(), b->load()).text();
+    if (!text.empty()) issue->what.repair = {"values", "", "", quote(issue->what.name) + " " + text};
+  }
+  repair_exchanged(sides, constants);
+}
+
 }  // namespace
 
 void Account::note_repairs(Sides& sides) {
-  constexpr int kMostConstants = 64;
-  constexpr std::size_t kMostExchanged = 16;
-  int constants = 0;
-  std::vector<Issue*> changed;
+  std::vector<Issue*> constants;
   std::unordered_set<const Node*> looked_at;
   std::unordered_map<const Node*, const Node*> partners;  // of nodes that differ in more than operands
   for (const Issue& issue : issues_) {
@@ -456,10 +480,7 @@ void Account::note_repairs(Sides& sides) {
     if (!issue.what.repair.text.empty()) continue;
     if (issue.a && issue.b) {
       const auto a = sides.a.contents(issue.a), b = sides.b.contents(issue.b);
-      if (!a || !b || !is_comparable(*a, *b) || ++constants > kMostConstants) continue;
-      changed.push_back(&issue);
-      const std::string text = Relation(a->load(), b->load()).text();
-      if (!text.empty()) issue.what.repair = {"values", "", "", quote(issue.what.name) + " " + text};
+      if (a && b && is_comparable(*a, *b)) constants.push_back(&issue);
     } else if (issue.what.kind == Unexplained::Kind::operand && partner != nullptr && looked_at.insert(issue.node).second) {
       issue.what.repair = OperandPair(sides, *this, *partner, *issue.node).repair();
     } else if (issue.what.kind == Unexplained::Kind::node_changed && issue.partner != nullptr &&
@@ -467,19 +488,7 @@ void Account::note_repairs(Sides& sides) {
       issue.what.repair = repair_from("operator", escape(issue.node->op_type()), escape(issue.partner->op_type()));
     }
   }
-  if (changed.size() > kMostExchanged) return;
-  const auto holds = [&](const Issue& one, const Issue& other) {
-    const auto found = sides.tensor_difference(other.a, one.b);
-    return found && found->values == 0;
-  };
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    for (std::size_t k = i + 1; k < changed.size(); ++k) {
-      Issue &one = *changed[i], &other = *changed[k];
-      if (one.what.name == other.what.name || !holds(one, other) || !holds(other, one)) continue;
-      const std::string text = "the values of " + quote(one.what.name) + " and " + quote(other.what.name) + " are exchanged";
-      one.what.repair = other.what.repair = {"values", "", "", text};
-    }
-  }
+  if (constants.size() <= kMostConstants) repair_constants(sides, constants);
 }
 
 }  // namespace relayout::proof
