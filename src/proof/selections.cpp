@@ -176,14 +176,22 @@ std::optional<Places> places_of(Side& side, Shapes& shapes, Ref output) {
   return PlaceReader(side, shapes, output).read();
 }
 
-}  // namespace
-
-Found examine_positions(Sides& sides, const Claim& written) {
+/// The claim about the values that stand for those written, if nodes of one operator make both.
+std::optional<Claim> made_by_one_operator(Sides& sides, const Claim& written) {
   Claim claim = written;
   claim.a = sides.a.resolve(claim.a);
   claim.b = sides.b.resolve(claim.b);
   const Node *const a = claim.a ? claim.a.value->producer() : nullptr, *const b = claim.b ? claim.b.value->producer() : nullptr;
-  if (a == nullptr || b == nullptr || !same_operator(*a, *b)) return std::nullopt;
+  return a != nullptr && b != nullptr && same_operator(*a, *b) ? std::optional(claim) : std::nullopt;
+}
+
+}  // namespace
+
+Found examine_positions(Sides& sides, const Claim& written) {
+  const auto found = made_by_one_operator(sides, written);
+  if (!found) return std::nullopt;
+  const Claim& claim = *found;
+  const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
   const auto of_a = places_of(sides.a, sides.shapes_a, claim.a);
   const auto of_b = of_a ? places_of(sides.b, sides.shapes_b, claim.b) : std::nullopt;
   if (!of_b || of_a->numbers != of_b->numbers) return std::nullopt;
@@ -229,17 +237,15 @@ std::optional<Dims> aligned_dims(Side& side, Shapes& shapes, Ref output, std::ve
 }  // namespace
 
 Found examine_resized(Sides& sides, const Claim& written) {
-  Claim claim = written;
-  claim.a = sides.a.resolve(claim.a);
-  claim.b = sides.b.resolve(claim.b);
-  const Node *const a = claim.a ? claim.a.value->producer() : nullptr, *const b = claim.b ? claim.b.value->producer() : nullptr;
-  if (a == nullptr || b == nullptr || !same_operator(*a, *b)) return std::nullopt;
+  const auto found = made_by_one_operator(sides, written);
+  if (!found) return std::nullopt;
+  const Claim& claim = *found;
   Look look;
   const auto dims = aligned_dims(sides.a, sides.shapes_a, claim.a, look.constants_a);
   if (!dims || dims != aligned_dims(sides.b, sides.shapes_b, claim.b, look.constants_b)) return std::nullopt;
   compare_heads(sides, claim, "", look);
   if (!look.issues.empty()) return std::nullopt;
-  look.claims.push_back({sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), {}, {}, {}, {}, b});
+  look.claims.push_back({sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), {}, {}, {}, {}, claim.b.value->producer()});
   return look;
 }
 
