@@ -15,7 +15,7 @@ void transform(Model& model, Derivative what, const DeriveOptions& options, Deri
 
 /// The same without simplifying: every weight is read as it is.
 void add_derivative(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result);
-/// Removes what nothing reads, and computes what is constant.
+/// Removes nodes without readers, and computes constants.
 void simplify(Model& model);
 
 }  // namespace relayout::derive

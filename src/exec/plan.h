@@ -98,7 +98,7 @@ struct RunState {
 struct RunServices {
   Recycler& recycler;                                                            ///< of results
   PrimitiveLibrary* library = nullptr;                                           ///< null in reference mode
-  std::function<void(const Observation&, const std::vector<Datum>&)> show = {};  ///< empty: nobody watches
+  std::function<void(const Observation&, const std::vector<Datum>&)> show = {};  ///< empty: values stay unseen
   StepTimes* times = nullptr;                                                    ///< times of the steps; null: not noted
 };
 

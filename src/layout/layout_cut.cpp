@@ -1,8 +1,4 @@
 // Decides which operators run channels-last, at the least sum of lost gains and copies.
-// It is a minimum cut: operators on the source's side run channels-last (mode 1), those on the sink's side contiguous (mode 0). A value
-// that p makes and c1, c2 … read costs one copy, of cost r, if p runs channels-last and some reader does not: a node u with an edge p→u of
-// capacity r, and edges u→ci that no cut may take. The reverse case has a node w, with edges ci→w and an edge w→p of capacity r. Each term
-// is one that a cut can express, so the least cut is the least cost.
 #include "layout/layout_cut.h"
 
 #include "base/indexed.h"
@@ -18,6 +14,10 @@ std::vector<int> sorted_once(std::vector<int> orders) {
   return orders;
 }
 
+/// Operators on the source's side run channels-last (mode 1), those on the sink's side contiguous (mode 0). A value
+/// that p makes and c1, c2 … read costs one copy, of cost r, if p runs channels-last and some reader does not: a node u with an edge p→u of
+/// capacity r, and edges u→ci that no cut may take. The reverse case has a node w, with edges ci→w and an edge w→p of capacity r. Each term
+/// is one that a cut can express, so the least cut is the least cost.
 class Network {
  public:
   explicit Network(const LayoutCut& problem) : problem_(problem), network_(static_cast<int>(problem.ops.size())) {

@@ -76,7 +76,8 @@ class Attributes {
   [[nodiscard]] bool has_reference() const;
   [[nodiscard]] const Node& node() const noexcept { return *node_; }
 
-  /// Told of every attribute that is looked up on this thread, present or not: shows which ones an operator reads. Empty: nobody is told.
+  /// Told of every attribute that is looked up on this thread, present or not: shows which ones an operator reads. Empty: there is no
+  /// listener.
   using Observer = std::function<void(const Node& node, std::string_view name)>;
   static void observe(Observer observer);
 

@@ -2,7 +2,6 @@
 #include "verify/compare/choices.h"
 
 #include <cmath>
-#include <numeric>
 
 #include "base/positions.h"
 #include "model/functions.h"

@@ -97,13 +97,22 @@ LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Referenc
   return task;
 }
 
+namespace {
+
+LayerTask fed_task_of(const Pair& pair, const Reference& reference, std::size_t sample, Feeding feeding) {
+  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample, step_of(feeding));
+  task.grain = pair.grain;
+  task.feeding = feeding;
+  return task;
+}
+
+}  // namespace
+
 std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult* proof,
                                        Feeding feeding, const Watch& watch) {
   const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
   const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
-  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample, step_of(feeding));
-  task.grain = pair.grain;
-  task.feeding = feeding;
+  LayerTask task = fed_task_of(pair, reference, sample, feeding);
   task.watch = watch;
   auto layers = compare_layers(task, suspects ? &*suspects : nullptr);
   for (LayerResult& layer : layers) {
@@ -115,9 +124,7 @@ std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& refere
 std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult& proof,
                                             Feeding feeding) {
   const Suspects suspects(proof, pair.a.model->graph(), pair.b.model->graph());
-  LayerTask task = task_of(pair, pair.a, pair.b, reference, sample, step_of(feeding));
-  task.grain = pair.grain;
-  task.feeding = feeding;
+  const LayerTask task = fed_task_of(pair, reference, sample, feeding);
   if (auto layers = compare_open_layers(task, suspects)) return std::move(*layers);
   return compare_nodes(pair, reference, sample, &proof, feeding);
 }
