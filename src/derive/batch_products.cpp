@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "derive/batcher.h"
-#include "derive/einsum.h"
+#include "ops/einsum.h"
 
 namespace relayout::derive {
 namespace {
@@ -79,16 +79,20 @@ void gemm(BatchRow& row) {
 }
 
 void einsum(BatchRow& row) {
-  const EinsumTerms terms = einsum_terms(row);
-  std::string equation, batch = "A";
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const std::string used = row.attributes.text("equation", "");
-  while (used.find(batch) != std::string::npos) ++batch.front();
+  const EinsumEquation terms = read_einsum(used);
+  if (terms.has_ellipsis()) row.refuse("an ellipsis");
+  const auto unused = std::ranges::find_if(kLetters, [&](char letter) { return used.find(letter) == std::string::npos; });
+  if (unused == kLetters.end()) row.refuse("an equation that has all letters");
+  const std::string batch(1, *unused);
+  std::string equation;
   Names operands;
   for (std::size_t i = 0; i < terms.operands.size(); ++i) {
     equation += (i == 0 ? "" : ",") + (row.is_batched(i) ? batch : "") + terms.operands[i];
     operands.push_back(row.stacked(i));
   }
-  row.give(row.w.make("Einsum", operands, {{"equation", equation + "->" + batch + terms.result}}));
+  row.give(row.w.make("Einsum", operands, {{"equation", equation + "->" + batch + terms.letters_of_result()}}));
 }
 
 /// A vector with an element for each channel of every value.

@@ -2,9 +2,9 @@
 #include "derive/samples.h"
 
 #include "base/positions.h"
-#include "derive/einsum.h"
 #include "model/node.h"
 #include "model/walk.h"
+#include "ops/einsum.h"
 #include "ops/op.h"
 #include "relayout/error.h"
 
@@ -127,14 +127,13 @@ bool Samples::keeps_apart_in_product(const Node& node) {
     return !is_apart(node.input(1)) && !adds_samples && Attributes(node).integer("transA", 0) == 0;
   }
   if (!node.is("Einsum")) return false;
-  const std::string equation = Attributes(node).text("equation", "");
-  if (equation.find('.') != std::string::npos) return false;
-  const EinsumTerms terms = einsum_terms(equation);
-  if (terms.result.empty()) return false;
+  const EinsumEquation terms = read_einsum(Attributes(node).text("equation", ""));
+  const std::string result = terms.has_ellipsis() ? "" : terms.letters_of_result();
+  if (result.empty()) return false;
   for (std::size_t i = 0; i < terms.operands.size(); ++i) {
     const std::string& letters = terms.operands[i];
     if (!is_apart(node.input(i))) continue;
-    if (letters.front() != terms.result.front() || std::ranges::count(letters, letters.front()) != 1) return false;
+    if (letters.empty() || letters.front() != result.front() || std::ranges::count(letters, letters.front()) != 1) return false;
   }
   return true;
 }

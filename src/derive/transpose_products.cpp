@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "base/positions.h"
-#include "derive/einsum.h"
 #include "derive/row.h"
+#include "ops/einsum.h"
 
 namespace relayout::derive {
 namespace {
@@ -62,10 +62,11 @@ void gemm(TransposeRow& row) {
 }
 
 void einsum(TransposeRow& row) {
-  const EinsumTerms terms = einsum_terms(row);
+  const EinsumEquation terms = read_einsum(row.attributes.text("equation", ""));
+  if (terms.has_ellipsis()) row.refuse("an ellipsis");
   for (std::size_t i = 0; i < terms.operands.size(); ++i) {
     if (!row.is_linear(i)) continue;
-    std::string others = terms.result;
+    std::string others = terms.letters_of_result();
     Names operands{row.ct()};
     for (std::size_t k = 0; k < terms.operands.size(); ++k) {
       if (k == i) continue;

@@ -7,6 +7,7 @@
 #include "ops/body.h"
 #include "ops/call.h"
 #include "ops/constants.h"
+#include "ops/einsum.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_history.h"
@@ -243,21 +244,16 @@ PartialDims matmul(const Question& node) {
 
 /// Of an equation of letters that writes its result out: a size that is not 1 decides.
 PartialDims einsum(const Question& node) {
-  std::string equation = node.call.attributes.text("equation", "");
-  std::erase(equation, ' ');
-  const std::size_t arrow = equation.find("->");
-  if (arrow == std::string::npos || equation.find('.') != std::string::npos) return std::nullopt;
-  Dims out(equation.size() - arrow - 2, -1);
-  std::size_t term = 0, axis = 0;
-  for (std::size_t i = 0; i < arrow; ++i, ++axis) {
-    if (equation[i] == ',') {
-      ++term;
-      axis = static_cast<std::size_t>(-1);
-      continue;
-    }
-    const int64_t size = size_at(node.dims(term), axis);
-    for (std::size_t at = arrow + 2; at < equation.size(); ++at) {
-      if (equation[at] == equation[i] && size > 1) out[at - arrow - 2] = size;
+  const EinsumEquation equation = read_einsum(node.call.attributes.text("equation", ""));
+  if (!equation.result || equation.has_ellipsis()) return std::nullopt;
+  Dims out(equation.result->size(), -1);
+  for (std::size_t term = 0; term < equation.operands.size(); ++term) {
+    const std::string& letters = equation.operands[term];
+    for (std::size_t axis = 0; axis < letters.size(); ++axis) {
+      const int64_t size = size_at(node.dims(term), axis);
+      for (std::size_t at = 0; at < out.size(); ++at) {
+        if ((*equation.result)[at] == letters[axis] && size > 1) out[at] = size;
+      }
     }
   }
   return out;

@@ -1,5 +1,7 @@
 // Computes Einsum, as products of matrices where that is possible.
 
+#include "ops/einsum.h"
+
 #include <map>
 #include <set>
 
@@ -13,6 +15,43 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
+namespace relayout {
+
+bool EinsumEquation::has_ellipsis() const {
+  const auto has_dots = [](const std::string& term) { return term.find('.') != std::string::npos; };
+  return std::ranges::any_of(operands, has_dots) || (result && has_dots(*result));
+}
+
+std::string EinsumEquation::letters_of_result() const {
+  if (result) return *result;
+  std::map<char, int> counts;
+  for (const std::string& term : operands) {
+    for (const char letter : term) ++counts[letter];
+  }
+  std::string out;
+  for (const auto& [letter, count] : counts) {
+    if (count == 1) out += letter;
+  }
+  return out;
+}
+
+EinsumEquation read_einsum(std::string equation) {
+  std::erase(equation, ' ');
+  EinsumEquation out;
+  if (const std::size_t arrow = equation.find("->"); arrow != std::string::npos) {
+    out.result = equation.substr(arrow + 2);
+    equation.resize(arrow);
+  }
+  std::size_t begin = 0;
+  for (std::size_t comma = 0; comma != std::string::npos; begin = comma + 1) {
+    comma = equation.find(',', begin);
+    out.operands.push_back(equation.substr(begin, comma == std::string::npos ? comma : comma - begin));
+  }
+  return out;
+}
+
+}  // namespace relayout
+
 namespace relayout::kernels {
 namespace {
 
@@ -20,29 +59,6 @@ namespace {
 using Label = int;
 using Labels = std::vector<Label>;
 constexpr Label kEllipsis = 256;
-
-struct Equation {
-  std::vector<std::string> terms;
-  std::optional<std::string> output;  ///< absent: every label that occurs once, sorted
-};
-
-Equation parsed_equation(const OpCall& call) {
-  std::string text = call.attributes.text("equation", "");
-  std::erase(text, ' ');
-  Equation equation;
-  if (const std::size_t arrow = text.find("->"); arrow != std::string::npos) {
-    equation.output = text.substr(arrow + 2);
-    text.resize(arrow);
-  }
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t comma = text.find(',', begin);
-    equation.terms.push_back(text.substr(begin, comma == std::string::npos ? comma : comma - begin));
-    if (comma == std::string::npos) break;
-    begin = comma + 1;
-  }
-  return equation;
-}
 
 /// Labels of a term; the ellipsis is `ellipsis_rank` dims.
 Labels labels_of(const OpCall& call, const std::string& term, std::size_t ellipsis_rank) {
@@ -73,18 +89,18 @@ struct Plan {
 };
 
 Plan plan_of(const OpCall& call, const std::vector<Dims>& dims) {
-  const Equation equation = parsed_equation(call);
-  if (equation.terms.size() != dims.size())
-    reject(call, std::to_string(equation.terms.size()) + " terms for " + std::to_string(dims.size()) + " operands");
+  const EinsumEquation equation = read_einsum(call.attributes.text("equation", ""));
+  if (equation.operands.size() != dims.size())
+    reject(call, std::to_string(equation.operands.size()) + " terms for " + std::to_string(dims.size()) + " operands");
   Plan plan;
   std::size_t widest = 0;
   std::map<Label, int> occurrences;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const std::size_t letters = equation.terms[i].size() - (has_ellipsis(equation.terms[i]) ? 3 : 0);
+    const std::size_t letters = equation.operands[i].size() - (has_ellipsis(equation.operands[i]) ? 3 : 0);
     if (letters > dims[i].size()) reject(call, "term " + std::to_string(i) + " has more labels than the operand dims");
-    const std::size_t rest = has_ellipsis(equation.terms[i]) ? dims[i].size() - letters : 0;
+    const std::size_t rest = has_ellipsis(equation.operands[i]) ? dims[i].size() - letters : 0;
     widest = std::max(widest, rest);
-    plan.operands.push_back(labels_of(call, equation.terms[i], rest));
+    plan.operands.push_back(labels_of(call, equation.operands[i], rest));
     if (plan.operands.back().size() != dims[i].size())
       reject(call, "term " + std::to_string(i) + " has fewer labels than the operand dims");
     for (std::size_t k = 0; k < dims[i].size(); ++k) {
@@ -97,8 +113,8 @@ Plan plan_of(const OpCall& call, const std::vector<Dims>& dims) {
         reject(call, "operands disagree about the size of a label");
     }
   }
-  if (equation.output) {
-    plan.output = labels_of(call, *equation.output, widest);
+  if (equation.result) {
+    plan.output = labels_of(call, *equation.result, widest);
   } else {
     for (std::size_t k = widest; k-- > 0;) plan.output.push_back(kEllipsis + static_cast<int>(k));
     for (const auto& [label, count] : occurrences) {
