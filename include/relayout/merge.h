@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,7 @@
 
 namespace relayout {
 
-/// What an ensemble makes of the outputs of its parts, element by element.
+/// What an ensemble makes of the outputs of its parts, element by element; the words for it name further outputs too.
 enum class Combine : uint8_t {
   mean,
   sum,
@@ -21,6 +23,14 @@ enum class Combine : uint8_t {
   variance,   ///< mean of squared distances from the mean
   deviation,  ///< its square root
 };
+
+inline constexpr auto kCombinations = std::to_array<std::pair<std::string_view, Combine>>({{"mean", Combine::mean},
+                                                                                           {"sum", Combine::sum},
+                                                                                           {"max", Combine::max},
+                                                                                           {"vote", Combine::vote},
+                                                                                           {"stack", Combine::stack},
+                                                                                           {"variance", Combine::variance},
+                                                                                           {"std", Combine::deviation}});
 
 struct ModelMergeOptions {
   LoadOptions load = {};

@@ -126,8 +126,7 @@ class Combiner {
 };
 
 std::string_view suffix_of(Combine how) {
-  constexpr std::array<std::string_view, 7> kSuffixes = {"mean", "sum", "max", "vote", "stack", "variance", "std"};
-  return kSuffixes.at(static_cast<std::size_t>(how));
+  return std::ranges::find(kCombinations, how, &decltype(kCombinations)::value_type::second)->first;
 }
 
 /// The entry of an output that combines `count` of them.

@@ -1,24 +1,11 @@
 // Declares and reads the options that say how models are merged.
 #include "cli/common/merge_words.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-#include <utility>
-
 #include "base/text.h"
 #include "cli/common/options.h"
 
 namespace relayout::cli {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Combine>, 7> kCombinations = {{{"mean", Combine::mean},
-                                                                                {"sum", Combine::sum},
-                                                                                {"max", Combine::max},
-                                                                                {"vote", Combine::vote},
-                                                                                {"stack", Combine::stack},
-                                                                                {"variance", Combine::variance},
-                                                                                {"std", Combine::deviation}}};
 
 std::vector<Combine> combinations_of(const std::vector<std::string>& words) {
   std::vector<Combine> out;
