@@ -1,9 +1,6 @@
 // States what in the second model would have to be as in the first where an unexplained difference tells it exactly.
 #include <onnx/defs/schema.h>
-#include <onnx/onnx_pb.h>
 
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "base/half.h"

@@ -1,10 +1,6 @@
 // Cuts each node at fault out of both models, with the values of the original.
 #include "relayout/reproducer.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <tuple>
-
 #include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/positions.h"

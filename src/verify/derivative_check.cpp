@@ -1,16 +1,7 @@
 // Compares the derivatives that a model computes with central differences of the original.
 #include "relayout/derivative_check.h"
 
-#include <onnx/onnx_pb.h>
-
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <utility>
 
 #include "base/interrupt.h"
 #include "base/random.h"

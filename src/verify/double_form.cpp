@@ -3,9 +3,6 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <string_view>
-#include <vector>
-
 #include "model/node.h"
 #include "model/origin.h"
 #include "model/tensor_data.h"

@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstddef>
 #include <numbers>
 #include <set>
-#include <vector>
 
 namespace relayout {
 namespace {

@@ -2,7 +2,6 @@
 #include "relayout/reproducer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "relayout/error.h"
 #include "relayout/graph.h"

@@ -2,10 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <clocale>
 #include <cmath>
-#include <cstddef>
 
 #include "base/random.h"
 #include "relayout/suite.h"

@@ -2,9 +2,7 @@
 
 #include <sys/stat.h>
 
-#include <cstddef>
 #include <ranges>
-#include <utility>
 
 #include "base/random.h"
 #include "support/small_models.h"

@@ -1,6 +1,5 @@
 #include "support/network.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "base/half.h"
 #include "base/random.h"

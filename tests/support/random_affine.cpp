@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cstddef>
 
 #include "relayout/types.h"
 #include "support/random_network.h"

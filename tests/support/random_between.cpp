@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cstddef>
 #include <numeric>
 
 #include "relayout/types.h"

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 
 #include "relayout/types.h"
 #include "support/random_network.h"

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <stdexcept>
-#include <utility>
 
 #include "base/random.h"
 #include "support/temporary_folder.h"

@@ -1,7 +1,6 @@
 // Chooses the values fed to nodes that are compared one by one: the original's, or others where those hide what a node does.
 #include "verify/compare/fed_values.h"
 
-#include <array>
 #include <cmath>
 
 #include "base/positions.h"

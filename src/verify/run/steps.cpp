@@ -1,15 +1,7 @@
 // Counts the runs of both models and their processor time, by what they are for.
 #include "verify/run/steps.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/positions.h"
 #include "base/times.h"
