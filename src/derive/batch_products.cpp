@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "derive/batcher.h"
+#include "derive/writer.h"
 #include "ops/einsum.h"
 
 namespace relayout::derive {

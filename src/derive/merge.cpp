@@ -1,17 +1,24 @@
 // Merges models: the parts of an ensemble side by side or as one net with stacked weights, and two models in a row.
 #include "relayout/merge.h"
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "base/times.h"
 #include "derive/batcher.h"
 #include "derive/derive.h"
 #include "derive/graft.h"
 #include "derive/linearizer.h"
+#include "derive/sizes.h"
 #include "derive/structure.h"
+#include "derive/writer.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {

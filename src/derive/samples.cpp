@@ -2,11 +2,12 @@
 #include "derive/samples.h"
 
 #include "base/positions.h"
+#include "derive/sizes.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/einsum.h"
 #include "ops/op.h"
-#include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {

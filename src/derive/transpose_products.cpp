@@ -4,7 +4,9 @@
 
 #include "base/positions.h"
 #include "derive/row.h"
+#include "derive/writer.h"
 #include "ops/einsum.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {

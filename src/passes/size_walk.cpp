@@ -13,6 +13,7 @@
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "passes/size_change.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"

@@ -17,6 +17,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/proof.h"
 #include "relayout/save_options.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

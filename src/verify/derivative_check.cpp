@@ -4,16 +4,22 @@
 #include <cmath>
 
 #include "base/interrupt.h"
+#include "base/positions.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "derive/derive.h"
 #include "derive/linearizer.h"
 #include "model/node.h"
 #include "ops/operands.h"
+#include "relayout/datum.h"
+#include "relayout/derive.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 #include "verify/double_form.h"
+#include "verify/inputs/free_dims.h"
 #include "verify/inputs/inputs.h"
 
 namespace relayout {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/common/options.h"
+#include "relayout/merge.h"
 
 namespace relayout::cli {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "base/positions.h"
 #include "model/functions.h"
 #include "model/node.h"
 #include "ops/constants.h"
