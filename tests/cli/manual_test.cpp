@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "relayout/findings.h"
 #include "relayout/verify.h"
 #include "report/table.h"
 
@@ -49,6 +50,15 @@ TEST(Manual, EveryDoubtHasARow) {
   const Topic* const verdicts = find_topic("verdicts");
   ASSERT_NE(verdicts, nullptr);
   for (const std::string_view name : doubt_names()) EXPECT_THAT(verdicts->text, HasSubstr("\n| `" + std::string(name) + "` | ")) << name;
+}
+
+TEST(Manual, EveryReasonHasARow) {
+  const Topic* const reasons = find_topic("reasons");
+  ASSERT_NE(reasons, nullptr);
+  for (int i = 0; i < static_cast<int>(Reason::count_); ++i) {
+    const std::string name(to_string(static_cast<Reason>(i)));
+    EXPECT_THAT(reasons->text, HasSubstr("\n| `" + name + "` | ")) << name;
+  }
 }
 
 TEST(Manual, EveryTopicHasASummaryAndFits) {

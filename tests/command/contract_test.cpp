@@ -42,7 +42,7 @@ TEST_F(Contract, HelpIsGolden) {
 TEST_F(Contract, TheManualHasATopicForEachLineOfTheHelp) {
   const std::string help = run({"--help"}).out;
   EXPECT_EQ(run({"help"}).out, help);
-  for (const char* topic : {"ci", "files", "layout", "numbers", "operators", "precision", "suites", "verdicts"}) {
+  for (const char* topic : {"ci", "files", "layout", "numbers", "operators", "precision", "reasons", "suites", "verdicts"}) {
     EXPECT_THAT(help, HasSubstr("\n  " + std::string(topic) + "  "));
     const ProcessResult result = run({"help", topic});
     EXPECT_EQ(result.code, 0);
