@@ -361,6 +361,17 @@ bool are_moved(const Datum& a, const Datum& b) {
   return a.tensor.dims() != b.tensor.dims() || agreement(a, b).correlation < rules::kSameThing;
 }
 
+/// Whether a node rounds numbers of either sign alike and B's are A's with the other one, which steps other than 0 show to be intended.
+bool are_mirrored(const Node& node, const Datum& a, const Datum& b) {
+  const bool is_odd = node.is("Round") || node.is("Sign") || node.is("Cast");
+  if (!is_odd || !structural_difference(a, b).empty() || agreement(a, b).correlation > -rules::kSameThing) return false;
+  const std::vector<double> of_a = reals_of(a.tensor), of_b = reals_of(b.tensor);
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    if (step_of(node, of_a[i]) != 0 && step_of(node, of_a[i]) == -step_of(node, of_b[i])) return true;
+  }
+  return false;
+}
+
 /// NaN last.
 void sort_numbers(std::vector<double>& numbers) {
   std::ranges::sort(numbers, [](double left, double right) { return std::isnan(right) ? !std::isnan(left) : left < right; });
@@ -412,10 +423,12 @@ class ChoiceComparison {
       const auto [a, b] = comparable(at(of_a[i], time), at(of_b[i], time));
       if (!is_measured(type_of(a)) || type_of(a) != type_of(b)) return {};
       const bool may_broadcast = how == Choosing::comparison;
-      const bool is_sorted = (how == Choosing::quantizer || how == Choosing::steps) && are_moved(a, b);
+      const bool is_mirrored = how == Choosing::steps && are_mirrored(*choice.b, a, b);
+      const bool is_sorted = (how == Choosing::quantizer || how == Choosing::steps) && !is_mirrored && are_moved(a, b);
       if (!may_broadcast && !is_sorted && !structural_difference(a, b).empty()) return {};
       const double moved = std::max(seen_.moved(*choice.by_a[i]), seen_.moved(*choice.by_b[i]));
       operands.push_back({reals_of(a.tensor), reals_of(b.tensor), type_of(at(of_a[i], time)), moved});
+      if (is_mirrored) std::ranges::transform(operands.back().b, operands.back().b.begin(), std::negate<>());
       if (!is_sorted) continue;
       sort_numbers(operands.back().a);
       sort_numbers(operands.back().b);

@@ -20,6 +20,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"edge-values", Cost::fed, Scope::nodes, find_edge_values},
     {"values-not-reached", Cost::fed, Scope::nodes, find_unreached_values},
     {"one-sign", Cost::fed, Scope::nodes, find_values_of_one_sign},
+    {"rounding-ties", Cost::fed, Scope::nodes, find_rounding_ties},
     {"unentered-graph", Cost::samples, Scope::nodes, find_unentered_graphs},
     {"other-comparison", Cost::samples, Scope::nodes, find_other_comparisons},
     {"replaceable-input", Cost::files, Scope::nodes, find_replaceable_inputs},

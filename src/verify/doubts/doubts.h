@@ -62,6 +62,7 @@ VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence);
 VerifyFindings find_diluted_constants(Evidence& evidence);
 VerifyFindings find_edge_values(Evidence& evidence);
 VerifyFindings find_values_of_one_sign(Evidence& evidence);
+VerifyFindings find_rounding_ties(Evidence& evidence);
 VerifyFindings find_unreached_values(Evidence& evidence);
 VerifyFindings find_hidden_choices(Evidence& evidence);
 VerifyFindings find_casts_beyond_type(Evidence& evidence);
