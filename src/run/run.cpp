@@ -1,8 +1,14 @@
 // Runs a model once on inputs that it accepts, while a watcher looks at its values.
 #include "relayout/run.h"
 
+#include <algorithm>
+
 #include "base/file.h"
+#include "base/text.h"
 #include "base/times.h"
+#include "exec/program.h"
+#include "model/functions.h"
+#include "model/node.h"
 #include "ops/loops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -27,6 +33,36 @@ Datum copied(const Datum& datum) {
   out.tensor = Tensor(datum.tensor.type(), datum.tensor.dims());
   copy_elements(1, out.tensor, datum.tensor);
   return out;
+}
+
+/// Whether a value inside this node may be chosen; a pattern may spell the names of the nodes around it.
+bool may_choose_inside(const Node& node, const Functions& functions, const std::vector<std::string>& globs) {
+  if (node.subgraphs().empty() && functions.called_by(node) == nullptr) return false;
+  const bool has_patterns = std::ranges::any_of(
+      globs, [](const std::string& glob) { return glob.find_first_of("*?[") != std::string::npos || glob.find("›") != std::string::npos; });
+  return has_patterns || any_node_run(node, functions, [&](const Node& inner) {
+           return std::ranges::any_of(inner.outputs(), [&](const Value* value) {
+             return value != nullptr && std::ranges::find(globs, value->name()) != globs.end();
+           });
+         });
+}
+
+/// Makes the chosen values the outputs, in place of the model's: what they do not depend on need not run. Values that nothing reads, and
+/// those that no output depends on, are not made by other runs either.
+void run_only_for_chosen(Model& model, const std::vector<std::string>& globs) {
+  const Functions functions(model);
+  const onnx::TypeProto unknown;
+  std::vector<std::pair<Value*, const onnx::TypeProto*>> chosen;
+  for (const Node* const node : exec::nodes_to_run(model.graph())) {
+    if (node->is("Constant")) continue;  // stored, not made
+    const bool has_inside = may_choose_inside(*node, functions, globs);
+    for (Value* const value : node->outputs()) {
+      if (value == nullptr || (value->uses().empty() && !value->is_output())) continue;
+      const bool is_chosen = std::ranges::any_of(globs, [&](const std::string& glob) { return glob_match(glob, value->name()); });
+      if (is_chosen || has_inside) chosen.emplace_back(value, value->info() != nullptr ? &value->info()->type() : &unknown);
+    }
+  }
+  if (!chosen.empty()) model.graph().set_outputs(chosen);
 }
 
 /// One attempt: the sizes may not fit the model.
@@ -114,6 +150,7 @@ RunResult run_model(const std::filesystem::path& path, const RunOptions& options
     fail(ErrorKind::usage, "numbers are rounded between nodes, and --mode optimized fuses these");
   }
   const auto model = Model::load(path, options.load);
+  if (!options.tensors.empty() && !options.require_finite) run_only_for_chosen(*model, options.tensors);
   return named(path.string(), [&] { return run_once(*model, options); });
 }
 

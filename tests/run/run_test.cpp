@@ -71,6 +71,32 @@ TEST_F(RunTest, NamesTellTheNodesAroundAndTheIteration) {
   EXPECT_THAT(refusal_of(ErrorKind::usage, [&] { return run(kLoop, options); }), HasSubstr("no value has a name like that"));
 }
 
+TEST_F(RunTest, OnlyWhatChosenValuesDependOnRuns) {
+  constexpr const char* kNet = R"(
+    g (float[2] x, int64 n) => (float[2] z) {
+      a = Abs (x)
+      b = Exp (a)
+      y = Loop (n, , b) <body = body (int64 i, bool c, float[2] s) => (bool c2, float[2] s2) {
+        c2 = Identity (c)
+        e = Sqrt (s)
+        s2 = Neg (e)
+      }>
+      u = my.unknown (y)
+      z = Add (u, y)
+    })";
+  RunOptions options;
+  options.inputs["n"] = "1";
+  for (const auto& [glob, values] : {std::pair<std::string, int64_t>{"a", 3}, {"b", 4}, {"e", 11}, {"y", 11}}) {
+    options.tensors = {glob};
+    const RunResult result = run(kNet, options);
+    EXPECT_EQ(result.tensors.size(), 1U) << glob;
+    EXPECT_EQ(result.values, values) << glob;
+  }
+  // What has no kernel is in the way of what depends on it alone.
+  options.tensors = {"z"};
+  EXPECT_THAT(refusal_of(ErrorKind::unsupported, [&] { return run(kNet, options); }), HasSubstr("my:unknown"));
+}
+
 TEST_F(RunTest, ConstantsAreValuesToo) {
   RunOptions options;
   options.tensors = {"*"};
