@@ -219,6 +219,15 @@ void scatter_nd(BatchRow& row) {
   row.give(row.like({row.every(0), w.make("Concat", {column, indices}, {{"axis", int64_t{-1}}}), row.every(2)}));
 }
 
+/// Its two axes are the first ones: the batch goes to the end.
+void reverse_sequence(BatchRow& row) {
+  std::vector<int64_t> back(row.rank() + 1), away(back.size());
+  std::iota(back.begin(), back.end(), -1);
+  back.front() = static_cast<int64_t>(row.rank());
+  for (std::size_t i = 0; i < back.size(); ++i) away[as_size(back[i])] = static_cast<int64_t>(i);
+  row.give(row.w.transpose(row.like({row.w.transpose(row.stacked(), away), row.own(1)}), back));
+}
+
 void one_hot(BatchRow& row) {
   const int64_t axis = row.attributes.integer("axis", -1);
   row.give(row.like({row.stacked(), row.own(1), row.own(2)}, {{"axis", axis < 0 ? axis : axis + 1}}));
@@ -265,6 +274,7 @@ constexpr auto kMovementBatches = std::to_array<Batch>({
     {"ReduceSum", reduce},
     {"ReduceSumSquare", reduce},
     {"Reshape", reshape},
+    {"ReverseSequence", reverse_sequence},
     {"ScatterElements", along_axis<0>},
     {"ScatterND", scatter_nd},
     {"Shape", shape},

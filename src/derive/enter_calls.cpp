@@ -1,7 +1,11 @@
 // Replaces calls of functions, and operators that are compositions of others, by the nodes that compute them.
+#include <onnx/defs/function.h>
+#include <onnx/defs/schema.h>
 
 #include "base/text.h"
 #include "derive/linearizer.h"
+#include "derive/row.h"
+#include "derive/sizes.h"
 #include "model/functions.h"
 #include "model/model_builder.h"
 #include "model/node.h"
@@ -16,8 +20,8 @@ namespace {
 
 constexpr int kMostDepth = 64;  ///< of calls within calls
 
-/// The nodes of a function in place of a call of it.
-void expand(Node& call, const Graph& function) {
+/// The nodes of a function in place of a call of it. `message`: the call with the attributes that the function takes.
+void expand(Node& call, const Graph& function, const onnx::NodeProto& message) {
   Graph& graph = call.graph();
   Model& model = graph.model();
   for (const Node& node : function.nodes()) {
@@ -30,7 +34,7 @@ void expand(Node& call, const Graph& function) {
       fail(ErrorKind::unsupported, call.label() + ": its function is of another opset, in which " + node.op_type() + " differs");
     }
   }
-  FunctionBody body(model, call.message(), *function.function(), reported_name(call));
+  FunctionBody body(model, message, *function.function(), reported_name(call));
   for (std::size_t i = 0; i < function.inputs().size(); ++i) {
     body.bind(function.inputs()[i]->name(), call.input(i) != nullptr ? call.input(i)->name() : "");
   }
@@ -53,7 +57,66 @@ void expand(Node& call, const Graph& function) {
   graph.erase(call);
 }
 
+/// Standard operators that are functions of others, and are differentiated as such.
+constexpr std::array<std::string_view, 3> kFunctions = {"CenterCropPad", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"};
+
+/// Replaces a node by those of the function with which the standard defines its operator.
+void expand_standard(Node& node, Sizes& sizes) {
+  const auto opset = static_cast<int>(node.opset());
+  const onnx::OpSchema* const schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "");
+  onnx::NodeProto message = node.whole_message();
+  for (const auto& [name, attribute] : schema->attributes()) {
+    if (node.attribute(name) == nullptr && !attribute.default_value.name().empty()) *message.add_attribute() = attribute.default_value;
+  }
+  onnx::FunctionProto function;
+  if (schema->HasFunction()) {
+    function = *schema->GetFunction(opset);
+  } else {
+    std::vector<onnx::TypeProto> types;
+    for (const Value* input : node.inputs()) {
+      const DataType type = input == nullptr ? DataType::undefined : sizes.type(*input);
+      types.emplace_back().mutable_tensor_type()->set_elem_type(static_cast<int>(type));
+    }
+    if (!schema->BuildContextDependentFunction(onnx::FunctionBodyBuildContextImpl(message, types), function, opset)) return;
+  }
+  function.set_name(node.op_type());
+  while (function.output_size() > std::ssize(node.outputs())) function.mutable_output()->RemoveLast();
+  const Graph graph(node.graph().model(), function);
+  expand(node, graph, message);
+}
+
+/// Replaces a node, where there is a way.
+bool opens(Node& node, Sizes& sizes) {
+  if (!node.domain().empty() || find_linearize(node.op_type()) != nullptr) return false;
+  if (node.is("LSTM") || node.is("GRU") || node.is("RNN")) {
+    unroll(node, sizes);
+  } else if (std::ranges::find(kFunctions, node.op_type()) != kFunctions.end()) {
+    expand_standard(node, sizes);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::vector<const Value*>& of) {
+  bool has_changed = true;
+  for (int depth = 0; has_changed && depth < kMostDepth; ++depth) {
+    has_changed = false;
+    const auto needed = needed_nodes(of);
+    std::unordered_set<const Value*> behind(wrt.begin(), wrt.end());
+    std::vector<Node*> between;
+    for (Node& node : graph.nodes()) {
+      if (std::ranges::none_of(node.inputs(), [&](const Value* input) { return behind.contains(input); })) continue;
+      behind.insert(node.outputs().begin(), node.outputs().end());
+      behind.erase(nullptr);
+      if (needed.contains(&node)) between.push_back(&node);
+    }
+    Sizes sizes(graph);
+    for (Node* node : between) has_changed = opens(*node, sizes) || has_changed;
+  }
+}
 
 void enter_calls(Model& model, bool enters_compositions) {
   const Functions functions(model);
@@ -63,7 +126,7 @@ void enter_calls(Model& model, bool enters_compositions) {
     for (Node& node : model.graph().nodes()) nodes.push_back(&node);
     for (Node* node : nodes) {
       if (const Graph* const function = functions.called_by(*node)) {
-        expand(*node, *function);
+        expand(*node, *function, node->message());
         has_changed = true;
         continue;
       }
@@ -73,7 +136,7 @@ void enter_calls(Model& model, bool enters_compositions) {
       const FunctionInstance instance = CertainShapes().compose(*op, *node, constants);
       const auto own = [](const Node& inner) { return inner.domain() == Body::kOwnDomain; };
       if (std::ranges::any_of(instance.graph->nodes(), own)) continue;
-      expand(*node, *instance.graph);
+      expand(*node, *instance.graph, node->message());
       has_changed = true;
     }
     if (!has_changed) break;

@@ -25,6 +25,18 @@ Name Linearizer::tangent(const Value& value) const {
   return found == tangents_.end() ? Name() : found->second;
 }
 
+Linearizer::Origins Linearizer::origins() const {
+  Origins out;
+  for (const Node& node : graph_.nodes()) {
+    for (const Value* output : node.outputs()) {
+      const Name name = output == nullptr ? Name() : tangent(*output);
+      const Value* const made = name.empty() ? nullptr : graph_.find(name);
+      if (made != nullptr && made->producer() != nullptr) out.try_emplace(made, output);
+    }
+  }
+  return out;
+}
+
 bool Linearizer::is_seeded(const Node& node) const {
   return std::ranges::any_of(node.outputs(), [&](const Value* output) { return output != nullptr && seeds_.contains(output); });
 }

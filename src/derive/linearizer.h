@@ -28,6 +28,9 @@ class Linearizer {
   void run(const std::vector<const Value*>& wanted);
   /// "": zero.
   [[nodiscard]] Name tangent(const Value& value) const;
+  /// For each tangent that a node makes, the value whose tangent it is, and whose dims it has.
+  using Origins = std::unordered_map<const Value*, const Value*>;
+  [[nodiscard]] Origins origins() const;
 
  private:
   enum class Reached { nothing, numbers, integers };
@@ -49,7 +52,7 @@ class Linearizer {
 class Transposer {
  public:
   /// The linear nodes depend on inputs, each with the dims of a value that `before` knows. `unfolds`: see TransposeRow.
-  Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before, bool unfolds = false);
+  Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before, bool unfolds = false);
   void seed(const Value& value, const Name& cotangent) { accumulate(value, cotangent); }
   void run();
   /// "": zero.
@@ -76,6 +79,11 @@ class Transposer {
 void raise_opset(Model& model, int64_t least);
 /// Replaces calls of the model's functions by their nodes; and operators of other domains that are compositions of standard ones.
 void enter_calls(Model& model, bool enters_compositions = true);
+/// Replaces nodes without a derivative of their own that lie between these values: functions of standard operators by their nodes, and
+/// recurrent operators of a constant length by those of all steps. Error{unsupported}: a recurrent operator of another form.
+void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::vector<const Value*>& of);
+/// Writes a recurrent operator step by step. Error{unsupported}: a form of it that has no such nodes.
+void unroll(Node& node, Sizes& sizes);
 /// A new input of the main graph. The name must be free.
 Value& add_graph_input(Model& model, const std::string& name, const onnx::TypeProto& type);
 

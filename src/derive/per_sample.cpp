@@ -1,6 +1,7 @@
 // Writes the gradients of each sample's loss: walks back for all at once, and batches the steps that would add samples up.
 
 #include "derive/batcher.h"
+#include "derive/linearizer.h"
 #include "derive/samples.h"
 #include "derive/transform.h"
 #include "model/node.h"
@@ -62,8 +63,9 @@ void Transform::per_sample_gradients() {
   const Values tangents = forward(wrt_, ".tangent", false);
   Sizes::Like sources;
   for (std::size_t i = 0; i < wrt_.size(); ++i) sources.emplace_back(tangents[i], wrt_[i]);
-  Transposer transposer(graph_, sources, *sizes_, true);
-  const Samples linear(graph_, transposer.sizes(), data);
+  const Linearizer::Origins origins = linear_->origins();
+  Transposer transposer(graph_, sources, origins, *sizes_, true);
+  const Samples linear(graph_, transposer.sizes(), data, origins);
   const Name tangent = linear_->tangent(loss);
   transposer.writer().name_after(loss.name() + ".ones");
   if (!tangent.empty()) {

@@ -42,14 +42,22 @@ Dim Row::dim(const Value& value, std::size_t axis) const {
   const int64_t size = sizes.dim(value, axis);
   if (size >= 0) return size;
   if (const auto other = sizes.twin(value, axis)) return {-1, other->first->name(), other->second};
-  if (sizes.is_hidden(value)) refuse("dim " + std::to_string(axis) + " of '" + value.name() + "' cannot be told from other values");
-  return {-1, value.name(), axis};
+  return {-1, stand_in(value), axis};
+}
+
+Name Row::stand_in(const Value& value) const {
+  if (const Value* const lasting = sizes.lasting(value)) return lasting->name();
+  const Node& maker = *value.producer();
+  Names operands;
+  for (const Value* input : maker.inputs()) operands.push_back(input == nullptr ? Name() : stand_in(*input));
+  const auto place = std::ranges::find(maker.outputs(), &value) - maker.outputs().begin();
+  return w.make_like(maker, operands, as_size(place));
 }
 
 Name Row::shape(const Name& value) const {
   const Value* const found = w.graph().find(value);
   const auto rank = found == nullptr ? std::nullopt : sizes.rank(*found);
-  if (!rank) return w.shape(value);
+  if (!rank) return w.shape(found == nullptr ? value : stand_in(*found));
   // A row of all elements of another value.
   const Node* const maker = found->producer();
   if (rank == 1 && sizes.dim(*found, 0) < 0 && sizes.is_hidden(*found) && maker != nullptr && maker->is("Reshape")) {
@@ -57,8 +65,10 @@ Name Row::shape(const Name& value) const {
   }
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < *rank; ++i) dims.push_back(dim(*found, i));
-  const bool is_own = std::ranges::any_of(dims, [&](const Dim& one) { return one.of == value; });
-  return is_own ? w.shape(value) : w.shape(dims);
+  // The whole shape at once, where a dim of it has to be read.
+  const Value* const lasting = sizes.lasting(*found);
+  const bool is_own = lasting != nullptr && std::ranges::any_of(dims, [&](const Dim& one) { return one.of == lasting->name(); });
+  return is_own ? w.shape(lasting->name()) : w.shape(dims);
 }
 
 std::size_t Row::axis(int64_t otherwise) const {

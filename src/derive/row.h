@@ -46,7 +46,9 @@ class Row {
   [[nodiscard]] Dim dim(std::size_t input, std::size_t axis) const { return dim(present(input), axis); }
   /// A size where it is known, else the dim of another value that always has the same, else of the value itself.
   [[nodiscard]] Dim dim(const Value& value, std::size_t axis) const;
-  /// The dims of a value as a vector; refuses those of a hidden value that no other tells.
+  /// A value that stays, of the dims of this one: itself, a lasting one, or what the same nodes make of lasting operands.
+  [[nodiscard]] Name stand_in(const Value& value) const;
+  /// The dims of a value as a vector.
   [[nodiscard]] Name shape(const Name& value) const;
   [[nodiscard]] Name expand_to(const Name& value, const Name& like) const { return w.make("Expand", {value, shape(like)}); }
   [[nodiscard]] Name zeros_like(const Name& value, DataType type) const { return expand_to(w.real(0, type), value); }

@@ -38,7 +38,9 @@ constexpr std::array<std::string_view, 6> kAlongFirst = {"ArgMax", "ArgMin", "Co
 
 }  // namespace
 
-Samples::Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value*>& inputs) : sizes_(sizes), first_(inputs.front()) {
+Samples::Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value*>& inputs,
+                 const std::unordered_map<const Value*, const Value*>& origins)
+    : sizes_(sizes), first_(inputs.front()) {
   for (const Value* input : inputs) states_[input] = State::apart;
   for (const Node& node : graph.nodes()) {
     bool is_read = false, is_mixed = false;
@@ -57,7 +59,10 @@ Samples::Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value
     if (!is_read) continue;
     const bool stays = !is_mixed && node.subgraphs().empty() && node.domain().empty() && keeps_apart(node);
     for (const Value* output : node.outputs()) {
-      if (output != nullptr) states_[output] = stays && has_samples(*output) ? State::apart : State::mixed;
+      if (output == nullptr) continue;
+      const auto origin = origins.find(output);
+      const bool stays_as_origin = origin != origins.end() && is_apart(origin->second);
+      states_[output] = (stays || stays_as_origin) && has_samples(*output) ? State::apart : State::mixed;
     }
   }
 }

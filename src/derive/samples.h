@@ -19,8 +19,10 @@ class Samples {
     apart,  ///< sample n of the value, along its first axis, on sample n of the inputs alone
     mixed,  ///< in any other way
   };
-  /// These inputs have as many samples. In the order of the graph; nodes that are added later are unknown.
-  Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value*>& inputs);
+  /// These inputs have as many samples. In the order of the graph; nodes that are added later are unknown. `origins`: values that keep
+  /// samples apart where others do, whatever nodes make them.
+  Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value*>& inputs,
+          const std::unordered_map<const Value*, const Value*>& origins = {});
   [[nodiscard]] State of(const Value& value) const;
   /// The first node that mixes samples on a way to a value; nullptr: none.
   [[nodiscard]] const Node* mixer(const Value& value) const;

@@ -9,9 +9,13 @@
 namespace relayout::derive {
 namespace {
 
-/// Sizes for the free dims, such that no two of them, nor simple functions of two, agree in both inferences.
-ShapeOptions assumed_sizes(const Graph& graph, std::size_t inference) {
-  constexpr std::array<std::array<int64_t, 6>, 2> kSizes = {{{1009, 1511, 2003, 2503, 3001, 3511}, {1277, 1801, 2309, 2801, 3307, 3803}}};
+/// Sizes for the free dims, such that no two of them, nor simple functions of two, agree in both inferences. Small ones do not go beyond
+/// tables of positions.
+ShapeOptions assumed_sizes(const Graph& graph, std::size_t inference, bool is_small) {
+  using Choices = std::array<std::array<int64_t, 6>, 2>;
+  constexpr Choices kLarge = {{{1009, 1511, 2003, 2503, 3001, 3511}, {1277, 1801, 2309, 2801, 3307, 3803}}};
+  constexpr Choices kSmall = {{{11, 13, 17, 19, 23, 29}, {31, 37, 41, 43, 47, 53}}};
+  const Choices& choices = is_small ? kSmall : kLarge;
   ShapeOptions out;
   const std::map<std::string, int64_t> images = layout::image_sizes(graph);
   std::map<std::string, int64_t> given;
@@ -26,8 +30,8 @@ ShapeOptions assumed_sizes(const Graph& graph, std::size_t inference) {
       const auto image = images.find(name);
       const auto count = static_cast<int64_t>(given.size());
       const bool is_picture = image != images.end();
-      const std::size_t round = next / kSizes[0].size();
-      const int64_t plain = kSizes[inference][next % kSizes[0].size()] + static_cast<int64_t>(round) * 4001;
+      const std::size_t round = next / choices[0].size();
+      const int64_t plain = choices[inference][next % choices[0].size()] + static_cast<int64_t>(round) * 4001;
       const int64_t size = is_picture ? image->second + 32 * count + static_cast<int64_t>(inference) * (64 + 32 * count) : plain;
       const auto [entry, is_new] = given.try_emplace(name, size);
       if (is_new && !is_picture) ++next;
@@ -41,7 +45,7 @@ ShapeOptions assumed_sizes(const Graph& graph, std::size_t inference) {
 }  // namespace
 
 layout::Shapes Sizes::assume(const Graph& graph, std::size_t inference, const Like& like, Sizes* before) const {
-  ShapeOptions sizes = assumed_sizes(graph, inference);
+  ShapeOptions sizes = assumed_sizes(graph, inference, is_small_);
   for (const auto& [input, value] : like) {
     const Dims* const dims = before->assumed_[inference].dims_of(value);
     if (dims != nullptr) sizes.shapes[input->name()] = *dims;
@@ -50,7 +54,11 @@ layout::Shapes Sizes::assume(const Graph& graph, std::size_t inference, const Li
 }
 
 Sizes::Sizes(const Graph& graph, const Like& like, Sizes* before)
-    : assumed_{assume(graph, 0, like, before), assume(graph, 1, like, before)} {
+    : is_small_(before != nullptr && before->is_small_), assumed_{assume(graph, 0, like, before), assume(graph, 1, like, before)} {
+  if (before == nullptr && !assumed_[0].misfit().empty()) {
+    is_small_ = true;
+    assumed_ = {assume(graph, 0, like, before), assume(graph, 1, like, before)};
+  }
   for (const Node& node : graph.nodes()) has_bounds_ = has_bounds_ || bounds_dims(node);
 }
 
@@ -120,6 +128,11 @@ std::optional<std::pair<const Value*, std::size_t>> Sizes::twin(const Value& val
   const auto pair = assumed(value, axis);
   const auto found = pair ? offered_.find(*pair) : offered_.end();
   return found == offered_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const Value* Sizes::lasting(const Value& value) const {
+  const auto found = hidden_.find(&value);
+  return found == hidden_.end() ? &value : found->second;
 }
 
 bool Sizes::have_same_dims(const Value& a, const Value& b) {

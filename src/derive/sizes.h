@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,9 +37,11 @@ class Sizes {
   void offer(const Value& value);
   /// An offered dim that is the same in every run.
   [[nodiscard]] std::optional<std::pair<const Value*, std::size_t>> twin(const Value& value, std::size_t axis);
-  /// Hidden values will be gone: nothing may read their dims.
-  void hide(const Value& value) { hidden_.insert(&value); }
+  /// Hidden values will be gone: nothing may read their dims. `like`: one that stays, and has the same dims in every run; nullptr: none.
+  void hide(const Value& value, const Value* like) { hidden_[&value] = like; }
   [[nodiscard]] bool is_hidden(const Value& value) const { return hidden_.contains(&value); }
+  /// The value that stays in place of a hidden one, or the value itself; nullptr: none.
+  [[nodiscard]] const Value* lasting(const Value& value) const;
   /// Small contents that every run has.
   [[nodiscard]] std::optional<std::vector<int64_t>> integers(const Value& value);
   [[nodiscard]] std::optional<double> number(const Value& value);
@@ -58,7 +60,8 @@ class Sizes {
 
   Constants constants_;
   std::map<Pair, std::pair<const Value*, std::size_t>> offered_;
-  std::unordered_set<const Value*> hidden_;
+  std::unordered_map<const Value*, const Value*> hidden_;
+  bool is_small_ = false;  ///< the assumed sizes: where larger ones do not fit the graph
   std::array<layout::Shapes, 2> assumed_;
   bool has_bounds_ = false;  ///< some size is the smaller of a free dim and a number: equal sizes do not mean that it is constant
 };

@@ -54,6 +54,8 @@ Transform::Transform(Model& model, bool by_weights, const DeriveOptions& options
   if (of_.empty()) fail(ErrorKind::unsupported, "no output is of floating point");
   check_types("--wrt", wrt_);
   check_types("--of", of_);
+  open_nodes(graph_, wrt_, of_);
+  look_again();
 }
 
 void Transform::look_again() {
@@ -192,7 +194,7 @@ std::vector<std::pair<const Value*, Name>> Transform::backward(const std::vector
   const Values tangents = forward(wrt_, ".tangent", false);
   Sizes::Like sources;
   for (std::size_t i = 0; i < wrt_.size(); ++i) sources.emplace_back(tangents[i], wrt_[i]);
-  Transposer transposer(graph_, sources, *sizes_);
+  Transposer transposer(graph_, sources, linear_->origins(), *sizes_);
   for (std::size_t i = 0; i < of_.size(); ++i) {
     const Name tangent = linear_->tangent(*of_[i]);
     if (!tangent.empty()) transposer.seed(*graph_.find(tangent), cotangents[i]);

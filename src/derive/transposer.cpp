@@ -10,7 +10,7 @@
 
 namespace relayout::derive {
 
-Transposer::Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before, bool unfolds)
+Transposer::Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before, bool unfolds)
     : graph_(graph), sizes_(graph, sources, &before), w_(graph), unfolds_(unfolds) {
   for (const auto& [source, like] : sources) linear_.insert(source);
   for (Node& node : graph_.nodes()) {
@@ -21,7 +21,12 @@ Transposer::Transposer(Graph& graph, const Sizes::Like& sources, Sizes& before, 
       if (output != nullptr) linear_.insert(output);
     }
   }
-  for (const Value* value : linear_) sizes_.hide(*value);
+  for (const Value* value : linear_) {
+    const auto origin = origins.find(value);
+    const bool lasts = origin != origins.end() && !linear_.contains(origin->second);
+    sizes_.hide(*value, lasts ? origin->second : nullptr);
+  }
+  for (const auto& [source, like] : sources) sizes_.hide(*source, like);
   for (const Value* input : graph_.inputs()) {
     if (!linear_.contains(input)) sizes_.offer(*input);
   }

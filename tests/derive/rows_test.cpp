@@ -133,6 +133,16 @@ TEST(DerivePerSample, GradientsAreThoseOfEachSampleAlone) {
       {"q", "k", "s", "b"});
 }
 
+TEST(DerivePerSample, PoolsInARowTakeElementsOfTheirOwnSample) {
+  expect_gradients_of_each(
+      {"pools",
+       "g (double[N, 2, 9, 9] x, double[3, 2, 2, 2] w, double[3, 3, 1, 1] v) => (double[N] l) { a = Conv (x, w) b = MaxPool <kernel_shape "
+       "= [2, "
+       "2]> (a) c = Conv (b, v) d = MaxPool <kernel_shape = [3, 3], strides = [2, 2]> (c) m = Constant <value_ints = [1, 2, 3]> () l = "
+       "ReduceSumSquare <keepdims = 0> (d, m) }"},
+      {"w", "v"});
+}
+
 TEST(DerivePerSample, BatchStatisticsAreRefused) {
   const RowCase mixing{"mixing",
                        "g (double[N, 3] x, double[3, 2] w) => (double l) { a = MatMul (x, w) b = Softmax <axis = 0> (a) l = ReduceSum "
