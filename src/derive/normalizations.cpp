@@ -22,21 +22,27 @@ Name times(Writer& w, const Name& a, const Name& b) {
 void batch_normalization(LinearizeRow& row) {
   Writer& w = row.w;
   if (row.attributes.integer("training_mode", 0) != 0) row.refuse("training mode mixes the samples of a batch");
-  for (const std::size_t statistic : {3UL, 4UL}) {
-    if (row.type(1) != row.type() || row.type(statistic) != row.type()) row.refuse("parameters of another type");
-    if (!row.t(statistic).empty()) row.refuse("the tangent of its statistics");
+  for (const std::size_t parameter : {1UL, 3UL, 4UL}) {
+    if (row.type(parameter) != row.type()) row.refuse("parameters of another type");
   }
   const double epsilon = row.attributes.real("epsilon", 1e-5F);
-  const Name inverse = w.make("Div", {row.number(1), w.make("Sqrt", {w.make("Add", {row.x(4), row.number(epsilon)})})});
-  Name out = times(w, row.t(0), row.t(0).empty() ? "" : per_channel(row, w.make("Mul", {row.x(1), inverse})));
-  if (!row.t(1).empty()) {
-    const Name centered = w.make("Sub", {row.x(0), per_channel(row, row.x(3))});
-    const Name scale = per_channel(row, w.make("Mul", {row.t(1), inverse}));
-    out = w.add(out, w.make("Mul", {centered, scale}));
+  const Name deviation = w.make("Sqrt", {w.make("Add", {row.x(4), row.number(epsilon)})});
+  const Name inverse = w.make("Div", {row.number(1), deviation});
+  const Name factor = w.make("Mul", {row.x(1), inverse});
+  Name out = times(w, row.t(0), row.t(0).empty() ? "" : per_channel(row, factor));
+  Name slope = times(w, row.t(1), inverse), level = row.t(2);
+  if (!row.t(4).empty()) {
+    const Name by_variance = w.make("Mul", {factor, w.make("Mul", {row.number(-0.5), w.make("Mul", {inverse, inverse})})});
+    slope = w.add(slope, w.make("Mul", {row.t(4), by_variance}));
   }
-  const bool is_shift_alone = out.empty() && !row.t(2).empty();
-  out = w.add(out, per_channel(row, row.t(2)));
-  row.give(is_shift_alone ? row.expand_to(out, row.y()) : out);
+  if (!row.t(3).empty()) level = w.subtract(level, w.make("Mul", {row.t(3), factor}));
+  if (!slope.empty()) {
+    const Name centered = w.make("Sub", {row.x(0), per_channel(row, row.x(3))});
+    out = w.add(out, w.make("Mul", {centered, per_channel(row, slope)}));
+  }
+  const bool is_level_alone = out.empty() && !level.empty();
+  out = w.add(out, per_channel(row, level));
+  row.give(is_level_alone ? row.expand_to(out, row.y()) : out);
 }
 
 /// A tensor as groups that are normalized alone: its form, and the axes of one group.

@@ -54,13 +54,6 @@ void split(TransposeRow& row) {
   row.give(row.w.make("Concat", parts, {{"axis", row.attributes.integer("axis", 0)}}));
 }
 
-/// Pads of constant mode and their negatives, which crop.
-void pad(TransposeRow& row) {
-  if (row.attributes.text("mode", "constant") != "constant") row.refuse("a mode other than constant");
-  Names operands = row.inputs_with({{0, row.ct()}, {1, row.w.make("Neg", {row.x(1)})}, {2, ""}});
-  row.give(row.w.make_like(row.node, operands));
-}
-
 /// `ct` at these indices along an axis of zeros that have, along that axis, the size of `size`.
 Name scattered(const TransposeRow& row, const Name& ct, const Name& indices, std::size_t axis, const Name& size) {
   Writer& w = row.w;
@@ -73,6 +66,32 @@ Name scattered(const TransposeRow& row, const Name& ct, const Name& indices, std
   const Name zeros = w.make("Expand", {w.real(0, row.type()), shape});
   const Name places = row.expand_to(w.unsqueeze(indices, around), ct);
   return w.make("ScatterElements", {zeros, places, ct}, {{"axis", static_cast<int64_t>(axis)}, {"reduction", std::string("add")}});
+}
+
+/// A constant pad is cropped by its negative; another mode has read, along each axis on its own, the positions that it makes of a range.
+void pad(TransposeRow& row) {
+  Writer& w = row.w;
+  if (row.attributes.text("mode", "constant") == "constant") {
+    return row.give(w.make_like(row.node, row.inputs_with({{0, row.ct()}, {1, w.make("Neg", {row.x(1)})}, {2, ""}})));
+  }
+  const std::size_t rank = row.rank();
+  std::vector<int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (row.node.input(3) != nullptr) axes = row.sizes.integers(*row.node.input(3)).value_or(std::vector<int64_t>());
+  if (axes.empty()) row.refuse("its axes are not constant");
+  const auto known = row.sizes.integers(row.present(1));
+  Name ct = row.ct();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (known && known->at(i) == 0 && known->at(i + axes.size()) == 0) continue;
+    const auto axis = checked_axis(axes[i], rank);
+    if (!axis) row.refuse("its axes are beyond the rank");
+    const Name size = w.make("Gather", {row.shape(row.x()), w.integers({static_cast<int64_t>(*axis)})});
+    const Name range = w.make("Range", {w.integer(0), w.make("Squeeze", {size}), w.integer(1)});
+    const Name ends = w.make("Gather", {row.x(1), w.integers({static_cast<int64_t>(i), static_cast<int64_t>(i + axes.size())})});
+    const Name places = w.make("Pad", {range, ends}, {{"mode", row.attributes.text("mode", "")}});
+    ct = scattered(row, ct, places, *axis, size);
+  }
+  row.give(ct);
 }
 
 /// One sliced axis.

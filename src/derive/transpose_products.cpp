@@ -119,8 +119,8 @@ Window window_of(const TransposeRow& row, const Value& large, const Value& small
     out.ends.push_back(pads[i + axes]);
     if (!automatic.starts_with("SAME")) continue;
     const int64_t from = row.sizes.dim(large, i + 2), to = row.sizes.dim(small, i + 2);
-    if (from < 0 || to < 0) row.refuse("auto_pad with free dims");
-    const int64_t total = std::max<int64_t>((to - 1) * out.strides[i] + out.reach(i) - from, 0);
+    if (out.strides[i] > 1 && (from < 0 || to < 0)) row.refuse("auto_pad with strides and free dims");
+    const int64_t total = out.strides[i] == 1 ? out.reach(i) - 1 : std::max<int64_t>((to - 1) * out.strides[i] + out.reach(i) - from, 0);
     out.begins[i] = automatic == "SAME_LOWER" ? total - total / 2 : total / 2;
     out.ends[i] = total - out.begins[i];
   }
@@ -355,24 +355,18 @@ void resize(TransposeRow& row) {
   Name ct = row.ct();
   for (std::size_t i = rank; i-- > 0;) {
     if (row.sizes.is_same(row.present(0), i, y, i)) continue;
-    const int64_t from = row.size(0, i), to = row.sizes.dim(y, i);
-    if (from < 0 || to < 0) row.refuse("free dims");
-    std::vector<float> unit(as_size(from * from), 0.0F);
-    for (int64_t k = 0; k < from; ++k) element_at(unit, k * (from + 1)) = 1;
-    onnx::TensorProto tensor;
-    tensor.set_data_type(onnx::TensorProto_DataType_FLOAT);
-    for (const int64_t dim : {int64_t{1}, int64_t{1}, from, from}) tensor.add_dims(dim);
-    tensor.mutable_float_data()->Add(unit.begin(), unit.end());
-    const Name identity = w.cast(w.make("Constant", {}, {{"value", tensor}}), row.type());
-    Names operands{identity, "", "", ""};
+    const Name from = w.shape(std::vector<Dim>{row.dim(0, i)}), to = w.shape(std::vector<Dim>{row.dim(y, i)});
+    const auto joined = [&](const Names& parts) { return w.make("Concat", parts, {{"axis", int64_t{0}}}); };
+    const auto type = static_cast<int64_t>(row.type() == DataType::float64 ? DataType::float64 : DataType::float32);
+    const Name unit = w.make("EyeLike", {w.make("ConstantOfShape", {joined({from, from})})}, {{"dtype", type}});
+    Names operands{w.unsqueeze(w.cast(unit, row.type()), {0, 1}), "", "", ""};
     if (by_scale) {
       const Name scale = w.make("Gather", {row.x(2), w.integers({static_cast<int64_t>(i)})});
-      const Name ones = w.make("Constant", {}, {{"value_floats", std::vector<float>{1, 1, 1}}});
-      operands[2] = w.make("Concat", {ones, scale}, {{"axis", int64_t{0}}});
+      operands[2] = joined({w.make("Constant", {}, {{"value_floats", std::vector<float>{1, 1, 1}}}), scale});
     } else {
-      operands[3] = w.integers({1, 1, from, to});
+      operands[3] = joined({w.integers({1, 1}), from, to});
     }
-    const Name matrix = w.make("Reshape", {w.make_like(row.node, operands), w.integers({from, to})});
+    const Name matrix = w.make("Squeeze", {w.make_like(row.node, operands), w.integers({0, 1})});
     std::vector<int64_t> order(rank);
     std::iota(order.begin(), order.end(), 0);
     std::swap(order[i], order[rank - 1]);

@@ -156,6 +156,11 @@ void add_movements(std::vector<RowCase>& out) {
   add("Tile", "[N, 3]", "[P, 6]", "r" + c + "[3, 2]> () y = Tile (x, r)");
   add("Pad", "[N, 3]", "[N, 6]", "p" + c + "[0, 1, 0, 2]> () v = Constant <value = double {5.0}> () y = Pad (x, p, v)");
   add("Pad_negative", "[N, 5]", "[N, 5]", "p" + c + "[0, -1, 0, 1]> () y = Pad (x, p)");
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    add(std::string("Pad_") + mode, "[N, 4, W]", "[N, 7, P]",
+        std::string("p") + c + "[0, 1, 2, 0, 2, 1]> () y = Pad <mode = \"" + mode + "\"> (x, p)");
+  }
+  add("Pad_reflect_axes", "[N, 4, 3]", "[N, 6, 3]", "p" + c + "[1, 1]> () a" + c + "[-2]> () y = Pad <mode = \"reflect\"> (x, p, , a)");
   add("Slice", "[N, 6, 5]", "[N, 3, 2]", "s" + c + "[1, -3]> () e" + c + "[4, -1]> () a" + c + "[1, 2]> () y = Slice (x, s, e, a)");
   add("Slice_free", "[N, M, 5]", "[N, P, 5]", "s" + c + "[1]> () e" + c + "[99]> () a" + c + "[1]> () y = Slice (x, s, e, a)");
   add("Slice_steps", "[N, 6, 5]", "[N, 3, 3]",
@@ -193,6 +198,10 @@ void add_movements(std::vector<RowCase>& out) {
             "Resize <mode = \"" +
             mode + "\"> (x, , , t)");
   }
+  for (const char* mode : {"nearest", "linear"}) {
+    add(std::string("Resize_free_") + mode, "[N, 2, H, W]", "[N, 2, P, Q]",
+        std::string("s = Constant <value_floats = [1.0, 1.0, 1.5, 2.0]> () y = Resize <mode = \"") + mode + "\"> (x, , s)");
+  }
   add("Resize_scales", "[N, 2, 4, 5]", "[N, 2, 6, 10]",
       "s = Constant <value_floats = [1.0, 1.0, 1.5, 2.0]> () y = Resize <mode = \"linear\", coordinate_transformation_mode = "
       "\"asymmetric\"> "
@@ -226,6 +235,11 @@ void add_normalizations(std::vector<RowCase>& out) {
   out.push_back({"BatchNormalization",
                  "g (double[N, 3, H, 2] x, double[3] s, double[3] b) => (double[N, 3, H, 2] y) { m = Constant <value = double[3] "
                  "{1, 2, 3}> () v = Constant <value = double[3] {4, 1, 0.5}> () y = BatchNormalization (x, s, b, m, v) }"});
+  out.push_back({.name = "BatchNormalization_statistics",
+                 .text = "g (double[N, 3, H] x, double[3] s, double[3] b, double[3] m, double[3] v) => (double[N, 3, H] y) { y = "
+                         "BatchNormalization <epsilon = 0.1> (x, s, b, m, v) }",
+                 .low = 0.5,
+                 .high = 2});
   add("LayerNormalization", "double[N, 3, 4] x, double[4] s, double[4] b", "[N, 3, 4]", "LayerNormalization (x, s, b)");
   add("LayerNormalization_axis", "double[N, 3, 4] x, double[3, 4] s", "[N, 3, 4]", "LayerNormalization <axis = 1, epsilon = 0.01> (x, s)");
   add("RMSNormalization", "double[N, 3, 4] x, double[4] s", "[N, 3, 4]", "RMSNormalization (x, s)");
@@ -234,6 +248,59 @@ void add_normalizations(std::vector<RowCase>& out) {
       "GroupNormalization <num_groups = 2> (x, s, b)");
   add("MeanVarianceNormalization", "double[N, 3, H, 4] x", "[N, 3, H, 4]", "MeanVarianceNormalization (x)");
   add("LRN", "double[N, 5, H, 4] x", "[N, 5, H, 4]", "LRN <size = 3, alpha = 0.5> (x)");
+}
+
+void add_recurrent(std::vector<RowCase>& out) {
+  const auto add = [&](const std::string& name, const std::string& attributes, int gates, const std::string& more, const std::string& given,
+                       int directions = 1, bool has_cells = false) {
+    const std::string op = name.substr(0, name.find('_')), d = std::to_string(directions);
+    const auto sum = [&](int times) { return std::to_string(times * gates * 2); };
+    const bool is_batch_first = attributes.find("layout") != std::string::npos;
+    const std::string batch = given.find('l') == std::string::npos ? "N" : "2";
+    const auto sized = [&](std::string text) {
+      for (std::size_t at = text.find('N'); at != std::string::npos; at = text.find('N', at + 1)) text.replace(at, 1, batch);
+      return text;
+    };
+    out.push_back({name, std::string("g (double") + sized(is_batch_first ? "[N, 4, 3]" : "[4, N, 3]") + " x, double[" + d + ", " + sum(1) +
+                             ", 3] w, double[" + d + ", " + sum(1) + ", 2] r, double[" + d + ", " + sum(2) + "] b" + sized(more) +
+                             ") => (double" + sized(is_batch_first ? "[N, 4, " + d + ", 2]" : "[4, " + d + ", N, 2]") + " y, double" +
+                             sized(is_batch_first ? "[N, " + d + ", 2]" : "[" + d + ", N, 2]") +
+                             " h) { l = Constant <value = int32[2] {3, 2}> () y, h" + (has_cells ? ", c" : "") + " = " + op +
+                             " <hidden_size = 2" + attributes + "> (x, w, r, b, " + given + ") }"});
+  };
+  add("LSTM_plain", "", 4, "", "", 1, true);
+  add("LSTM_states", "", 4, ", double[1, N, 2] i, double[1, N, 2] j, double[1, 6] p", ", i, j, p", 1, true);
+  add("LSTM_both", ", direction = \"bidirectional\"", 4, ", double[2, N, 2] i, double[2, N, 2] j", ", i, j", 2, true);
+  add("LSTM_reverse_lengths", ", direction = \"reverse\"", 4, "", "l", 1, true);
+  add("LSTM_batch_first", ", layout = 1, activations = [\"Sigmoid\", \"Softsign\", \"Tanh\"]", 4, ", double[N, 1, 2] i", ", i", 1, true);
+  add("GRU_plain", "", 3, "", "");
+  add("GRU_linear", ", linear_before_reset = 1, direction = \"bidirectional\"", 3, ", double[2, N, 2] i", ", i", 2);
+  add("GRU_lengths", ", direction = \"bidirectional\"", 3, ", double[2, N, 2] i", "l, i", 2);
+  add("RNN_plain", "", 1, "", "");
+  add("RNN_both", ", direction = \"bidirectional\", activations = [\"Tanh\", \"Sigmoid\"]", 1, ", double[2, N, 2] i", ", i", 2);
+}
+
+void add_functions(std::vector<RowCase>& out) {
+  const std::string head = "g (double[2, 4, 3] x, double[4] w) => (", labels = "t = Constant <value = int64[2, 3] {3, 1, 0, 0, 2, 1}> () ";
+  for (const char* op : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}) {
+    const std::string name(op);
+    const auto add = [&](const std::string& suffix, const std::string& y, const std::string& attributes, const std::string& weights) {
+      out.push_back(
+          {name + suffix, head + "double" + y + " y) { " + labels + "y = " + name + " <" + attributes + "> (x, t" + weights + ") }"});
+      out.back().low = 0.3;
+    };
+    add("_none", "[2, 3]", "reduction = \"none\"", "");
+    add("_sum", "", "reduction = \"sum\"", "");
+    add("_mean", "", "reduction = \"mean\"", "");
+    add("_weights", "", "reduction = \"mean\"", ", w");
+    add("_ignored", "", "reduction = \"mean\", ignore_index = 1", ", w");
+    add("_ignored_none", "[2, 3]", "reduction = \"none\", ignore_index = 0", "");
+  }
+  out.push_back({"SoftmaxCrossEntropyLoss_both",
+                 "g (double[2, 4] x) => (double y, double[2, 4] z) { t = Constant <value = int64[2] {3, 1}> () y, z = "
+                 "SoftmaxCrossEntropyLoss (x, t) }"});
+  out.push_back(
+      moves("CenterCropPad", "[N, 6, 3]", "[N, 4, 5]", "s = Constant <value_ints = [4, 5]> () y = CenterCropPad <axes = [1, 2]> (x, s)"));
 }
 
 }  // namespace
@@ -247,6 +314,8 @@ const std::vector<RowCase>& row_cases() {
     add_movements(out);
     add_reductions(out);
     add_normalizations(out);
+    add_recurrent(out);
+    add_functions(out);
     return out;
   }();
   return cases;
