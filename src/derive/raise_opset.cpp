@@ -7,6 +7,7 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "derive/linearizer.h"
+#include "derive/sizes.h"
 #include "derive/writer.h"
 #include "model/node.h"
 #include "model/walk.h"
@@ -84,9 +85,9 @@ class Raiser {
       if (node.is("Dropout")) node.graph().edit(node).clear_attribute();
       return true;
     }
-    // One axis instead of all from it on: the same for the last one.
-    if (version == kOneAxisOpset && (node.is("Softmax") || node.is("LogSoftmax"))) return rewrites_softmax(node);
-    return false;
+    if (version != kOneAxisOpset || (!node.is("Softmax") && !node.is("LogSoftmax"))) return false;
+    rewrite_softmax(node);
+    return true;
   }
 
   /// The attributes as constant operands, from number `input` on.
@@ -134,17 +135,26 @@ class Raiser {
     }
   }
 
-  bool rewrites_softmax(Node& node) {
-    Constants constants;
-    const PartialDims dims = constants.dims(*node.input(0));
+  /// One axis instead of all from it on: the same where no other one follows; else of rows that have all of them.
+  void rewrite_softmax(Node& node) {
+    Graph& graph = node.graph();
+    Sizes sizes(graph);
     const int64_t axis = Attributes(node).integer("axis", 1);
-    const auto place = dims ? checked_axis(axis, dims->size()) : std::nullopt;
-    if (!place) return false;
-    const bool is_rest_one =
-        std::all_of(dims->begin() + static_cast<std::ptrdiff_t>(*place) + 1, dims->end(), [](int64_t dim) { return dim == 1; });
-    if (!is_rest_one) return false;
-    set_integer(node.graph().edit(node), "axis", static_cast<int64_t>(*place));
-    return true;
+    const auto rank = sizes.rank(*node.input(0));
+    const auto place = rank ? checked_axis(axis, *rank) : std::nullopt;
+    bool is_last = place.has_value();
+    for (std::size_t i = place.value_or(0) + 1; rank && i < *rank; ++i) is_last = is_last && sizes.dim(*node.input(0), i) == 1;
+    if (is_last) return set_integer(graph.edit(node), "axis", static_cast<int64_t>(*place));
+    Value& out = *node.output(0);
+    const std::string whole = node.input(0)->name();
+    (void)graph.detach(out, model_.unique_name(out.name() + ".rows"));
+    Writer w(graph);
+    w.name_after(out.name());
+    w.stand_before(graph.position_of(node));
+    graph.set_input(node, 0, graph.find(w.make("Flatten", {whole}, {{"axis", axis}})));
+    graph.edit(node).clear_attribute();
+    w.stand_before(std::next(graph.position_of(node)));
+    w.make_named(w.make("Reshape", {node.output(0)->name(), w.shape(whole)}), out.name());
   }
 
   Model& model_;

@@ -102,6 +102,26 @@ TEST_F(DeriveCommand, RaisesOldOpsets) {
   EXPECT_EQ(result.code, 0) << result.out << result.err;
 }
 
+TEST_F(DeriveCommand, RaisesASoftmaxOfSeveralAxes) {
+  write_file(
+      folder_ / "old.onnxtxt",
+      "<ir_version: 7, opset_import: [\"\" : 11]> g (float[N, 2, 3] x) => (float[N, 2, 3] y, float[N, 2, 3] z) { a = Softmax <axis = 1> "
+      "(x) y = Mul (a, a) b = LogSoftmax <axis = 2> (x) z = Mul (b, x) }");
+  EXPECT_EQ(run({"derive", "vjp", "old.onnxtxt", "-o", "raised.onnx"}).code, 0);
+  const ProcessResult result = run({"verify", "old.onnxtxt", "--derivative", "raised.onnx"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
+TEST_F(DeriveCommand, RefusesARecurrentNetOfFreeLength) {
+  write_file(
+      folder_ / "free.onnxtxt",
+      "<ir_version: 10, opset_import: [\"\" : 18]> g (float[T, N, 1] x, float[1, 1, 1] w, float[1, 1, 1] r) => (float[T, 1, N, 1] y) { y "
+      "= RNN <hidden_size = 1> (x, w, r) }");
+  const ProcessResult result = run({"derive", "jvp", "free.onnxtxt", "-o", "a.onnx"});
+  EXPECT_EQ(result.code, 4);
+  EXPECT_THAT(result.err, HasSubstr("the length of its sequence is free"));
+}
+
 TEST_F(DeriveCommand, RefusesByName) {
   const ProcessResult unsupported = run({"derive", "jvp", "random.onnxtxt", "-o", "a.onnx"});
   EXPECT_EQ(unsupported.code, 4);
