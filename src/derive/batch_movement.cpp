@@ -3,6 +3,9 @@
 
 #include "base/positions.h"
 #include "derive/batcher.h"
+#include "derive/writer.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {
@@ -12,18 +15,18 @@ void as_it_is(BatchRow& row) {
   row.give_all(row.first_in(Form::stacked), Form::stacked);
 }
 
-/// An operator along one axis, all of whose operands have that axis; `otherwise`: the axis that it takes where it names none.
-template <int64_t otherwise>
+/// An operator along one axis, all of whose operands have that axis; `kOtherwise`: the axis that it takes where it names none.
+template <int64_t kOtherwise>
 void along_axis(BatchRow& row) {
   Names operands;
   for (std::size_t i = 0; i < row.node.inputs().size(); ++i) operands.push_back(row.has_input(i) ? row.every(i) : Name());
-  row.give_all(operands, Form::stacked, {{"axis", static_cast<int64_t>(row.axis(otherwise)) + 1}});
+  row.give_all(operands, Form::stacked, {{"axis", static_cast<int64_t>(row.axis(kOtherwise)) + 1}});
 }
 
 /// The same with further operands that say how much is taken.
-template <int64_t otherwise>
+template <int64_t kOtherwise>
 void first_along_axis(BatchRow& row) {
-  row.give_all(row.first_in(Form::stacked), Form::stacked, {{"axis", static_cast<int64_t>(row.axis(otherwise)) + 1}});
+  row.give_all(row.first_in(Form::stacked), Form::stacked, {{"axis", static_cast<int64_t>(row.axis(kOtherwise)) + 1}});
 }
 
 /// Axes that an operand holds, of values of a rank, as those of the batch.

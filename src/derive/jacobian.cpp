@@ -25,7 +25,8 @@ bool Transform::keeps_samples(const Value& x, const Value& y) {
   if (rank_x == 0 || rank_y == 0 || x.initializer() != nullptr || !sizes_->is_same(x, 0, y, 0)) return false;
   // A single axis of known size is that of one vector.
   if (sizes_->dim(x, 0) >= 0 && (rank_x == 1 || rank_y == 1)) return false;
-  return Samples(graph_, *sizes_, {&x}).of(y) != Samples::State::mixed;
+  const Samples::State state = Samples(graph_, *sizes_, {&x}).of(y);
+  return state == Samples::State::none || state == Samples::State::apart;
 }
 
 int64_t Transform::count_of(const Shape& shape) {

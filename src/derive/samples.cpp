@@ -31,17 +31,23 @@ constexpr std::array<std::string_view, 14> kBySample = {"AveragePool",
                                                         "MaxPool",
                                                         "Resize",
                                                         "SpaceToDepth"};
-/// Operators along one axis; those that take the last one by default.
-constexpr std::array<std::string_view, 7> kAlongLast = {
-    "Hardmax", "LayerNormalization", "LogSoftmax", "LpNormalization", "RMSNormalization", "Softmax", "TopK"};
+/// Operators along one axis, or from one on; those that take the last one by default.
+constexpr std::array<std::string_view, 2> kFromLast = {"LayerNormalization", "RMSNormalization"};
+constexpr std::array<std::string_view, 5> kAlongLast = {"Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"};
 constexpr std::array<std::string_view, 6> kAlongFirst = {"ArgMax", "ArgMin", "Concat", "GatherElements", "ScatterElements", "Split"};
+
+int64_t product_before(const Dims& dims, std::size_t axis) {
+  int64_t out = 1;
+  for (std::size_t i = 0; i < axis; ++i) out *= dims[i];
+  return out;
+}
 
 }  // namespace
 
 Samples::Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value*>& inputs,
                  const std::unordered_map<const Value*, const Value*>& origins)
     : sizes_(sizes), first_(inputs.front()) {
-  for (const Value* input : inputs) states_[input] = State::apart;
+  for (const Value* input : inputs) places_[input] = 0;
   for (const Node& node : graph.nodes()) {
     bool is_read = false, is_mixed = false;
     const auto look = [&](const Node& reader, std::size_t i) {
@@ -50,26 +56,45 @@ Samples::Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value
       is_read = is_read || of(*value) != State::none;
       is_mixed = is_mixed || of(*value) == State::mixed;
     };
-    for (std::size_t i = 0; i < node.inputs().size(); ++i) look(node, i);
-    for (const auto& nested : node.subgraphs()) {
-      for_each_node(*nested, [&](const Node& inner) {
-        for (std::size_t i = 0; i < inner.inputs().size(); ++i) look(inner, i);
-      });
-    }
+    const auto look_at_all = [&](const Node& reader) {
+      for (std::size_t i = 0; i < reader.inputs().size(); ++i) look(reader, i);
+    };
+    look_at_all(node);
+    for (const auto& nested : node.subgraphs()) for_each_node(*nested, look_at_all);
     if (!is_read) continue;
-    const bool stays = !is_mixed && node.subgraphs().empty() && node.domain().empty() && keeps_apart(node);
+    const bool is_known = !is_mixed && node.subgraphs().empty() && node.domain().empty();
+    const Place made = is_known ? after(node) : std::nullopt;
     for (const Value* output : node.outputs()) {
       if (output == nullptr) continue;
       const auto origin = origins.find(output);
-      const bool stays_as_origin = origin != origins.end() && is_apart(origin->second);
-      states_[output] = (stays || stays_as_origin) && has_samples(*output) ? State::apart : State::mixed;
+      const Place own = origin == origins.end() || !place(origin->second) ? made : place(origin->second);
+      places_[output] = own && counts(*output, *own) ? own : std::nullopt;
     }
   }
 }
 
+Samples::Place Samples::place(const Value* value) const {
+  const auto found = places_.find(value);
+  return found == places_.end() ? std::nullopt : found->second;
+}
+
 Samples::State Samples::of(const Value& value) const {
-  const auto found = states_.find(&value);
-  return found == states_.end() ? State::none : found->second;
+  const auto found = places_.find(&value);
+  if (found == places_.end()) return State::none;
+  if (!found->second) return State::mixed;
+  return *found->second == 0 && sizes_.is_same(value, 0, *first_, 0) ? State::apart : State::elsewhere;
+}
+
+/// Whether an axis has a number of places for each sample.
+bool Samples::counts(const Value& value, std::size_t axis) {
+  if (axis >= rank(&value)) return false;
+  if (sizes_.is_same(value, axis, *first_, 0)) return true;
+  for (const std::size_t inference : {0UL, 1UL}) {
+    const Dims* const dims = sizes_.assumed_dims(value, inference);
+    const Dims* const batch = sizes_.assumed_dims(*first_, inference);
+    if (dims == nullptr || batch == nullptr || batch->front() < 2 || (*dims)[axis] % batch->front() != 0) return false;
+  }
+  return true;
 }
 
 const Node* Samples::mixer(const Value& value) const {
@@ -91,91 +116,177 @@ bool Samples::are_same_from(const Node& node, std::size_t begin) const {
   return true;
 }
 
-bool Samples::avoids_first_axis(const Value* axes, std::size_t rank) {
+bool Samples::avoids(const Value* axes, std::size_t rank, std::size_t axis) {
   const auto known = axes == nullptr ? std::nullopt : sizes_.integers(*axes);
-  return known && std::ranges::none_of(*known, [&](int64_t axis) { return from_front(axis, static_cast<int64_t>(rank)) == 0; });
+  return known && std::ranges::none_of(*known, [&](int64_t one) { return checked_axis(one, rank) == axis; });
 }
 
-bool Samples::keeps_apart(const Node& node) {
-  const Value* const out = first_output(node);
-  if (out == nullptr || !has_samples(*out)) return false;
-  const std::size_t rank = *sizes_.rank(*out);
-  const Traits& traits = traits_of(node);
-  if (traits.has(Trait::elementwise)) {
-    return std::ranges::all_of(node.inputs(), [&](const Value* input) { return !is_apart(input) || sizes_.rank(*input) == rank; });
+Samples::Place Samples::after(const Node& node) {
+  if (first_output(node) == nullptr) return std::nullopt;
+  if (has_trait(node, Trait::elementwise)) return after_elementwise(node);
+  if (node.is("MatMul")) return after_matmul(node);
+  if (node.is("Gemm")) return after_gemm(node);
+  if (node.is("Einsum")) return after_einsum(node);
+  if (node.is("Gather")) return after_gather(node);
+  if (is_one_of(node, kFromLast) || is_one_of(node, kAlongLast) || is_one_of(node, kAlongFirst)) return along_axis(node);
+  const Place from = place(node.input(0));
+  if (!from || !are_same_from(node, 1)) return std::nullopt;
+  if (is_one_of(node, kBySample)) return of(*node.input(0)) == State::apart ? from : std::nullopt;
+  if (node.is("Transpose")) return after_transpose(node, *from);
+  if (has_trait(node, Trait::keeps_order)) return after_reshape(node, *from);
+  return after_movement(node, *from);
+}
+
+Samples::Place Samples::after_elementwise(const Node& node) {
+  const std::size_t rank_of_result = rank(node.output(0));
+  Place out;
+  for (const Value* input : node.inputs()) {
+    const Place own = place(input);
+    if (!own) continue;
+    const std::size_t at = rank_of_result - rank(input) + *own;
+    if ((out && at != *out) || !sizes_.is_same(*input, *own, *node.output(0), at)) return std::nullopt;
+    out = at;
   }
-  if (is_one_of(node, kBySample)) return are_same_from(node, 1);
-  if (traits.has(Trait::keeps_order) && is_apart(node.input(0))) return are_same_from(node, 1);
-  return keeps_apart_in_product(node) || keeps_apart_along(node) || keeps_apart_in_movement(node);
+  return out;
 }
 
-bool Samples::keeps_apart_along(const Node& node) {
-  const bool is_last = is_one_of(node, kAlongLast);
-  if (!is_last && !is_one_of(node, kAlongFirst)) return false;
-  const std::size_t rank = sizes_.rank(*node.input(0)).value_or(0);
-  const auto has_rank = [&](const Value* input) { return !is_apart(input) || sizes_.rank(*input) == rank; };
-  const auto axis = checked_axis(Attributes(node).integer("axis", is_last ? -1 : 0), rank);
+/// The axis before which as many elements lie as before.
+Samples::Place Samples::after_reshape(const Node& node, std::size_t from) {
+  const Value& out = *node.output(0);
+  for (std::size_t axis = 0; axis < rank(&out); ++axis) {
+    bool fits = counts(out, axis);
+    for (const std::size_t inference : {0UL, 1UL}) {
+      const Dims* const before = sizes_.assumed_dims(*node.input(0), inference);
+      const Dims* const now = sizes_.assumed_dims(out, inference);
+      fits = fits && before != nullptr && now != nullptr && product_before(*before, from) == product_before(*now, axis);
+    }
+    if (fits) return axis;
+  }
+  return std::nullopt;
+}
+
+Samples::Place Samples::after_transpose(const Node& node, std::size_t from) {
+  const std::vector<int64_t> order = Attributes(node).integers("perm");
+  if (order.empty()) return rank(node.input(0)) - 1 - from;
+  return as_size(std::ranges::find(order, static_cast<int64_t>(from)) - order.begin());
+}
+
+Samples::Place Samples::along_axis(const Node& node) {
+  const bool is_first = is_one_of(node, kAlongFirst);
   // Scale, shift, and the number of elements that are taken.
-  if (is_last && !are_same_from(node, 1)) return false;
-  return axis && *axis > 0 && std::ranges::all_of(node.inputs(), has_rank);
-}
-
-bool Samples::keeps_apart_in_product(const Node& node) {
-  const auto rank_of = [&](std::size_t i) { return sizes_.rank(*node.input(i)).value_or(0); };
-  if (node.is("MatMul")) {
-    const std::size_t a = rank_of(0), b = rank_of(1);
-    if (a < 2 || b == 0) return false;
-    if (is_apart(node.input(1))) return b >= 3 && (is_apart(node.input(0)) ? a == b : a <= b);
-    return b <= 2 || (a == b && a >= 3);
-  }
-  if (node.is("Gemm")) {
-    const bool adds_samples = is_apart(node.input(2)) && rank_of(2) != 2;
-    return !is_apart(node.input(1)) && !adds_samples && Attributes(node).integer("transA", 0) == 0;
-  }
-  if (!node.is("Einsum")) return false;
-  const EinsumEquation terms = read_einsum(Attributes(node).text("equation", ""));
-  const std::string result = terms.has_ellipsis() ? "" : terms.letters_of_result();
-  if (result.empty()) return false;
-  for (std::size_t i = 0; i < terms.operands.size(); ++i) {
-    const std::string& letters = terms.operands[i];
-    if (!is_apart(node.input(i))) continue;
-    if (letters.empty() || letters.front() != result.front() || std::ranges::count(letters, letters.front()) != 1) return false;
-  }
-  return true;
-}
-
-bool Samples::keeps_apart_in_movement(const Node& node) {
+  if (!is_first && !are_same_from(node, 1)) return std::nullopt;
   const Attributes attributes(node);
-  const Value* const data = node.input(0);
-  const std::size_t rank = data == nullptr ? 0 : sizes_.rank(*data).value_or(0);
-  if (node.is("Gather")) {
-    const auto axis = checked_axis(attributes.integer("axis", 0), rank);
-    if (is_apart(data)) return axis && *axis > 0 && are_same_from(node, 1);
-    return axis == 0U;
+  const std::size_t rank_of_result = rank(node.input(0));
+  const auto axis = checked_axis(attributes.integer("axis", is_first ? 0 : -1), rank_of_result);
+  Place out;
+  for (const Value* input : node.inputs()) {
+    const Place own = place(input);
+    if (!own) continue;
+    if (rank(input) != rank_of_result || (out && own != out)) return std::nullopt;
+    out = own;
   }
-  if (!is_apart(data) || !are_same_from(node, 1)) return false;
-  if (node.is("Transpose")) {
-    const std::vector<int64_t> order = attributes.integers("perm");
-    return !order.empty() && order.front() == 0;
+  if (!axis || !out || (is_one_of(node, kFromLast) ? *out >= *axis : *out == *axis)) return std::nullopt;
+  const bool drops = (node.is("ArgMax") || node.is("ArgMin")) && attributes.integer("keepdims", 1) == 0 && *axis < *out;
+  if (drops) return *out - 1;
+  for (const Value* input : node.inputs()) {
+    if (place(input) && !sizes_.is_same(*input, *out, *node.output(0), *out)) return std::nullopt;
   }
-  if (node.is("Expand")) return sizes_.rank(*node.output(0)) == rank;
-  if (node.is("Trilu")) return rank >= 3;
-  if (node.is("CumSum")) return avoids_first_axis(node.input(1), rank);
-  if (node.is("Slice")) return avoids_first_axis(node.input(3), rank);
+  return out;
+}
+
+Samples::Place Samples::after_matmul(const Node& node) {
+  const std::size_t a = rank(node.input(0)), b = rank(node.input(1)), out = rank(node.output(0));
+  if (a == 0 || b == 0) return std::nullopt;
+  const auto of_factor = [&](std::size_t i) -> Place {
+    const std::size_t own = i == 0 ? a : b, other = i == 0 ? b : a, from_end = own - *place(node.input(i));
+    // Rows of the first factor and columns of the second stay, as does what comes before both.
+    const std::size_t contracted = own == 1 || i == 0 ? 1 : 2;
+    if (from_end == contracted) return std::nullopt;
+    const std::size_t missing = other == 1 ? 1 : 0;
+    if (from_end <= 2) return out - (i == 0 ? 2 - missing : 1);
+    return out + missing - from_end;
+  };
+  Place made;
+  for (const std::size_t i : {0UL, 1UL}) {
+    if (!place(node.input(i))) continue;
+    const Place own = of_factor(i);
+    const bool agrees = own && sizes_.is_same(*node.input(i), *place(node.input(i)), *node.output(0), *own);
+    if (!agrees || (made && own != made)) return std::nullopt;
+    made = own;
+  }
+  return made;
+}
+
+Samples::Place Samples::after_gemm(const Node& node) {
+  const Value* const addend = node.input(2);
+  if (place(node.input(1)) || (place(addend) && (rank(addend) != 2 || place(addend) != 0U))) return std::nullopt;
+  const std::size_t rows = Attributes(node).integer("transA", 0) == 0 ? 0 : 1;
+  const bool stays = !place(node.input(0)) || place(node.input(0)) == rows;
+  return stays ? Place(0) : std::nullopt;
+}
+
+Samples::Place Samples::after_einsum(const Node& node) {
+  const EinsumEquation terms = read_einsum(Attributes(node).text("equation", ""));
+  if (terms.has_ellipsis()) return std::nullopt;
+  const std::string result = terms.letters_of_result();
+  Place out;
+  for (std::size_t i = 0; i < terms.operands.size(); ++i) {
+    const Place own = place(node.input(i));
+    if (!own) continue;
+    const std::string& letters = terms.operands[i];
+    const char letter = letters.at(*own);
+    const std::size_t at = result.find(letter);
+    const bool is_single = std::ranges::count(letters, letter) == 1 && std::ranges::count(result, letter) == 1;
+    if (!is_single || (out && at != *out)) return std::nullopt;
+    out = at;
+  }
+  return out;
+}
+
+Samples::Place Samples::after_gather(const Node& node) {
+  const auto axis = checked_axis(Attributes(node).integer("axis", 0), rank(node.input(0)));
+  const Place data = place(node.input(0)), indices = place(node.input(1));
+  if (!axis || (data && indices)) return std::nullopt;
+  if (indices) return *axis + *indices;
+  if (*data == *axis) return std::nullopt;
+  return *data < *axis ? *data : *data + rank(node.input(1)) - 1;
+}
+
+Samples::Place Samples::after_movement(const Node& node, std::size_t from) {
+  const Value& data = *node.input(0);
+  const std::size_t rank_of_data = rank(&data);
+  const auto stays = [&](bool holds) { return holds ? Place(from) : std::nullopt; };
+  if (node.is("Expand")) {
+    const std::size_t at = rank(node.output(0)) - rank_of_data + from;
+    return sizes_.is_same(data, from, *node.output(0), at) ? Place(at) : std::nullopt;
+  }
+  if (node.is("Trilu")) return stays(from + 2 < rank_of_data);
+  if (node.is("CumSum")) return stays(avoids(node.input(1), rank_of_data, from));
+  if (node.is("Slice")) return stays(avoids(node.input(3), rank_of_data, from));
   if (node.is("Tile")) {
     const auto repeats = sizes_.integers(*node.input(1));
-    return repeats && !repeats->empty() && repeats->front() == 1;
+    return stays(repeats && from < repeats->size() && (*repeats)[from] == 1);
   }
   if (node.is("Pad")) {
-    if (node.input(3) != nullptr) return avoids_first_axis(node.input(3), rank);
+    if (node.input(3) != nullptr) return stays(avoids(node.input(3), rank_of_data, from));
     const auto pads = sizes_.integers(*node.input(1));
-    return pads && pads->size() == 2 * rank && pads->at(0) == 0 && pads->at(rank) == 0;
+    return stays(pads && pads->size() == 2 * rank_of_data && pads->at(from) == 0 && pads->at(from + rank_of_data) == 0);
   }
-  if (traits_of(node).along() != Along::axes) return false;
-  // Reductions.
-  const std::vector<int64_t> axes = attributes.integers("axes");
-  if (axes.empty()) return avoids_first_axis(node.input(1), rank) && !sizes_.integers(*node.input(1))->empty();
-  return std::ranges::none_of(axes, [&](int64_t axis) { return from_front(axis, static_cast<int64_t>(rank)) == 0; });
+  return traits_of(node).along() == Along::axes ? after_reduction(node, from) : std::nullopt;
+}
+
+Samples::Place Samples::after_reduction(const Node& node, std::size_t from) {
+  const Attributes attributes(node);
+  std::optional<std::vector<int64_t>> axes = attributes.integers("axes");
+  if (axes->empty()) axes = node.input(1) == nullptr ? std::nullopt : sizes_.integers(*node.input(1));
+  if (!axes || axes->empty()) return std::nullopt;
+  std::size_t before = 0;
+  for (const int64_t one : *axes) {
+    const auto axis = checked_axis(one, rank(node.input(0)));
+    if (!axis || *axis == from) return std::nullopt;
+    if (*axis < from) ++before;
+  }
+  return attributes.integer("keepdims", 1) != 0 ? from : from - before;
 }
 
 }  // namespace relayout::derive

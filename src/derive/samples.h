@@ -1,8 +1,10 @@
-// Declares which values of a graph keep the samples of a batch apart, along their first axis.
+// Declares which values of a graph keep the samples of a batch apart, each along one axis.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -15,9 +17,10 @@ namespace relayout::derive {
 class Samples {
  public:
   enum class State : uint8_t {
-    none,   ///< not at all
-    apart,  ///< sample n of the value, along its first axis, on sample n of the inputs alone
-    mixed,  ///< in any other way
+    none,       ///< not at all
+    apart,      ///< sample n of the value, along its first axis, on sample n of the inputs alone
+    elsewhere,  ///< so along another axis, or with several places for each sample, one after the other
+    mixed,      ///< in any other way
   };
   /// These inputs have as many samples. In the order of the graph; nodes that are added later are unknown. `origins`: values that keep
   /// samples apart where others do, whatever nodes make them.
@@ -28,19 +31,31 @@ class Samples {
   [[nodiscard]] const Node* mixer(const Value& value) const;
 
  private:
-  [[nodiscard]] bool is_apart(const Value* value) const { return value != nullptr && of(*value) == State::apart; }
-  [[nodiscard]] bool has_samples(const Value& value) { return sizes_.rank(value).value_or(0) > 0 && sizes_.is_same(value, 0, *first_, 0); }
-  [[nodiscard]] bool keeps_apart(const Node& node);
-  [[nodiscard]] bool keeps_apart_along(const Node& node);
-  [[nodiscard]] bool keeps_apart_in_product(const Node& node);
-  [[nodiscard]] bool keeps_apart_in_movement(const Node& node);
+  /// The axis along which samples are apart; nothing: they are not, or there are none.
+  using Place = std::optional<std::size_t>;
+  [[nodiscard]] Place place(const Value* value) const;
+  [[nodiscard]] bool counts(const Value& value, std::size_t axis);
+  [[nodiscard]] std::size_t rank(const Value* value) { return value == nullptr ? 0 : sizes_.rank(*value).value_or(0); }
+
+  // The axis of a node's results along which samples are apart.
+  [[nodiscard]] Place after(const Node& node);
+  [[nodiscard]] Place after_elementwise(const Node& node);
+  [[nodiscard]] Place after_reshape(const Node& node, std::size_t from);
+  [[nodiscard]] Place after_transpose(const Node& node, std::size_t from);
+  [[nodiscard]] Place along_axis(const Node& node);
+  [[nodiscard]] Place after_matmul(const Node& node);
+  [[nodiscard]] Place after_gemm(const Node& node);
+  [[nodiscard]] Place after_einsum(const Node& node);
+  [[nodiscard]] Place after_gather(const Node& node);
+  [[nodiscard]] Place after_movement(const Node& node, std::size_t from);
+  [[nodiscard]] Place after_reduction(const Node& node, std::size_t from);
   /// Whether inputs from `begin` on are the same for all samples.
   [[nodiscard]] bool are_same_from(const Node& node, std::size_t begin) const;
-  [[nodiscard]] bool avoids_first_axis(const Value* axes, std::size_t rank);
+  [[nodiscard]] bool avoids(const Value* axes, std::size_t rank, std::size_t axis);
 
   Sizes& sizes_;
   const Value* first_;
-  std::unordered_map<const Value*, State> states_;
+  std::unordered_map<const Value*, Place> places_;  ///< of all that depends on samples
 };
 
 }  // namespace relayout::derive

@@ -25,6 +25,8 @@ class Sizes {
   /// Inputs that have, in every run, the dims of values of an earlier form of the graph.
   using Like = std::vector<std::pair<const Value*, const Value*>>;
   explicit Sizes(const Graph& graph, const Like& like = {}, Sizes* before = nullptr);
+  /// The dims in one of the two inferences; nullptr: not known.
+  [[nodiscard]] const Dims* assumed_dims(const Value& value, std::size_t inference) { return assumed_.at(inference).dims_of(&value); }
   /// Undefined: not known.
   [[nodiscard]] DataType type(const Value& value);
   [[nodiscard]] std::optional<std::size_t> rank(const Value& value);
