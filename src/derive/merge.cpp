@@ -11,6 +11,7 @@
 #include "derive/sizes.h"
 #include "derive/structure.h"
 #include "derive/writer.h"
+#include "model/origin.h"
 #include "model/save.h"
 #include "model/tensor_data.h"
 #include "passes/pass.h"
