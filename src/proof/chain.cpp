@@ -225,13 +225,8 @@ std::optional<std::vector<char>> kept_axes(Side& side, Shapes& shapes, Ref outpu
   const bool longer_is_output = node.is("Unsqueeze");
   const auto longer = shapes.of(longer_is_output ? output : side.operand(output, 0));
   if (!longer) return std::nullopt;
-  const AttributeReader attributes(node, output.call);
-  const bool is_attribute = node.opset() < 13;
-  const Ref given = is_attribute ? Ref() : side.operand(output, 1);
-  const auto axes = is_attribute ? std::optional(attributes.integers("axes"))
-                    : given      ? integers_of(side, given)
-                                 : std::optional(std::vector<int64_t>());
-  if (!axes || attributes.is_open()) return std::nullopt;
+  const auto axes = written_axes(side, output);
+  if (!axes) return std::nullopt;
   const auto rank = static_cast<int64_t>(longer->size());
   std::vector<char> kept(longer->size(), 1);
   if (axes->empty()) {

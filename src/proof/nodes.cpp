@@ -73,6 +73,10 @@ Found step_down(Sides& sides, const Claim& claim) {
     a = upstream_a;
   } else if (const Ref upstream_b = upstream_of_transposes(sides.b, b, look.nodes_b)) {
     b = upstream_b;
+  } else if (const Ref squeezed_a = upstream_of_squeeze(sides.a, a, look.bypassed)) {
+    a = squeezed_a;
+  } else if (const Ref squeezed_b = upstream_of_squeeze(sides.b, b, look.nodes_b)) {
+    b = squeezed_b;
   } else if (const auto inside_a = sides.a.entered(a)) {
     look.nodes_a.push_back(node_a);
     if (sides.a.function_of(*node_a) == nullptr && node_b != nullptr) look.rewritten.push_back(node_b);

@@ -404,4 +404,34 @@ Ref upstream_of_transposes(const Side& side, Ref ref, std::vector<const Node*>& 
   return side.operand(between, 0);
 }
 
+// Squeezes that cancel.
+
+std::optional<std::vector<int64_t>> written_axes(Side& side, Ref output) {
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  const bool is_attribute = node.opset() < 13;
+  const Ref given = is_attribute ? Ref() : side.operand(output, 1);
+  auto axes = is_attribute ? std::optional(attributes.integers("axes"))
+              : given      ? integers_of(side, given)
+                           : std::optional(std::vector<int64_t>());
+  return attributes.is_open() ? std::nullopt : std::move(axes);
+}
+
+Ref upstream_of_squeeze(Side& side, Ref ref, std::vector<const Node*>& nodes) {
+  const Node* const outer = ref.value->producer();
+  if (outer == nullptr || !outer->is("Squeeze")) return {};
+  const Ref between = side.operand(ref, 0);
+  const Node* const inner = between ? between.value->producer() : nullptr;
+  if (inner == nullptr || !inner->is("Unsqueeze")) return {};
+  // Both count in the dims between them.
+  auto removed = written_axes(side, ref), added = written_axes(side, between);
+  if (!removed || !added || added->empty()) return {};
+  std::ranges::sort(*removed);
+  std::ranges::sort(*added);
+  if (*removed != *added) return {};
+  nodes.push_back(outer);
+  nodes.push_back(inner);
+  return side.operand(between, 0);
+}
+
 }  // namespace relayout::proof

@@ -189,4 +189,10 @@ class Shapes {
 /// The value upstream of two Transposes that cancel, with the two nodes appended to `nodes`; empty if another kind of node produces `ref`.
 [[nodiscard]] Ref upstream_of_transposes(const Side& side, Ref ref, std::vector<const Node*>& nodes);
 
+/// The axes of a Squeeze or Unsqueeze as written, empty if it names none; nullopt: not known.
+[[nodiscard]] std::optional<std::vector<int64_t>> written_axes(Side& side, Ref output);
+
+/// As `upstream_of_transposes`, for a Squeeze of the axes that an Unsqueeze adds.
+[[nodiscard]] Ref upstream_of_squeeze(Side& side, Ref ref, std::vector<const Node*>& nodes);
+
 }  // namespace relayout::proof

@@ -328,6 +328,19 @@ TEST(ProofOfNodes, IdentitiesAreBypassed) {
   EXPECT_EQ(prove(before, before).nodes_bypassed, 0);
 }
 
+TEST(ProofOfNodes, SqueezesOfAddedAxesCancel) {
+  const std::string head = "g (float[1, 4] x) => (float[M, N] y) <int64[1] first = {0}, int64[1] last = {-1}, int64[2] both = {0, 2}> ";
+  const Example before(head + "{ a = Relu (x) y = Neg (a) }");
+  const auto with = [&](const std::string& added, const std::string& removed) {
+    return Example(head + "{ a = Relu (x) u = Unsqueeze (a, " + added + ") s = Squeeze (u, " + removed + ") y = Neg (s) }");
+  };
+  for (const char* const axes : {"first", "last", "both"}) {
+    EXPECT_TRUE(is_proved(prove(before, with(axes, axes)))) << axes;
+    EXPECT_TRUE(is_proved(prove(with(axes, axes), before))) << axes;
+  }
+  EXPECT_FALSE(prove(before, with("last", "first")).proved);
+}
+
 TEST(ProofOfNodes, F84TrainingDropoutIsNotBypassed) {
   const Example before = Example("g (float[4] x) => (float[4] y) <float r = {0.5}, bool t = {1}> { a = Dropout (x, r, t) y = Neg (a) }");
   const Example after = Example("g (float[4] x) => (float[4] y) { y = Neg (x) }");
