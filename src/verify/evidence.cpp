@@ -299,9 +299,30 @@ const std::vector<LayerResult>& Evidence::fed(Feeding feeding) {
   if (const auto* const tried = try_pieces(feeding)) return *tried;
   if (!pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) return fed_[feeding];
   const bool is_of_open_nodes = feeding == Feeding::shaken || is_free(feeding);
-  auto layers = is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, 0, *proof(), feeding)
-                                 : compare_nodes(*pair_, *reference_, 0, proof(), feeding);
+  std::vector<LayerResult> layers;
+  for (const std::size_t s : entering_samples()) {
+    if (s > 0 && !pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) break;
+    std::ranges::move(is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, s, *proof(), feeding)
+                                       : compare_nodes(*pair_, *reference_, s, proof(), feeding),
+                      std::back_inserter(layers));
+  }
   return fed_.emplace(feeding, std::move(layers)).first->second;
+}
+
+const std::vector<std::size_t>& Evidence::entering_samples() {
+  if (!entering_.empty()) return entering_;
+  entering_.push_back(0);
+  if (pair_->proved || !has_nested_graphs(*pair_->b.model)) return entering_;
+  observe();
+  std::unordered_set<const Graph*> seen;
+  for (std::size_t s = 0; s < reference_->samples().size(); ++s) {
+    const std::size_t before = seen.size();
+    for (const auto& [side, by_sample] : entered_) {
+      if (s < by_sample.size()) seen.insert(by_sample[s].begin(), by_sample[s].end());
+    }
+    if (s > 0 && seen.size() > before) entering_.push_back(s);
+  }
+  return entering_;
 }
 
 const NamedNodes& Evidence::named(const Side& side) {
@@ -338,7 +359,7 @@ void Evidence::observe(const Side& side) {
       if (const Value* const input = side.model->graph().find(name)) trials_->watch(*input, datum);
     }
     const bool has_run = session->run(inputs).rejected.empty();
-    if (has_run) entered_[&side].merge(entered);
+    entered_[&side].push_back(has_run ? std::exchange(entered, {}) : std::unordered_set<const Graph*>());
     entered.clear();
     trials_->note_sizes(side, reference_->samples()[s].assignment.shapes);
     trials_->end_sample();
@@ -353,7 +374,7 @@ void Evidence::observe() {
 
 bool Evidence::enters(const Side& side, const Graph& graph) {
   observe();
-  return entered_[&side].contains(&graph);
+  return std::ranges::any_of(entered_[&side], [&](const auto& of_sample) { return of_sample.contains(&graph); });
 }
 
 bool Evidence::misses_one_of(const Side& side, const Node& node) {
@@ -377,10 +398,15 @@ const std::vector<LayerResult>* Evidence::try_pieces(Feeding feeding) {
   if ((is_far && pair_->narrow != DataType::undefined) || trials_->find_open() == nullptr) return nullptr;
   if (!pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) return nullptr;
   open_before_.emplace(feeding, trials_->open_by_change());
-  trials_->start_run();
-  auto layers = compare_nodes(*pair_, *reference_, 0, proof(), feeding,
-                              [&](const Value& value, const Datum& datum) { trials_->watch(value, datum); });
-  trials_->end_comparison(layers);
+  std::vector<LayerResult> layers;
+  for (const std::size_t s : entering_samples()) {
+    if (s > 0 && (trials_->find_open() == nullptr || !pair_->steps->affords(step_of(feeding), rules::kRunsByNode))) break;
+    trials_->start_run();
+    auto of_sample = compare_nodes(*pair_, *reference_, s, proof(), feeding,
+                                   [&](const Value& value, const Datum& datum) { trials_->watch(value, datum); });
+    trials_->end_comparison(of_sample);
+    std::ranges::move(of_sample, std::back_inserter(layers));
+  }
   return &fed_.emplace(feeding, std::move(layers)).first->second;
 }
 

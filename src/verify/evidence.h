@@ -91,8 +91,10 @@ class Evidence {
   [[nodiscard]] bool is_acquitted(std::size_t entry);
   /// Whether a node's result shows an entry in some sample.
   [[nodiscard]] bool is_shown(std::size_t entry);
-  /// The nodes of the first sample, fed other values than A's. Those that the proof leaves open are among them.
+  /// The nodes of `entering_samples`, fed other values than A's. Those that the proof leaves open are among them.
   [[nodiscard]] const std::vector<LayerResult>& fed(Feeding feeding);
+  /// The first sample, and others that enter graphs of branches which those before them miss.
+  [[nodiscard]] const std::vector<std::size_t>& entering_samples();
 
   /// The nodes of one of both sides, as the proof names them.
   [[nodiscard]] const NamedNodes& named(const Side& side);
@@ -144,7 +146,8 @@ class Evidence {
   std::optional<Changes> changes_;
   std::optional<Trials> trials_;
   std::map<Feeding, std::map<const Change*, Trial>> open_before_;
-  std::unordered_map<const Side*, std::unordered_set<const Graph*>> entered_;
+  std::unordered_map<const Side*, std::vector<std::unordered_set<const Graph*>>> entered_;  ///< by sample
+  std::vector<std::size_t> entering_;
   double seconds_of_b_ = 0;
 };
 

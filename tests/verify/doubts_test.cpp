@@ -866,6 +866,54 @@ INSTANTIATE_TEST_SUITE_P(PlainBranches, TheSame,
                                                    in_then("p = Cast<to = 1>(x)", "q = Cast<to = 1>(x)"),
                                                    in_then("h = Cast<to = 10>(x)\n p = Cast<to = 1>(h)", "q = Cast<to = 1>(x)")}));
 
+// Integers that a branch computes in floating-point numbers, with a constant of its own.
+constexpr const char* kChosenIntegers = "(int64[N, 8] x, bool c) => (int64[N, 8] y) ";
+std::string in_chosen(const std::string& constants, const std::string& nodes) {
+  return "<" + constants + "> { " + in_then(nodes, "q = Neg(x)");
+}
+std::string in_chosen_through(int type, const std::string& constants, const std::string& operation, int back = 7) {
+  return in_chosen(constants, "f = Cast<to = " + std::to_string(type) + ">(x)\n r = " + operation +
+                                  "(f, k)\n p = Cast<to = " + std::to_string(back) + ">(r)");
+}
+
+INSTANTIATE_TEST_SUITE_P(CoarseBranches, NotTheSame,
+                         ::testing::Values(Doubted{"of products", kChosenIntegers, in_chosen("int64 k = {1000}", "p = Mul(x, k)"),
+                                                   in_chosen_through(1, "float k = {1000}", "Mul")},
+                                           Doubted{"of limits", kChosenIntegers, in_chosen("int64 k = {1}", "p = Max(x, k)"),
+                                                   in_chosen_through(1, "float k = {1}", "Max")},
+                                           Doubted{"of differences in f64", kChosenIntegers, in_chosen("int64 k = {1}", "p = Sub(x, k)"),
+                                                   in_chosen_through(11, "double k = {1}", "Sub")}));
+
+INSTANTIATE_TEST_SUITE_P(CoarseBranches, TheSame,
+                         ::testing::Values(Doubted{"of 32 bits through f64", "(int32[N, 8] x, bool c) => (int32[N, 8] y) ",
+                                                   in_chosen("int32 k = {1}", "p = Max(x, k)"),
+                                                   in_chosen_through(11, "double k = {1}", "Max", 6)}));
+
+// What one of two branches lacks, whichever the first sample enters.
+constexpr const char* kChosenRows = "(float[N, 8] x, bool c) => (float[N, 8] y) ";
+std::string norms_of(const std::string& then, const std::string& otherwise) {
+  return "<float e = {1e-6}, int64[1] ax = {-1}> { " +
+         in_then("u = Mul(x, x)\n s = ReduceSum<keepdims = 1>(u, ax)\n r = Sqrt(s)\n t = Add(r, e)\n p = Div(x, " + then + ")",
+                 "v = Mul(x, x)\n o = ReduceSum<keepdims = 1>(v, ax)\n n = Sqrt(o)\n m = Add(n, e)\n q = Div(x, " + otherwise + ")");
+}
+std::string limited(const std::string& then, const std::string& otherwise) {
+  return "<float k = {0}> { " + in_then(then, otherwise);
+}
+constexpr const char *kThenLimit = "p = Max(x, k)", *kThenChoice = "g = Greater(x, k)\n p = Where(g, x, k)";
+constexpr const char *kElseLimit = "q = Max(x, k)", *kElseChoice = "h = Greater(x, k)\n q = Where(h, x, k)";
+
+INSTANTIATE_TEST_SUITE_P(
+    OneOfTwoBranches, NotTheSame,
+    ::testing::Values(Doubted{"lost guard of the first", kChosenRows, norms_of("t", "m"), norms_of("r", "m")},
+                      Doubted{"lost guard of the second", kChosenRows, norms_of("t", "m"), norms_of("t", "n")},
+                      Doubted{"NaN in the first", kChosenRows, limited(kThenLimit, kElseLimit), limited(kThenChoice, kElseLimit)},
+                      Doubted{"NaN in the second", kChosenRows, limited(kThenLimit, kElseLimit), limited(kThenLimit, kElseChoice)}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OneOfTwoBranches, TheSame,
+    ::testing::Values(Doubted{"guards of both", kChosenRows, norms_of("t", "m"), with(norms_of("t", "m"), "Add(r, e)", "Add(e, r)")},
+                      Doubted{"limits of both", kChosenRows, limited(kThenLimit, kElseLimit), limited("p = Max(k, x)", "q = Relu(x)")}));
+
 std::string within_itself(const std::string& condition, const std::string& unentered) {
   return "n = Not(c)\n y = If(c) <then_branch = t () => (p) { p = Neg(x) }, else_branch = e () => (q) { q = If(" + condition +
          ") <then_branch = u () => (r) { r = " + unentered + "(x) }, else_branch = v () => (s) { s = Tanh(x) }> }>";

@@ -117,7 +117,7 @@ class Parting {
     const bool is_same = is_like(head_a, head_b) && !is_constant_changed(head_b);
     const auto keep = [&](Nodes& to, const Nodes& from, const Node& head, const Node& other) {
       std::ranges::copy_if(from, std::back_inserter(to), [&](const Node* node) { return !is_same || node != &head; });
-      if (is_same) std::ranges::copy(nested_alone(head, other), std::back_inserter(to));
+      std::ranges::copy(nested_alone(head, other), std::back_inserter(to));
     };
     keep(change.of_a, of_a.nodes, head_a, head_b);
     keep(change.of_b, of_b.nodes, head_b, head_a);

@@ -215,7 +215,8 @@ bool covers(const std::vector<LayerResult>& layers, const std::vector<std::strin
 }
 
 bool jumps(const Node& node) {
-  return find_kernel(node) == nullptr || has_trait(node, Trait::jumps);
+  if (node.subgraphs().empty()) return find_kernel(node) == nullptr || has_trait(node, Trait::jumps);
+  return std::ranges::any_of(node.subgraphs(), [](const auto& graph) { return std::ranges::any_of(graph->nodes(), jumps); });
 }
 
 bool depends_on_choice(const Value& output) {

@@ -65,7 +65,8 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 /// Whether every output was compared and no value is vague.
 [[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
 
-/// Whether the smallest change of its operands may change a node's result by a step; unknown of a node without a kernel.
+/// Whether the smallest change of its operands, or of what its graphs read, may change a node's result by a step; unknown of a node without
+/// a kernel. A condition jumps where it is computed.
 [[nodiscard]] bool jumps(const Node& node);
 /// Whether a value depends on a node that jumps.
 [[nodiscard]] bool depends_on_choice(const Value& output);

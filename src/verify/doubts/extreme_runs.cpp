@@ -114,10 +114,11 @@ struct Shown {
 
 class ExtremeRuns {
  public:
-  ExtremeRuns(const Pair& pair, const Reference& reference, Extreme extreme, const std::function<bool(const Node&)>& may_make,
-              const Guarded& guarded)
+  ExtremeRuns(const Pair& pair, const Reference& reference, std::size_t sample, Extreme extreme,
+              const std::function<bool(const Node&)>& may_make, const Guarded& guarded)
       : pair_(pair),
         reference_(reference),
+        sample_(sample),
         extreme_(extreme),
         may_make_(may_make),
         guarded_(guarded),
@@ -201,7 +202,7 @@ class ExtremeRuns {
     };
     pair_.steps->next("extreme numbers");
     const std::unique_ptr<Session> session = pair_.open(side, std::move(options));
-    Inputs copies = reference_.inputs_of(0);
+    Inputs copies = reference_.inputs_of(sample_);
     for (auto& [name, datum] : copies) {
       datum = copy_of(datum);
       if (extreme_ != Extreme::drawn) replace(datum, extreme_ == Extreme::zeros && (masks_.contains(name) || integers_.contains(name)));
@@ -231,6 +232,7 @@ class ExtremeRuns {
 
   const Pair& pair_;
   const Reference& reference_;
+  std::size_t sample_;  ///< whose inputs stay where they are no real numbers
   Extreme extreme_;
   const std::function<bool(const Node&)>& may_make_;
   const Guarded& guarded_;
@@ -250,18 +252,26 @@ bool has_edge(const Node& node) {
   return divides || std::ranges::any_of(kOthers, [&](std::string_view op) { return node.is(op); });
 }
 
-std::optional<EdgeMismatch> compare_finite(const Pair& pair, const Reference& reference, Extreme extreme,
-                                           const std::function<bool(const Node&)>& may_make, const Guarded& guarded) {
-  if (!pair.steps->affords("extreme numbers", 2)) return std::nullopt;
-  return ExtremeRuns(pair, reference, extreme, may_make, guarded).compare();
+std::optional<EdgeMismatch> compare_finite(Evidence& evidence, Extreme extreme, const std::function<bool(const Node&)>& may_make,
+                                           const Guarded& guarded) {
+  const Pair& pair = evidence.pair();
+  for (const std::size_t sample : evidence.entering_samples()) {
+    if (!pair.steps->affords("extreme numbers", 2)) break;
+    const auto found = ExtremeRuns(pair, evidence.reference(), sample, extreme, may_make, guarded).compare();
+    if (found) return found;
+  }
+  return std::nullopt;
 }
 
-std::optional<EdgeMismatch> compare_roots(const Pair& pair, const Reference& reference, const Guarded& guarded) {
+namespace {
+
+std::optional<EdgeMismatch> compare_roots_at(std::size_t sample, Evidence& evidence, const Guarded& guarded) {
   constexpr double kAlike = 0.01;
-  if (!pair.steps->affords("extreme numbers", 4)) return std::nullopt;
-  const std::vector<Root> at_zero = ExtremeRuns(pair, reference, Extreme::zeros, has_edge, guarded).roots();
+  const Pair& pair = evidence.pair();
+  const Reference& reference = evidence.reference();
+  const std::vector<Root> at_zero = ExtremeRuns(pair, reference, sample, Extreme::zeros, has_edge, guarded).roots();
   if (std::ranges::none_of(at_zero, [](const Root& root) { return root.of_a != root.of_b; })) return std::nullopt;
-  const std::vector<Root> usual = ExtremeRuns(pair, reference, Extreme::drawn, has_edge, guarded).roots();
+  const std::vector<Root> usual = ExtremeRuns(pair, reference, sample, Extreme::drawn, has_edge, guarded).roots();
   OpSignatures signatures;
   const ElementTypes types(pair.b.model->graph(), signatures);
   for (const Root& root : at_zero) {
@@ -272,6 +282,16 @@ std::optional<EdgeMismatch> compare_roots(const Pair& pair, const Reference& ref
     const bool is_of_a = root.of_a < root.of_b;
     return EdgeMismatch{root.b, (is_of_a ? root.a : root.b)->producer(), is_of_a, std::min(root.of_a, root.of_b),
                         std::max(root.of_a, root.of_b)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<EdgeMismatch> compare_roots(Evidence& evidence, const Guarded& guarded) {
+  for (const std::size_t sample : evidence.entering_samples()) {
+    if (!evidence.pair().steps->affords("extreme numbers", 4)) break;
+    if (const auto found = compare_roots_at(sample, evidence, guarded)) return found;
   }
   return std::nullopt;
 }
@@ -310,7 +330,7 @@ VerifyFindings find_formula_overflow(Evidence& evidence) {
     return nullptr;
   };
   const auto may_make = [&](const Node& node) { return (may_be_exponential && node.is("Exp")) || find(node) != nullptr; };
-  const auto found = compare_finite(pair, evidence.reference(), Extreme::usual, may_make);
+  const auto found = compare_finite(evidence, Extreme::usual, may_make);
   if (!found) return {};
   const proof::Overflow* const overflow = find(*found->maker);
   const std::string from = exact_number(std::round(overflow == nullptr ? kEndOfExpInHalf : std::exp2(overflow->from)));

@@ -6,10 +6,10 @@
 
 #include "relayout/graph.h"
 #include "verify/doubts/guards.h"
-#include "verify/pair.h"
-#include "verify/run/reference.h"
 
 namespace relayout {
+
+class Evidence;
 
 /// Numbers that replace a model's inputs and the results of its linear operators.
 enum class Extreme : uint8_t {
@@ -42,10 +42,10 @@ struct Guarded {
 
 /// Runs both models as written on extreme numbers, and compares where values that both have are finite. Nothing where they are so alike, or
 /// none of the nodes that `may_make` accepts is the reason.
-[[nodiscard]] std::optional<EdgeMismatch> compare_finite(const Pair& pair, const Reference& reference, Extreme extreme,
+[[nodiscard]] std::optional<EdgeMismatch> compare_finite(Evidence& evidence, Extreme extreme,
                                                          const std::function<bool(const Node&)>& may_make, const Guarded& guarded = {});
 
-/// Runs both models on zeros, and compares roots that agree on the first sample: beyond rounding, next to their size there.
-[[nodiscard]] std::optional<EdgeMismatch> compare_roots(const Pair& pair, const Reference& reference, const Guarded& guarded);
+/// Runs both models on zeros, and compares roots that agree on the same sample: beyond rounding, next to their size there.
+[[nodiscard]] std::optional<EdgeMismatch> compare_roots(Evidence& evidence, const Guarded& guarded);
 
 }  // namespace relayout

@@ -247,23 +247,24 @@ bool Guards::is_like(const Guards& other, const GuardTolerance& tolerance) const
 GuardedWays::GuardedWays(const Model& model) {
   WayReader reader(model);
   const auto needed = needed_nodes(model.graph());
-  std::set<std::pair<const Value*, Guards>> seen;
+  // One value may be guarded in each of two branches.
+  std::set<std::tuple<const Graph*, const Value*, Guards>> seen;
   for_each_node(model, [&](const Node& node) {
     if (!needed.contains(&node) || !has_edge(node)) return;
     auto way = reader.read(node);
     if (!way) return;
     least_ = std::min(least_, way->least);
     const GuardedWay& kept = ways_.emplace(&node, *std::move(way)).first->second;
-    if (seen.emplace(kept.values.back(), kept.guards).second) guarded_.emplace(kept.guards, &kept);
+    if (seen.emplace(&node.graph(), kept.values.back(), kept.guards).second) guarded_.emplace(kept.guards, &kept);
   });
   std::unordered_set<const Node*> passed;
   for (const auto& [edge, way] : ways_) {
     for (const Value* const value : way.values) passed.insert(value->producer());
   }
-  std::set<std::pair<const Value*, std::string>> counted;
+  std::set<std::tuple<const Graph*, const Value*, std::string>> counted;
   for (const auto& [edge, way] : ways_) {
     if (way.guards.numbers.empty() || passed.contains(edge)) continue;
-    if (counted.emplace(way.values.back(), way.form).second) forms_.insert(way.form);
+    if (counted.emplace(&edge->graph(), way.values.back(), way.form).second) forms_.insert(way.form);
   }
 }
 
@@ -412,7 +413,6 @@ std::string describe(const EdgeMismatch& found, Extreme extreme, const Node* gua
 
 VerifyFindings find_lost_guards(Evidence& evidence) {
   const Pair& pair = evidence.pair();
-  const Reference& reference = evidence.reference();
   const GuardedWays a(*pair.a.model), b(*pair.b.model);
   const Node *const of_a = a.first_alone(b, rough_tolerance), *const of_b = b.first_alone(a, rough_tolerance);
   const bool is_other = of_a != nullptr || of_b != nullptr;
@@ -427,10 +427,10 @@ VerifyFindings find_lost_guards(Evidence& evidence) {
   std::vector<Extreme> extremes{Extreme::zeros, Extreme::equal};
   if (is_other) extremes.insert(extremes.end(), {Extreme::apart, Extreme::low});
   for (const Extreme extreme : extremes) {
-    const auto found = compare_finite(pair, reference, extreme, has_edge, guarded);
+    const auto found = compare_finite(evidence, extreme, has_edge, guarded);
     if (found) return doubt_by(*found, extreme);
   }
-  const auto found = is_other && !pair.proved ? compare_roots(pair, reference, guarded) : std::nullopt;
+  const auto found = is_other && !pair.proved ? compare_roots(evidence, guarded) : std::nullopt;
   return found ? doubt_by(*found, Extreme::zeros) : VerifyFindings();
 }
 
