@@ -390,6 +390,7 @@ INSTANTIATE_TEST_SUITE_P(
     OpenOrders, NotTheSame,
     ::testing::Values(top_pair("numbers", "float[2, 9]", "y = Identity(v)"), top_pair("positions", "int64[2, 9]", "y = Identity(i)"),
                       top_pair("numbers at positions", "float[2, 9]", "y = GatherElements<axis = 1>(x, i)"),
+                      top_pair("positions sorted again", "int64[2, 9]", "w, y = TopK(v, k)"),
                       top_pair("a mean across the batch", "float[1, 9]", "b = Constant<value_ints = [0]>()\n y = ReduceMean(v, b)"),
                       top_pair("the first", "float[2]", "z = Constant<value_int = 0>()\n y = Gather<axis = 1>(v, z)")));
 
@@ -399,6 +400,7 @@ INSTANTIATE_TEST_SUITE_P(OpenOrders, TheSame,
                                            top_pair("the smallest", "float[2, 1]", "y = ReduceMin(v, ax)"),
                                            top_pair("numbers put back", "float[2, 64]",
                                                     "z = Sub(x, x)\n y = ScatterElements<axis = 1>(z, i, v)"),
+                                           top_pair("numbers sorted again", "float[2, 9]", "w, j = TopK(v, k)\n y = Identity(w)"),
                                            top_pair("one number", "float[2, 1]", "y = Identity(v)", "1")));
 
 constexpr const char* kHalfPairs = "(float16[N, 2] x) => (float16[N, 2] y) ";

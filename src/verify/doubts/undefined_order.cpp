@@ -35,9 +35,18 @@ bool reduces_along(const Node& node, int64_t axis, std::size_t rank) {
   return axes.empty() || std::ranges::any_of(axes, is_it);
 }
 
-/// Whether a use takes all elements whatever their order: a reduction, or a scatter of numbers to positions that both move along.
+/// Whether a node sorts numbers along the axis of another TopK, and is not asked where they were.
+bool sorts_again(const Node& node, const Node& top) {
+  const Value* const positions = node.output(1);
+  return node.is("TopK") && Attributes(node).integer("axis", -1) == Attributes(top).integer("axis", -1) &&
+         (positions == nullptr || (positions->uses().empty() && !positions->is_output()));
+}
+
+/// Whether a use takes all elements whatever their order: a reduction, another TopK, or a scatter of numbers to positions that both move
+/// along.
 bool takes_any_order(const Use& use, const Node& top, const std::unordered_set<const Value*>& unordered) {
   const Node& node = *use.node;
+  if (sorts_again(node, top)) return use.index == 0;
   const auto declared = top.input(0)->declared();
   if (reduces_along(node, Attributes(top).integer("axis", -1), declared && declared->has_shape ? declared->dims.size() : 0))
     return use.index == 0;
