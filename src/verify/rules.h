@@ -11,9 +11,9 @@ namespace relayout::rules {
 /// Relative to the range of a sample: above this floor the sample is ill-conditioned. It may convict, but does not acquit. In f32 and f64
 /// (a healthy network of 100 layers has 1e-6 to 1e-5), and in types of 16 bits or fewer (1e-3 to 2e-2).
 inline constexpr double kIllConditioned = 1e-3, kIllConditionedNarrow = 0.1;
-/// Relative to the range of a sample, in types of 16 bits or fewer: the widest floor that acquits by itself. A wider one allows no larger
-/// error, whatever the nodes say: a spectrum in front of a logarithm has floors of a third of the range, and is no longer of use.
-inline constexpr double kWidestFloorNarrow = 0.01;
+/// Relative to the range of a sample: the widest floor that acquits by itself. A wider one allows no larger error; in types of 16 bits or
+/// fewer whatever the nodes say: a spectrum in front of a logarithm has floors of a third of the range, and is no longer of use.
+inline constexpr double kWidestFloor = 0.01;
 /// Least bounds: the error, relative to the range of a sample, below which two results are the same whatever the floor. Measured on right
 /// pairs in each type; narrower types have twice their unit roundoff.
 inline constexpr double kLeastBoundF64 = 1e-14, kLeastBoundF32 = 2e-7, kLeastBoundF16 = 1e-3, kLeastBoundBf16 = 8e-3;

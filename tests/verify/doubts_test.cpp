@@ -891,6 +891,22 @@ INSTANTIATE_TEST_SUITE_P(CoarseBranches, TheSame,
                                                    in_chosen("int32 k = {1}", "p = Max(x, k)"),
                                                    in_chosen_through(11, "double k = {1}", "Max", 6)}));
 
+// A step so large that rounding alone moves its sine anywhere, where no node can be judged by itself.
+std::string sine_of(const std::string& steps) {
+  return "<float k = {100000}, float[4] f = {1, 0.1, 0.01, 0.001}, int64[1] ax = {1}> { s = Cast<to = 1>(t)\n" +
+         in_then(steps + "u = Unsqueeze(m, ax)\n w = Mul(u, f)\n p = Sin(w)", "u = Unsqueeze(s, ax)\n q = Mul(u, f)");
+}
+constexpr const char* kLargeSteps = "(uint8[N] t, bool c) => (float[N, 4] y) ";
+
+INSTANTIATE_TEST_SUITE_P(
+    WideFloors, NotTheSame,
+    ::testing::Values(Doubted{"of signs of steps", kLargeSteps, sine_of("m = Mul(s, k)\n"), sine_of("g = Sign(s)\n m = Mul(g, k)\n")},
+                      Doubted{"of roots of steps", kLargeSteps, sine_of("m = Mul(s, k)\n"), sine_of("g = Sqrt(s)\n m = Mul(g, k)\n")}));
+
+INSTANTIATE_TEST_SUITE_P(WideFloors, TheSame,
+                         ::testing::Values(Doubted{"of the same steps", kLargeSteps, sine_of("m = Mul(s, k)\n"),
+                                                   sine_of("g = Abs(s)\n m = Mul(k, g)\n")}));
+
 // What one of two branches lacks, whichever the first sample enters.
 constexpr const char* kChosenRows = "(float[N, 8] x, bool c) => (float[N, 8] y) ";
 std::string norms_of(const std::string& then, const std::string& otherwise) {

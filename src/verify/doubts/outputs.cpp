@@ -59,19 +59,21 @@ VerifyFindings find_ill_conditioned_outputs(Evidence& evidence) {
   return out;
 }
 
-/// In 16 bits, whatever nodes vouch for. `--accept` judges such outputs instead.
+/// In 16 bits in every sample, whatever nodes vouch for; in wider types in any sample, unless they vouch. `--accept` judges such outputs
+/// instead.
 VerifyFindings find_wide_floors(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   VerifyFindings out;
   if (pair.options->accept.is_given()) return out;
-  const double most = kFloorFactor * rules::kWidestFloorNarrow;
+  const double most = kFloorFactor * rules::kWidestFloor;
+  const auto is_wide = [&](const SampleMetrics& metrics) { return metrics.floor.max > rules::kWidestFloor && metrics.max_error > most; };
   for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
     const OutputComparison& output = evidence.outputs()[i];
-    const auto is_wide = [&](const SampleMetrics& metrics) {
-      return metrics.floor.max > rules::kWidestFloorNarrow && metrics.max_error > most;
-    };
-    if (!is_narrow(pair.type_of_floor(output.type)) || !has_in_every_sample(output, is_wide)) continue;
-    const auto least = std::ranges::min_element(output.samples, {}, &SampleMetrics::max_error);
+    const bool is_measured_narrowly = is_narrow(pair.type_of_floor(output.type));
+    if (is_measured_narrowly ? !has_in_every_sample(output, is_wide) : evidence.nodes().vouch) continue;
+    const auto wide = std::ranges::find_if(output.samples, is_wide);
+    if (wide == output.samples.end()) continue;
+    const auto least = is_measured_narrowly ? std::ranges::min_element(output.samples, {}, &SampleMetrics::max_error) : wide;
     out.push_back({.text = "an error/range of " + scientific(least->max_error) + " is within rounding only because the floor is " +
                            scientific(least->floor.max) + " of the range (--accept error=… judges it)",
                    .output = i});
