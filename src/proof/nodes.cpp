@@ -4,16 +4,14 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/op.h"
-#include "proof/affine_steps.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/linear.h"
-#include "proof/recompute.h"
 #include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {
