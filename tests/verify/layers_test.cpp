@@ -303,9 +303,9 @@ TEST(Layers, ADifferentValueUnderAnOldNameIsNotWrong) {
   EXPECT_THAT(wrong_values(verified(a, b)), ElementsAre("c2.y"));
 }
 
-/// Scale and shift in front of a product whose bias is a node, then a Softmax that hides all but one class. `moved`: the product takes them
-/// over, so that its result is another value under the same name, and `bias` is added to an entry of the bias.
-Network classifier_of_affine(bool moved, std::size_t entry = 0, float bias = 0) {
+/// Scale and shift in front of a product whose bias is a node, then a Softmax that hides all but one class, or another end. `moved`: the
+/// product takes them over, so that its result is another value under the same name, and `bias` is added to an entry of the bias.
+Network classifier_of_affine(bool moved, std::size_t entry = 0, float bias = 0, const std::string& end = "Softmax") {
   constexpr std::size_t kIn = 8, kOut = 6;
   Network n(5);
   n.input("x", {"N", "8"}).output("y", {"N", "6"});
@@ -328,7 +328,7 @@ Network classifier_of_affine(bool moved, std::size_t entry = 0, float bias = 0) 
   }
   n.node("MatMul", {moved ? "x" : "affine", "w"}, {"product"}).set_name("product");
   n.node("Add", {"product", "b"}, {"sum"}).set_name("sum");
-  n.node("Softmax", {"sum"}, {"y"}, {"axis=1"});
+  n.node(end, {"sum"}, {"y"});
   return n;
 }
 
@@ -341,6 +341,13 @@ TEST(Layers, ADifferentValueUnderAnOldNameIsJudgedWithItsReader) {
       EXPECT_EQ(result.outcome, Outcome::different) << entry << ", " << bias << "\n" << summary(result);
       EXPECT_THAT(result.reason, AnyOf(HasSubstr("'product' (MatMul)"), HasSubstr("'sum' (Add)"))) << entry << ", " << bias;
     }
+  }
+  for (const char* const end : {"Sigmoid", "Tanh", "Softsign"}) {
+    const Network a = classifier_of_affine(false, 0, 0, end);
+    const VerifyResult moved = verified(a, classifier_of_affine(true, 0, 0, end)),
+                       wrong = verified(a, classifier_of_affine(true, 2, 0.05F, end));
+    EXPECT_EQ(moved.outcome, Outcome::same) << end << "\n" << summary(moved);
+    EXPECT_EQ(wrong.outcome, Outcome::different) << end << "\n" << summary(wrong);
   }
 }
 
