@@ -860,13 +860,18 @@ std::string in_then(const std::string& nodes, const std::string& otherwise) {
   return "y = If(c) <then_branch = t () => (p) {" + nodes + "}, else_branch = e () => (q) {" + otherwise + "}>";
 }
 
-INSTANTIATE_TEST_SUITE_P(PlainBranches, TheSame,
-                         ::testing::Values(Doubted{"of sizes", "(float[N, M] x, bool c) => (int64[2] y) ",
-                                                   in_then("p = Shape(x)", "q = Shape(x)"),
-                                                   in_then("s = Shape(x)\n f = Cast<to = 1>(s)\n p = Cast<to = 7>(f)", "q = Shape(x)")},
-                                           Doubted{"of conditions as numbers", "(bool[N, 4] x, bool c) => (float[N, 4] y) ",
-                                                   in_then("p = Cast<to = 1>(x)", "q = Cast<to = 1>(x)"),
-                                                   in_then("h = Cast<to = 10>(x)\n p = Cast<to = 1>(h)", "q = Cast<to = 1>(x)")}));
+const std::string kPool = "p = MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(f)";
+
+INSTANTIATE_TEST_SUITE_P(
+    PlainBranches, TheSame,
+    ::testing::Values(Doubted{"of sizes", "(float[N, M] x, bool c) => (int64[2] y) ", in_then("p = Shape(x)", "q = Shape(x)"),
+                              in_then("s = Shape(x)\n f = Cast<to = 1>(s)\n p = Cast<to = 7>(f)", "q = Shape(x)")},
+                      Doubted{"of conditions as numbers", "(bool[N, 4] x, bool c) => (float[N, 4] y) ",
+                              in_then("p = Cast<to = 1>(x)", "q = Cast<to = 1>(x)"),
+                              in_then("h = Cast<to = 10>(x)\n p = Cast<to = 1>(h)", "q = Cast<to = 1>(x)")},
+                      Doubted{"of conditions that a pool reads", "(bool[N, 2, 8, 8] x, bool c) => (float[N, 2, 8, 8] y) ",
+                              in_then("f = Cast<to = 1>(x)\n " + kPool, "q = Cast<to = 1>(x)"),
+                              in_then("h = Cast<to = 10>(x)\n f = Cast<to = 1>(h)\n " + kPool, "q = Cast<to = 1>(x)")}));
 
 // Integers that a branch computes in floating-point numbers, with a constant of its own.
 constexpr const char* kChosenIntegers = "(int64[N, 8] x, bool c) => (int64[N, 8] y) ";

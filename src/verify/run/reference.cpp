@@ -88,7 +88,7 @@ bool may_saturate(const Value& output) {
       return std::ranges::any_of(node.subgraphs(),
                                  [&](const auto& graph) { return at >= graph->outputs().size() || may_saturate(*graph->outputs()[at]); });
     }
-    value = traits.has(Trait::permutes) ? node.input(0) : nullptr;
+    value = traits.moves_input(0) || node.is("MaxPool") ? node.input(0) : nullptr;
   }
   return true;
 }
