@@ -18,7 +18,6 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/layers.h"
 #include "verify/doubts/doubts.h"
