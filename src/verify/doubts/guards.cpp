@@ -27,8 +27,6 @@
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
-#include "verify/run/elements.h"
-#include "verify/run/reference.h"
 
 namespace relayout {
 

@@ -9,13 +9,10 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"
-#include "relayout/verify.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/run/elements.h"
-#include "verify/run/reference.h"
 
 namespace relayout {
 namespace {
