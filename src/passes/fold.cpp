@@ -34,7 +34,7 @@ std::variant<AffineFold, Skip> fold_into(Neighbours& side, bool into_upstream, P
     if (auto* const skip = std::get_if<Skip>(&part)) {
       const bool is_one_of_several = side.branches.size() > 1 && skip->reason != Reason::excluded;
       const Reason shared = into_upstream ? Reason::concat_branch : Reason::affine_output_shared;
-      if (is_one_of_several) obstacles.note(shared, branch.target->label() + ": " + std::string(to_string(skip->reason)));
+      if (is_one_of_several) obstacles.note(shared, branch.target->label() + ": " + std::string(text(skip->reason)));
       if (!is_one_of_several || !into_upstream) obstacles.note(std::move(*skip));
     } else {
       fold.parts.push_back(std::get<Absorption>(std::move(part)));
@@ -55,6 +55,17 @@ bool is_worth_it(const AffineFold& fold) {
   const bool has_batch_norm = std::ranges::any_of(fold.taken, [](const Node* node) { return node->is("BatchNormalization"); });
   return has_batch_norm || added < static_cast<std::ptrdiff_t>(fold.taken.size());
 }
+
+/// The obstacle to report of those on both sides: where every way of a side ends at a linear operator, what is left is why that one cannot
+/// take part, which says more than a node in the way to another operator on the other side.
+class SideObstacles {
+ public:
+  void note(const Skip& skip, const Neighbours& side) { (side.is_reached() ? at_operator_ : on_way_).note(skip); }
+  [[nodiscard]] const Skip& first() const { return (at_operator_.any() ? at_operator_ : on_way_).first(); }
+
+ private:
+  Obstacles at_operator_, on_way_;
+};
 
 /// Searches both sides, upstream first.
 class Matcher {
@@ -91,7 +102,7 @@ class Matcher {
     if (auto* const skip = std::get_if<Skip>(&fold)) {
       // If the upstream operator is quantized already, a downstream obstacle is no useful advice.
       if (counts && into_upstream && skip->reason == Reason::quantized) quantized_ = *skip;
-      if (counts) obstacles_.note(std::move(*skip));
+      if (counts) obstacles_.note(*skip, side);
       return std::nullopt;
     }
     if (is_worth_it(std::get<AffineFold>(fold))) return std::get<AffineFold>(std::move(fold));
@@ -100,7 +111,7 @@ class Matcher {
   }
 
   PassContext& context_;
-  Obstacles obstacles_;
+  SideObstacles obstacles_;
   std::optional<Skip> quantized_;
   bool found_ = false;
 };
@@ -128,7 +139,8 @@ Match<AffineFold> match_other(const Node& node, PassContext& context) {
   return Skip{Reason::overridable, quote(other->name())};
 }
 
-/// Verdict on an affine that its own constants rule out: another obstacle is reported instead if it ranks first.
+/// Verdict on an affine that its own constants rule out: another obstacle is reported instead if it ranks first and no operator is in
+/// reach.
 Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& context) {
   std::size_t data = 0;
   if (node.inputs().size() == 2 && node.input(0) != nullptr && context.constants.is_constant(*node.input(0))) data = 1;
@@ -140,6 +152,7 @@ Match<AffineFold> match_refused(const Node& node, const Skip& own, PassContext& 
   }
   if (upstream.found && upstream.obstacles.any() && upstream.obstacles.first().reason == Reason::quantized)
     return upstream.obstacles.first();
+  if (upstream.is_reached() || downstream.is_reached()) return own;
   Obstacles obstacles;
   obstacles.note(own);
   for (const Neighbours* side : {&upstream, &downstream}) {

@@ -31,6 +31,8 @@ struct Neighbours {
   std::vector<Branch> branches;    ///< all or nothing
   std::vector<Bypass> path;        ///< affines and nodes that pass their operand on; removed by a fold
   std::vector<const Node*> taken;  ///< the affines among them
+  /// Whether every way ends at a linear operator, with nothing against the fold so far.
+  [[nodiscard]] bool is_reached() const { return !branches.empty() && !obstacles.any(); }
 };
 
 /// Searches upstream from the input of an affine: to one operator, or through Concat to several. Beyond an obstacle it only tells whether

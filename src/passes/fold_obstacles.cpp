@@ -216,8 +216,9 @@ class UpstreamSearch {
       if (!part.out_.obstacles.any()) continue;
       const Skip& first = part.out_.obstacles.first();
       const Reason reason = first.reason == Reason::excluded ? Reason::excluded : Reason::concat_branch;
-      out_.obstacles.note(reason,
-                          "operand " + quote(operand->name()) + " of " + concat.label() + ": " + std::string(to_string(first.reason)));
+      const std::string where = first.detail.empty() ? "" : ": " + first.detail;
+      const std::string why = first.reason == Reason::concat_branch ? first.detail : std::string(text(first.reason)) + where;
+      out_.obstacles.note(reason, "operand " + quote(operand->name()) + " of " + concat.label() + ": " + why);
     }
   }
 

@@ -188,6 +188,11 @@ TEST(FoldBatchNormNumbers, F62NonFinite) {
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   expect_skip(kFoldBatchNorm, conv_bn(kBody).set("var", {1, -1, 1, 1}), Reason::non_finite);
+  // A node in the way to another operator on the other side is not the reason.
+  const std::string relu = "c = Conv (x, W, B)  n = BatchNormalization (c, s, b, m, var)  d = Relu (n)  y = Conv (d, V)";
+  expect_skip(kFoldBatchNorm, conv_bn(relu, "float[4,4,1,1] V").set("var", {1, -1, 1, 1}), Reason::non_finite);
+  const std::string sum = "c = Conv (x, W, B)  n = BatchNormalization (c, s, b, m, var)  e = Conv (x, W)  d = Add (n, e)  y = Conv (d, V)";
+  expect_skip(kFoldBatchNorm, conv_bn(sum, "float[4,4,1,1] V").set("s", {1, 3e38F, 1, 1}).set("var", {1, 1e-30F, 1, 1}), Reason::overflow);
   expect_skip(kFoldBatchNorm,
               conv_bn("c = Conv (x, W, B)  y = BatchNormalization <epsilon = 0.0> (c, s, b, m, var)").set("var", {1, 1, 0, 1}),
               Reason::non_finite);
