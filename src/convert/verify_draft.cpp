@@ -60,6 +60,15 @@ DimEdits freeing(const Graph& graph, const DimEdits& edits) {
   return out;
 }
 
+/// Gives differences from dims that were freed for the comparison the sizes that the original has.
+void name_old_sizes(const Graph& original, const DimEdits& freed, VerifyResult& result) {
+  for (InterfaceDifference& difference : result.interface) {
+    const Value* const input = original.find(difference.name);
+    const auto place = freed.free.find({difference.name, difference.axis ? static_cast<int64_t>(*difference.axis) : -1});
+    if (input != nullptr && place != freed.free.end()) difference.a = std::to_string(input->declared()->dims[*difference.axis]);
+  }
+}
+
 /// Compares a result with free dims and copies of the original that have one size each.
 VerifyResult verify_sizes(const Draft& draft, const Graph& original, VerifyResult first) {
   const DimEdits& edits = draft.options->rewrite.dims;
@@ -108,7 +117,7 @@ VerifyResult verify_sizes(const Draft& draft, const Graph& original, VerifyResul
            escape(draft.original.string()) + ": --verify: the original runs with no other size for " + quote(symbol));
     }
   }
-  first.remarks.push_back("so are copies of the original with " + said);
+  first.remarks.push_back("copies of the original with " + said + " compute the same as the result");
   return first;
 }
 
@@ -141,13 +150,16 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   if (!dims.sizes.empty() || !dims.shapes.empty()) verification.allow_interface = true;
   std::filesystem::path original = result.input;
   std::unique_ptr<Model> source;
+  DimEdits freed;
   if (dims.any()) {
     std::filesystem::create_directory(draft.folder);
     source = Model::load(result.input, options.load);
-    if (const DimEdits freed = freeing(source->graph(), dims); freed.any()) original = draft.copy(freed);
+    freed = freeing(source->graph(), dims);
+    if (freed.any()) original = draft.copy(freed);
   }
   VerifyResult out = draft.against(original, verification);
   out.a = result.input.string();
+  if (freed.any()) name_old_sizes(source->graph(), freed, out);
   if (!dims.free.empty() && draft.is_same(out)) out = verify_sizes(draft, source->graph(), std::move(out));
   out.b = result.output.string();
   return out;

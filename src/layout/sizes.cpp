@@ -79,6 +79,8 @@ SizeNames size_names(const Graph& graph) {
     out.inputs.emplace_back(input->name());
     const auto declared = input->declared();
     if (!declared) continue;
+    const bool is_fixed = !declared->dims.empty() && std::ranges::all_of(declared->dims, [](int64_t dim) { return dim >= 0; });
+    if (is_fixed && out.fixed_input.empty()) out.fixed_input = input->name(), out.fixed_dims = declared->dims;
     for (const std::string& symbol : declared->symbols) {
       if (!symbol.empty()) out.symbols.emplace_back(symbol);
     }
@@ -97,12 +99,28 @@ void check_input_name(std::string_view option, const std::string& name, const Si
        did_you_mean(name, names.inputs));
 }
 
-void check_sizes(const ShapeOptions& sizes, const SizeNames& names) {
+namespace {
+
+/// What gives a model without free dims another size: "--set-shape x=4,3,224,224"; empty where that is not so.
+std::string way_to_size(const SizeNames& names, int64_t size, std::string_view option) {
+  if (!names.symbols.empty() || names.fixed_input.empty()) return {};
+  std::string dims = std::to_string(size);
+  for (const int64_t dim : std::span(names.fixed_dims).subspan(1)) dims += "," + std::to_string(dim);
+  const bool changes_model = option == "--set-dim";
+  return std::string(changes_model ? "" : "convert ") + "--set-shape " + shell_word(names.fixed_input + "=" + dims) +
+         (changes_model ? " sets a fixed one" : " makes a model of other dims");
+}
+
+}  // namespace
+
+void check_sizes(const ShapeOptions& sizes, const SizeNames& names, std::string_view option) {
   for (const auto& [name, dims] : sizes.shapes) check_input_name("--shape", name, names);
   for (const auto& [name, size] : sizes.dims) {
     if (std::ranges::find(names.symbols, name) != names.symbols.end()) continue;
-    fail(ErrorKind::usage, names.place + "--dim " + escape(name) + ": no input has a free dimension of this name" + list_of(names.symbols),
-         did_you_mean(name, names.symbols));
+    const std::string other = way_to_size(names, size, option);
+    fail(ErrorKind::usage,
+         names.place + std::string(option) + " " + escape(name) + ": no input has a free dimension of this name" + list_of(names.symbols),
+         other.empty() ? did_you_mean(name, names.symbols) : other);
   }
 }
 

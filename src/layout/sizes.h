@@ -18,12 +18,15 @@ struct SizeNames {
   std::vector<std::string> inputs, symbols;
   std::vector<std::string> defaults;  ///< inputs that the file has contents for
   std::string place = {};             ///< "net.onnx: ", the prefix of errors; empty where the caller adds it
+  std::string fixed_input = {};       ///< the first input of fixed dims only, and its dims; empty: none
+  Dims fixed_dims = {};
 };
 [[nodiscard]] SizeNames size_names(const Graph& graph);
 /// Error{usage} with the nearest name when the model has no such input.
 void check_input_name(std::string_view option, const std::string& name, const SizeNames& names);
-/// Error{usage} with the nearest name when sizes are given to an input or a symbol that does not exist.
-void check_sizes(const ShapeOptions& sizes, const SizeNames& names);
+/// Error{usage} with the nearest name when sizes are given to an input or a symbol that does not exist. `option` names symbols: --dim, or
+/// --set-dim, which changes the model.
+void check_sizes(const ShapeOptions& sizes, const SizeNames& names, std::string_view option = "--dim");
 
 /// Whether the name of a free dim stands for "unknown", as exporters write it ("", "?", "-1", "None", "unk__12"): dims of that name need
 /// not have the same size.

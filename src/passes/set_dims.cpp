@@ -84,7 +84,7 @@ class Requests {
   explicit Requests(Graph& graph) : graph_(graph), names_(layout::size_names(graph)) {}
 
   void read(const DimEdits& edits) {
-    layout::check_sizes({edits.sizes, {}}, names_);
+    layout::check_sizes({edits.sizes, {}}, names_, "--set-dim");
     for (const auto& [symbol, size] : edits.sizes) symbols_[symbol] = size;
     for (const auto& [name, dims] : edits.shapes) read_shape(name, dims);
     for (const auto& [place, symbol] : edits.free) read_free(place.first, place.second, symbol);

@@ -82,6 +82,30 @@ void check_inputs(const Side& a, const VerifyOptions& options) {
   inputs.prepare(std::max(inputs.given().in_folders(), 1));
 }
 
+Dims declared_dims(const Graph& graph, const std::string& input) {
+  const Value* const value = graph.find(input);
+  const auto declared = value != nullptr ? value->declared() : std::nullopt;
+  return declared ? declared->dims : Dims();
+}
+
+/// What makes A's inputs those of B where sizes alone tell them apart: "; convert --pass set-dims --set-shape x=4,3,64,64 …". Else empty.
+std::string way_to_fit(const Graph& a, const Graph& b, const std::vector<InterfaceDifference>& differences) {
+  std::string options;
+  std::string_view last;
+  for (const InterfaceDifference& one : differences) {
+    if (inputs_fit({one}) || one.name == last) continue;
+    const Dims of_a = declared_dims(a, one.name), of_b = declared_dims(b, one.name);
+    const bool is_fixed = std::ranges::all_of(of_b, [](int64_t dim) { return dim >= 0; });
+    // The same dims in another order are those of an image in another layout.
+    if (!one.axis || !is_fixed || std::ranges::is_permutation(of_a, of_b)) return {};
+    std::string dims;
+    for (const int64_t dim : of_b) dims += (dims.empty() ? "" : ",") + std::to_string(dim);
+    options += " --set-shape " + shell_word(one.name + "=" + dims);
+    last = one.name;
+  }
+  return options.empty() ? "" : "; compare B with a copy of A of these dims (convert --pass set-dims" + options + ")";
+}
+
 /// Why nothing has to run, or nothing can; empty otherwise.
 VerifyFindings decided_by_files(const Pair& pair, const VerifyResult& measured) {
   const bool cannot_run = !measured.unsupported_a.empty() || !measured.unsupported_b.empty();
@@ -97,7 +121,8 @@ VerifyFindings decided_by_files(const Pair& pair, const VerifyResult& measured) 
   }
   if (cannot_run) return {{.name = "cannot-run", .text = "nodes that cannot run: nothing was executed"}};
   if (inputs_fit(measured.interface)) return {};
-  const std::string why = "B cannot be given A's inputs" + misfits_of(measured.interface) + ": nothing was run";
+  const std::string why = "B cannot be given A's inputs" + misfits_of(measured.interface) + ": nothing was run" +
+                          way_to_fit(pair.a.model->graph(), pair.b.model->graph(), measured.interface);
   return {{.severity = Severity::difference, .name = "unfit-inputs", .text = why}};
 }
 

@@ -62,6 +62,27 @@ TEST_F(Hints, OfSeveralModelsIsOneCommand) {
   EXPECT_EQ(follow({"convert", "--suite", "in", "--out-dir", "out", "--case", "a.onnx", "--case", "deep er/c.onnx"}), "");
 }
 
+TEST_F(Hints, OtherDimsNeedTheOptionThatGivesThem) {
+  write_file(folder_ / "flat.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,3] x) => (float[2,3] y) { y = Relu (x) }");
+  EXPECT_THAT(run({"convert", "flat.onnxtxt", "--set-dim", "N=4", "-o", "b.onnx"}).err,
+              HasSubstr("--set-dim N: no input has a free dimension of this name (--set-shape x=4,3 sets a fixed one)\n"));
+  EXPECT_THAT(run({"convert", "flat.onnxtxt", "--dim", "N=4", "-o", "b.onnx"}).err,
+              HasSubstr("--dim has no effect without --verify or --emit: --set-dim gives the result a size\n"));
+  const std::vector<std::string> other{"convert", "flat.onnxtxt", "--set-shape", "x=4,3", "-o", "b.onnx"};
+  EXPECT_THAT(run(other).out, HasSubstr("The original has other dims: the same command with --verify compares both at these.\n"));
+  std::vector<std::string> verified = other;
+  verified.emplace_back("--verify");
+  EXPECT_THAT(run(verified).out, HasSubstr("input 'x': dim 0 is 4, was 2: run at that size\n"));
+  // The verdict is the last line.
+  EXPECT_THAT(run({"convert", "net.onnx", "--verify"}).out,
+              testing::ContainsRegex("Before quantizing[^\n]*\n([^\n]*\n)+same   1 sample[^\n]*   exit 0\n$"));
+  // The way that verify names works.
+  EXPECT_THAT(run({"verify", "flat.onnxtxt", "b.onnx"}).out,
+              HasSubstr("nothing was run; compare B with a copy of A of these dims (convert --pass set-dims --set-shape x=4,3)"));
+  EXPECT_EQ(run({"convert", "--pass", "set-dims", "--set-shape", "x=4,3", "flat.onnxtxt", "-o", "copy.onnx"}).code, 0);
+  EXPECT_EQ(run({"verify", "copy.onnx", "b.onnx"}).code, 0);
+}
+
 TEST_F(Hints, ModelsWithoutImagesAreReported) {
   write_file(folder_ / "flat.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }");
   EXPECT_THAT(run({"convert", "flat.onnxtxt", "-o", "flat.onnx", "--io", "nhwc"}).out, HasSubstr("no input or output is an image"));

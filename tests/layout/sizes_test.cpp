@@ -18,9 +18,9 @@ std::unique_ptr<Model> model_of(const std::string& inputs, const std::string& no
                           ", float[4, 3, 3, 3] w, float[4, 3, 3, 3, 3] v) => (float y) { " + nodes + " }");
 }
 
-std::string refusal(const Model& model, const ShapeOptions& sizes) {
+std::string refusal(const Model& model, const ShapeOptions& sizes, std::string_view option = "--dim") {
   try {
-    check_sizes(sizes, size_names(model.graph()));
+    check_sizes(sizes, size_names(model.graph()), option);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return std::string(error.what()) + " | " + error.hint();
@@ -46,6 +46,15 @@ TEST(Sizes, UnknownNamesAreRefused) {
               HasSubstr("--dim heigth: no input has a free dimension of this name, only 'N', 'height', 'width' | did you mean 'height'?"));
   EXPECT_THAT(refusal(*model, {.dims = {}, .shapes = {{"imgae", {1}}}}),
               HasSubstr("--shape imgae: the model has no input of this name, only 'image', 'w', 'v' | did you mean 'image'?"));
+}
+
+TEST(Sizes, WhereAllDimsAreFixedAnotherOptionSetsThem) {
+  const auto model = model_of("float[1, 3, 8, 8] image", "y = Conv (image, w)");
+  EXPECT_THAT(refusal(*model, {.dims = {{"N", 4}}, .shapes = {}}, "--set-dim"),
+              HasSubstr("--set-dim N: no input has a free dimension of this name | --set-shape image=4,3,8,8 sets a fixed one"));
+  EXPECT_THAT(
+      refusal(*model, {.dims = {{"N", 4}}, .shapes = {}}),
+      HasSubstr("--dim N: no input has a free dimension of this name | convert --set-shape image=4,3,8,8 makes a model of other dims"));
 }
 
 }  // namespace

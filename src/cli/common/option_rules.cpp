@@ -58,7 +58,8 @@ class GivenOptions {
     if (needed.empty() || std::ranges::any_of(needed, [&](const std::string& one) { return is_given(one); })) return;
     std::string list;
     for (const std::string& one : needed) list.append(list.empty() ? "" : one == needed.back() ? " or " : ", ").append(one);
-    fail(ErrorKind::usage, option.name + " has no effect without " + list);
+    const std::string& otherwise = option.facts->otherwise();
+    fail(ErrorKind::usage, option.name + " has no effect without " + list + (otherwise.empty() ? "" : ": " + otherwise));
   }
   /// The options that choose its forms. Choosing a form suffices for its cases.
   static std::vector<std::string> choosers_of(const OptionState& option, const FormChoice& choice) {
@@ -115,7 +116,8 @@ OptionFacts& OptionFacts::because(Forms forms, std::string_view why) {
   return *this;
 }
 
-OptionFacts& OptionFacts::needs(Names others) {
+OptionFacts& OptionFacts::needs(Names others, std::string_view otherwise) {
+  otherwise_ = otherwise;
   needs_.assign(others.begin(), others.end());
   return *this;
 }

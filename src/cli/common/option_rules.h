@@ -38,8 +38,8 @@ class OptionFacts {
   OptionFacts& only(Forms forms);
   /// Why it has none in these forms, in place of their own words.
   OptionFacts& because(Forms forms, std::string_view why);
-  /// It has an effect together with one of these alone.
-  OptionFacts& needs(Names others);
+  /// It has an effect together with one of these alone; `otherwise` says what does it without them.
+  OptionFacts& needs(Names others, std::string_view otherwise = {});
   /// It contradicts each of these.
   OptionFacts& excludes(Names others, std::string_view why = {});
   /// It has no effect together with any of these.
@@ -52,6 +52,7 @@ class OptionFacts {
   [[nodiscard]] std::string_view why_not(const OptionForm& form) const;
   [[nodiscard]] Forms forms() const noexcept { return forms_; }
   [[nodiscard]] const std::vector<std::string>& needed() const noexcept { return needs_; }
+  [[nodiscard]] const std::string& otherwise() const noexcept { return otherwise_; }
   [[nodiscard]] const std::vector<Conflict>& excluded() const noexcept { return excludes_; }
   [[nodiscard]] const std::vector<Conflict>& idle() const noexcept { return idle_; }
   [[nodiscard]] bool decides_results() const noexcept { return decides_results_; }
@@ -60,6 +61,7 @@ class OptionFacts {
   Forms forms_ = 0;  ///< 0: all
   std::vector<std::pair<Forms, std::string>> reasons_;
   std::vector<std::string> needs_;
+  std::string otherwise_;  ///< with needs_: end of the message
   std::vector<Conflict> excludes_, idle_;
   bool decides_results_ = true;
 };

@@ -141,9 +141,9 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.hide_last();
   options.flag("--verify", convert.verify, "verify the result against MODEL: write nothing and exit 1 when it is not the same");
   options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: set the size of a named dimension")
-      .needs({"--verify", "--emit"});
+      .needs({"--verify", "--emit"}, "--set-dim gives the result a size");
   options.assignments("--shape", "NAME=1,3,224,224", request.shapes, "with --verify and --emit: set the dims of an input")
-      .needs({"--verify", "--emit"});
+      .needs({"--verify", "--emit"}, "--set-shape gives the result dims");
   options.flag("--list-passes", request.list_passes, "list the passes and end").only(kAnything);
 }
 
