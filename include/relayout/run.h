@@ -45,7 +45,8 @@ struct RunTensor {
   std::string type;           ///< "f32[1, 3]", "seq(f32)"
   Dims dims;                  ///< of a tensor
   std::optional<TensorStatistics> statistics;
-  std::vector<std::string> saved;  ///< names of its arrays in the .npz, or of its files
+  std::optional<TensorStatistics> faults;  ///< of an output of the model that is not finite, where no statistics were asked for
+  std::vector<std::string> saved;          ///< names of its arrays in the .npz, or of its files
 };
 
 /// The first value with NaN or infinities, and what its node has read.

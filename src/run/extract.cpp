@@ -194,6 +194,9 @@ class Cut {
     if (Value* const value = graph_->find(name)) return value;
     std::vector<std::string> names;
     for (const Node& node : graph_->nodes()) {
+      const Value* const result = node.output(0);
+      if (node.name() == name && result != nullptr)
+        refuse(option + " " + quote(name) + " is a node, not a value", option + " " + shell_word(result->name()) + " is its result");
       for (const Value* const output : node.outputs()) {
         if (output != nullptr) names.push_back(output->name());
       }
@@ -206,6 +209,26 @@ class Cut {
       const bool is_from = std::ranges::find(from_, value) != from_.end();
       if (is_from) refuse(quote(value->name()) + " is named by --from and by --to: nothing is between");
       if (value->producer() == nullptr) refuse("--to " + quote(value->name()) + ": no node makes it");
+    }
+  }
+
+  /// Refuses ends in the wrong order: a value of --from that depends on one of --to.
+  void check_order() const {
+    std::unordered_map<const Value*, const Value*> below;  // with the value of --to that it depends on
+    for (const Value* const value : to_) below.emplace(value, value);
+    for (const Node& node : graph_->nodes()) {
+      const auto is_below = [&](const Value* operand) { return operand != nullptr && below.contains(operand); };
+      const auto found = std::ranges::find_if(node.inputs(), is_below);
+      if (found == node.inputs().end()) continue;
+      for (const Value* const output : node.outputs()) {
+        if (output != nullptr) below.emplace(output, below.at(*found));
+      }
+    }
+    for (const Value* const value : from_) {
+      const auto found = below.find(value);
+      if (found == below.end()) continue;
+      refuse("--to " + quote(found->second->name()) + " is upstream of --from " + quote(value->name()),
+             "the part begins at --from and ends at --to");
     }
   }
 
@@ -241,6 +264,7 @@ class Cut {
         if (operand == nullptr) continue;
         const auto unreachable = is_end(*operand) ? unreachable_.end() : unreachable_.find(operand);
         if (unreachable != unreachable_.end()) {
+          check_order();
           refuse(node.label() + " depends on input " + quote(unreachable->second->name()) + ", which is not named",
                  "--from " + shell_word(operand->name()) + " cuts before it");
         }

@@ -168,6 +168,10 @@ void Watcher::look_at(const Value& value, const Value* identity, const Datum& da
   if (is_rounded && options_->statistics) statistics = statistics_of(datum);
   RunTensor tensor = describe();
   if (!options_->statistics) tensor.statistics.reset();
+  if (!options_->statistics && value.is_own_output() && holds_floats(datum)) {
+    const auto facts = statistics_of(datum);
+    if (facts && facts->finite() < facts->elements) tensor.faults = facts;
+  }
   tensor.name = unique(name);
   if (files_ != nullptr) tensor.saved = files_->add(tensor.name, datum);
   tensors_.push_back(std::move(tensor));

@@ -217,10 +217,12 @@ TEST_F(ExtractTest, Refuses) {
   EXPECT_THAT(refusal({}, {"h"}), HasSubstr("--to 'h': the main graph has no value of this name"));
   EXPECT_THAT(refusal({"dd"}, {"y"}), HasSubstr("--from 'dd'"));
   EXPECT_THAT(refusal({"i"}, {"y"}), HasSubstr("depends on input 'x', which is not named"));
-  EXPECT_THAT(refusal({"y"}, {"d"}), HasSubstr("depends on input 'x'"));
+  EXPECT_THAT(refusal({"y"}, {"d"}), HasSubstr("--to 'd' is upstream of --from 'y'"));
   EXPECT_THAT(refusal({"x", "k"}, {"d"}), HasSubstr("--from 'k': no value of --to depends on it"));
   EXPECT_THAT(refusal({"d"}, {"d"}), HasSubstr("nothing is between"));
   EXPECT_THAT(refusal({}, {"x"}), HasSubstr("no node makes it"));
+  save(TextModel(kMixed, kHead).edit([](onnx::ModelProto& message) { message.mutable_graph()->mutable_node(0)->set_name("first"); }));
+  EXPECT_THAT(refusal({"first"}, {"y"}), HasSubstr("--from 'first' is a node, not a value"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "part.onnx"));
 }
 

@@ -126,6 +126,15 @@ TEST_F(RunTest, StatisticsSeparateFiniteNumbers) {
   EXPECT_FALSE(statistics_of(Tensor(DataType::string, {2})).has_value());
 }
 
+TEST_F(RunTest, OutputsThatAreNotFiniteAreNoticedUnasked) {
+  const RunResult result = run("g (float[2] x) => (float[2] y, float[2] z) { e = Abs (x)  n = Neg (e)  y = Log (n)  z = Abs (x) }", {});
+  ASSERT_EQ(result.tensors.size(), 2U);
+  ASSERT_TRUE(result.tensors[0].faults.has_value());
+  EXPECT_EQ(result.tensors[0].faults->nans, 2);
+  EXPECT_FALSE(result.tensors[0].statistics.has_value());
+  EXPECT_FALSE(result.tensors[1].faults.has_value());
+}
+
 TEST_F(RunTest, FirstFaultHasTheRangesOfItsOperands) {
   RunOptions options;
   options.require_finite = true;

@@ -47,7 +47,10 @@ std::vector<Cell> statistics_cells(const TensorStatistics& facts) {
           right(share_of(facts.beyond_f16, facts.elements))};
 }
 
-Table values_table(const std::vector<RunTensor>& tensors, bool has_statistics, const ReportStyle& style) {
+/// Names that were asked for are printed in full: other commands take them.
+Table values_table(const std::vector<RunTensor>& tensors, const RunOptions& options, const ReportStyle& style) {
+  const bool has_statistics = options.statistics;
+  const std::size_t most = style.verbose || !options.tensors.empty() ? SIZE_MAX : kNameColumns;
   Table table({.gap = 2, .color = style.color, .width = style.width});
   std::vector<Cell> head{"value", "type"};
   if (has_statistics) {
@@ -55,7 +58,7 @@ Table values_table(const std::vector<RunTensor>& tensors, bool has_statistics, c
   }
   table.head(std::move(head));
   for (const RunTensor& tensor : tensors) {
-    std::vector<Cell> cells{shortened(escape(tensor.name), style.verbose ? SIZE_MAX : kNameColumns), tensor.type};
+    std::vector<Cell> cells{shortened(escape(tensor.name), most), tensor.type};
     if (tensor.statistics) std::ranges::move(statistics_cells(*tensor.statistics), std::back_inserter(cells));
     table.row(std::move(cells));
   }
@@ -117,7 +120,12 @@ std::string run_text(const RunResult& result, const RunOptions& options, const R
   if (result.as != DataType::undefined) out += " · rounded to " + std::string(name_of(result.as));
   if (!result.assumed.empty()) out += " · assumed " + joined(result.assumed, ", ", escape);
   out += " · " + counted(result.values, "value") + " in " + seconds_text(result.seconds) + "\n";
-  out += values_table(result.tensors, options.statistics, style).text();
+  out += values_table(result.tensors, options, style).text();
+  for (const RunTensor& tensor : result.tensors) {
+    if (!tensor.faults) continue;
+    out += paint("not finite", Style::warning, style.color) + "   " + quote(tensor.name) + ": " + faults_text(*tensor.faults) +
+           (options.require_finite ? "\n" : " (--require-finite names the first node that makes any)\n");
+  }
   if (!options.save.empty()) {
     out += "saved " + counted(static_cast<int64_t>(result.tensors.size()), "value") + ", " + format_bytes(result.saved_bytes) + ": " +
            escape(options.save.string()) + "\n";
