@@ -48,6 +48,11 @@ TEST_F(Contract, TheManualHasATopicForEachLineOfTheHelp) {
     EXPECT_EQ(result.code, 0);
     EXPECT_GT(std::ranges::count(result.out, '\n'), 10) << topic;
   }
+  // A word that the manual explains within a topic shows that part.
+  const std::string doubts = run({"help", "doubts"}).out;
+  EXPECT_THAT(doubts, HasSubstr("edge-values"));
+  EXPECT_THAT(doubts, testing::Not(HasSubstr("141")));
+  EXPECT_EQ(run({"help", "edge-values"}).out, doubts);
   expect_refusal(run({"help", "verdict"}), 2, "did you mean 'verdicts'?");
   expect_refusal(run({"help", "verify", "convert"}), 2, "one command or topic");
 }

@@ -161,8 +161,9 @@ int print_manual(std::span<const std::string> words) {
   }
   if (words.size() > 1) fail(ErrorKind::usage, "help takes one command or topic", "relayout --help lists them");
   const Topic* const topic = find_topic(words[0]);
-  std::string text;
-  if (topic == nullptr || is_command(words[0])) {
+  const std::string section = topic == nullptr && !is_command(words[0]) ? find_section(words[0]) : "";
+  std::string text = section.empty() ? "" : manual_text(section, help_width(), output_has_colors());
+  if (section.empty() && (topic == nullptr || is_command(words[0]))) {
     std::vector<std::string> names;
     for (const Topic& other : topics()) names.emplace_back(other.name);
     text = help_of(*find_command(words[0], std::move(names)), help_width());

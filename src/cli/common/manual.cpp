@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "relayout/version.h"
 #include "report/table.h"
 
@@ -215,6 +216,21 @@ std::string block_roff(const Block& block) {
 const Topic* find_topic(std::string_view name) {
   const auto found = std::ranges::find(topics(), name, &Topic::name);
   return found == topics().end() ? nullptr : &*found;
+}
+
+std::string find_section(std::string_view word) {
+  constexpr std::string_view kHeading = "\n## ";
+  const std::string row = "\n| `" + std::string(word) + "` |";
+  for (const Topic& topic : topics()) {
+    for (std::size_t begin = topic.text.find(kHeading); begin != std::string_view::npos;) {
+      const std::size_t end = topic.text.find(kHeading, begin + 1);
+      const std::string_view section = topic.text.substr(begin + 1, end == std::string_view::npos ? end : end - begin);
+      const std::string_view heading = section.substr(3, section.find('\n') - 3);
+      if (ascii_lower(heading) == ascii_lower(word) || section.find(row) != std::string_view::npos) return std::string(section);
+      begin = end;
+    }
+  }
+  return {};
 }
 
 std::string manual_text(std::string_view text, std::size_t width, bool color) {

@@ -17,6 +17,8 @@ struct Topic {
 [[nodiscard]] std::span<const Topic> topics();
 /// Null where there is none.
 [[nodiscard]] const Topic* find_topic(std::string_view name);
+/// The section of a topic that has this word as its heading, or explains it in a table: "doubts", "edge-values"; empty: none.
+[[nodiscard]] std::string find_section(std::string_view word);
 
 /// Text of a topic for people, in lines of at most `width` columns; code is never broken.
 [[nodiscard]] std::string manual_text(std::string_view text, std::size_t width, bool color);
