@@ -46,7 +46,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {rank_unknown, "rank-unknown", "the rank tells which axis holds the channels, and it is not known"},
     {too_large, "too-large", "evaluating the constant is beyond the size budget"},
     {already_channels_last, "already-channels-last", "already channels-last"},
-    {both_layouts, "both-layouts", "both layouts at once: one input channel per group, or all kernel dims 1"},
+    {both_layouts, "both-layouts", "the same in both layouts: one input channel per group, or all kernel dims 1"},
     {already_contiguous, "already-contiguous", "stored contiguous"},
     {rank_not_converted, "rank-not-converted", "one kernel dim (--include-1d converts it)"},
     {other_order, "other-order", "comes through a Transpose of another order"},

@@ -56,7 +56,7 @@ TEST(ConvertReport, OneScreenWithTheRefusalsByReason) {
             "      62 stay: nonlinear-between   an operator between does not commute with the affine\n"
             "        /features/denseblock1/denselayer0/norm1, /features/denseblock1/denselayer1/norm1, 60 more (-v)\n"
             "  remove-unused         236 initializers\n"
-            "  conv-weights-layout   59 of 120 weights moved to channels-last, 61 both layouts at once\n"
+            "  conv-weights-layout   59 of 120 weights moved to channels-last, 61 are the same in both layouts\n"
             "There are 58 more nodes: each weight that is moved needs a Transpose. --layout keep folds only.\n");
 }
 
@@ -136,6 +136,7 @@ TEST(NextSteps, CommandsAreBrokenSoThatAShellJoinsThem) {
             "Channels-last weights are for runtimes that map weights as they are stored; others run as before.\n"
             "Before quantizing or pruning: relayout convert --layout contiguous x.cl.onnx -o x.contiguous.onnx\n"
             "Next: relayout verify --io nhwc './-a model.onnx' b.onnx\n");
+  EXPECT_EQ(next_text({.verify = {}, .undo = {}, .note = "The same with --verify."}, {}), "The same with --verify.\n");
   EXPECT_THAT(next_text(next, {.width = 60}),
               HasSubstr("Before quantizing or pruning: relayout convert --layout \\\n    contiguous x.cl.onnx -o x.contiguous.onnx\n"));
   EXPECT_EQ(next_text({}, {}), "");
@@ -147,9 +148,37 @@ TEST(ConvertReport, VerboseNamesEveryRefusal) {
   EXPECT_THAT(text, Not(HasSubstr("more (-v)")));
 }
 
+TEST(ConvertReport, ARefusalNamesWhatIsInTheWay) {
+  ConvertResult result = densenet();
+  for (Finding& one : result.findings) {
+    if (one.reason == Reason::nonlinear_between) one.detail = "'/relu/Relu' (Relu)";
+  }
+  Finding branch = finding("fold-batch-norm", "BatchNormalization", "n1", Verdict::skipped, Reason::concat_branch);
+  branch.detail = "operand 'c' of '/cat' (Concat): the operator's output has another reader";
+  result.findings.push_back(branch);
+  const std::string text = convert_text(result, {});
+  EXPECT_THAT(text, HasSubstr("62 stay: nonlinear-between   Relu between does not commute with the affine\n"));
+  EXPECT_THAT(text, HasSubstr("\n        n1: operand 'c' of '/cat' (Concat): the operator's output has another reader\n"));
+  result.findings[60].detail = "'/pool/MaxPool' (MaxPool)";
+  EXPECT_THAT(convert_text(result, {}), HasSubstr("62 stay: nonlinear-between   an operator between does not commute with the affine\n"));
+}
+
+TEST(ConvertReport, NodesThatTheUserLeavesOutAreCounted) {
+  ConvertResult result = densenet();
+  for (int i = 0; i < 3; ++i) {
+    result.findings.push_back(
+        finding("fold-batch-norm", "BatchNormalization", "x" + std::to_string(i), Verdict::skipped, Reason::excluded));
+  }
+  const std::string text = convert_text(result, {.verbose = true});
+  EXPECT_THAT(text, HasSubstr("3 stay: excluded   left out by --only or --exclude\n"));
+  EXPECT_THAT(text, Not(HasSubstr("x1")));
+}
+
 TEST(ConvertReport, UnwrittenResultsAreMarked) {
   ConvertResult result = densenet();
   result.written = false;
+  EXPECT_THAT(convert_text(result, {.verbose = true}), HasSubstr("      planned: n0 (BatchNormalization)\n"));
+  EXPECT_THAT(convert_text(result, {.verbose = true}), Not(HasSubstr("done: ")));
   const std::string text = convert_text(result, {});
   EXPECT_THAT(text, HasSubstr("d.onnx (not written)"));
   EXPECT_THAT(text, HasSubstr("59 of 120 weights would move"));
@@ -166,7 +195,7 @@ TEST(ConvertReport, WithoutAnythingToDo) {
   result.written = true;
   const std::string text = convert_text(result, {});
   EXPECT_THAT(text, HasSubstr("1 → 1 node · 900 B → 1.1 kB"));
-  EXPECT_THAT(text, HasSubstr("fold-batch-norm   nothing to fold"));
+  EXPECT_THAT(text, HasSubstr("fold-batch-norm   no BatchNormalization to fold"));
 }
 
 TEST(ConvertReport, NamesFromFilesAreEscaped) {
@@ -216,7 +245,7 @@ TEST(InspectReport, OneScreen) {
             "  input    input    f32 [1, 3, 224, 224]\n"
             "  output   output   f32 [1, 1000]\n"
             "  Constant 70 · Clip 35 · Add 10 · BatchNormalization 2 · Conv 2 (1 depthwise) · A 1 · B 1 · C 1 · 2 others\n"
-            "  1 of 2 BatchNormalizations will fold · 1 of 2 weights would move to channels-last, 1 both layouts at once\n"
+            "  1 of 2 BatchNormalizations will fold · 1 of 2 weights would move to channels-last, 1 is the same in both layouts\n"
             "      1 stays: not-constant   a weight, bias or parameter is computed at run time\n"
             "        bn2\n");
 }
@@ -253,7 +282,8 @@ TEST(InspectReport, UncountedOperatorsAndMisfitsAreReported) {
   result.macs.reset();
   result.assumed = {"N = 1"};
   result.misfit = "node '/fc/Gemm' (Gemm): dims [1, 512] and [511, 10] do not multiply";
-  EXPECT_THAT(inspect_text(result, {}), HasSubstr("  dims do not fit: " + *result.misfit + " at N = 1\n"));
+  EXPECT_THAT(inspect_text(result, {}),
+              HasSubstr("  dims do not fit: " + *result.misfit + " at N = 1 (--dim NAME=SIZE and --shape set others)\n"));
 }
 
 /// The table marks a lower bound with a sign; 0 for MACs that cannot be counted would read as a model without products.

@@ -69,8 +69,9 @@ using CommandWords = std::vector<std::string>;
 
 /// Next commands after a conversion; empty where there is none.
 struct NextSteps {
-  CommandWords verify;  ///< compares the result with its original
-  CommandWords undo;    ///< restores the weight layout that other tools expect
+  CommandWords verify;    ///< compares the result with its original
+  CommandWords undo;      ///< restores the weight layout that other tools expect
+  std::string note = {};  ///< says what compares the result with its original where no command by itself does
 };
 
 /// Options that `verify` needs to judge a conversion as intended.
@@ -124,10 +125,13 @@ struct PassReport {
 
 /// The rewrites of the passes, one line per pass with its refusals by reason below it.
 [[nodiscard]] std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style);
-/// "17 of 20 weights would move to channels-last, 3 both layouts at once"; empty where no convolution has a weight.
+/// "17 of 20 weights would move to channels-last, 3 are the same in both layouts"; empty where no convolution has a weight.
 [[nodiscard]] std::string weights_outlook(const Findings& findings);
 [[nodiscard]] Json findings_json(const Findings& findings);
 
+/// What was done, without the verdict of --verify.
+[[nodiscard]] std::string conversion_text(const ConvertResult& result, const ReportStyle& style);
+/// The same with the verdict as its last line.
 [[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
 [[nodiscard]] Json convert_json(const ConvertResult& result);
 

@@ -10,6 +10,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/terminal.h"
 #include "cli/convert/convert.h"
+#include "cli/verify/report.h"
 #include "relayout/verify.h"
 
 namespace relayout::cli {
@@ -25,15 +26,15 @@ void print_refusal(const ConvertRequest& request, const ConvertJob& job, const C
   print_failure({code, escape(job.input) + ": " + why + ", nothing was written", ""}, verbose);
 }
 
-/// Next steps follow a model that is alone. With several models, they are printed once at the end.
+/// Next steps follow a model that is alone, and precede the verdict of --verify. With several models, they are printed once at the end.
 void print_result(const ConvertRequest& request, const Common& common, const ConvertJob& job, const ConvertResult& result, bool is_alone) {
   const bool to_error = job.output == kStream;
   ReportStyle style = style_of(common, to_error);
   style.refusals = request.options.require_all_folded && !result.all_folded;
-  const std::string text = convert_text(result, style);
-  if (to_error) return write_error(text);
-  write_report(text);
+  if (to_error) return write_error(convert_text(result, style));
+  write_report(conversion_text(result, style));
   if (!common.quiet && is_alone) write_output(in_locale(next_text(next_steps(request, job, result), style)));
+  if (result.verification) write_report(verify_text(*result.verification, false, style));
 }
 
 /// Reports a result that an earlier conversion has written.

@@ -112,6 +112,7 @@ std::string next_text(const NextSteps& next, const ReportStyle& style) {
     out += fit_lines(what, style.width) + command_text("Before quantizing or pruning: ", next.undo, style.width);
   }
   if (!next.verify.empty()) out += command_text("Next: ", next.verify, style.width);
+  if (!next.note.empty()) out += fit_lines(next.note + "\n", style.width);
   return out;
 }
 
@@ -123,6 +124,8 @@ NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const
         undo_command(job.output, {.keeps_io = request.options.rewrite.export_io, .newer_opset = request.options.load.allow_newer_opset});
   }
   if (const auto needs = verify_needs(request, job, result)) next.verify = verify_command(job.input, job.output, *needs);
+  if (!request.set_shapes.empty() && !result.verification)
+    next.note = "The original has other dims: the same command with --verify compares both at these.";
   return next;
 }
 

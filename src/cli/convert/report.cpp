@@ -92,13 +92,14 @@ Group group_of(const Findings& findings, std::string_view pass) {
   return group;
 }
 
-/// "17 of 53 weights moved to channels-last, 36 both layouts at once"
+/// "17 of 53 weights moved to channels-last, 36 are the same in both layouts"
 std::string layout_text(const Group& group, const PassReport& report) {
   std::string out = format_count(group.done_count) + " of " + counted(group.all, "weight");
   out += std::string(" ") + (report.will ? "would move" : "moved") + " to " +
          (report.layout == "contiguous" ? "contiguous order" : "channels-last");
   for (const auto& [reason, count] : group.settled) {
-    out += ", " + format_count(count) + " " + split(text(reason), ':').front();  // without its explanation
+    const std::string are = reason == Reason::both_layouts ? count == 1 ? "is " : "are " : "";
+    out += ", " + format_count(count) + " " + are + split(text(reason), ':').front();  // without its explanation
   }
   return out;
 }
@@ -158,7 +159,7 @@ std::string done_text(std::string_view pass, const Group& group, const PassRepor
 std::string what_text(std::string_view pass, const Group& group, const PassReport& report) {
   if (group.all == 0 && pass == kPrecisionPass) return group.other_types.empty() ? "no node computes in f32" : group.other_types;
   if (group.all == 0 && pass == kExportPass) return "no input or output is an image that a convolution reads or writes";
-  if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "nothing to fold";
+  if (group.all == 0) return pass == kLayoutPass ? "no convolution weights" : "no BatchNormalization to fold";
   return pass == kLayoutPass ? layout_text(group, report) : done_text(pass, group, report);
 }
 
@@ -168,21 +169,44 @@ bool reports_nothing_done(std::string_view pass, const PassReport& report) {
   return pass == kLayoutPass || pass == kPrecisionPass || pass == "fold-batch-norm";
 }
 
-/// Adds the refusals of one reason: their number, code and text, then their names.
+/// The operator of a node that a detail names, as in "'/relu/Relu' (Relu)"; empty where it names none.
+std::string_view operator_in(std::string_view detail) {
+  const std::size_t open = detail.rfind(" (");
+  return open == std::string_view::npos || !detail.ends_with(')') ? "" : detail.substr(open + 2, detail.size() - open - 3);
+}
+
+/// The text of a reason, with the operator in the way where it is the same for all.
+std::string reason_text(Reason reason, const std::vector<const Finding*>& findings) {
+  constexpr std::string_view kAny = "an operator between";
+  const std::string_view words = text(reason), op_type = operator_in(findings.front()->detail);
+  const bool is_one = std::ranges::all_of(findings, [&](const Finding* finding) { return operator_in(finding->detail) == op_type; });
+  if (op_type.empty() || !is_one || !words.starts_with(kAny)) return std::string(words);
+  return escape(op_type) + " between" + std::string(words.substr(kAny.size()));
+}
+
+/// Whether the text of a reason says little without the detail, which names the branch and what stops it.
+bool is_told_by_detail(Reason reason) {
+  return reason == Reason::concat_branch;
+}
+
+/// Adds the refusals of one reason: their number, code and text, then their names, except those that the user has left out.
 void add_refusals(Table& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
                   const ReportStyle& style) {
   table.line("      " + counted(std::ssize(findings), "stays: ", "stay: ") + paint(to_string(reason), Style::strong, style.color) + "   " +
-             (detail.empty() ? std::string(text(reason)) : escape(detail)));
-  if (style.verbose || style.refusals) {
-    for (const Finding* finding : findings) {
+             (detail.empty() ? reason_text(reason, findings) : escape(detail)));
+  if (reason == Reason::excluded) return;
+  const bool is_full = style.verbose || style.refusals;
+  const std::size_t shown = is_full ? findings.size() : std::min(kNamesShown, findings.size());
+  const int64_t rest = std::ssize(findings) - static_cast<int64_t>(shown);
+  const std::string more = rest > 0 ? format_count(rest) + " more (-v)" : "";
+  if (is_full || is_told_by_detail(reason)) {
+    for (const Finding* finding : std::span(findings).first(shown)) {
       const bool has_more_detail = !finding->detail.empty() && finding->detail != detail;
       table.line("        " + escape(finding->node) + (has_more_detail ? ": " + finding->detail : ""));
     }
+    if (rest > 0) table.line("        " + more);
     return;
   }
-  const std::size_t shown = std::min(kNamesShown, findings.size());
-  const int64_t rest = std::ssize(findings) - static_cast<int64_t>(shown);
-  const std::string more = rest > 0 ? format_count(rest) + " more (-v)" : "";
   const std::string names = joined(std::span(findings).first(shown), ", ", [](const Finding* finding) { return escape(finding->node); });
   table.line("        " + joined({names, more}, ", "));
 }
@@ -215,11 +239,11 @@ void add_way_to_newer_opset(Table& table, const Group& group, const PassReport& 
              " from a later opset on: upgrade the model first, with onnx.version_converter.convert_version");
 }
 
-/// Adds the rewrites, by node name.
-void add_done(Table& table, const Findings& findings, std::string_view pass) {
+/// Adds the rewrites, by node name. `will`: nothing is written.
+void add_done(Table& table, const Findings& findings, std::string_view pass, bool will) {
   for (const Finding& finding : findings) {
     if (finding.pass != pass || finding.verdict != Verdict::done || finding.op_type == "weight") continue;
-    table.line("      done: " + escape(finding.node) + " (" + escape(finding.op_type) + ")" +
+    table.line((will ? "      planned: " : "      done: ") + escape(finding.node) + " (" + escape(finding.op_type) + ")" +
                (finding.detail.empty() ? "" : ": " + finding.detail));
   }
 }
@@ -243,7 +267,7 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
     const int64_t stay = group.all - group.done_count;
     const std::string rest = ", " + counted(stay, "stays", "stay") + " (-v says why)";
     table.row({pass, what_text(pass, group, report) + (is_summed_up ? rest : "")});
-    if (style.verbose) add_done(table, findings, pass);
+    if (style.verbose) add_done(table, findings, pass, report.will);
     if (!is_summed_up) {
       for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
     }
@@ -303,14 +327,15 @@ int64_t done_by(const ConvertResult& result, const IsCounted& is_counted) {
 /// option that avoids it. Empty where other passes added nodes too, as those of --precision, --io and --emit do.
 std::string no_gain_text(const ConvertResult& result) {
   const int64_t moved = done_by(result, [](auto pass) { return pass == kLayoutPass; }), more = result.nodes_after - result.nodes_before;
-  const bool has_folds = done_by(result, [](auto pass) { return pass != kLayoutPass && pass != "remove-unused"; }) > 0;
+  const bool has_folds = done_by(result, [](auto pass) { return pass.starts_with("fold-"); }) > 0;
+  const bool has_more = done_by(result, [](auto pass) { return pass != kLayoutPass && pass != "remove-unused"; }) > 0;
   if (done_by(result, [](auto) { return true; }) == 0) return "Nothing changes in this model.\n";
-  if (result.layout != WeightsLayout::channels_last || moved == 0 || more > moved || (more <= 0 && has_folds)) return {};
+  if (result.layout != WeightsLayout::channels_last || moved == 0 || more > moved || (more <= 0 && has_more)) return {};
   if (done_by(result, [](auto pass) { return pass == kExportPass || pass == "export-transposes"; }) > 0) return {};
   const bool will = !result.written;
-  std::string out = has_folds ? "" : will ? "Nothing would be folded" : "Nothing was folded";
+  std::string out = has_more ? "" : will ? "Nothing would be folded" : "Nothing was folded";
   if (more > 0) {
-    out += (has_folds ? "There " : "; there ") + are_text(more, will) + " " + counted(more, "more node") +
+    out += (has_more ? "There " : "; there ") + are_text(more, will) + " " + counted(more, "more node") +
            ": each weight that is moved needs a Transpose";
   }
   return out + (has_folds ? ". --layout keep folds only.\n" : ". --layout keep leaves the weights as they are.\n");
@@ -330,7 +355,7 @@ void add_data_files(std::string& out, const ConvertResult& result, const ReportS
 
 }  // namespace
 
-std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
+std::string conversion_text(const ConvertResult& result, const ReportStyle& style) {
   const std::string head = stream_name(result.input, kStandardInput) + " → " + stream_name(result.output, kStandardOutput) +
                            (result.written ? "" : " (not written)");
   const std::size_t width = display_width(head);
@@ -340,8 +365,11 @@ std::string convert_text(const ConvertResult& result, const ReportStyle& style) 
     out += findings_text(result.findings, {result.passes, word_of(result.layout), !result.written, word_of(result.precision)}, style);
   if (!style.quiet) out += no_gain_text(result);
   if (!style.quiet) add_data_files(out, result, style);
-  if (result.verification) out += verify_text(*result.verification, false, style);
   return out;
+}
+
+std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
+  return conversion_text(result, style) + (result.verification ? verify_text(*result.verification, false, style) : "");
 }
 
 Json convert_json(const ConvertResult& result) {

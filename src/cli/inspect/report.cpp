@@ -70,12 +70,20 @@ std::string refusals(const InspectResult& result, const std::string& pass, const
   return lines.substr(lines.find('\n') + 1);  // the outlook replaces its first line
 }
 
+/// ", 6 stay (-v says why)": scales and shifts that no lines explain, because few of them are candidates.
+std::string unexplained_affines(const InspectResult& result, const ReportStyle& style) {
+  const int64_t stay = std::ranges::count_if(
+      result.findings, [](const Finding& finding) { return finding.pass == "fold-affine" && finding.verdict == Verdict::skipped; });
+  return style.verbose || stay == 0 ? "" : ", " + counted(stay, "stays", "stay") + " (-v says why)";
+}
+
 /// The work of convert, with the nodes that it leaves unchanged below the respective line.
 std::string outlook_with_refusals(const InspectResult& result, const ReportStyle& style) {
   const std::string folds = refusals(result, "fold-batch-norm", style) + refusals(result, "fold-affine", style);
   const std::string weights = refusals(result, "conv-weights-layout", style);
-  if (weights.empty()) return "  " + outlook_text(result.findings) + "\n" + folds;
-  return "  " + folds_outlook(result.findings) + "\n" + folds + "  " + weights_outlook(result.findings) + "\n" + weights;
+  const std::string outlook = folds_outlook(result.findings) + unexplained_affines(result, style);
+  if (weights.empty()) return "  " + joined({outlook, weights_outlook(result.findings)}, " · ") + "\n" + folds;
+  return "  " + outlook + "\n" + folds + "  " + weights_outlook(result.findings) + "\n" + weights;
 }
 
 std::string convolution_table(const InspectResult& result, const ReportStyle& style) {
@@ -120,7 +128,8 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
     const auto counted_op = [](const auto& op) { return escape(op.first) + " " + format_count(op.second); };
     out += warning_line("not in the number of MACs:", joined(result.ops_without_macs, " · ", counted_op), style);
   }
-  if (result.misfit) out += warning_line("dims do not fit:", *result.misfit + sizes_text(result), style);
+  const char* const others = result.assumed.empty() ? "" : " (--dim NAME=SIZE and --shape set others)";
+  if (result.misfit) out += warning_line("dims do not fit:", *result.misfit + sizes_text(result) + others, style);
   out += warning_line("unknown, passed through untouched:", joined(result.unknown_ops, " ", escape), style);
   out += outlook_with_refusals(result, style);
   if (result.layout) out += layout_text(*result.layout, style);
