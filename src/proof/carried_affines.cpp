@@ -259,7 +259,7 @@ bool keeps_constants(Sides& sides, const Pair& pair) {
 
 /// Notes the error of the fold into the operator of b.
 void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Step>& absorbed, const Recomputed& found, Look& look) {
-  const std::string fold = absorbed.empty() ? "the previous tensor" : "the fold of " + labels_of(absorbed) + " recomputed";
+  const std::string fold = absorbed.empty() ? "A's" : "the fold of " + labels_of(absorbed) + " recomputed";
   const Node& node = sides.b.in_file(*pair.b.node);
   const int64_t order = sides.b.order_of(node);
   const auto note = [&](Unexplained::Kind kind, const std::string& name, const std::string& text, const Difference& difference) {
@@ -282,8 +282,9 @@ void note_wrong_fold(const Sides& sides, const Pair& pair, const std::vector<Ste
   if (found.bias.values > 0) {
     const Value* const bias = pair.b.bias_value.value;
     const std::string name = bias != nullptr ? bias->name() : node.name();
-    const std::string what = bias != nullptr ? "bias " + quote(name) : "the missing bias of " + node.label();
-    note(Unexplained::Kind::bias, name, what + " is not " + fold + " " + found.bias.text(), found.bias);
+    const std::string gives = absorbed.empty() ? " that of A is not what the nodes around it add " : " " + fold + " gives one ";
+    const std::string what = bias != nullptr ? "bias " + quote(name) + " is not " + fold + " " : node.label() + " has no bias:" + gives;
+    note(Unexplained::Kind::bias, name, what + found.bias.text(), found.bias);
   }
 }
 

@@ -287,8 +287,10 @@ Look resynchronize(Sides& sides, const Claim& claim) {
     look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
     return look;
   }
-  look.issues.push_back(
-      issue_of_node(sides, Unexplained::Kind::node_changed, *b, false, "stands where " + sides.a.in_file(*a).label() + " was"));
+  const Node &node_a = sides.a.in_file(*a), &node_b = sides.b.in_file(*b);
+  const bool is_namesake = !node_b.name().empty() && node_a.name() == node_b.name() && node_a.op_type() != node_b.op_type();
+  const std::string was = is_namesake ? "had the operator " + escape(node_a.op_type()) : "stands where " + node_a.label() + " was";
+  look.issues.push_back(issue_of_node(sides, Unexplained::Kind::node_changed, *b, false, was));
   look.issues.back().partner = &sides.a.in_file(*a);
   look.nodes_a.push_back(a);
   look.nodes_b.push_back(b);

@@ -1,6 +1,7 @@
 // Lists the rules that look for what samples do not show, and asks them.
 #include "verify/doubts/doubts.h"
 
+#include "base/text.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "verify/evidence.h"
@@ -74,6 +75,10 @@ std::vector<std::string_view> doubt_names() {
   }
   out.push_back(kOutOfBudget);
   return out;
+}
+
+std::string prefix_of(const std::string& node, const std::string& op_type, const Unexplained& entry) {
+  return entry.name == node ? "" : "node " + quote(node) + " (" + escape(op_type) + "): ";
 }
 
 std::string unreached(const Unexplained& entry) {

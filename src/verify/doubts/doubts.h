@@ -45,6 +45,8 @@ struct Rule {
 
 /// Advice for an effect that no sample shows.
 inline constexpr const char* kMoreSamples = " (--samples N makes more, --input gives your own)";
+/// "node '/relu/Relu' (Clip): ", which begins a sentence about an entry of the proof unless the entry names that node itself.
+[[nodiscard]] std::string prefix_of(const std::string& node, const std::string& op_type, const Unexplained& entry);
 /// Why to doubt a difference whose effect no sample shows.
 [[nodiscard]] std::string unreached(const Unexplained& entry);
 

@@ -36,7 +36,9 @@ constexpr auto kSigns = std::to_array<Edge>(
 constexpr auto kEdgeAttributes = std::to_array<std::string_view>({"select_last_index", "detect_negative", "detect_positive"});
 
 std::string not_held(const Edge& edge) {
-  return std::string(", and no sample holds ") + edge.numbers + " there (--input gives your own)";
+  const std::string allow = is_of_one_sign(edge.feeding) ? "one-sign" : "edge-values";
+  return std::string(", and no sample holds ") + edge.numbers +
+         " there (--input NAME=FILE gives one that does; where your data never do, --allow " + allow + " is right)";
 }
 
 /// The open entries of the proof about nodes that numbers on an edge concern.
@@ -61,14 +63,15 @@ class OpenEdges {
     const std::string node = "node " + quote(layer.node) + " (" + escape(layer.op_type) + ")";
     const std::vector<std::size_t> of_layer = entries_of(layer);
     for (const std::size_t entry : of_layer) {
-      if (is_open(entry, edge)) return node + ": " + entries[entry].text + not_held(edge);
+      if (is_open(entry, edge)) return prefix_of(layer.node, layer.op_type, entries[entry]) + entries[entry].text + not_held(edge);
     }
     const Change* const change = evidence_.changes().of_b(layer.tensor);
     const Node* const changed = change == nullptr ? nullptr : find_apart(*change, edge);
     const auto is_left_open = [&](std::size_t entry) { return !evidence_.is_acquitted(entry); };
     const auto entry = std::ranges::find_if(of_layer, is_left_open);
     if (changed != nullptr && entry != of_layer.end()) {
-      return node + ": " + entries[*entry].text + ", node " + changed->label() + " tells" + not_held(edge);
+      return prefix_of(layer.node, layer.op_type, entries[*entry]) + entries[*entry].text + ", node " + changed->label() + " tells" +
+             not_held(edge);
     }
     if (!layer.proof.unreached || (changed == nullptr && !is_unreached(layer.tensor, edge))) return {};
     return node + ": fed " + edge.numbers + ", it gives a different result" + not_held(edge);

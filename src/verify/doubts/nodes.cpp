@@ -52,7 +52,7 @@ bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Grap
 }
 
 std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
-  return label_of(check.node, check.op_type) + ": " + unreached(entries[check.entry]);
+  return prefix_of(check.node, check.op_type, entries[check.entry]) + unreached(entries[check.entry]);
 }
 
 /// Whether a product of a reads a sum or product with a constant that b has no value for: its weight and summand in b absorb it.
@@ -157,8 +157,8 @@ VerifyFindings find_hidden_constants(Evidence& evidence) {
     if (!convicts(layer) || std::ranges::none_of(layer.proof.unexplained, is_hidden_entry)) continue;
     shown.insert(shown.end(), layer.proof.unexplained.begin(), layer.proof.unexplained.end());
     out.push_back({.severity = Severity::difference,
-                   .text = label_of(layer.node, layer.op_type) + ": " + entries[layer.proof.unexplained.front()].text +
-                           "; no sample shows it, values beside theirs do",
+                   .text = prefix_of(layer.node, layer.op_type, entries[layer.proof.unexplained.front()]) +
+                           entries[layer.proof.unexplained.front()].text + "; no sample shows it, values beside theirs do",
                    .node = layer.node});
   }
   for (const UnexplainedCheck* const check : hidden) {
@@ -178,8 +178,8 @@ VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence) {
   const Graph &a = evidence.pair().a.model->graph(), &b = evidence.pair().b.model->graph();
   for (const UnexplainedCheck& check : evidence.nodes().checks) {
     if (!exceeds_rounding(check, entries, grain) || holds_affine(entries[check.entry], a, b)) continue;
-    out.push_back({.text = label_of(check.node, check.op_type) + ": " + entries[check.entry].text + ": more than rounding to " +
-                           std::string(name_of(grain)) + ", less than the rounding of the node's result",
+    out.push_back({.text = prefix_of(check.node, check.op_type, entries[check.entry]) + entries[check.entry].text +
+                           ": more than rounding to " + std::string(name_of(grain)) + ", less than the rounding of the node's result",
                    .node = check.node});
   }
   return out;

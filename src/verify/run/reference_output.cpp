@@ -201,7 +201,7 @@ std::optional<std::string> ReferenceOutput::inconclusive(bool varied) const {
   if (elements_ == 0)
     return declared_.is_empty ? std::nullopt : std::optional<std::string>("no elements in any sample: nothing was compared");
   if (!is_measured(type_)) return std::nullopt;
-  if (yardstick_.count() == 0) return "no finite value";
+  if (yardstick_.count() == 0) return "no finite value: NaN and infinities in both confirm nothing";
   if (declared_.is_fixed) return std::nullopt;
   if (yardstick_.is_constant() && yardstick_.count() > 1) return "constant: every element is " + exact_number(yardstick_.mean());
   if (varied && compared_ && independent_) return "same bytes for every sample: it does not depend on the inputs";
