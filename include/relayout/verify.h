@@ -178,7 +178,7 @@ struct LayerProof {
 /// Accumulated errors of a value, including those of all nodes upstream, over its range.
 struct DepthError {
   std::optional<double> error;  ///< error when b continues from its own values
-  std::optional<double> floor;  ///< the same error of a with moved weights
+  std::optional<double> floor;  ///< the same error of a with perturbed weights
 };
 
 /// One value of b that exists in a, too, computed by its node in b from a's values.
@@ -286,7 +286,7 @@ struct VerifyResult {
   std::string lossy;   ///< description of b's computations in coarser numbers than a's: "B quantizes 34 tensors to int8"; empty: none
   std::vector<std::string> remarks;
   std::vector<Unsupported> unsupported_a, unsupported_b;  ///< nodes that cannot run; if any, nothing was executed (exit 4)
-  int draws = 0;                                          ///< number of runs with moved weights for each floor
+  int draws = 0;                                          ///< number of runs with perturbed weights for each floor
   bool reference_run = false;                             ///< whether the double-precision reference contributed to a floor
   int samples = 0;                                        ///< number of compared samples
   uint64_t seed = 0;

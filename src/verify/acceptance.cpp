@@ -42,6 +42,9 @@ LossSums& LossSums::operator+=(const LossSums& other) {
 }
 
 std::optional<Loss> loss_of(const OutputComparison& output) {
+  // Sums over the other elements would call it no loss.
+  const auto is_lost = [](const SampleMetrics& metrics) { return metrics.non_finite.unequal() > 0; };
+  if (std::ranges::any_of(output.samples, is_lost)) return std::nullopt;
   LossSums sums;
   Loss loss;
   loss.worst_snr = std::numeric_limits<double>::infinity();
@@ -143,9 +146,8 @@ std::string beyond_limits(const Acceptance& accept, const OutputComparison& outp
 }
 
 std::string missed_by_loss(const Acceptance& accept, const VerifyResult& result) {
-  if (std::string open = unanswered(accept, result); !open.empty()) return open;
   const auto differs = [](const OutputComparison& output) { return output.outcome == Outcome::different; };
-  return std::ranges::any_of(result.outputs, differs) ? missed_in(result) : "";
+  return std::ranges::any_of(result.outputs, differs) ? missed_in(result) : unanswered(accept, result);
 }
 
 std::string limits_for(const VerifyResult& result) {

@@ -200,14 +200,28 @@ class Decision {
     } else if (coarser != nullptr) {
       result_.remarks.push_back(coarser->text);
     }
+    // Where elements are NaN or infinite in B alone, that is the reason, and no measure of a loss.
+    const auto is_lost = [](const OutputComparison& output) { return output.outcome == Outcome::different && !output.loss; };
     if (!result_.reason.empty() || result_.lossy.empty() || !any(Outcome::different)) return;
+    if (std::ranges::any_of(result_.outputs, is_lost)) return;
     result_.reason = result_.lossy + ": " + describe_loss(result_);
     if (!options_.accept.is_given()) result_.reason += " (--accept " + limits_for(result_) + " takes a loss)";
   }
 
   void decide_same() {
     result_.outcome = Outcome::same;
-    if (const VerifyFinding* const agreement = find(Severity::agreement, std::nullopt)) result_.reason = agreement->text;
+    if (const VerifyFinding* const agreement = find(Severity::agreement, std::nullopt)) {
+      result_.reason = agreement->text;
+    } else if (result_.proof && result_.proof->proved && is_compared() && std::ranges::all_of(result_.outputs, is_nan_in_both)) {
+      result_.reason = "proved from the files alone: what was run gives NaN in both, which confirms nothing";
+    }
+  }
+
+  /// Whether no element is a number in either model.
+  [[nodiscard]] static bool is_nan_in_both(const OutputComparison& output) {
+    return std::ranges::all_of(output.samples, [](const SampleMetrics& metrics) {
+      return metrics.sums.elements > 0 && metrics.non_finite.nan_both == metrics.sums.elements;
+    });
   }
 
   VerifyResult result_;

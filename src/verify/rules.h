@@ -25,8 +25,9 @@ inline constexpr double kMildDeviations[] = {0.25, 0.01};
 
 /// The double-precision reference runs plain loops: above this number of multiply-accumulates per sample it takes too long.
 inline constexpr int64_t kReferenceMacs = 2'000'000'000;
-/// A model as written and in double precision should agree: their difference was never seen to exceed the noise of moved weights by more
-/// than 3 times. Above the larger of kReferenceFactor floors and kReferenceMinimum least bounds of the type, the executor may be wrong.
+/// A model as written and in double precision should agree: their difference was never seen to exceed the noise of perturbed weights by
+/// more than 3 times. Above the larger of kReferenceFactor floors and kReferenceMinimum least bounds of the type, the executor may be
+/// wrong.
 inline constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
 /// The least bound of a node alone, in least bounds of the type: nothing upstream has enlarged its error.
 inline constexpr double kAloneMinimum = 50;

@@ -183,6 +183,63 @@ TEST(VerifyReport, TheVerdictHasAReason) {
   EXPECT_EQ(verify_json(same(), false).find("reason")->text(), "");
 }
 
+TEST(VerifyReport, ANodeThatIsGoneIsNamedWithItsModel) {
+  VerifyResult result = different();
+  LayerResult layer;
+  layer.node = "/c/Conv";
+  layer.op_type = "Conv";
+  layer.outcome = Outcome::different;
+  layer.reason = "error/range 2.0e-02 is above 1.0e-06";
+  layer.proof.unexplained = {0};
+  result.layers = {layer};
+  result.proof.emplace().unexplained = {
+      {Unexplained::Kind::node_removed, "/relu/Relu", "'/relu/Relu' (Relu) is gone; no fold explains it", 0, 0, true}};
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text,
+              HasSubstr("first wrong node   /c/Conv (Conv), where '/relu/Relu' (Relu) of resnet50.onnx is gone (error/range 2.0e-02"));
+  EXPECT_THAT(text, HasSubstr("differs from node '/c/Conv' (Conv) onwards, where '/relu/Relu' (Relu) of resnet50.onnx is gone · "));
+  result.proof->unexplained = {{Unexplained::Kind::node_added, "/relu/Relu", "'/relu/Relu' (Relu) was not there", 0, 0, false}};
+  EXPECT_THAT(verify_text(result, false, {}), HasSubstr("onwards, where '/relu/Relu' (Relu) of resnet50.cl.onnx is new · "));
+}
+
+TEST(VerifyReport, ANodeThatIsNotFiniteIsTheReason) {
+  VerifyResult result = different();
+  result.lossy = "B computes 20 of 21 convolutions and matrix products in f16";
+  result.outputs.front().samples.front().non_finite.nan_b = 3;
+  LayerResult layer;
+  layer.node = "/add/Add";
+  layer.op_type = "Add";
+  layer.outcome = Outcome::different;
+  layer.finite = false;
+  layer.reason = "416 elements are infinite in one of both (first [0]: -inf, was -297122)";
+  result.layers = {layer};
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(text, HasSubstr("in f16\n  output  NaN in B only\n"));
+  EXPECT_THAT(
+      text, HasSubstr("different   output 'output' differs from node '/add/Add' (Add) onwards: 416 elements are infinite in one of both"));
+}
+
+TEST(VerifyReport, AVerdictNamesItsDoubt) {
+  VerifyResult result = same();
+  result.outcome = Outcome::inconclusive;
+  result.proof.emplace().unexplained = {{Unexplained::Kind::node_changed, "/r", "'/r' (Clip) had the operator Relu", 0, 0, false}};
+  result.doubts = {{"edge-values", "/r", "", "'/r' (Clip) had the operator Relu, and no sample holds NaN there", false},
+                   {"rule-not-tried", "/r", "", "'/r' (Clip) had the operator Relu, and no sample reaches that", false}};
+  result.reason = result.doubts.front().text + " (and some advice)";
+  const std::string text = verify_text(result, false, {});
+  EXPECT_THAT(
+      text, HasSubstr("inconclusive   edge-values: '/r' (Clip) had the operator Relu, and no sample holds NaN there (and some advice) · "));
+  EXPECT_THAT(text, HasSubstr("also in doubt (rule-not-tried): '/r': no sample reaches that\n"));
+  EXPECT_THAT(text, Not(HasSubstr("also in doubt (edge-values)")));
+}
+
+TEST(VerifyReport, NaNInBothIsNoFigure) {
+  VerifyResult result = same();
+  SampleMetrics& metrics = result.outputs.front().samples.front();
+  metrics.non_finite.nan_both = metrics.sums.elements = 2000;
+  EXPECT_THAT(verify_text(result, false, {}), testing::ContainsRegex("output   f32 [^ ]* *[^ ]*   no finite value\n"));
+}
+
 TEST(VerifyReport, TextAndJsonHaveOneVerdict) {
   VerifyResult result = same();
   result.outcome = Outcome::inconclusive;
@@ -360,7 +417,7 @@ TEST(VerifyReport, AnOutputWithoutElementsIsReported) {
 TEST(VerifyReport, ASameIsTwoLines) {
   EXPECT_EQ(verify_text(same(), false, {}),
             "output   f32 [2, 1000]   error/range 9.9e-07   floor 8.6e-07   ratio 1.1\n"
-            "same   4 samples, seed 1, floor from 3 runs with moved weights · oneDNN 3.7.2, AVX-512, 2 threads · 3.1 s   exit 0\n");
+            "same   4 samples, seed 1, floor from 3 runs with perturbed weights · oneDNN 3.7.2, AVX-512, 2 threads · 3.1 s   exit 0\n");
 }
 
 TEST(VerifyReport, ADifferenceNamesItsPlaceAndSize) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "narrow.h"
 #include "networks.h"
 #include "relayout/datum.h"
@@ -66,6 +68,13 @@ TEST(Acceptance, BestEntryIsAmongTheFiveBestAtLeastAsOftenAsItIsTheBest) {
   ASSERT_TRUE(output.loss.has_value());
   EXPECT_NEAR(*output.loss->top1, 1.0 / 3, 1e-12);
   EXPECT_NEAR(*output.loss->top5, 2.0 / 3, 1e-12);
+}
+
+TEST(Acceptance, NumbersThatAreLostAreNoMeasuredLoss) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(compared({{rows({1, 2, 3, 4, 5}, 5), rows({1, 2, kNaN, 4, 5}, 5)}}).loss.has_value());
+  EXPECT_FALSE(compared({{rows({1, 2, 3, 4, 5}, 5), rows({1, 2, 3, 4, 5}, 5)}, {rows({1}, 1), rows({kInfinity}, 1)}}).loss.has_value());
+  EXPECT_TRUE(compared({{rows({1, kNaN, 3, 4, 5}, 5), rows({1, kNaN, 3, 4, 5}, 5)}}).loss.has_value());
 }
 
 Acceptance bounds(std::initializer_list<std::pair<std::optional<double> Acceptance::*, double>> list) {

@@ -868,7 +868,7 @@ TEST(Verify, AProvedPairGetsMoreDrawsWhereOneDoesNotShowThatItIsTheSame) {
   const VerifyResult confirmed = verified_by_erring_executor(a, b, errors);
   EXPECT_EQ(confirmed.outcome, Outcome::same) << summary(confirmed);
   EXPECT_EQ(confirmed.draws, 1);
-  EXPECT_EQ(runs, 3) << "a, a with moved weights, b optimized";
+  EXPECT_EQ(runs, 3) << "a, a with perturbed weights, b optimized";
   int64_t counted_a = 0, counted_b = 0;
   for (const VerifyStage& stage : confirmed.stages) counted_a += stage.runs_a, counted_b += stage.runs_b;
   EXPECT_EQ(counted_a, 2);
@@ -1131,9 +1131,24 @@ TEST(Verify, V45AllNanIsInconclusive) {
   n.floats("nan", {}, {std::numeric_limits<float>::quiet_NaN()});
   const VerifyResult result = ran(n, n);
   EXPECT_EQ(result.outcome, Outcome::inconclusive);
-  EXPECT_EQ(result.outputs[0].reason, "no finite value");
+  EXPECT_EQ(result.outputs[0].reason, "no finite value: NaN and infinities in both confirm nothing");
   EXPECT_EQ(exit_code(result, false), 1);
   EXPECT_EQ(exit_code(result, true), 0);
+}
+
+TEST(Verify, ASampleOfNaNConfirmsNoProof) {
+  const auto make = [](bool passes_on) {
+    Network n(1);
+    n.input("x", {"N", "6"}).output("y", {"N", "6"});
+    n.floats("nan", {}, {std::numeric_limits<float>::quiet_NaN()}).node("Add", {"x", "nan"}, {passes_on ? "s" : "y"});
+    if (passes_on) n.node("Identity", {"s"}, {"y"});
+    return n;
+  };
+  const VerifyResult result = verified(make(true), make(false));
+  ASSERT_TRUE(result.proof && result.proof->proved) << summary(result);
+  EXPECT_EQ(result.outcome, Outcome::same);
+  EXPECT_EQ(result.reason, "proved from the files alone: what was run gives NaN in both, which confirms nothing");
+  EXPECT_THAT(result.remarks, Contains(MatchesRegex("output 'y': .* NaN in both, which confirms nothing: .* proved from the files alone")));
 }
 
 TEST(Verify, V46NanAtTheSamePlacesIsCounted) {

@@ -141,9 +141,12 @@ std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
   }
   if (!style.verbose) return out + short_list(result, style);
   if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
-  out += "  " + counted(proof.nodes_equal, "node") + " equal, " + counted(proof.folded_nodes, "node") + " folded, " +
-         counted(proof.nodes_bypassed, "node") + " bypassed, " + counted(proof.nodes_evaluated, "node") + " evaluated, " +
-         counted(proof.nodes_dead, "node") + " that nothing needed gone\n";
+  const auto part = [](int64_t nodes, const char* what) { return nodes == 0 ? "" : counted(nodes, "node") + " " + what; };
+  const std::string parts =
+      joined({part(proof.nodes_equal, "equal"), part(proof.folded_nodes, "folded"), part(proof.nodes_bypassed, "bypassed"),
+              part(proof.nodes_evaluated, "evaluated"), part(proof.nodes_dead, "that nothing needed gone")},
+             ", ");
+  if (!parts.empty()) out += "  " + parts + "\n";
   for (const Unexplained* entry : telling_first(proof)) out += unexplained_lines(*entry, style);
   return out;
 }

@@ -20,6 +20,13 @@ std::string floors_text(const OutputComparison& output) {
          });
 }
 
+/// Whether no element is a number in either model.
+bool is_nan_in_both(const OutputComparison& output) {
+  return std::ranges::all_of(output.samples, [](const SampleMetrics& metrics) {
+    return metrics.sums.elements > 0 && metrics.non_finite.nan_both == metrics.sums.elements;
+  });
+}
+
 void add_output(Table& table, const OutputComparison& output) {
   const SampleMetrics* const telling = output.telling < output.samples.size() ? &output.samples[output.telling] : nullptr;
   std::vector<Cell> cells{{escape(output.name), Style::strong}, shape_of(output)};
@@ -28,6 +35,8 @@ void add_output(Table& table, const OutputComparison& output) {
   const bool measured = has_elements && is_measured(output.type) && telling->bound.max > 0;
   if (telling != nullptr && !has_elements) {
     cells.emplace_back("no elements");
+  } else if (measured && is_nan_in_both(output)) {
+    cells.emplace_back("no finite value");
   } else if (measured) {
     cells.emplace_back("error/range " + error_text(output), output.outcome == Outcome::different ? Style::bad : Style::plain);
     cells.emplace_back("floor " + scientific(output.floor));
@@ -129,8 +138,9 @@ void add_divergence(std::string& out, const VerifyResult& result, const ReportSt
   if (first == result.layers.end()) return;
   const bool is_measured = first->bound > 0 && first->finite;
   const std::string why = is_measured ? scientific(first->error) + ", floor " + scientific(first->floor.max) : first->reason;
+  const std::string apart = nodes_in_one_only(result, *first);
   out += paint(divergence_title(result), Style::strong, style.color) + "   " + layer_label(*first) +
-         ", its inputs agree, its output does not (" + why + ")\n";
+         (apart.empty() ? ", its inputs agree, its output does not (" : ", where " + apart + " (") + why + ")\n";
   if (!first->proof.inside.empty()) out += "  inside: " + first->proof.inside + "\n";
   if (!first->replaces.empty()) {
     constexpr std::size_t kMostNodes = 6;
@@ -151,6 +161,7 @@ void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& s
   Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   for (const OutputComparison& output : result.outputs) {
     if (output.loss) table.row({{escape(output.name), Style::strong}, loss_text(output)});
+    if (!is_finite(output)) table.row({{escape(output.name), Style::strong}, {ratio_words(output), Style::bad}});
   }
   out += result.lossy + "\n" + table.text();
 }
@@ -166,13 +177,22 @@ std::string differences_within_rounding(const VerifyResult& result) {
          (count == 1 ? "it" : "them") + ")";
 }
 
+/// The text of a doubt. A difference of the files that a line above tells is named by its node alone.
+std::string short_text(const Doubt& doubt, const VerifyResult& result) {
+  for (const Unexplained& entry : result.proof ? result.proof->unexplained : std::vector<Unexplained>()) {
+    const std::string clause = entry.text + ", and ";
+    if (doubt.text.starts_with(clause)) return quote(entry.name) + ": " + doubt.text.substr(clause.size());
+  }
+  return doubt.text;
+}
+
 /// Doubts apart from the one that the verdict states.
 std::string other_doubts(const VerifyResult& result) {
   if (result.outcome != Outcome::inconclusive) return {};
+  const Doubt* const stated = stated_doubt(result);
   return joined(result.doubts, "", [&](const Doubt& doubt) {
-    const bool is_stated = doubt.output.empty() ? result.reason == doubt.text : verdict_reason(result).ends_with(": " + doubt.text);
     const std::string where = doubt.output.empty() ? "" : "output " + quote(doubt.output) + ": ";
-    return is_stated ? "" : "also in doubt (" + doubt.name + "): " + where + doubt.text + "\n";
+    return &doubt == stated ? "" : "also in doubt (" + doubt.name + "): " + where + short_text(doubt, result) + "\n";
   });
 }
 
@@ -192,9 +212,10 @@ std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, co
   Table verdict({.color = style.color, .width = style.width});
   const std::string word = verdict_word(result);
   const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
-  const std::string details = joined({verdict_reason(result), differences_within_rounding(result), style.quiet ? "" : allowance(result),
-                                      style.quiet ? "" : circumstances(result)},
-                                     " · ");
+  const Doubt* const doubt = stated_doubt(result);
+  const std::string reason = (doubt == nullptr ? "" : doubt->name + ": ") + verdict_reason(result);
+  const std::string details = joined(
+      {reason, differences_within_rounding(result), style.quiet ? "" : allowance(result), style.quiet ? "" : circumstances(result)}, " · ");
   verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
   return verdict.text();
 }

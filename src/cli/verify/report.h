@@ -84,6 +84,10 @@ struct PairOutcome {
 [[nodiscard]] std::string circumstances(const VerifyResult& result);
 /// The first node that computes something different; nullptr where none does or b is quantized.
 [[nodiscard]] const LayerResult* first_wrong(const VerifyResult& result);
+/// "'/relu/Relu' (Relu) of a.onnx is gone": nodes of one model only that make a node differ; empty: none, or too many to name.
+[[nodiscard]] std::string nodes_in_one_only(const VerifyResult& result, const LayerResult& layer);
+/// The doubt that the verdict states; nullptr: none.
+[[nodiscard]] const Doubt* stated_doubt(const VerifyResult& result);
 /// The title of the first node that differs: "wrong" only where the verdict is "different".
 [[nodiscard]] const char* divergence_title(const VerifyResult& result);
 /// The sentence on one difference of the interfaces, with the option that accepts it.

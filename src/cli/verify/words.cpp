@@ -113,7 +113,36 @@ std::string verdict_reason(const VerifyResult& result) {
   const std::string which = "output " + quote(telling->name) + (others > 0 ? " and " + format_count(others) + " more" : "");
   const LayerResult* const wrong = first_wrong(result);
   if (result.outcome != Outcome::different || wrong == nullptr) return which + ": " + telling->reason;
-  return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") onwards";
+  const std::string apart = nodes_in_one_only(result, *wrong);
+  return which + (others > 0 ? " differ" : " differs") + " from node " + quote(wrong->node) + " (" + escape(wrong->op_type) + ") onwards" +
+         (!apart.empty()  ? ", where " + apart
+          : wrong->finite ? ""
+                          : ": " + wrong->reason);
+}
+
+std::string nodes_in_one_only(const VerifyResult& result, const LayerResult& layer) {
+  constexpr std::size_t kMost = 2;
+  std::vector<std::size_t> entries = layer.proof.unexplained;
+  entries.insert(entries.end(), layer.proof.misread.begin(), layer.proof.misread.end());
+  std::vector<std::string> out;
+  for (const std::size_t entry : entries) {
+    const Unexplained& change = result.proof->unexplained[entry];
+    const bool is_gone = change.kind == Unexplained::Kind::node_removed;
+    if (!is_gone && change.kind != Unexplained::Kind::node_added) continue;
+    const std::string label = change.text.substr(0, change.text.rfind(is_gone ? " is gone" : " was not there"));
+    out.push_back(label + " of " + escape(is_gone ? result.a : result.b) + (is_gone ? " is gone" : " is new"));
+  }
+  return out.size() > kMost ? "" : joined(out, " and ");
+}
+
+const Doubt* stated_doubt(const VerifyResult& result) {
+  if (result.outcome != Outcome::inconclusive) return nullptr;
+  const std::string reason = verdict_reason(result);
+  const auto is_it = [&](const Doubt& doubt) {
+    return doubt.output.empty() ? reason.starts_with(doubt.text) : reason.ends_with(": " + doubt.text);
+  };
+  const auto found = std::ranges::find_if(result.doubts, is_it);
+  return found == result.doubts.end() ? nullptr : &*found;
 }
 
 std::string full_reason(const VerifyResult& result) {
@@ -158,7 +187,7 @@ std::string shape_of(const OutputComparison& output) {
 std::string circumstances(const VerifyResult& result) {
   if (result.samples == 0) return {};
   std::string out = counted(result.samples, "sample") + folders_text(result) + ", seed " + std::to_string(result.seed) + ", floor from " +
-                    counted(result.draws, "run") + " with moved weights";
+                    counted(result.draws, "run") + " with perturbed weights";
   if (result.reference_run) out += " and the double-precision reference";
   out += milder_text(result);
   out += " · oneDNN " + result.onednn + ", " + result.isa + ", " + counted(result.threads, "thread");

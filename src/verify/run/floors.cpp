@@ -1,4 +1,4 @@
-// Measures how far two correct evaluations of A may differ, by runs with moved weights and in double precision.
+// Measures how far two correct evaluations of A may differ, by runs with perturbed weights and in double precision.
 #include "verify/run/floors.h"
 
 #include "base/numbers.h"

@@ -36,7 +36,7 @@ struct TieVerdict {
 [[nodiscard]] TieVerdict explain_ties(const Node& decider, const std::vector<DeciderOperand>& operands, const Tensor& reference,
                                       const Tensor& candidate);
 
-/// The operands of a decider in a run of a over one sample, with their tolerances from `draws` runs with moved weights (in a quantized
+/// The operands of a decider in a run of a over one sample, with their tolerances from `draws` runs with perturbed weights (in a quantized
 /// model, moved inputs and dequantized values too): by ULPs of the pair's grain if b computes in that coarser type.
 [[nodiscard]] std::vector<DeciderOperand> decider_operands(const Pair& pair, const Node& decider, const std::function<Inputs()>& inputs,
                                                            int draws);

@@ -21,7 +21,7 @@
 
 namespace relayout {
 
-// Elements of quantized tensors that moved weights carry to another step.
+// Elements of quantized tensors that perturbed weights carry to another step.
 void Flips::keep(ExecuteOptions& options) {
   options.observe = [this](const Node& node, const std::vector<Datum>& outputs) {
     if (quantizes(node)) kept_[&node].push_back(spill_.write(outputs.front()));
