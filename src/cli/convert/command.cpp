@@ -2,10 +2,10 @@
 
 #include "base/file.h"
 #include "cli/common/help.h"
-#include "cli/common/input_options.h"
 #include "cli/common/process.h"
 #include "cli/common/terminal.h"
 #include "cli/convert/convert.h"
+#include "relayout/pass_options.h"
 
 namespace relayout::cli {
 namespace {

@@ -63,12 +63,12 @@ ConvertOutcome convert_one(const ConvertRequest& request, const ConvertJob& job,
   ConvertOutcome out;
   try {
     if (cache != nullptr) out.key = cache->key_of(job.input, job.output);
-    if (out.key) out.known = cache->find(*out.key, job.output);
+    if (cache != nullptr && out.key) out.known = cache->find(*out.key, job.output);
     if (out.known) return out;
     out.result = convert(job.input, job.output, options);
     const bool is_good = exit_code(*out.result, request.options) == 0 && out.result->written;
     // The cache must not attribute a result to files that replaced its inputs during the conversion.
-    out.is_kept = out.key && is_good && cache->key_of(job.input, job.output) == out.key;
+    out.is_kept = cache != nullptr && out.key && is_good && cache->key_of(job.input, job.output) == out.key;
   } catch (...) {
     out.error = std::current_exception();
   }

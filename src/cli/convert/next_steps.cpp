@@ -49,7 +49,8 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
 CommandWords verify_words(const VerifyNeeds& needs) {
   CommandWords words{"relayout", "verify"};
   if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
-  for (const auto& [from, to] : needs.renames) words.insert(words.end(), {"--rename", shell_word(from + "=" + to)});
+  for (const auto& [from, to] : needs.renames)
+    words.insert(words.end(), {"--rename", shell_word(std::string(from).append("=").append(to))});
   if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
   if (needs.other_types) words.emplace_back("--allow-interface");
   if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
