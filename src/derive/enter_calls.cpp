@@ -2,7 +2,6 @@
 #include <onnx/defs/function.h>
 #include <onnx/defs/schema.h>
 
-#include "base/text.h"
 #include "derive/linearizer.h"
 #include "derive/row.h"
 #include "derive/sizes.h"
@@ -14,6 +13,9 @@
 #include "ops/op.h"
 #include "ops/op_history.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {
@@ -85,20 +87,17 @@ void expand_standard(Node& node, Sizes& sizes) {
   expand(node, graph, message);
 }
 
-/// Replaces a node, where there is a way.
-bool opens(Node& node, Sizes& sizes) {
-  if (!node.domain().empty() || find_linearize(node.op_type()) != nullptr) return false;
-  if (node.is("LSTM") || node.is("GRU") || node.is("RNN")) {
-    unroll(node, sizes);
-  } else if (std::ranges::find(kFunctions, node.op_type()) != kFunctions.end()) {
-    expand_standard(node, sizes);
-  } else {
-    return false;
-  }
-  return true;
+constexpr std::array<std::string_view, 3> kRecurrent = {"GRU", "LSTM", "RNN"};
+
+bool is_recurrent(std::string_view op) {
+  return std::ranges::find(kRecurrent, op) != kRecurrent.end();
 }
 
 }  // namespace
+
+bool is_opened(std::string_view op) {
+  return is_recurrent(op) || std::ranges::find(kFunctions, op) != kFunctions.end();
+}
 
 void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::vector<const Value*>& of) {
   bool has_changed = true;
@@ -114,7 +113,11 @@ void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::v
       if (needed.contains(&node)) between.push_back(&node);
     }
     Sizes sizes(graph);
-    for (Node* node : between) has_changed = opens(*node, sizes) || has_changed;
+    for (Node* node : between) {
+      if (!node->domain().empty() || !is_opened(node->op_type())) continue;
+      is_recurrent(node->op_type()) ? unroll(*node, sizes) : expand_standard(*node, sizes);
+      has_changed = true;
+    }
   }
 }
 

@@ -3,8 +3,11 @@
 
 #include "derive/batcher.h"
 #include "derive/samples.h"
+#include "derive/sizes.h"
 #include "derive/transform.h"
+#include "derive/writer.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {

@@ -5,9 +5,14 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "derive/row.h"
+#include "derive/sizes.h"
+#include "derive/writer.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/op.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {
@@ -129,7 +134,10 @@ void Linearizer::linearize(Node& node) {
   const Linearize* const entry = node.domain().empty() ? find_linearize(node.op_type()) : nullptr;
   try {
     if (reached(node) == Reached::numbers) {
-      if (entry == nullptr || !node.subgraphs().empty()) row.refuse("no derivative is known");
+      if (entry == nullptr) {
+        const std::string_view why = node.domain().empty() ? why_refused(node.op_type()) : "";
+        row.refuse(why.empty() ? "no derivative is known" : std::string(why));
+      }
       entry->write(row);
     }
   } catch (const Error& error) {

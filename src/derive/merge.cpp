@@ -290,6 +290,8 @@ std::string stack_weights(Models& models, const std::string& prefix, const Model
   for (const Node& node : graph.nodes()) {
     if (node.is("Constant")) constants.push_back(node.output(0));
   }
+  const std::vector<const Value*> wanted(graph.outputs().begin(), graph.outputs().end());
+  open_nodes(graph, constants, wanted);
   Sizes sizes(graph);
   Batcher batch(graph, sizes, Dim(std::ssize(models)));
   for (const Value* value : constants) {
@@ -300,7 +302,6 @@ std::string stack_weights(Models& models, const std::string& prefix, const Model
     const Value& stacked = graph.add_initializer(all.unique_name(value->name() + ".stacked"), std::move(*contents));
     batch.seed(*value, Form::stacked, stacked.name());
   }
-  const std::vector<const Value*> wanted(graph.outputs().begin(), graph.outputs().end());
   batch.run(wanted);
   Names stacked;
   for (const Value* value : wanted) stacked.push_back(batch.stacked(*value));

@@ -3,9 +3,12 @@
 #include "derive/batcher.h"
 #include "derive/linearizer.h"
 #include "derive/samples.h"
+#include "derive/sizes.h"
 #include "derive/transform.h"
+#include "derive/writer.h"
 #include "model/node.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 
@@ -22,14 +25,19 @@ std::vector<const Value*> Transform::data_inputs() {
 }
 
 /// The loss with one element for each sample: itself, or what it would be if the sample were alone.
-const Value& Transform::loss_of_samples(const Value& loss, const Values& data) {
+const Value* Transform::loss_of_samples(const Value* value, const Values& data) {
+  const Value& loss = *value;
   Samples samples(graph_, *sizes_, data);
   const Samples::State state = samples.of(loss);
   if (state == Samples::State::none) fail(ErrorKind::usage, "--of '" + loss.name() + "' does not depend on the samples");
-  if (count_of(shape_of(loss, state == Samples::State::apart ? 1 : 0)) != 1) {
+  const bool is_single = count_of(shape_of(loss, state == Samples::State::apart ? 1 : 0)) == 1;
+  if (const Node* const mixer = is_single ? nullptr : samples.mixer(loss)) {
+    fail(ErrorKind::unsupported, mixer->label() + ": it mixes the samples of a batch");
+  }
+  if (!is_single) {
     fail(ErrorKind::unsupported, "--of '" + loss.name() + "': a loss has one element for each sample");
   }
-  if (state == Samples::State::apart) return loss;
+  if (state == Samples::State::apart) return value;
   Batcher batch(graph_, *sizes_, Dim(-1, data.front()->name(), 0));
   const auto needed = needed_nodes(std::vector<const Value*>{&loss});
   std::vector<const Node*> nodes;
@@ -46,13 +54,13 @@ const Value& Transform::loss_of_samples(const Value& loss, const Values& data) {
     }
   }
   batch.run({&loss});
-  return *graph_.find(batch.stacked(loss));
+  return graph_.find(batch.stacked(loss));
 }
 
 void Transform::per_sample_gradients() {
   if (of_.size() != 1) fail(ErrorKind::usage, "gradients per sample are of one loss: --of names it");
   const Values data = data_inputs();
-  const Value& loss = loss_of_samples(*of_.front(), data);
+  const Value& loss = *loss_of_samples(of_.front(), data);
   look_again();
   const Samples samples(graph_, *sizes_, data);
   for (const Value* value : wrt_) {

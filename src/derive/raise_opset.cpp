@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/positions.h"
-#include "base/text.h"
 #include "derive/linearizer.h"
 #include "derive/sizes.h"
 #include "derive/writer.h"
@@ -13,6 +12,8 @@
 #include "model/walk.h"
 #include "ops/op_history.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
 
 namespace relayout::derive {
 namespace {

@@ -2,6 +2,9 @@
 #include "derive/row.h"
 
 #include "base/positions.h"
+#include "derive/writer.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 

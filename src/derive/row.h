@@ -119,6 +119,11 @@ struct Linearize {
 /// nullptr: the table has no row for the operator.
 [[nodiscard]] const Linearize* find_linearize(std::string_view op);
 
+/// Why a standard operator has no derivative; "": it has one, or makes no numbers that could have one.
+[[nodiscard]] std::string_view why_refused(std::string_view op);
+/// Whether an operator is replaced by others that have derivatives.
+[[nodiscard]] bool is_opened(std::string_view op);
+
 /// The transpose of an operator that is linear in some of its inputs.
 struct Transpose {
   std::string_view op;

@@ -8,6 +8,7 @@
 #include "ops/einsum.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {
@@ -47,7 +48,7 @@ int64_t product_before(const Dims& dims, std::size_t axis) {
 Samples::Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value*>& inputs,
                  const std::unordered_map<const Value*, const Value*>& origins)
     : sizes_(sizes), first_(inputs.front()) {
-  for (const Value* input : inputs) places_[input] = 0;
+  for (const Value* input : inputs) places_[input] = {.axis = 0};
   for (const Node& node : graph.nodes()) {
     bool is_read = false, is_mixed = false;
     const auto look = [&](const Node& reader, std::size_t i) {
@@ -63,36 +64,37 @@ Samples::Samples(const Graph& graph, Sizes& sizes, const std::vector<const Value
     for (const auto& nested : node.subgraphs()) for_each_node(*nested, look_at_all);
     if (!is_read) continue;
     const bool is_known = !is_mixed && node.subgraphs().empty() && node.domain().empty();
-    const Place made = is_known ? after(node) : std::nullopt;
+    const Apart made = is_known ? after(node) : Apart();
     for (const Value* output : node.outputs()) {
       if (output == nullptr) continue;
       const auto origin = origins.find(output);
-      const Place own = origin == origins.end() || !place(origin->second) ? made : place(origin->second);
-      places_[output] = own && counts(*output, *own) ? own : std::nullopt;
+      const Apart own = origin == origins.end() || !place(origin->second) ? made : places_.at(origin->second);
+      places_[output] = own.axis && counts(*output, *own.axis, own.rounds) ? own : Apart();
     }
   }
 }
 
 Samples::Place Samples::place(const Value* value) const {
   const auto found = places_.find(value);
-  return found == places_.end() ? std::nullopt : found->second;
+  return found == places_.end() ? std::nullopt : found->second.axis;
 }
 
 Samples::State Samples::of(const Value& value) const {
   const auto found = places_.find(&value);
   if (found == places_.end()) return State::none;
-  if (!found->second) return State::mixed;
-  return *found->second == 0 && sizes_.is_same(value, 0, *first_, 0) ? State::apart : State::elsewhere;
+  if (!found->second.axis) return State::mixed;
+  return found->second.axis == 0U && sizes_.is_same(value, 0, *first_, 0) ? State::apart : State::elsewhere;
 }
 
-/// Whether an axis has a number of places for each sample.
-bool Samples::counts(const Value& value, std::size_t axis) {
+/// Whether an axis has, in each round, a number of places for each sample.
+bool Samples::counts(const Value& value, std::size_t axis, const Rounds& rounds) {
   if (axis >= rank(&value)) return false;
-  if (sizes_.is_same(value, axis, *first_, 0)) return true;
+  if (sizes_.is_same(value, axis, *first_, 0)) return rounds == Rounds{1, 1};
   for (const std::size_t inference : {0UL, 1UL}) {
     const Dims* const dims = sizes_.assumed_dims(value, inference);
     const Dims* const batch = sizes_.assumed_dims(*first_, inference);
-    if (dims == nullptr || batch == nullptr || batch->front() < 2 || (*dims)[axis] % batch->front() != 0) return false;
+    if (dims == nullptr || batch == nullptr || batch->front() < 2) return false;
+    if ((*dims)[axis] % (batch->front() * rounds.at(inference)) != 0) return false;
   }
   return true;
 }
@@ -121,8 +123,22 @@ bool Samples::avoids(const Value* axes, std::size_t rank, std::size_t axis) {
   return known && std::ranges::none_of(*known, [&](int64_t one) { return checked_axis(one, rank) == axis; });
 }
 
-Samples::Place Samples::after(const Node& node) {
-  if (first_output(node) == nullptr) return std::nullopt;
+Samples::Apart Samples::after(const Node& node) {
+  std::optional<Apart> from;
+  for (const Value* input : node.inputs()) {
+    if (!place(input)) continue;
+    const Apart& own = places_.at(input);
+    if (from && own.rounds != from->rounds) return {};
+    from = own;
+  }
+  if (!from || first_output(node) == nullptr) return {};
+  const bool keeps_order = has_trait(node, Trait::keeps_order) && !has_trait(node, Trait::elementwise) && !node.is("Transpose");
+  if (keeps_order && !is_one_of(node, kBySample))
+    return place(node.input(0)) && are_same_from(node, 1) ? after_reshape(node, *from) : Apart();
+  return {axis_after(node), from->rounds};
+}
+
+Samples::Place Samples::axis_after(const Node& node) {
   if (has_trait(node, Trait::elementwise)) return after_elementwise(node);
   if (node.is("MatMul")) return after_matmul(node);
   if (node.is("Gemm")) return after_gemm(node);
@@ -132,9 +148,7 @@ Samples::Place Samples::after(const Node& node) {
   const Place from = place(node.input(0));
   if (!from || !are_same_from(node, 1)) return std::nullopt;
   if (is_one_of(node, kBySample)) return of(*node.input(0)) == State::apart ? from : std::nullopt;
-  if (node.is("Transpose")) return after_transpose(node, *from);
-  if (has_trait(node, Trait::keeps_order)) return after_reshape(node, *from);
-  return after_movement(node, *from);
+  return node.is("Transpose") ? after_transpose(node, *from) : after_movement(node, *from);
 }
 
 Samples::Place Samples::after_elementwise(const Node& node) {
@@ -150,19 +164,23 @@ Samples::Place Samples::after_elementwise(const Node& node) {
   return out;
 }
 
-/// The axis before which as many elements lie as before.
-Samples::Place Samples::after_reshape(const Node& node, std::size_t from) {
+/// The axis in which the places of samples lie now: as many elements as before come before the first place of each round.
+Samples::Apart Samples::after_reshape(const Node& node, const Apart& from) {
   const Value& out = *node.output(0);
   for (std::size_t axis = 0; axis < rank(&out); ++axis) {
-    bool fits = counts(out, axis);
+    Apart made{axis};
+    bool fits = true;
     for (const std::size_t inference : {0UL, 1UL}) {
       const Dims* const before = sizes_.assumed_dims(*node.input(0), inference);
       const Dims* const now = sizes_.assumed_dims(out, inference);
-      fits = fits && before != nullptr && now != nullptr && product_before(*before, from) == product_before(*now, axis);
+      if (before == nullptr || now == nullptr) return {};
+      const int64_t elements = product_before(*before, *from.axis) * from.rounds.at(inference), own = product_before(*now, axis);
+      fits = fits && own > 0 && elements % own == 0;
+      made.rounds.at(inference) = own > 0 ? std::max<int64_t>(elements / own, 1) : 1;
     }
-    if (fits) return axis;
+    if (fits && counts(out, axis, made.rounds)) return made;
   }
-  return std::nullopt;
+  return {};
 }
 
 Samples::Place Samples::after_transpose(const Node& node, std::size_t from) {

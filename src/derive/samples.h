@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,7 +20,7 @@ class Samples {
   enum class State : uint8_t {
     none,       ///< not at all
     apart,      ///< sample n of the value, along its first axis, on sample n of the inputs alone
-    elsewhere,  ///< so along another axis, or with several places for each sample, one after the other
+    elsewhere,  ///< so along another axis, or along one that was merged with others
     mixed,      ///< in any other way
   };
   /// These inputs have as many samples. In the order of the graph; nodes that are added later are unknown. `origins`: values that keep
@@ -31,16 +32,23 @@ class Samples {
   [[nodiscard]] const Node* mixer(const Value& value) const;
 
  private:
-  /// The axis along which samples are apart; nothing: they are not, or there are none.
+  /// An axis of a value along which samples are apart; nothing: they are not, or there are none.
   using Place = std::optional<std::size_t>;
+  /// In both inferences: how often the axis counts all samples, one after the other.
+  using Rounds = std::array<int64_t, 2>;
+  struct Apart {
+    Place axis;
+    Rounds rounds = {1, 1};
+  };
   [[nodiscard]] Place place(const Value* value) const;
-  [[nodiscard]] bool counts(const Value& value, std::size_t axis);
+  [[nodiscard]] bool counts(const Value& value, std::size_t axis, const Rounds& rounds);
   [[nodiscard]] std::size_t rank(const Value* value) { return value == nullptr ? 0 : sizes_.rank(*value).value_or(0); }
 
+  [[nodiscard]] Apart after(const Node& node);
+  [[nodiscard]] Apart after_reshape(const Node& node, const Apart& from);
   // The axis of a node's results along which samples are apart.
-  [[nodiscard]] Place after(const Node& node);
+  [[nodiscard]] Place axis_after(const Node& node);
   [[nodiscard]] Place after_elementwise(const Node& node);
-  [[nodiscard]] Place after_reshape(const Node& node, std::size_t from);
   [[nodiscard]] Place after_transpose(const Node& node, std::size_t from);
   [[nodiscard]] Place along_axis(const Node& node);
   [[nodiscard]] Place after_matmul(const Node& node);
@@ -55,7 +63,7 @@ class Samples {
 
   Sizes& sizes_;
   const Value* first_;
-  std::unordered_map<const Value*, Place> places_;  ///< of all that depends on samples
+  std::unordered_map<const Value*, Apart> places_;  ///< of all that depends on samples
 };
 
 }  // namespace relayout::derive

@@ -4,7 +4,9 @@
 #include "base/positions.h"
 #include "layout/sizes.h"
 #include "ops/operands.h"
+#include "relayout/graph.h"
 #include "relayout/layout.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {

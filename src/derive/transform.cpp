@@ -4,8 +4,13 @@
 #include <ranges>
 
 #include "base/text.h"
+#include "derive/sizes.h"
+#include "derive/writer.h"
 #include "model/node.h"
 #include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {

@@ -70,7 +70,7 @@ class Transform {
   /// What comes to `result` for each element of `source`, an input with the dims of `like`, which is removed; in front.
   [[nodiscard]] Name by_each(const Value& source, const Value& result, const Value& like, bool is_per_sample);
   [[nodiscard]] Values data_inputs();
-  [[nodiscard]] const Value& loss_of_samples(const Value& loss, const Values& data);
+  [[nodiscard]] const Value* loss_of_samples(const Value* value, const Values& data);
 
   Model& model_;
   Graph& graph_;

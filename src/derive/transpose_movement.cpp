@@ -3,6 +3,8 @@
 
 #include "base/positions.h"
 #include "derive/row.h"
+#include "derive/writer.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {

@@ -7,6 +7,7 @@
 #include "derive/writer.h"
 #include "ops/einsum.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {

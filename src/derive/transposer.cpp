@@ -6,7 +6,11 @@
 #include "base/text.h"
 #include "derive/linearizer.h"
 #include "derive/row.h"
+#include "derive/sizes.h"
+#include "derive/writer.h"
 #include "model/node.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 

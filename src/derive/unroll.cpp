@@ -1,10 +1,14 @@
 // Writes recurrent operators as the nodes of all their steps, which have derivatives.
 #include <cctype>
 
+#include "base/positions.h"
 #include "derive/linearizer.h"
 #include "derive/row.h"
+#include "derive/sizes.h"
 #include "derive/writer.h"
+#include "model/node.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {

@@ -91,6 +91,20 @@ TEST_F(MergeCommand, EqualWeightsAreStoredOnce) {
   EXPECT_EQ(std::ranges::count_if(two->graph().nodes(), [](const Node& node) { return node.is("MatMul"); }), 1);
 }
 
+TEST_F(MergeCommand, RecurrentNetsAreBatchedStepByStep) {
+  for (const char* weight : {"0.3", "-0.7"}) {
+    write_file(
+        folder_ / (std::string("r") + weight + ".onnxtxt"),
+        std::string(
+            "<ir_version: 10, opset_import: [\"\" : 18]> g (float[3, N, 1] x) => (float[3, 1, N, 1] y) <float[1, 3, 1] w = {1, 2, ") +
+            weight + "}, float[1, 3, 1] r = {0.5, " + weight + ", 1}> { y = GRU <hidden_size = 1> (x, w, r) }");
+  }
+  const std::vector<std::string> parts = {"r0.3.onnxtxt", "r-0.7.onnxtxt"};
+  (void)merged({"ensemble", parts[0], parts[1], "--batched"}, "two.onnx");
+  const ProcessResult result = run({"verify", "--merged", "two.onnx", parts[0], parts[1]});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
 TEST_F(MergeCommand, NetsOfAnotherStructureAreNotBatched) {
   write_net("d", "1, 2, 3, 4, 5, 6", "0, 0, 0", "Tanh");
   const ProcessResult result = run({"merge", "ensemble", "a.onnxtxt", "d.onnxtxt", "--batched", "-o", "out.onnx"});

@@ -143,6 +143,33 @@ TEST(DerivePerSample, PoolsInARowTakeElementsOfTheirOwnSample) {
       {"w", "v"});
 }
 
+TEST(DerivePerSample, SamplesMayLieAlongOtherAxes) {
+  // As attention moves them: [N, 3, 4] → [3, N, 4] → [3, N × 2, 2] → [N × 2, 3, 2], and rows [3 × N, 4].
+  expect_gradients_of_each(
+      {"moved",
+       "g (double[N, 3, 4] x, double[4, 4] w, double[4, 4] v) => (double[N] l) { a = Transpose <perm = [1, 0, 2]> (x) b = MatMul (a, w) n "
+       "= "
+       "Shape <start = 1, end = 2> (a) h = Constant <value_ints = [2]> () three = Constant <value_ints = [3]> () m = Mul (n, h) s = Concat "
+       "<axis "
+       "= 0> (three, m, h) c = Reshape (b, s) d = Transpose <perm = [1, 0, 2]> (c) e = Transpose <perm = [0, 2, 1]> (d) f = MatMul (d, e) "
+       "i = "
+       "Softmax (f) j = MatMul (i, d) k = Transpose <perm = [1, 0, 2]> (j) o = Mul (three, n) four = Constant <value_ints = [4]> () p = "
+       "Concat "
+       "<axis = 0> (o, four) q = Reshape (k, p) r = Gemm (q, v) t = Concat <axis = 0> (three, n, four) u = Reshape (r, t) z = Constant "
+       "<value_ints = [0, 2]> () l = ReduceSumSquare <keepdims = 0> (u, z) }"},
+      {"w", "v"});
+}
+
+TEST(DerivePerSample, SamplesOutOfPlaceAreRefused) {
+  // The first axis of [4, N] is no batch, and a softmax along the axis of samples mixes them.
+  for (const char* nodes : {"s = Constant <value_ints = [4, -1]> () b = Reshape (a, s) z = Constant <value_ints = [0]> ()",
+                            "c = Transpose <perm = [1, 0]> (a) b = Softmax (c) z = Constant <value_ints = [0]> ()"}) {
+    const RowCase mixing{"mixing", std::string("g (double[N, 4] x, double[4, 4] w) => (double[N] l) { a = MatMul (x, w) ") + nodes +
+                                       " l = ReduceSumSquare <keepdims = 0> (b, z) }"};
+    EXPECT_THROW(Derived(mixing, {.what = Derivative::per_sample_gradients, .wrt = {"w"}, .of = {"l"}}), Error);
+  }
+}
+
 TEST(DerivePerSample, BatchStatisticsAreRefused) {
   const RowCase mixing{"mixing",
                        "g (double[N, 3] x, double[3, 2] w) => (double l) { a = MatMul (x, w) b = Softmax <axis = 0> (a) l = ReduceSum "
