@@ -81,10 +81,12 @@ TEST(FreeDims, NamelessBatchesAgree) {
   }
 }
 
-TEST(FreeDims, TheLastAttemptsHaveABatchOfOne) {
+TEST(FreeDims, TheLastAttemptsHaveABatchOfOneAndALargeOne) {
   const FreeDims dims({port("x", {-1, 3}, {"N", ""})}, {{}}, {}, {});
-  EXPECT_EQ(dims.attempts(), 2);
+  EXPECT_EQ(dims.attempts(), 3);
   EXPECT_EQ(dims_of(dims, 0, 1).at("N"), 1);
+  EXPECT_EQ(dims_of(dims, 0, 2).at("N"), 8);
+  EXPECT_EQ(dims_of(dims, 1, 2).at("N"), 11);
   EXPECT_FALSE(dims.are_guessed());
 }
 

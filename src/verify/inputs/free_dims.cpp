@@ -44,7 +44,8 @@ constexpr auto kPlanes = with_published({{64, 96}, {96, 160}, {107, 149}}, layou
 constexpr auto kVolumes = with_published({{16, 32, 48}, {32, 16, 48}, {21, 27, 45}}, layout::kPublishedVideos, {8, 32, 32});
 constexpr auto kSequences = std::to_array<Sizes>({{{11}, {16}}, {{8}, {24}}, {{128}, {64}}, {{512}, {256}}, {{77}, {55}}, {{1}, {2}}});
 
-constexpr int64_t kBatches[] = {2, 3};
+/// Batches of the first attempts; those of the last one suit models that pick single items by number.
+constexpr int64_t kBatches[] = {2, 3}, kLargeBatches[] = {8, 11};
 /// Sizes of dims for which there is no other clue. They differ from each other and from the usual sizes of other dims.
 constexpr auto kUnlike = std::to_array<int64_t>({5, 7, 13, 17, 19, 23, 29, 31, 37, 41});
 /// Sizes to try if those do not fit.
@@ -354,7 +355,7 @@ void FreeDims::count_attempts() {
     sizes = std::max(sizes, free.spatial == 1 ? kLines.size() : free.spatial == 2 ? kPlanes.size() : kVolumes.size());
   }
   size_attempts_ = static_cast<int>(sizes);
-  attempts_ = size_attempts_ * (has_batch ? 2 : 1);
+  attempts_ = has_batch ? 2 * size_attempts_ + 1 : size_attempts_;
 }
 
 bool FreeDims::fits(const Place& place) const {
@@ -429,13 +430,14 @@ bool FreeDims::vary(const std::vector<std::string>& chosen) {
 }
 
 int64_t FreeDims::value_of(const std::string& key, const Free& free, const Place& place, int depth) const {
-  // All attempts at sizes with batches of two and three, then all with a batch of one.
-  const bool single = place.attempt >= size_attempts_;
+  // All attempts at sizes with batches of two and three, then all with a batch of one, then one with large batches.
+  const bool single = place.attempt >= size_attempts_, large = place.attempt >= 2 * size_attempts_;
   const int size = place.attempt % size_attempts_;
   switch (free.kind) {
     case Kind::fixed:
       return free.value;
     case Kind::batch:
+      if (large) return place.of(kLargeBatches[0], kLargeBatches[1]);
       if (single) return place.of(1, 1);
       if (place.samples > 2 && place.sample == place.samples - 1 && !place.keeps_batch) return 1;
       return place.of(kBatches[0], kBatches[1]);
