@@ -1,7 +1,5 @@
 // Declares the options of verify, and judges a pair of models, many, one against stored outputs, or a suite.
 
-#include <cmath>
-
 #include "base/atomic_file.h"
 #include "cli/common/input_options.h"
 #include "cli/common/merge_words.h"
@@ -211,38 +209,6 @@ int verify_merged(VerifyRequest& request, const Common& common, Progress& progre
   if (request.chain) (void)merge_chain(parts.front(), parts.back(), whole, options);
   request.models = {parts.size() > 1 ? whole.string() : parts.front().string(), request.models.front()};
   return verify_pair(request, common, progress);
-}
-
-std::string derivative_text(const DerivativeCheckResult& result, const ReportStyle& style) {
-  const bool holds = exit_code(result) == 0;
-  std::string out;
-  for (const std::string& name : result.different_outputs) out += "  " + quote(name) + " is not what the original computes\n";
-  for (const CheckedDerivative& one : result.derivatives) {
-    const std::string error = !one.is_told && one.error == 0 ? "lost in rounding on every sample: nothing was tested"
-                              : std::isfinite(one.error)     ? "relative error " + significant(one.error, 2)
-                                                             : "other dims, or not finite";
-    if (!style.quiet || !one.holds)
-      out += "  " + std::string(one.holds ? "holds" : one.error == 0 ? "open " : "WRONG") + "   " + quote(one.name) + "   " + error + "\n";
-  }
-  return out + (holds ? "same" : "different") + "   central differences, " + counted(result.samples, "sample") + ", bound " +
-         significant(result.bound, 2) + "\n";
-}
-
-Json derivative_json(const DerivativeCheckResult& result) {
-  const auto json_of = [](const CheckedDerivative& one) {
-    Json out = Json().set("name", one.name).set("holds", one.holds).set("tested", one.is_told);
-    if (std::isfinite(one.error)) out.set("error", one.error);
-    return out;
-  };
-  return Json()
-      .set("schema", "relayout.verify-derivative/1")
-      .set("model", result.model.string())
-      .set("derivative", result.derivative.string())
-      .set("verdict", exit_code(result) == 0 ? "same" : "different")
-      .set("derivatives", Json::list(result.derivatives, json_of))
-      .set("different_outputs", result.different_outputs)
-      .set("samples", result.samples)
-      .set("bound", result.bound);
 }
 
 /// Compares derivatives with central differences.

@@ -1,6 +1,9 @@
 // Writes a verification of two models as a document for other programs.
 
+#include <cmath>
+
 #include "cli/verify/report.h"
+#include "relayout/derivative_check.h"
 
 namespace relayout::cli {
 namespace {
@@ -152,6 +155,23 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
            }));
   const double a = result.seconds_a, b = result.seconds_b;
   return std::move(out.set("seconds", Json().set("total", result.seconds).set("a", a).set("b", b).set("floor", result.seconds_floor)));
+}
+
+Json derivative_json(const DerivativeCheckResult& result) {
+  const auto json_of = [](const CheckedDerivative& one) {
+    Json out = Json().set("name", one.name).set("holds", one.holds).set("tested", one.is_told);
+    if (std::isfinite(one.error)) out.set("error", one.error);
+    return out;
+  };
+  return Json()
+      .set("schema", "relayout.verify-derivative/1")
+      .set("model", result.model.string())
+      .set("derivative", result.derivative.string())
+      .set("verdict", exit_code(result) == 0 ? "same" : "different")
+      .set("derivatives", Json::list(result.derivatives, json_of))
+      .set("different_outputs", result.different_outputs)
+      .set("samples", result.samples)
+      .set("bound", result.bound);
 }
 
 }  // namespace relayout::cli

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/positions.h"
+#include "relayout/derivative_check.h"
 
 namespace relayout::cli {
 namespace {
@@ -369,6 +370,21 @@ class PairSuite {
 };
 
 }  // namespace
+
+std::string derivative_text(const DerivativeCheckResult& result, const ReportStyle& style) {
+  const bool holds = exit_code(result) == 0;
+  std::string out;
+  for (const std::string& name : result.different_outputs) out += "  " + quote(name) + " is not what the original computes\n";
+  for (const CheckedDerivative& one : result.derivatives) {
+    const std::string error = !one.is_told && one.error == 0 ? "lost in rounding on every sample: nothing was tested"
+                              : std::isfinite(one.error)     ? "relative error " + significant(one.error, 2)
+                                                             : "other dims, or not finite";
+    if (!style.quiet || !one.holds)
+      out += "  " + std::string(one.holds ? "holds" : one.error == 0 ? "open " : "WRONG") + "   " + quote(one.name) + "   " + error + "\n";
+  }
+  return out + (holds ? "same" : "different") + "   central differences, " + counted(result.samples, "sample") + ", bound " +
+         significant(result.bound, 2) + "\n";
+}
 
 JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
   return PairSuite(result, allow_inconclusive).make();

@@ -11,6 +11,10 @@
 #include "relayout/version.h"
 // IWYU pragma: end_exports
 
+namespace relayout {
+struct DerivativeCheckResult;
+}
+
 namespace relayout::cli {
 
 /// Interface differences first, then one line per output, and last the verdict with the circumstances of the run. -v: figures of every
@@ -19,6 +23,9 @@ namespace relayout::cli {
 [[nodiscard]] Json verify_json(const VerifyResult& result, bool allow_inconclusive);
 [[nodiscard]] std::string data_text(const DataResult& result, const ReportStyle& style);
 [[nodiscard]] Json data_json(const DataResult& result);
+/// A line per derivative, and the verdict.
+[[nodiscard]] std::string derivative_text(const DerivativeCheckResult& result, const ReportStyle& style);
+[[nodiscard]] Json derivative_json(const DerivativeCheckResult& result);
 
 /// One suite: the interfaces, and one case per output and sample.
 [[nodiscard]] JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive);
