@@ -122,7 +122,7 @@ std::span<const Node* const> NamedNodes::of(const std::string& name) const {
   return found == nodes_.end() ? std::span<const Node* const>() : found->second;
 }
 
-Evidence::Evidence(const Pair& pair, const Reference& reference, Floors& floors, const Candidate& candidate, const VerifyResult& measured)
+Evidence::Evidence(const Pair& pair, const Reference& reference, const Floors& floors, const Candidate& candidate, const VerifyResult& measured)
     : pair_(&pair),
       reference_(&reference),
       floors_(&floors),
@@ -151,6 +151,27 @@ std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std
   }
   if (!vague.empty()) return std::nullopt;
   return choices;
+}
+
+bool Evidence::agrees_in_double() {
+  if (agrees_in_double_) return *agrees_in_double_;
+  agrees_in_double_ = false;
+  const auto is_small = [](const Sample& sample) { return sample.macs <= rules::kReferenceMacs; };
+  if (!std::ranges::all_of(reference_->samples(), is_small)) return false;
+  Candidate exact(*pair_, *reference_, *floors_, Mode::reference);
+  exact.run(reference_->samples().size());
+  agrees_in_double_ = exact.agrees_wholly();
+  return *agrees_in_double_;
+}
+
+bool Evidence::is_order_of_sums(const Candidate& candidate) {
+  const auto is_near = [&](const OutputPlace& place) {
+    const SampleMetrics& metrics = candidate.outputs()[place.output].figures[place.sample];
+    return metrics.non_finite.unequal() == 0 && metrics.bound.max > 0 && metrics.ratio <= rules::kReferenceFactor &&
+           metrics.rms_error <= rules::kReferenceFactor * metrics.floor.rms;
+  };
+  const std::vector<OutputPlace> places = differing_places(candidate, reference_->samples().size());
+  return pair_->proved && !places.empty() && std::ranges::all_of(places, is_near) && agrees_in_double();
 }
 
 bool Evidence::may_jump(const OutputPlace& place) const {
@@ -192,8 +213,10 @@ const VerifyFindings& Evidence::acquittals() {
                             .sample = place.sample});
   };
   if (!candidate_->rejection().empty()) return *acquittals_;
-  for (const OutputPlace& place : differing_places(*candidate_, reference_->samples().size())) {
-    if (pair_->narrow == DataType::undefined && is_own_rounding(place)) {
+  const std::vector<OutputPlace> places = differing_places(*candidate_, reference_->samples().size());
+  const bool is_by_order = is_order_of_sums(*candidate_);
+  for (const OutputPlace& place : places) {
+    if (is_by_order || (pair_->narrow == DataType::undefined && is_own_rounding(place))) {
       acquit(place, "own-rounding", kOwnRounding);
     } else if (may_jump(place)) {
       by_choice.push_back(place);

@@ -60,11 +60,11 @@ class NamedNodes {
 class Evidence {
  public:
   /// `measured`: interface, proof and the outputs' figures.
-  Evidence(const Pair& pair, const Reference& reference, Floors& floors, const Candidate& candidate, const VerifyResult& measured);
+  Evidence(const Pair& pair, const Reference& reference, const Floors& floors, const Candidate& candidate, const VerifyResult& measured);
 
   [[nodiscard]] const Pair& pair() const noexcept { return *pair_; }
   [[nodiscard]] const Reference& reference() const noexcept { return *reference_; }
-  [[nodiscard]] Floors& floors() const noexcept { return *floors_; }
+  [[nodiscard]] const Floors& floors() const noexcept { return *floors_; }
   /// Whether interfaces differ in nothing that counts.
   [[nodiscard]] bool has_same_interface() const;
   [[nodiscard]] const Candidate& candidate() const noexcept { return *candidate_; }
@@ -77,6 +77,9 @@ class Evidence {
   /// Differences of outputs that the rounding of the models' own values explains, or a choice among nearly equal numbers; empty unless
   /// these explain all.
   [[nodiscard]] const VerifyFindings& acquittals();
+  /// Of proved pairs: whether a candidate's figures that differ are all near their bounds, and B in double precision agrees wholly. It may
+  /// sum in another order than A.
+  [[nodiscard]] bool is_order_of_sums(const Candidate& candidate);
   /// Whether an output differs, apart from acquittals, or B refuses its inputs.
   [[nodiscard]] bool outputs_differ();
   /// Whether an output shows nothing by itself: no number depends on what was computed, or rounding moves all of them far.
@@ -121,6 +124,8 @@ class Evidence {
   void report(const VerifyFindings& findings, VerifyResult& result);
 
  private:
+  /// Whether B agrees wholly in double precision; false where that would take too long.
+  [[nodiscard]] bool agrees_in_double();
   [[nodiscard]] bool is_out_of_reach(std::size_t output) const;
   [[nodiscard]] bool may_jump(const OutputPlace& place) const;
   [[nodiscard]] bool is_own_rounding(const OutputPlace& place);
@@ -134,11 +139,12 @@ class Evidence {
 
   const Pair* pair_;
   const Reference* reference_;
-  Floors* floors_;
+  const Floors* floors_;
   const Candidate* candidate_;
   const VerifyResult* measured_;
   bool is_varied_;  ///< inputs differ between samples
   std::optional<VerifyFindings> acquittals_;
+  std::optional<bool> agrees_in_double_;
   std::map<std::size_t, std::vector<Floor>> own_rounding_;  ///< of the outputs, by sample
   std::optional<ComparedNodes> nodes_;
   std::map<Feeding, std::vector<LayerResult>> fed_;

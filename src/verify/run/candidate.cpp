@@ -202,33 +202,6 @@ class Settlement {
     }
   }
 
-  /// If the files are proved to compute the same and the candidate in double precision agrees, a figure near its bound is the candidate's
-  /// own rounding: it may sum in another order than the original.
-  void acquit_own_rounding() {
-    const auto is_near = [](const SampleMetrics& metrics) {
-      return metrics.non_finite.unequal() == 0 && metrics.bound.max > 0 && metrics.ratio <= rules::kReferenceFactor &&
-             metrics.rms_error <= rules::kReferenceFactor * metrics.floor.rms;
-    };
-    std::vector<SampleMetrics*> open;
-    for (CandidateOutput& output : candidate_.outputs()) {
-      for (SampleMetrics& metrics : output.figures) {
-        if (!differs(metrics)) continue;
-        if (!is_near(metrics)) return;
-        open.push_back(&metrics);
-      }
-    }
-    const auto is_small = [](const Sample& sample) { return sample.macs <= rules::kReferenceMacs; };
-    if (open.empty() || !std::ranges::all_of(reference_.samples(), is_small)) return;
-    Candidate exact(pair_, reference_, floors_, Mode::reference);
-    exact.run(reference_.samples().size());
-    if (!exact.agrees_wholly()) return;
-    for (SampleMetrics* const metrics : open) {
-      metrics->outcome = Outcome::same;
-      metrics->reason.clear();
-    }
-    for (CandidateOutput& output : candidate_.outputs()) output.hint.clear();
-  }
-
  private:
   [[nodiscard]] int64_t elements_of(std::size_t output, std::size_t sample) const {
     return std::max<int64_t>(reference_.outputs().yardstick(output, sample).count(), 1);
@@ -284,7 +257,6 @@ void settle(const Pair& pair, const Reference& reference, Floors& floors, Candid
   Settlement settlement(pair, reference, floors, candidate);
   settlement.firm_up();
   for (std::size_t i = 0; i < candidate.outputs().size(); ++i) settlement.explain_flipped(i);
-  if (pair.proved) settlement.acquit_own_rounding();
 }
 
 }  // namespace relayout
