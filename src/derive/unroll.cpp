@@ -73,9 +73,12 @@ class Unrolled {
                            : row_.node.is("GRU") ? Names{"Sigmoid", "Tanh"}
                                                  : Names{"Tanh"};
     Names out = row_.attributes.texts("activations");
-    for (int64_t i = 0; out.size() < defaults.size() * as_size(directions_) && i < directions_; ++i) {
+    for (int64_t i = 0; row_.attributes.texts("activations").empty() && i < directions_; ++i) {
       out.insert(out.end(), defaults.begin(), defaults.end());
     }
+    // Of a net of one direction the first ones count.
+    const std::size_t wanted = defaults.size() * as_size(directions_);
+    if (out.size() < wanted || (out.size() > wanted && directions_ > 1)) row_.refuse("the number of its activations");
     for (Name& name : out) {
       for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
       name.front() = static_cast<char>(std::toupper(name.front()));
