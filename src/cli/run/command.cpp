@@ -5,7 +5,9 @@
 #include "cli/common/options.h"
 #include "cli/common/progress.h"
 #include "cli/common/report.h"
+#include "relayout/execute.h"
 #include "relayout/run.h"
+#include "relayout/types.h"
 
 namespace relayout::cli {
 namespace {
