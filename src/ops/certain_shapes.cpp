@@ -1,5 +1,4 @@
-// Finds certain dims and small contents of a graph's values by walking upstream, for the rules of partial dims and contents.
-// Dims depend on contents (Reshape), contents on dims (Shape), but there is no recursion.
+// Finds certain dims and small contents of a graph's values by walking upstream, without recursion: each depends on the other.
 
 #include "base/positions.h"
 #include "model/tensor_data.h"

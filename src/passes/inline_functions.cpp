@@ -1,9 +1,7 @@
-// Expands the calls of model-local functions that hide a fold:
+// Expands the calls of model-local functions that hide a fold, where their operators mean the same in the caller.
 //
 //     y = Conv (x, W)                  y = Conv (x, W)
 //     z = local.Norm <e> (y, …)   →    z = BatchNormalization <epsilon = e> (y, …)
-//
-// Every other call stays a call. So does one whose function has operators that differ between the opsets that function and caller import.
 
 #include "base/interrupt.h"
 #include "base/positions.h"

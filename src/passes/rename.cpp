@@ -3,8 +3,6 @@
 //     float[N, 3] x                  float[batch, 3] images
 //     y = Relu (x)          →        scores = Relu (images)
 //     float[N, 3] y                  float[batch, 3] scores
-//
-// Functions have names of their own, which no caller sees.
 
 #include <set>
 

@@ -1,6 +1,4 @@
 // Lists the operators of other domains with their facts and the functions that write their bodies.
-// Those of ONNX Runtime are specified by ONNX Runtime's list of contributed operators (version 1.31) under the same name. Where that is
-// ambiguous, the files that write bodies name the deciding source.
 
 #include <tuple>
 
