@@ -27,6 +27,15 @@ struct ConvolutionSummary {
   std::string batch_norm;  ///< the BatchNormalization that reads its result: "folds", or the code of the reason; empty if there is none
 };
 
+/// A node of the main graph. Work inside of it, in graphs and functions that it runs, is its own.
+struct NodeSummary {
+  std::string node, op_type;
+  std::string dims;                     ///< of its first result: "[1, 64, 112, 112]"; empty when not known
+  std::optional<int64_t> macs;          ///< multiply-accumulates of one run, as in InspectResult::macs; nothing when not known
+  int64_t parameters = 0, bytes = 0;    ///< stored numbers that it is the first to read, and their bytes
+  std::optional<int64_t> result_bytes;  ///< of all its results; nothing when not known
+};
+
 struct InspectResult {
   std::string path, producer;
   int64_t ir_version = 0, opset = 0, file_bytes = 0;
@@ -44,6 +53,7 @@ struct InspectResult {
   std::map<std::string, int64_t> op_counts;  ///< by operator, subgraphs and functions included
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
+  std::vector<NodeSummary> node_list;             ///< if requested
   Findings findings;                              ///< findings of convert's matchers: the changes that it would make or refuse
   std::map<std::string, int64_t> repeated_names;  ///< names that several nodes have, with their number
   std::vector<std::string> unknown_ops;           ///< "domain:Op" of operators that would be left unchanged, sorted
@@ -54,6 +64,7 @@ struct InspectOptions {
   LoadOptions load = {};
   ShapeOptions sizes = {};  ///< sizes of free dims; see ShapeOptions for defaults
   std::optional<LayoutRequest> layout = {};
+  bool nodes = false;    ///< list the nodes of the main graph
   bool measure = false;  ///< plan by measured times of kernels on this machine instead of default rates
   int threads = 0;       ///< threads for measuring; 0: available_cpus()
 };
@@ -61,5 +72,16 @@ struct InspectOptions {
 /// Describes a model, with the findings that convert() would act on. Throws the errors of Model::load(), and Error{usage} for sizes of
 /// unknown dims.
 [[nodiscard]] InspectResult inspect(const std::filesystem::path& path, const InspectOptions& options = {});
+
+/// A statement about a model: whether it holds, and what is so.
+struct Assertion {
+  std::string statement, found;
+  bool holds = false;
+};
+
+/// Tests statements: a count (an operator, `nodes`, `functions`, `inputs`, `outputs`, `parameters`, `macs`), a version (`opset`, `ir`) or
+/// `bytes` of the file, then one of = != < <= > >=, then a number, which may end in k, M, G, kB, MB, GB, KiB, MiB or GiB; or `ops in FILE`,
+/// where the file lists operators. Error{usage} for other statements, and for an operator that neither ONNX nor the model has.
+[[nodiscard]] std::vector<Assertion> check_assertions(const InspectResult& model, const std::vector<std::string>& statements);
 
 }  // namespace relayout

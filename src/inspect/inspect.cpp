@@ -8,6 +8,7 @@
 #include "exec/layout_guide.h"
 #include "inspect/convolution_list.h"
 #include "inspect/model_macs.h"
+#include "inspect/node_list.h"
 #include "layout/cost.h"
 #include "layout/sizes.h"
 #include "model/check.h"
@@ -169,6 +170,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     result.ops_without_macs = std::move(macs.left_out);
     result.assumed = std::move(macs.assumed);
     if (!macs.misfit.empty()) result.misfit = std::move(macs.misfit);
+    if (options.nodes) result.node_list = list_nodes(macs.nodes);
   }
   if (options.layout) {
     const exec::MeasuredCosts measured(options.threads);

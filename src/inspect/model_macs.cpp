@@ -139,8 +139,8 @@ class Counter {
 
   ModelMacs run(const ShapeOptions& sizes) {
     layout::Shapes shapes(model_.graph(), sizes, nullptr, inside());
-    Sum sum = sum_of(model_.graph(), shapes);
     ModelMacs out;
+    Sum sum = sum_of(model_.graph(), shapes, &out.nodes);
     out.misfit = shapes.misfit();
     out.assumed = shapes.assumed();
     if (out.misfit.empty()) out.macs = sum.macs;
@@ -158,11 +158,13 @@ class Counter {
   }
 
   /// Sums the nodes of a graph by the shapes that were found.
-  Sum sum_of(const Graph& graph, layout::Shapes& shapes) {
+  Sum sum_of(const Graph& graph, layout::Shapes& shapes, std::vector<NodeWork>* nodes = nullptr) {
     const DimsOf dims_of = [&](const Value* value) { return shapes.dims_of(value); };
     Sum out;
     for (const Node& node : graph.nodes()) {
+      if (nodes != nullptr) nodes->push_back(results_of(node, shapes));
       if (auto inner = inner_.extract(&node)) {
+        if (nodes != nullptr) nodes->back().macs = inner.mapped().macs;
         if (inner.mapped().macs) {
           out.add(inner.mapped());
         } else if (adds_up_products(node, functions_)) {
@@ -171,10 +173,23 @@ class Counter {
         continue;
       }
       const auto macs = macs_of(node, dims_of);
+      if (nodes != nullptr) nodes->back().macs = macs;
       out.add({.macs = macs});
       const Dims* const result = node.outputs().empty() ? nullptr : dims_of(node.output(0));
       const bool is_empty = result != nullptr && std::ranges::find(*result, 0) != result->end();
       if (macs == 0 && !is_empty && adds_up_products(node, functions_)) leave_out(node, out);
+    }
+    return out;
+  }
+
+  static NodeWork results_of(const Node& node, layout::Shapes& shapes) {
+    NodeWork out{&node, std::nullopt, {}, {}};
+    for (const Value* const output : node.outputs()) {
+      if (output == nullptr) continue;
+      const auto known = shapes.known(*output);
+      const bool is_tensor = known && known->info.kind == Datum::Kind::tensor;
+      out.results.push_back(is_tensor ? std::optional(known->info.dims) : std::nullopt);
+      out.types.push_back(is_tensor ? known->info.type : DataType::undefined);
     }
     return out;
   }

@@ -6,10 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
 
 namespace relayout {
+
+/// What is known of one node of the main graph.
+struct NodeWork {
+  const Node* node = nullptr;
+  std::optional<int64_t> macs;
+  std::vector<std::optional<Dims>> results;
+  std::vector<DataType> types;
+};
 
 /// Multiply-accumulates of one run of a model.
 struct ModelMacs {
@@ -21,8 +30,9 @@ struct ModelMacs {
   /// Assumptions where a run may take several ways: sizes of free dims ("N = 1"), the larger branch of an If whose condition is computed,
   /// the iterations of a Loop whose number may differ.
   std::vector<std::string> assumed;
-  bool is_least = false;  ///< operators are left out
-  std::string misfit;     ///< the mismatch at the first node of the main graph whose operands do not fit it; empty where all do
+  bool is_least = false;        ///< operators are left out
+  std::vector<NodeWork> nodes;  ///< of the main graph, in order
+  std::string misfit;           ///< the mismatch at the first node of the main graph whose operands do not fit it; empty where all do
 };
 
 /// Counts without running anything. `sizes` are those of free dims.

@@ -256,8 +256,16 @@ TEST(OptionPairs, OfConvert) {
 }
 
 TEST(OptionPairs, OfInspect) {
-  expect_table(
-      {&kInspect, {"a.onnx"}, {{"--dim", "N=1"}, {"--shape", "x=1"}, {"--when", "never"}, {"--dot", "a.dot"}, {"--html", "a.html"}}});
+  expect_table({&kInspect,
+                {"a.onnx"},
+                {{"--dim", "N=1"},
+                 {"--shape", "x=1"},
+                 {"--when", "never"},
+                 {"--dot", "a.dot"},
+                 {"--html", "a.html"},
+                 {"--csv", "a.csv"},
+                 {"--assert", "Conv=0"},
+                 {"--junit", "a.xml"}}});
 }
 
 TEST(OptionPairs, OfVerify) {

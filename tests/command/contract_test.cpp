@@ -295,6 +295,22 @@ TEST_F(Contract, PassNoneIsIdentity) {
   EXPECT_EQ(read_file(folder_ / "same.onnx"), read_file(folder_ / "net.onnx"));
 }
 
+TEST_F(Contract, AssertionsDecideTheExitCode) {
+  EXPECT_EQ(run({"inspect", "net.onnx", "--assert", "opset<=99", "--assert", "Conv>0"}).code, 0);
+  const ProcessResult result = run({"inspect", "net.onnx", "--assert", "opset=1", "--junit", "a.xml"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, HasSubstr("fails  opset=1"));
+  EXPECT_THAT(read_file(folder_ / "a.xml"), HasSubstr("opset=1 does not hold"));
+  EXPECT_EQ(run({"inspect", "net.onnx", "--assert", "Convolution=1"}).code, 2);
+}
+
+TEST_F(Contract, NodesAreListed) {
+  const ProcessResult result = run({"inspect", "net.onnx", "--nodes", "--csv", "nodes.csv"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, HasSubstr("parameters"));
+  EXPECT_THAT(read_file(folder_ / "nodes.csv"), testing::StartsWith("node,op,dims,macs,"));
+}
+
 TEST_F(Contract, ListPassesExplainsThem) {
   const ProcessResult result = run({"convert", "--list-passes"});
   EXPECT_EQ(result.code, 0);

@@ -10,8 +10,9 @@ namespace {
 
 struct InspectRequest {
   std::vector<std::string> models;
+  std::vector<std::string> assertions;
   bool layout = false, compare = false;
-  std::string when = "auto", dot;
+  std::string when = "auto", dot, csv;
   ReportFiles files;
   Assignments dims, shapes;
   InspectOptions options;
@@ -21,22 +22,35 @@ struct InspectRequest {
 int inspect_one(const InspectRequest& request, const Common& common) {
   request.files.check(common.json);
   const InspectResult result = inspect(request.models.front(), request.options);
-  return request.files.write(common, {.text = [&](const ReportStyle& style) { return inspect_text(result, style); },
-                                      .document = [&] { return inspect_json(result); },
-                                      .page = [&] { return layout_html(*result.layout, result.path); },
-                                      .files = {{request.dot, [&] { return layout_dot(*result.layout, result.path); }}}});
+  const std::vector<Assertion> assertions = check_assertions(result, request.assertions);
+  const bool all_hold = std::ranges::all_of(assertions, &Assertion::holds);
+  return request.files.write(
+      common,
+      {.text = [&](const ReportStyle& style) { return inspect_text(result, style) + assertions_text(assertions, style); },
+       .document = [&] { return with_assertions(inspect_json(result), assertions); },
+       .suites = {assertion_suite(result, assertions)},
+       .page = [&] { return layout_html(*result.layout, result.path); },
+       .files = {{request.dot, [&] { return layout_dot(*result.layout, result.path); }}, {request.csv, [&] { return nodes_csv(result); }}},
+       .code = all_hold ? 0 : 1});
 }
 
 /// Inspects several models, a line each. One failing model does not stop the rest.
 int inspect_all(const InspectRequest& request, const Common& common) {
   std::vector<InspectResult> results;
   Json documents = Json::array();
+  std::vector<JunitSuite> suites;
+  std::string failed;
   int worst = 0;
   Failures failures(request.models.size(), common.verbose);
   for (const std::string& model : request.models) {
     try {
       results.push_back(inspect(model, request.options));
-      if (common.json) documents.add(inspect_json(results.back()));
+      const std::vector<Assertion> assertions = check_assertions(results.back(), request.assertions);
+      if (common.json) documents.add(with_assertions(inspect_json(results.back()), assertions));
+      suites.push_back(assertion_suite(results.back(), assertions));
+      if (std::ranges::all_of(assertions, &Assertion::holds)) continue;
+      worst = worse_code(worst, 1);
+      failed += escape(model) + "\n" + assertions_text(assertions, {});
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.is_interruption()) throw;
@@ -46,9 +60,10 @@ int inspect_all(const InspectRequest& request, const Common& common) {
     }
   }
   failures.print_hints();
-  return ReportFiles().write(
-      common, {.text = [&](const ReportStyle& style) { return results.empty() ? "" : inspect_table(results, style); },
+  return request.files.write(
+      common, {.text = [&](const ReportStyle& style) { return (results.empty() ? "" : inspect_table(results, style)) + failed; },
                .document = [&] { return Json().set("schema", "relayout.inspect-table/1").set("models", std::move(documents)); },
+               .suites = std::move(suites),
                .code = worst});
 }
 
@@ -59,6 +74,7 @@ int run(InspectRequest& request, const Common& common) {
   if (request.models.size() == 1) return inspect_one(request, common);
   if (request.wants_layout()) fail(ErrorKind::usage, "a layout plan is of one MODEL");
   if (!request.shapes.empty()) fail(ErrorKind::usage, "--shape is of one MODEL");
+  if (request.options.nodes) fail(ErrorKind::usage, "--nodes lists those of one MODEL");
   return inspect_all(request, common);
 }
 
@@ -68,6 +84,13 @@ std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
   options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "accept opsets newer than relayout knows");
   options.assignments("--dim", "N=2", request->dims, "set the size of a named dimension (default: 1)");
   options.assignments("--shape", "NAME=1,3,224,224", request->shapes, "set the dims of an input");
+  options.flag("--nodes", request->options.nodes, "list the nodes: multiplications, stored numbers and bytes of each");
+  request->files.add("--csv", request->csv);
+  options.text("--csv", "FILE", request->csv, "write the list of nodes as a table for spreadsheets").needs({"--nodes"});
+  options.list("--assert", "'WHAT=N'", request->assertions,
+               "exit 1 unless this holds: 'Conv=3', 'opset<=17', 'bytes<=20MB', 'ops in FILE' (repeatable)");
+  options.text("--junit", "FILE", request->files.junit, "write a test case per --assert, for GitLab, Jenkins and GitHub actions")
+      .needs({"--assert"});
   options.group("Layout");
   options.flag("--layout", request->layout, "show the memory layout of every tensor when the model runs, the reorders and their reasons");
   options.choice("--when", {"auto", "always", "never"}, request->when, "run convolutions channels-last; auto (default): where it pays")

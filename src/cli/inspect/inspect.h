@@ -12,6 +12,13 @@ namespace relayout::cli {
 
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
+/// The list of nodes as comma-separated values, with a line of titles.
+[[nodiscard]] std::string nodes_csv(const InspectResult& result);
+/// Statements about a model, and whether they hold.
+[[nodiscard]] std::string assertions_text(const std::vector<Assertion>& assertions, const ReportStyle& style);
+/// The document of a model, with statements about it if there are any.
+[[nodiscard]] Json with_assertions(Json document, const std::vector<Assertion>& assertions);
+[[nodiscard]] JunitSuite assertion_suite(const InspectResult& result, const std::vector<Assertion>& assertions);
 /// A table of several models, a line each.
 [[nodiscard]] std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style);
 

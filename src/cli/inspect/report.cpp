@@ -96,6 +96,18 @@ std::string convolution_table(const InspectResult& result, const ReportStyle& st
   return table.text();
 }
 
+/// Bytes of stored numbers count at the first node that reads them.
+std::string node_table(const InspectResult& result, const ReportStyle& style) {
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  table.head({"node", "op", "result", right("MACs"), right("parameters"), right("stored"), right("result")});
+  for (const NodeSummary& one : result.node_list) {
+    table.row({escape(one.node), escape(one.op_type), one.dims.empty() ? "?" : one.dims, one.macs ? format_count(*one.macs) : "?",
+               format_count(one.parameters), format_bytes(one.bytes), one.result_bytes ? format_bytes(*one.result_bytes) : "?"});
+  }
+  table.line("stored numbers are those that no node before reads", Style::faint);
+  return table.text();
+}
+
 /// Shapes are [1, "N", null]: sizes, names of free dims, and dims without either; null when no shape is declared.
 Json port_json(const PortSummary& port) {
   Json shape = port.shape.empty() ? Json() : Json::array();
@@ -134,6 +146,51 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
   out += outlook_with_refusals(result, style);
   if (result.layout) out += layout_text(*result.layout, style);
   if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
+  if (!result.node_list.empty()) out += node_table(result, style);
+  return out;
+}
+
+std::string nodes_csv(const InspectResult& result) {
+  const auto quoted = [](const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+  };
+  const auto number = [](const std::optional<int64_t>& value) { return value ? std::to_string(*value) : std::string(); };
+  std::string out = "node,op,dims,macs,parameters,stored_bytes,result_bytes\n";
+  for (const NodeSummary& one : result.node_list) {
+    out += quoted(one.node) + "," + quoted(one.op_type) + "," + quoted(one.dims) + "," + number(one.macs) + "," +
+           std::to_string(one.parameters) + "," + std::to_string(one.bytes) + "," + number(one.result_bytes) + "\n";
+  }
+  return out;
+}
+
+std::string assertions_text(const std::vector<Assertion>& assertions, const ReportStyle& style) {
+  std::string out;
+  for (const Assertion& one : assertions) {
+    if (style.quiet && one.holds) continue;
+    const std::string word = one.holds ? paint("holds", Style::good, style.color) : paint("fails", Style::bad, style.color);
+    out += "  " + word + "  " + escape(one.statement) + "   (" + escape(one.found) + ")\n";
+  }
+  return out;
+}
+
+Json with_assertions(Json document, const std::vector<Assertion>& assertions) {
+  if (assertions.empty()) return document;
+  document.set("assertions", Json::list(assertions, [](const Assertion& one) {
+                 return Json().set("assertion", one.statement).set("found", one.found).set("holds", one.holds);
+               }));
+  return document;
+}
+
+JunitSuite assertion_suite(const InspectResult& result, const std::vector<Assertion>& assertions) {
+  JunitSuite out{"relayout inspect " + result.path, junit_now(), {}, {}};
+  for (const Assertion& one : assertions) {
+    JunitCase test = judged_case(result.path, one.statement, result.path);
+    test.status = one.holds ? JunitCase::Status::passed : JunitCase::Status::failed;
+    if (!one.holds) test.message = one.statement + " does not hold: " + one.found;
+    out.cases.push_back(std::move(test));
+  }
   return out;
 }
 
@@ -174,6 +231,13 @@ Json inspect_json(const InspectResult& result) {
             return entry;
           }));
   out.set("findings", findings_json(result.findings));
+  if (!result.node_list.empty()) {
+    out.set("node_list", Json::list(result.node_list, [](const NodeSummary& one) {
+              Json entry;
+              entry.set("node", one.node).set("op_type", one.op_type).set("dims", one.dims).set("macs", one.macs);
+              return entry.set("parameters", one.parameters).set("stored_bytes", one.bytes).set("result_bytes", one.result_bytes);
+            }));
+  }
   if (result.layout) out.set("layout", layout_json(*result.layout));
   return out;
 }
