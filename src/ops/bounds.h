@@ -47,6 +47,9 @@ struct Cuts {
 /// exponents and of integer types. Nothing where no single operand has cuts: two operands that vary are compared with each other.
 [[nodiscard]] std::optional<Cuts> cuts_of(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of);
 
+/// Whether the operand 0 of a node's operator ends, or changes without limit, at a number whatever the other operands are.
+[[nodiscard]] bool is_edged(const Node& node);
+
 /// The way from a value to the operand of a node that ends, or changes without limit, at a number: Log, Sqrt, Reciprocal, a divisor …
 enum class EdgeWay : uint8_t { none, through_products, elementwise };
 

@@ -11,7 +11,6 @@
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "relayout/graph.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -200,7 +199,7 @@ bool is_edge(const Node& node, std::size_t input, Constants& constants) {
   if (arithmetic_of(node) == Arithmetic::divide) return input == 1;
   if (input != 0) return false;
   if (node.is("Pow")) return !has_whole_exponent(node, constants);
-  return std::ranges::binary_search(kEdged, std::string_view(node.op_type()));
+  return is_edged(node);
 }
 
 /// Whether a small change of this input is a small change of the result, and 0 no other thing than a small number.
@@ -273,6 +272,10 @@ class EdgeSearch {
 };
 
 }  // namespace
+
+bool is_edged(const Node& node) {
+  return node.domain().empty() && std::ranges::binary_search(kEdged, std::string_view(node.op_type()));
+}
 
 EdgeDownstream edge_downstream(const Value& value, Constants& constants) {
   return EdgeSearch(constants).follow(value, false);

@@ -122,7 +122,8 @@ std::span<const Node* const> NamedNodes::of(const std::string& name) const {
   return found == nodes_.end() ? std::span<const Node* const>() : found->second;
 }
 
-Evidence::Evidence(const Pair& pair, const Reference& reference, const Floors& floors, const Candidate& candidate, const VerifyResult& measured)
+Evidence::Evidence(const Pair& pair, const Reference& reference, const Floors& floors, const Candidate& candidate,
+                   const VerifyResult& measured)
     : pair_(&pair),
       reference_(&reference),
       floors_(&floors),
@@ -132,7 +133,7 @@ Evidence::Evidence(const Pair& pair, const Reference& reference, const Floors& f
 
 // --- outputs ------------------------------------------------------------------------------------------------------------------------
 
-std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std::vector<std::size_t>& differing) const {
+std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std::vector<std::size_t>& differing) {
   std::vector<std::size_t> samples = differing;
   // Where differing samples say nothing about a node, another sample has to.
   for (std::size_t s = 0; s < reference_->samples().size() && samples.size() < differing.size() + rules::kLayerSamples; ++s) {
@@ -142,7 +143,7 @@ std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std
   std::set<std::string> vague;  // in all samples so far
   for (std::size_t k = 0; k < samples.size() && (k < differing.size() || !vague.empty()); ++k) {
     const bool has_choice = k < differing.size();
-    const auto layers = compare_nodes(*pair_, *reference_, samples[k], proof(), has_choice ? Feeding::by_depth : Feeding::exact);
+    const auto layers = compare_nodes(*pair_, *reference_, samples[k], paired(), has_choice ? Feeding::by_depth : Feeding::exact);
     if (std::ranges::any_of(layers, layer_differs) || !has_all(layers, output_names(*pair_))) return std::nullopt;
     if (has_choice) choices.emplace(samples[k], choice_among(layers, pair_->b.model->graph()));
     const std::set<std::string> here = find_vague(layers);
@@ -167,8 +168,8 @@ bool Evidence::agrees_in_double() {
 bool Evidence::is_order_of_sums(const Candidate& candidate) {
   const auto is_near = [&](const OutputPlace& place) {
     const SampleMetrics& metrics = candidate.outputs()[place.output].figures[place.sample];
-    return metrics.non_finite.unequal() == 0 && metrics.bound.max > 0 && metrics.ratio <= rules::kReferenceFactor &&
-           metrics.rms_error <= rules::kReferenceFactor * metrics.floor.rms;
+    return metrics.non_finite.unequal() == 0 && metrics.bound.max > 0 && metrics.ratio <= rules::kReferenceFloors &&
+           metrics.rms_error <= rules::kReferenceFloors * metrics.floor.rms;
   };
   const std::vector<OutputPlace> places = differing_places(candidate, reference_->samples().size());
   return pair_->proved && !places.empty() && std::ranges::all_of(places, is_near) && agrees_in_double();
@@ -186,7 +187,7 @@ bool Evidence::is_own_rounding(const OutputPlace& place) {
   const CandidateOutput& output = candidate_->outputs()[i];
   const SampleMetrics& measured = output.figures[s];
   if (measured.other_structure || !output.contradiction.empty() || !(measured.bound.max > 0) ||
-      measured.max_error > rules::kMostOwnRounding)
+      measured.max_error > rules::kLargestOwnRounding)
     return false;
   const DataType type = pair_->type_of_floor(reference_->outputs().summary(i).type());
   auto found = own_rounding_.find(s);
@@ -281,8 +282,8 @@ void Evidence::compare_samples(ComparedNodes& nodes) {
     if (s > 0 && !pair_->steps->affords("nodes over the second sample", rules::kRunsByNode)) break;
     const bool is_listed = options.layers && s == 0;
     std::vector<LayerResult> layers = is_judged && !all
-                                          ? compare_open_nodes(*pair_, *reference_, s, *proof(), Feeding::exact)
-                                          : compare_nodes(*pair_, *reference_, s, proof(), is_listed ? Feeding::by_depth : Feeding::exact);
+                                          ? compare_open_nodes(*pair_, *reference_, s, paired(), Feeding::exact)
+                                          : compare_nodes(*pair_, *reference_, s, paired(), is_listed ? Feeding::by_depth : Feeding::exact);
     nodes.vouch = nodes.vouch && covers(layers, output_names(*pair_)) && std::ranges::none_of(layers, layer_differs);
     if (std::string flips = flips_of(reference_->samples()[s].number, layers); !flips.empty()) nodes.remarks.push_back(std::move(flips));
     if (is_judged) check_unexplained(nodes.checks, layers, *proof());
@@ -325,8 +326,8 @@ const std::vector<LayerResult>& Evidence::fed(Feeding feeding) {
   std::vector<LayerResult> layers;
   for (const std::size_t s : entering_samples()) {
     if (s > 0 && !pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) break;
-    std::ranges::move(is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, s, *proof(), feeding)
-                                       : compare_nodes(*pair_, *reference_, s, proof(), feeding),
+    std::ranges::move(is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, s, paired(), feeding)
+                                       : compare_nodes(*pair_, *reference_, s, paired(), feeding),
                       std::back_inserter(layers));
   }
   return fed_.emplace(feeding, std::move(layers)).first->second;
@@ -348,12 +349,26 @@ const std::vector<std::size_t>& Evidence::entering_samples() {
   return entering_;
 }
 
+const Layers& Evidence::layers() {
+  if (!layers_) layers_.emplace(pair_->a.model->graph(), pair_->b.model->graph());
+  return *layers_;
+}
+
+Paired Evidence::paired() {
+  if (proof() != nullptr && !suspects_) suspects_.emplace(*proof(), pair_->a.model->graph(), pair_->b.model->graph());
+  return {layers(), proof(), suspects_ ? &*suspects_ : nullptr};
+}
+
+const GuardedWays& Evidence::guarded_ways(const Side& side) {
+  return guarded_ways_.try_emplace(&side, *side.model).first->second;
+}
+
 const NamedNodes& Evidence::named(const Side& side) {
   return named_.try_emplace(&side, *side.model).first->second;
 }
 
 const Changes& Evidence::changes() {
-  if (!changes_) changes_.emplace(*pair_, *proof());
+  if (!changes_) changes_.emplace(*pair_, paired());
   return *changes_;
 }
 
@@ -425,7 +440,7 @@ const std::vector<LayerResult>* Evidence::try_pieces(Feeding feeding) {
   for (const std::size_t s : entering_samples()) {
     if (s > 0 && (trials_->find_open() == nullptr || !pair_->steps->affords(step_of(feeding), rules::kRunsByNode))) break;
     trials_->start_run();
-    auto of_sample = compare_nodes(*pair_, *reference_, s, proof(), feeding,
+    auto of_sample = compare_nodes(*pair_, *reference_, s, paired(), feeding,
                                    [&](const Value& value, const Datum& datum) { trials_->watch(value, datum); });
     trials_->end_comparison(of_sample);
     std::ranges::move(of_sample, std::back_inserter(layers));
@@ -444,11 +459,11 @@ std::vector<Evidence::Trying> Evidence::tryings() {
 // --- the report ---------------------------------------------------------------------------------------------------------------------
 
 /// Lists the nodes that cause a difference of the outputs.
-void Evidence::report_wrong_nodes(VerifyResult& result) const {
+void Evidence::report_wrong_nodes(VerifyResult& result) {
   const auto sample = candidate_->first_different();
   if (!sample) return;
   const bool lists_all = pair_->options->layers;
-  auto layers = compare_nodes(*pair_, *reference_, *sample, proof(), lists_all ? Feeding::by_depth : Feeding::exact);
+  auto layers = compare_nodes(*pair_, *reference_, *sample, paired(), lists_all ? Feeding::by_depth : Feeding::exact);
   // If an unexplained change accounts for the difference, nodes that differ without it compute other values under an old name.
   const auto is_touched = [](const LayerResult& layer) { return layer_differs(layer) && is_open(layer); };
   if (std::ranges::any_of(layers, is_touched)) {

@@ -12,7 +12,10 @@
 #include "relayout/proof.h"
 #include "relayout/verify.h"
 #include "verify/compare/changes.h"
+#include "verify/compare/compare_nodes.h"
 #include "verify/compare/fed_values.h"
+#include "verify/compare/guarded_ways.h"
+#include "verify/compare/layers.h"
 #include "verify/compare/tried_pieces.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
@@ -99,6 +102,11 @@ class Evidence {
   /// The first sample, and others that enter graphs of branches which those before them miss.
   [[nodiscard]] const std::vector<std::size_t>& entering_samples();
 
+  /// The values that both models have, and the nodes about which the proof leaves something open.
+  [[nodiscard]] const Layers& layers();
+  [[nodiscard]] Paired paired();
+  /// The guards of one of both sides.
+  [[nodiscard]] const GuardedWays& guarded_ways(const Side& side);
   /// The nodes of one of both sides, as the proof names them.
   [[nodiscard]] const NamedNodes& named(const Side& side);
   /// The nodes in which both models differ.
@@ -132,10 +140,10 @@ class Evidence {
   void compare_samples(ComparedNodes& nodes);
   void observe(const Side& side);
   void observe();
-  void report_wrong_nodes(VerifyResult& result) const;
+  void report_wrong_nodes(VerifyResult& result);
   [[nodiscard]] const std::vector<LayerResult>* try_pieces(Feeding feeding);
   /// The choice that falls the other way in each of the samples, if each node alone is right; nullopt: one is not.
-  [[nodiscard]] std::optional<std::map<std::size_t, std::string>> choices_of(const std::vector<std::size_t>& differing) const;
+  [[nodiscard]] std::optional<std::map<std::size_t, std::string>> choices_of(const std::vector<std::size_t>& differing);
 
   const Pair* pair_;
   const Reference* reference_;
@@ -148,6 +156,9 @@ class Evidence {
   std::map<std::size_t, std::vector<Floor>> own_rounding_;  ///< of the outputs, by sample
   std::optional<ComparedNodes> nodes_;
   std::map<Feeding, std::vector<LayerResult>> fed_;
+  std::optional<Layers> layers_;
+  std::optional<Suspects> suspects_;
+  std::map<const Side*, GuardedWays> guarded_ways_;
   std::map<const Side*, NamedNodes> named_;
   std::optional<Changes> changes_;
   std::optional<Trials> trials_;

@@ -10,7 +10,7 @@ namespace relayout::rules {
 
 /// Relative to the range of a sample: above this floor the sample is ill-conditioned. It may convict, but does not acquit. In f32 and f64
 /// (a healthy network of 100 layers has 1e-6 to 1e-5), and in types of 16 bits or fewer (1e-3 to 2e-2).
-inline constexpr double kIllConditioned = 1e-3, kIllConditionedNarrow = 0.1;
+inline constexpr double kIllConditionedFloor = 1e-3, kIllConditionedFloorNarrow = 0.1;
 /// Relative to the range of a sample: the widest floor that acquits by itself. A wider one allows no larger error; in types of 16 bits or
 /// fewer whatever the nodes say: a spectrum in front of a logarithm has floors of a third of the range, and is no longer of use.
 inline constexpr double kWidestFloor = 0.01;
@@ -26,44 +26,44 @@ inline constexpr double kMildDeviations[] = {0.25, 0.01};
 /// The double-precision reference runs plain loops: above this number of multiply-accumulates per sample it takes too long.
 inline constexpr int64_t kReferenceMacs = 2'000'000'000;
 /// A model as written and in double precision should agree: their difference was never seen to exceed the noise of perturbed weights by
-/// more than 3 times. Above the larger of kReferenceFactor floors and kReferenceMinimum least bounds of the type, the executor may be
+/// more than 3 times. Above the larger of kReferenceFloors floors and kReferenceLeastBounds least bounds of the type, the executor may be
 /// wrong.
-inline constexpr double kReferenceFactor = 50, kReferenceMinimum = 5e4;
+inline constexpr double kReferenceFloors = 50, kReferenceLeastBounds = 5e4;
 /// The least bound of a node alone, in least bounds of the type: nothing upstream has enlarged its error.
-inline constexpr double kAloneMinimum = 50;
+inline constexpr double kAloneLeastBounds = 50;
 
 /// Relative to the range: no rounding of f32 or f64 that is worth running B again for.
-inline constexpr double kMostOwnRounding = 0.1;
+inline constexpr double kLargestOwnRounding = 0.1;
 
 /// Values of one name in both files with a lower Pearson correlation are not the same thing.
-inline constexpr double kSameThing = 0.9;
+inline constexpr double kSameThingCorrelation = 0.9;
 /// A value is a different thing under an old name if its reader's error falls below this share of itself once the reader is not fed it.
-inline constexpr double kMuchBetter = 0.25;
+inline constexpr double kOtherThingErrorShare = 0.25;
 /// A factor common to all elements of a 16-bit value: the least number of roundings, and of elements, from which it counts.
-inline constexpr double kGainRoundings = 4;
-inline constexpr double kElementsForGain = 64;
-/// For values with fewer elements, draws may agree by chance: they convict only beyond kChanceOfFew bounds. The largest of nine normal
-/// deviates, one for each draw, is above one standard deviation (5 % quantile): twice kFloorFactor × the floor covers 10 of them.
+inline constexpr double kGainInRoundings = 4;
+inline constexpr double kFewestElementsForGain = 64;
+/// For values with fewer elements, draws may agree by chance: they convict only beyond kBoundsForFewElements bounds. The largest of nine
+/// normal deviates, one for each draw, is above one standard deviation (5 % quantile): twice kFloorFactor × the floor covers 10 of them.
 inline constexpr int64_t kFewestElements = 8;
-inline constexpr double kChanceOfFew = 2;
+inline constexpr double kBoundsForFewElements = 2;
 
 /// Processor time of a comparison, in seconds, and plain runs of each model: about from the larger of both on, no runs begin that may be
 /// left out.
 inline constexpr double kBudgetSeconds = 10;
 inline constexpr int64_t kBudgetRuns = 20;
 /// Cost of a run whose values are compared one by one, in plain runs. Measured: 2 to 3 in networks of 100 to 400 nodes.
-inline constexpr int64_t kWatchedRun = 2;
+inline constexpr int64_t kPlainRunsPerWatchedRun = 2;
 /// Watched runs of a comparison node by node, at least.
 inline constexpr int64_t kRunsByNode = 5;
 
 /// Next to scores of common size, e to this power is 0 in double precision: masks write numbers below it for minus infinity.
-inline constexpr double kMasked = -750;
+inline constexpr double kMaskedScore = -750;
 
 /// An unexplained constant whose elements differ by no more than this, relatively, may be rounding: it is no reason for doubt if no sample
 /// shows it.
-inline constexpr double kRoundedConstant = 1e-6;
+inline constexpr double kRoundedConstantDifference = 1e-6;
 /// Nodes of a constant that no sample shows are fed values that deviate from the original's at random, by this many standard deviations.
-inline constexpr double kShake = 0.25;
+inline constexpr double kShakenDeviations = 0.25;
 
 /// Magnitudes, as powers of two, of the numbers that replace a model's values if an operator differs and no sample shows it. Near one:
 /// activations bend there. Middle: limits that rounding next to far numbers hides. Far: beyond the shift of a bias and the limits of a
@@ -76,24 +76,24 @@ inline constexpr Powers kNearPowers{-4, 4}, kMiddlePowers{-2, 11}, kFarPowers{-1
 inline constexpr Powers kSmallPowers{-12, -8}, kTinyPowers{-22, -18}, kFaintPowers{-32, -28}, kFaintestPowers{-42, -38};
 /// Least magnitude of numbers of one sign that show what a pooling takes from its padding: beyond usual paddings, but not beyond those that
 /// stand for minus infinity. In 16 bits, sums of products of such numbers would overflow.
-inline constexpr double kFarFromPadding = 256, kFarFromPaddingNarrow = 16;
+inline constexpr double kLeastBeyondPadding = 256, kLeastBeyondPaddingNarrow = 16;
 /// One in this many numbers near one is 0, where Greater and GreaterOrEqual differ, and Sign and a comparison.
-inline constexpr uint64_t kZeros = 16;
+inline constexpr uint64_t kNumbersPerZero = 16;
 
 /// Sizes of free dims, besides those of the samples, at which a Slice or a condition may decide differently: 1, and sizes that networks can
 /// halve five times, up to the longest published sequences.
 inline constexpr int64_t kOtherSizes[] = {1, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536, 1 << 20};
 
 /// An output with a larger share of elements at its smallest and largest value shows nothing of the nodes upstream.
-inline constexpr double kSaturated = 0.99;
+inline constexpr double kSaturatedShare = 0.99;
 
 /// For stored f32 outputs of other programs: error over the range that passes whatever the floor is.
-inline constexpr double kStoredMinimum = 1e-5;
+inline constexpr double kStoredLeastBound = 1e-5;
 
 /// A node of a quantized model is at fault if it loses more than three times the loss by rounding: the rest then has more than 3² − 1 times
 /// its energy. It is also at fault if its results are larger or smaller by a factor that alone has the energy of rounding.
-inline constexpr double kExcessLoss = 8;
+inline constexpr double kExcessLossEnergy = 8;
 /// A loss better than this, in dB, is float32's own rounding, not that of grids.
-inline constexpr double kFloatLoss = 100;
+inline constexpr double kFloatLossDecibels = 100;
 
 }  // namespace relayout::rules

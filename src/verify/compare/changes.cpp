@@ -105,7 +105,7 @@ struct Half {
 /// Finds the nodes in which two models differ upstream of a pair of values.
 class Parting {
  public:
-  Parting(const Graph& a, const Graph& b, Layers& layers)
+  Parting(const Graph& a, const Graph& b, const Layers& layers)
       : a_{a, b, values_known_by_dims(a)}, b_{b, a, values_known_by_dims(b)}, layers_(layers) {}
 
   /// `is_constant_changed`: whether a constant operand of the node of b has changed.
@@ -152,7 +152,7 @@ class Parting {
   }
 
   Half a_, b_;
-  Layers& layers_;
+  const Layers& layers_;
 };
 
 void make_unique(Nodes& nodes) {
@@ -261,11 +261,11 @@ std::vector<ChosenSide> ChosenSides::of(const Value& value, const std::function<
 
 }  // namespace
 
-Changes::Changes(const Pair& pair, const ProofResult& proof) {
-  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  Layers layers(a, b);
-  const Suspects suspects(proof, a, b);
-  Parting parting(a, b, layers);
+Changes::Changes(const Pair& pair, const Paired& paired) {
+  const ProofResult& proof = *paired.proof;
+  const Layers& layers = paired.layers;
+  const Suspects& suspects = *paired.suspects;
+  Parting parting(pair.a.model->graph(), pair.b.model->graph(), layers);
   const auto is_constant_changed = [&](const Node& node) {
     const auto entries = suspects.of({&node});
     return std::ranges::any_of(entries, [&](std::size_t entry) { return is_constant(proof.unexplained[entry]); });

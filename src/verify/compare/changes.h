@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "relayout/graph.h"
-#include "relayout/proof.h"
+#include "verify/compare/compare_nodes.h"
 #include "verify/pair.h"
 
 namespace relayout {
@@ -32,7 +32,8 @@ struct Change {
 /// dims alone, nor for nodes that no output depends on.
 class Changes {
  public:
-  Changes(const Pair& pair, const ProofResult& proof);
+  /// `paired`: with a proof.
+  Changes(const Pair& pair, const Paired& paired);
 
   [[nodiscard]] const std::vector<Change>& all() const noexcept { return changes_; }
   /// The change of a value of b, by its name; nullptr: none.

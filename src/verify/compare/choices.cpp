@@ -350,7 +350,7 @@ std::optional<std::pair<double, double>> beyond_rounding(const Numbers& numbers,
   Floor floor = least_floor(type, yardstick);
   widen(floor, {numbers.moved / yardstick.range(), 0});
   double bound = std::max(kFloorFactor * floor.max, dtype_minimum(type));
-  if (yardstick.count() < rules::kFewestElements) bound *= rules::kChanceOfFew;
+  if (yardstick.count() < rules::kFewestElements) bound *= rules::kBoundsForFewElements;
   error /= yardstick.range();
   return error > bound ? std::optional(std::pair(error, bound)) : std::nullopt;
 }
@@ -358,13 +358,13 @@ std::optional<std::pair<double, double>> beyond_rounding(const Numbers& numbers,
 /// Whether elements that are each chosen for alone lie in another order: what reads them decides about that.
 bool are_moved(const Datum& a, const Datum& b) {
   if (a.tensor.element_count() != b.tensor.element_count()) return false;
-  return a.tensor.dims() != b.tensor.dims() || agreement(a, b).correlation < rules::kSameThing;
+  return a.tensor.dims() != b.tensor.dims() || agreement(a, b).correlation < rules::kSameThingCorrelation;
 }
 
 /// Whether a node rounds numbers of either sign alike and B's are A's with the other one, which steps other than 0 show to be intended.
 bool are_mirrored(const Node& node, const Datum& a, const Datum& b) {
   const bool is_odd = node.is("Round") || node.is("Sign") || node.is("Cast");
-  if (!is_odd || !structural_difference(a, b).empty() || agreement(a, b).correlation > -rules::kSameThing) return false;
+  if (!is_odd || !structural_difference(a, b).empty() || agreement(a, b).correlation > -rules::kSameThingCorrelation) return false;
   const std::vector<double> of_a = reals_of(a.tensor), of_b = reals_of(b.tensor);
   for (std::size_t i = 0; i < of_a.size(); ++i) {
     if (step_of(node, of_a[i]) != 0 && step_of(node, of_a[i]) == -step_of(node, of_b[i])) return true;
@@ -474,10 +474,9 @@ class ChoiceComparison {
   SeenNumbers& seen_;
 };
 
-Layers layers_of(const Pair& pair) {
-  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  Layers layers(a, b);
-  const auto known_a = values_known_by_dims(a), known_b = values_known_by_dims(b);
+/// The layers, with those marked that follow from dims.
+Layers seen_layers(const Pair& pair, Layers layers) {
+  const auto known_a = values_known_by_dims(pair.a.model->graph()), known_b = values_known_by_dims(pair.b.model->graph());
   for (Layer& layer : layers.all()) layer.unseen = known_a.contains(layer.a) || known_b.contains(layer.b);
   return layers;
 }
@@ -485,11 +484,11 @@ Layers layers_of(const Pair& pair) {
 /// The choosing nodes of both models around values that the proof leaves open.
 class Choices {
  public:
-  Choices(const Pair& pair, const Reference& reference, const ProofResult& proof)
+  Choices(const Pair& pair, const Reference& reference, const Paired& paired)
       : pair_(pair),
         reference_(reference),
-        layers_(layers_of(pair)),
-        suspects_(proof, pair.a.model->graph(), pair.b.model->graph()),
+        layers_(seen_layers(pair, paired.layers)),
+        suspects_(*paired.suspects),
         pairs_(pair, layers_, suspects_),
         open_(pairs_.all()) {}
 
@@ -544,7 +543,7 @@ class Choices {
   const Pair& pair_;
   const Reference& reference_;
   Layers layers_;
-  Suspects suspects_;
+  const Suspects& suspects_;
   ChoicePairs pairs_;
   std::vector<ChoicePair> open_;
   std::vector<OtherChoice> found_;
@@ -552,8 +551,8 @@ class Choices {
 
 }  // namespace
 
-std::vector<OtherChoice> compare_choices(const Pair& pair, const Reference& reference, const ProofResult& proof) {
-  return Choices(pair, reference, proof).compare();
+std::vector<OtherChoice> compare_choices(const Pair& pair, const Reference& reference, const Paired& paired) {
+  return Choices(pair, reference, paired).compare();
 }
 
 }  // namespace relayout

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "relayout/graph.h"
-#include "relayout/proof.h"
+#include "verify/compare/compare_nodes.h"
 #include "verify/pair.h"
 #include "verify/run/reference.h"
 
@@ -21,6 +21,6 @@ struct OtherChoice {
 /// Compares what the choosing nodes of values that a proof leaves open choose by, both models fed A's values. A result that chooses hides
 /// differences in front of it unless a number comes to lie between two steps. Numbers that choose alike by definition (scores before and
 /// after a Softmax, both sides of a comparison scaled, what lies beyond a quantizer's ends) count as equal.
-[[nodiscard]] std::vector<OtherChoice> compare_choices(const Pair& pair, const Reference& reference, const ProofResult& proof);
+[[nodiscard]] std::vector<OtherChoice> compare_choices(const Pair& pair, const Reference& reference, const Paired& paired);
 
 }  // namespace relayout

@@ -10,7 +10,6 @@
 #include "relayout/verify.h"
 #include "verify/compare/fed_values.h"
 #include "verify/compare/layer_comparison.h"
-#include "verify/compare/layers.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
@@ -28,9 +27,9 @@ bool may_choose(const Node& node) {
 /// Whether a result in another mode is farther from the result as written than rounding explains.
 bool errs_alone(const LayerResult& layer) {
   if (layer.bound == 0) return layer.outcome == Outcome::different;  // a different structure, or a type without rounding
-  const double least = rules::kAloneMinimum * dtype_minimum(layer.type);
-  return layer.error > std::max(rules::kReferenceFactor * layer.floor.max, least) ||
-         layer.rms > std::max(rules::kReferenceFactor * layer.floor.rms, least);
+  const double least = rules::kAloneLeastBounds * dtype_minimum(layer.type);
+  return layer.error > std::max(rules::kReferenceFloors * layer.floor.max, least) ||
+         layer.rms > std::max(rules::kReferenceFloors * layer.floor.rms, least);
 }
 
 /// Notes the first unexplained difference in b's graphs within a node (If, Loop, Scan), from the files alone.
@@ -108,25 +107,24 @@ LayerTask fed_task_of(const Pair& pair, const Reference& reference, std::size_t 
 
 }  // namespace
 
-std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult* proof,
+std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const Paired& paired,
                                        Feeding feeding, const Watch& watch) {
-  const Graph &a = pair.a.model->graph(), &b = pair.b.model->graph();
-  const std::optional<Suspects> suspects = proof == nullptr ? std::nullopt : std::optional<Suspects>(std::in_place, *proof, a, b);
   LayerTask task = fed_task_of(pair, reference, sample, feeding);
+  task.layers = &paired.layers;
   task.watch = watch;
-  auto layers = compare_layers(task, suspects ? &*suspects : nullptr);
+  auto layers = compare_layers(task, paired.suspects);
   for (LayerResult& layer : layers) {
-    if (layer.outcome == Outcome::different && proof != nullptr) look_inside(layer, b, *proof);
+    if (layer.outcome == Outcome::different && paired.proof != nullptr) look_inside(layer, pair.b.model->graph(), *paired.proof);
   }
   return layers;
 }
 
-std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const ProofResult& proof,
+std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const Paired& paired,
                                             Feeding feeding) {
-  const Suspects suspects(proof, pair.a.model->graph(), pair.b.model->graph());
-  const LayerTask task = fed_task_of(pair, reference, sample, feeding);
-  if (auto layers = compare_open_layers(task, suspects)) return std::move(*layers);
-  return compare_nodes(pair, reference, sample, &proof, feeding);
+  LayerTask task = fed_task_of(pair, reference, sample, feeding);
+  task.layers = &paired.layers;
+  if (auto layers = compare_open_layers(task, *paired.suspects)) return std::move(*layers);
+  return compare_nodes(pair, reference, sample, paired, feeding);
 }
 
 std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
@@ -147,7 +145,7 @@ std::vector<std::size_t> entries_of(const LayerResult& layer) {
 }
 
 bool convicts(const LayerResult& layer) {
-  return layer.outcome == Outcome::different && is_open(layer) && layer.correlation >= rules::kSameThing;
+  return layer.outcome == Outcome::different && is_open(layer) && layer.correlation >= rules::kSameThingCorrelation;
 }
 
 bool is_constant(const Unexplained& entry) noexcept {

@@ -13,6 +13,7 @@
 #include "relayout/verify.h"
 #include "verify/compare/fed_values.h"
 #include "verify/compare/layer_comparison.h"
+#include "verify/compare/layers.h"
 #include "verify/pair.h"
 #include "verify/run/reference.h"
 
@@ -28,13 +29,20 @@ using Watch = std::function<void(const Value& value, const Datum& datum)>;
 [[nodiscard]] LayerTask task_of(const Pair& pair, const Side& a, const Side& b, const Reference& reference, std::size_t sample,
                                 std::string_view what);
 
+/// The values that both models have, and what a proof leaves open about their nodes; nullptr: there is no proof.
+struct Paired {
+  const Layers& layers;
+  const ProofResult* proof = nullptr;
+  const Suspects* suspects = nullptr;
+};
+
 /// Compares the models node by node over one sample.
-[[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
-                                                     const ProofResult* proof, Feeding feeding, const Watch& watch = {});
+[[nodiscard]] std::vector<LayerResult> compare_nodes(const Pair& pair, const Reference& reference, std::size_t sample, const Paired& paired,
+                                                     Feeding feeding, const Watch& watch = {});
 
 /// Compares the nodes that the proof leaves open. Results of others may be among them.
 [[nodiscard]] std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& reference, std::size_t sample,
-                                                          const ProofResult& proof, Feeding feeding);
+                                                          const Paired& paired, Feeding feeding);
 
 /// The first node of a side whose result in `mode` differs from the result as written by more than rounding. Each node is fed the values as
 /// written; nodes that may choose are skipped.
@@ -47,7 +55,8 @@ using Watch = std::function<void(const Value& value, const Datum& datum)>;
 /// The unexplained differences of a node, then those of what it reads.
 [[nodiscard]] std::vector<std::size_t> entries_of(const LayerResult& layer);
 
-/// Whether a node that the proof leaves open differs, and the compared values correlate enough to be the same thing (rules::kSameThing).
+/// Whether a node that the proof leaves open differs, and the compared values correlate enough to be the same thing
+/// (rules::kSameThingCorrelation).
 [[nodiscard]] bool convicts(const LayerResult& layer);
 
 /// Adds the results of one sample's nodes to the check of each unexplained difference.

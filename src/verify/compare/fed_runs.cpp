@@ -35,7 +35,7 @@ std::optional<double> error_of(const Layer& layer, const Datum& reference, const
 /// the elements. Downstream of sums with a mask of −65504 it is as large, and the same throughout a row.
 void decide_gain(Layer& layer, DataType type) {
   if (is_ill_conditioned(type, layer.floor)) return;
-  const double bound = std::max(kFloorFactor * layer.gain.floor, rules::kGainRoundings * unit_roundoff(type));
+  const double bound = std::max(kFloorFactor * layer.gain.floor, rules::kGainInRoundings * unit_roundoff(type));
   if (layer.differs() || !(std::fabs(layer.gain.measured) > bound)) return;
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " +
@@ -209,7 +209,7 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
   layer.metrics = measure_errors(reference, candidate, layer.yardstick);
   if (is_narrow(task_->type_of_floor(layer.type))) {
     const Agreement together = agreement(reference, candidate);
-    layer.gain.measured = together.count < rules::kElementsForGain ? 0 : together.gain;
+    layer.gain.measured = together.count < rules::kFewestElementsForGain ? 0 : together.gain;
   }
   decide(layer);
   if (layer.differs()) kept_.keep_candidate(layer, datum);

@@ -186,7 +186,7 @@ void FedValues::feed(const Layer& layer, const Datum& datum, const Datum& refere
   if (layer.leaks) return;  // other numbers would reach only part of its consumers in one of the models
   if (task_->feeding == Feeding::shaken) {
     const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
-    const double deviation = rules::kShake * layer.yardstick.sigma();
+    const double deviation = rules::kShakenDeviations * layer.yardstick.sigma();
     edit(datum, kRealTypes, [&](std::size_t i, double& value) { value += deviation * random.nearly_normal(i); });
   } else if (is_free(task_->feeding) && is_made_by_linear(*layer.a)) {
     fill(layer.a->name(), datum);
@@ -255,7 +255,7 @@ void FedValues::tie(const std::string& name, const Datum& datum) const {
 
 void FedValues::fill_of_one_sign(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "sign " + name, 0);
-  const double least = is_narrow(task_->grain) ? rules::kFarFromPaddingNarrow : rules::kFarFromPadding;
+  const double least = is_narrow(task_->grain) ? rules::kLeastBeyondPaddingNarrow : rules::kLeastBeyondPadding;
   edit(datum, task_->plain_integers.contains(name) ? kNumericTypes : kRealTypes, [&](std::size_t i, double& value) {
     const double size = least * (1 + 0.125 * static_cast<double>(random.below(i, 8)));
     value = task_->feeding == Feeding::negative ? -size : size;
@@ -291,7 +291,7 @@ void FedValues::fill(const std::string& name, const Datum& datum) const {
     const double power = power_of_two(exponent);
     const uint64_t bits = random.bits(2 * i + 1);
     value = ((bits & 4U) != 0 ? -power : power) * (1 + 0.25 * static_cast<double>(bits & 3U));
-    if (is_near && (bits >> 3) % rules::kZeros == 0) value = 0;
+    if (is_near && (bits >> 3) % rules::kNumbersPerZero == 0) value = 0;
   });
 }
 

@@ -72,6 +72,7 @@ struct LayerTask {
   const VerifyOptions* options = nullptr;
   DataType grain = DataType::undefined;  ///< the 16-bit type in which b computes but a does not
   OpenSession open = open_session;
+  const Layers* layers = nullptr;  ///< the values that both have; nullptr: they are paired anew
   std::function<void()> progress;  ///< called before each run, if set
   std::function<Inputs()> inputs;
   std::set<std::string> plain_integers;  ///< inputs that may hold any integer

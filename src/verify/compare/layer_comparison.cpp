@@ -187,7 +187,7 @@ void acquit(Layer& layer) {
 bool takes_others(const Layer& fed, const Layer& own) {
   const double before = fed.metrics.rms_error, after = own.metrics.rms_error;
   if (own.compared && !own.differs() && !is_finite_alike(fed)) return true;
-  return own.compared && after < before && (!own.differs() || after < rules::kMuchBetter * before);
+  return own.compared && after < before && (!own.differs() || after < rules::kOtherThingErrorShare * before);
 }
 
 /// A name may denote a different value in b, such as a convolution whose bias is now a separate node. Its readers then get worse results
@@ -344,7 +344,7 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
 /// Whether a difference is near the bound in so few elements that all draws may agree by chance.
 bool differs_by_chance(const Layer& layer) {
   return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) && is_finite_alike(layer) &&
-         layer.metrics.max_error < rules::kChanceOfFew * layer.metrics.bound.max;
+         layer.metrics.max_error < rules::kBoundsForFewElements * layer.metrics.bound.max;
 }
 
 /// If most elements saturate, only few show the rounding of the sums upstream, and the draws may miss it. The floor of those sums counts
@@ -359,10 +359,14 @@ void widen_through_contraction(Layer& layer, Layers& layers) {
                       upstream->floor.rms * upstream->yardstick.sigma() / layer.yardstick.sigma()});
 }
 
+Layers layers_of(const LayerTask& task) {
+  return task.layers != nullptr ? *task.layers : Layers(task.a->model->graph(), task.b->model->graph());
+}
+
 }  // namespace
 
 std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* suspects) {
-  Layers layers(task.a->model->graph(), task.b->model->graph());
+  Layers layers = layers_of(task);
   // Samples of equal numbers or NaN are fed to the nodes that decide by them, too.
   for (Layer& layer : layers.all()) layer.before_jump = layer.apart = layer.before_jump && !is_edge(task.feeding);
   FedRuns runs(task, layers);
@@ -395,7 +399,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
 }
 
 std::optional<std::vector<LayerResult>> compare_open_layers(const LayerTask& task, const Suspects& suspects) {
-  Layers layers(task.a->model->graph(), task.b->model->graph());
+  Layers layers = layers_of(task);
   const auto known_a = values_known_by_dims(task.a->model->graph()), known_b = values_known_by_dims(task.b->model->graph());
   for (Layer& layer : layers.all()) {
     layer.apart = layer.before_jump;

@@ -93,7 +93,7 @@ bool may_part_by_sides(const Node& a, const Node& b) {
 bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b, const Unexplained& entry) {
   if (a.op_type() != b.op_type() || a.domain() != b.domain()) return false;
   // Attributes hold all that a classical model has learned: each number decides about few features.
-  if (a.domain() == kMlDomain) return entry.values == 0 || entry.largest > rules::kRoundedConstant;
+  if (a.domain() == kMlDomain) return entry.values == 0 || entry.largest > rules::kRoundedConstantDifference;
   if (has_trait(a, Trait::normalizes) && is_other(a, b, "epsilon")) return true;
   if (a.is("Resize") && is_other(a, b, "coordinate_transformation_mode")) return has_free_sides(graph) && may_part_by_sides(a, b);
   return a.domain().empty() && std::ranges::any_of(kDataAttributes, [&](std::string_view name) { return is_other(a, b, name); });

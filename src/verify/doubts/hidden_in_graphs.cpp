@@ -85,7 +85,7 @@ std::map<NestedValue, std::size_t> find_alone(Evidence& evidence) {
   }
   std::erase_if(of_b, [&](const auto& found) {
     const Unexplained& entry = evidence.unexplained()[found.second];
-    const bool is_rounding = is_constant(entry) && entry.largest <= rules::kRoundedConstant;
+    const bool is_rounding = is_constant(entry) && entry.largest <= rules::kRoundedConstantDifference;
     return is_rounding || evidence.is_acquitted(found.second) || entries[found.first.first].size() > 1;
   });
   return of_b;

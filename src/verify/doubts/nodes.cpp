@@ -48,7 +48,7 @@ bool is_never_rounded(const Unexplained& entry, const Graph& b) {
 bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Graph& b) {
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && check.alone && check.effect != Effect::expected && is_constant(entry) && entry.values > 0 &&
-         (entry.largest > rules::kRoundedConstant || is_never_rounded(entry, b));
+         (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
 }
 
 std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
@@ -84,13 +84,13 @@ bool holds_affine(const Unexplained& entry, const Graph& a, const Graph& b) {
 bool exceeds_rounding(const UnexplainedCheck& check, const Entries& entries, DataType grain) {
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && check.effect != Effect::expected && entry.kind == Unexplained::Kind::tensor &&
-         entry.values > 0 && entry.beyond_half > rules::kGainRoundings * unit_roundoff(grain);
+         entry.values > 0 && entry.beyond_half > rules::kGainInRoundings * unit_roundoff(grain);
 }
 
 /// Whether a constant differs by more than rounding to the narrow type of either model, and its nodes vouch for it only together with other
 /// products, whose rounding may hide it; or no node shows it, as it is too far upstream of every value that both models have.
 bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check, DataType narrow) {
-  const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > rules::kGainRoundings * unit_roundoff(narrow);
+  const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > rules::kGainInRoundings * unit_roundoff(narrow);
   return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && check->effect != Effect::expected));
 }
 
@@ -98,7 +98,7 @@ bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check
 bool is_unreached(const UnexplainedCheck& check, const Entries& entries) {
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && check.effect == Effect::none && !(check.alone && is_constant(entry)) &&
-         entry.largest <= rules::kRoundedConstant;
+         entry.largest <= rules::kRoundedConstantDifference;
 }
 
 /// Advice for an effect that no sizes of the samples show.
@@ -261,7 +261,7 @@ VerifyFindings find_hidden_choices(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   VerifyFindings out;
   if (pair.grain != DataType::undefined || pair.quantized) return out;
-  for (const OtherChoice& found : compare_choices(pair, evidence.reference(), *evidence.proof())) {
+  for (const OtherChoice& found : compare_choices(pair, evidence.reference(), evidence.paired())) {
     out.push_back({.text = describe(found, evidence), .node = reported_name(*found.b)});
   }
   return out;

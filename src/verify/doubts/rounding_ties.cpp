@@ -181,7 +181,7 @@ class TieRuns {
   explicit TieRuns(Evidence& evidence)
       : pair_(evidence.pair()),
         evidence_(evidence),
-        layers_(pair_.a.model->graph(), pair_.b.model->graph()),
+        layers_(evidence.layers()),
         in_a_(pair_.a.model->graph(), evidence.reference().inputs().ports().masks(), evidence.reference().inputs().ports().kept_integers()),
         types_b_(pair_.b.model->graph(), signatures_) {
     for (const Change& change : evidence.changes().all()) {
@@ -369,7 +369,7 @@ class TieRuns {
       if (is_at_tie(of_a, i) && is_at_tie(of_b, i) && std::isfinite(x[i])) range = std::max(range, std::fabs(x[i]));
     }
     const DataType type = pair_.type_of_floor(a.tensor.type());
-    const double rounding = (is_narrow(type) ? kFloorFactor : rules::kAloneMinimum) * dtype_minimum(type) * range;
+    const double rounding = (is_narrow(type) ? kFloorFactor : rules::kAloneLeastBounds) * dtype_minimum(type) * range;
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (std::fabs(x[i] - y[i]) > rounding && is_at_tie(of_a, i) && is_at_tie(of_b, i)) return Apart{x[i], y[i]};
     }
@@ -387,7 +387,7 @@ class TieRuns {
 
   const Pair& pair_;
   Evidence& evidence_;
-  Layers layers_;
+  const Layers& layers_;
   Constants constants_;
   OpSignatures signatures_;
   ValueBounds in_a_;

@@ -187,7 +187,7 @@ bool are_near(const Value& one, layout::Shapes& its, const Value& other, layout:
   const DataType coarse = coarser(type_of(one, its), type_of(other, others));
   double largest = 0;
   for (const double number : *mine) largest = std::isfinite(number) ? std::max(largest, std::fabs(number)) : largest;
-  const double most = kHalfTypes.has(coarse) ? rules::kGainRoundings * unit_roundoff(coarse) * largest : 0;
+  const double most = kHalfTypes.has(coarse) ? rules::kGainInRoundings * unit_roundoff(coarse) * largest : 0;
   return std::ranges::equal(*mine, *theirs, [&](double x, double y) { return x == y || std::fabs(x - y) <= most; });
 }
 

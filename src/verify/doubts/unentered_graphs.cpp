@@ -274,8 +274,8 @@ class NestedGraphs {
 bool counts_unentered(const Unexplained& entry, const Pair& pair) {
   if (!is_stored(entry)) return entry.kind != Unexplained::Kind::interface;
   if (entry.values == 0) return false;
-  return pair.grain == DataType::undefined ? entry.largest > rules::kRoundedConstant
-                                           : entry.beyond_half > rules::kGainRoundings * unit_roundoff(pair.grain);
+  return pair.grain == DataType::undefined ? entry.largest > rules::kRoundedConstantDifference
+                                           : entry.beyond_half > rules::kGainInRoundings * unit_roundoff(pair.grain);
 }
 
 }  // namespace

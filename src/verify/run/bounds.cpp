@@ -107,7 +107,7 @@ void widen(Floor& floor, const Floor& other) {
 
 bool is_ill_conditioned(DataType type, const Floor& floor) {
   if (!is_measured(type)) return false;
-  return floor.max > (is_narrow(type) ? rules::kIllConditionedNarrow : rules::kIllConditioned);
+  return floor.max > (is_narrow(type) ? rules::kIllConditionedFloorNarrow : rules::kIllConditionedFloor);
 }
 
 void judge_numbers(SampleMetrics& metrics, DataType type, const Floor& floor) {

@@ -27,7 +27,7 @@ using Floor = ErrorLimits;
 /// A distance in the units of ErrorLimits.
 [[nodiscard]] Floor relative(const Distance& apart, const Yardstick& sample);
 void widen(Floor& floor, const Floor& other);
-/// Whether a floor is so large that agreement within it shows little: see rules::kIllConditioned.
+/// Whether a floor is so large that agreement within it shows little: see rules::kIllConditionedFloor.
 [[nodiscard]] bool is_ill_conditioned(DataType type, const Floor& floor);
 /// Sets floor, bounds, ratio and outcome (`same` or `different`, with reason) from the errors: both the largest and the RMS error count.
 void judge_numbers(SampleMetrics& metrics, DataType type, const Floor& floor);

@@ -97,8 +97,8 @@ void Floors::widen_by(Session& session, const Inputs& inputs, std::size_t sample
 }
 
 void Floors::suspect(std::size_t output, std::size_t sample, const Floor& apart) {
-  const double least = rules::kReferenceMinimum * dtype_minimum(reference_->outputs().summary(output).type());
-  if (apart.max <= std::max(rules::kReferenceFactor * floors_[output][sample].max, least)) return;
+  const double least = rules::kReferenceLeastBounds * dtype_minimum(reference_->outputs().summary(output).type());
+  if (apart.max <= std::max(rules::kReferenceFloors * floors_[output][sample].max, least)) return;
   if (suspicions_.empty() || suspicions_.back().sample != sample) suspicions_.push_back({output, sample, apart.max});
 }
 

@@ -45,7 +45,7 @@ bool is_proved_but_for_constants(const Pair& pair, const ProofResult& proof, dou
 /// Number of samples if the proof leaves something open. For constants that nearly agree, the samples whose nodes are compared one by one
 /// suffice: more would repeat the same steps. If constants differ more, the loss over all samples is of interest.
 int samples_for(const Pair& pair, const ProofResult& proof) {
-  if (is_proved_but_for_constants(pair, proof, rules::kRoundedConstant)) return rules::kSamplesOfProved;
+  if (is_proved_but_for_constants(pair, proof, rules::kRoundedConstantDifference)) return rules::kSamplesOfProved;
   const bool is_f32 = pair.narrow == DataType::undefined && !pair.quantized;
   const bool has_nodes = is_f32 && !pair.options->outputs_only;
   return has_nodes && is_proved_but_for_constants(pair, proof, rules::kNearConstant) ? rules::kLayerSamples : rules::kSamples;

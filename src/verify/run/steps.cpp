@@ -55,14 +55,14 @@ void Steps::plan(const VerifyOptions& options) {
 }
 
 bool Steps::affords(std::string_view what, int64_t watched_runs) {
-  if (spent_ + rules::kWatchedRun * watched_runs <= allowed_) return true;
+  if (spent_ + rules::kPlainRunsPerWatchedRun * watched_runs <= allowed_) return true;
   if (std::ranges::find(left_out_, what) == left_out_.end()) left_out_.emplace_back(what);
   return false;
 }
 
 OpenSession Steps::counting(OpenSession open, const Side& a) {
   return [this, open = std::move(open), &a](const Side& side, ExecuteOptions options) {
-    const int64_t cost = options.is_watched() ? rules::kWatchedRun : 1;
+    const int64_t cost = options.is_watched() ? rules::kPlainRunsPerWatchedRun : 1;
     auto session = open(side, std::move(options));
     session->call_before_runs([this, cost, is_a = &side == &a] {
       ++(is_a ? stages_[current_].runs_a : stages_[current_].runs_b);

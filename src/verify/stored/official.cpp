@@ -133,7 +133,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
 
 /// The error/range that passes whatever the tolerance is. 8-bit floats come from casts, which are exact.
 double least_bound(DataType type) {
-  if (type == DataType::float32 || type == DataType::complex64) return rules::kStoredMinimum;
+  if (type == DataType::float32 || type == DataType::complex64) return rules::kStoredLeastBound;
   return traits(type).bits < 16 ? 0 : dtype_minimum(type);
 }
 

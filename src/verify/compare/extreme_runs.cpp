@@ -1,17 +1,13 @@
 // Runs both models on zeros, equal numbers and numbers far apart, and finds the node whose results are finite in one of them alone.
-#include "verify/doubts/extreme_runs.h"
+#include "verify/compare/extreme_runs.h"
 
 #include <cmath>
 
-#include "base/numbers.h"
 #include "base/positions.h"
 #include "model/node.h"
-#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op.h"
-#include "proof/finite_numbers.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -19,12 +15,8 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/compare/datum_pair.h"
+#include "verify/compare/guarded_ways.h"
 #include "verify/compare/layers.h"
-#include "verify/doubts/doubts.h"
-#include "verify/doubts/guards.h"
-#include "verify/evidence.h"
-#include "verify/finding.h"
-#include "verify/inputs/inputs.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
@@ -34,6 +26,8 @@
 
 namespace relayout {
 namespace {
+
+constexpr const char* kExtremeStep = "extreme numbers";
 
 /// A low and a high number: Exp of the low one is 0 in the type, of the high one it is finite, and 1 minus its Sigmoid is 0.
 struct Ends {
@@ -113,17 +107,17 @@ struct Shown {
 
 class ExtremeRuns {
  public:
-  ExtremeRuns(const Pair& pair, const Reference& reference, std::size_t sample, Extreme extreme,
-              const std::function<bool(const Node&)>& may_make, const Guarded& guarded)
+  ExtremeRuns(const Pair& pair, const Reference& reference, const Layers& layers, std::size_t sample, Extreme extreme,
+              std::function<bool(const Node&)> may_make, const Guarded& guarded)
       : pair_(pair),
         reference_(reference),
+        layers_(layers),
         sample_(sample),
         extreme_(extreme),
-        may_make_(may_make),
+        may_make_(std::move(may_make)),
         guarded_(guarded),
         masks_(reference.inputs().ports().masks()),
-        integers_(reference.inputs().ports().plain_integers()),
-        layers_(pair.a.model->graph(), pair.b.model->graph()) {
+        integers_(reference.inputs().ports().plain_integers()) {
     // A proof covers all shifts and factors of folds, which lie on either side of a value: the inputs alone are replaced.
     if (extreme == Extreme::drawn || (pair.proved && extreme != Extreme::usual)) return;
     Constants constants;
@@ -135,20 +129,22 @@ class ExtremeRuns {
   }
 
   [[nodiscard]] std::optional<EdgeMismatch> compare() {
-    const Shown a = run(pair_.a), b = run(pair_.b);
+    make();
+    const Shown &a = *of_a_, &b = *of_b_;
     for (const Layer& layer : layers_.all()) {
       const auto of_a = a.not_finite.find(&layer), of_b = b.not_finite.find(&layer);
       if (of_a == a.not_finite.end() || of_b == b.not_finite.end() || of_a->second == of_b->second || !may_differ(layer)) continue;
       const bool is_of_a = of_a->second > of_b->second;
       const Node* const maker = maker_of(is_of_a ? *layer.a : *layer.b, is_of_a ? a : b);
-      if (maker != nullptr) return EdgeMismatch{layer.b, maker, is_of_a, 0, std::nullopt};
+      if (maker != nullptr) return EdgeMismatch{extreme_, layer.b, maker, is_of_a, 0, std::nullopt};
     }
     return std::nullopt;
   }
 
   /// The roots that both models have and that are not replaced.
   [[nodiscard]] std::vector<Root> roots() {
-    const Shown a = run(pair_.a), b = run(pair_.b);
+    make();
+    const Shown &a = *of_a_, &b = *of_b_;
     std::vector<Root> out;
     for (const Layer& layer : layers_.all()) {
       const auto of_a = a.peaks.find(&layer), of_b = b.peaks.find(&layer);
@@ -159,6 +155,11 @@ class ExtremeRuns {
   }
 
  private:
+  void make() {
+    if (!of_a_) of_a_ = run(pair_.a);
+    if (!of_b_) of_b_ = run(pair_.b);
+  }
+
   [[nodiscard]] bool may_differ(const Layer& layer) const { return !guarded_.may_differ || guarded_.may_differ(*layer.b->producer()); }
 
   /// Finds values that are to be computed, since one model alone has a guard on the way to them, and what is replaced upstream.
@@ -199,7 +200,7 @@ class ExtremeRuns {
         if (is_replaced) replace(outputs[k], false);
       }
     };
-    pair_.steps->next("extreme numbers");
+    pair_.steps->next(kExtremeStep);
     const std::unique_ptr<Session> session = pair_.open(side, std::move(options));
     Inputs copies = reference_.inputs_of(sample_);
     for (auto& [name, datum] : copies) {
@@ -231,55 +232,37 @@ class ExtremeRuns {
 
   const Pair& pair_;
   const Reference& reference_;
+  const Layers& layers_;
   std::size_t sample_;  ///< whose inputs stay where they are no real numbers
   Extreme extreme_;
-  const std::function<bool(const Node&)>& may_make_;
+  std::function<bool(const Node&)> may_make_;
   const Guarded& guarded_;
   std::set<std::string> masks_, integers_;
-  Layers layers_;
   std::unordered_set<const Layer*> replaced_;
   std::unordered_set<const Value*> bases_;    ///< of both models: replaced too
   std::unordered_set<const Value*> natural_;  ///< of both models: not replaced
+  std::optional<Shown> of_a_, of_b_;          ///< by the runs, once made
 };
 
-}  // namespace
-
-bool has_edge(const Node& node) {
-  const auto divides = arithmetic_of(node) == Arithmetic::divide || has_trait(node, Trait::normalizes) || !node.domain().empty();
-  constexpr auto kOthers = std::to_array<std::string_view>(
-      {"Log", "LpNormalization", "Pow", "RMSNormalization", "Reciprocal", "ReduceLogSum", "ReduceLogSumExp", "Sqrt"});
-  return divides || std::ranges::any_of(kOthers, [&](std::string_view op) { return node.is(op); });
-}
-
-std::optional<EdgeMismatch> compare_finite(Evidence& evidence, Extreme extreme, const std::function<bool(const Node&)>& may_make,
-                                           const Guarded& guarded) {
-  const Pair& pair = evidence.pair();
-  for (const std::size_t sample : evidence.entering_samples()) {
-    if (!pair.steps->affords("extreme numbers", 2)) break;
-    const auto found = ExtremeRuns(pair, evidence.reference(), sample, extreme, may_make, guarded).compare();
-    if (found) return found;
-  }
-  return std::nullopt;
-}
-
-namespace {
-
-std::optional<EdgeMismatch> compare_roots_at(std::size_t sample, Evidence& evidence, const Guarded& guarded) {
+/// Compares roots on zeros with those of the same sample, on which they agree: beyond rounding, next to their size there.
+std::optional<EdgeMismatch> compare_roots(ExtremeRuns& at_zero, ExtremeRuns& drawn, const Pair& pair) {
   constexpr double kAlike = 0.01;
-  const Pair& pair = evidence.pair();
-  const Reference& reference = evidence.reference();
-  const std::vector<Root> at_zero = ExtremeRuns(pair, reference, sample, Extreme::zeros, has_edge, guarded).roots();
-  if (std::ranges::none_of(at_zero, [](const Root& root) { return root.of_a != root.of_b; })) return std::nullopt;
-  const std::vector<Root> usual = ExtremeRuns(pair, reference, sample, Extreme::drawn, has_edge, guarded).roots();
+  const std::vector<Root> low = at_zero.roots();
+  if (std::ranges::none_of(low, [](const Root& root) { return root.of_a != root.of_b; })) return std::nullopt;
+  const std::vector<Root> usual = drawn.roots();
   OpSignatures signatures;
   const ElementTypes types(pair.b.model->graph(), signatures);
-  for (const Root& root : at_zero) {
-    const auto drawn = std::ranges::find(usual, root.b, &Root::b);
-    if (drawn == usual.end() || std::abs(drawn->of_a - drawn->of_b) > kAlike * drawn->of_a) continue;
+  for (const Root& root : low) {
+    const auto same = std::ranges::find(usual, root.b, &Root::b);
+    if (same == usual.end() || std::abs(same->of_a - same->of_b) > kAlike * same->of_a) continue;
     const DataType type = pair.narrow != DataType::undefined ? pair.narrow : types.of(*root.b);
-    if (std::abs(root.of_a - root.of_b) <= dtype_minimum(type) * drawn->of_a) continue;
+    if (std::abs(root.of_a - root.of_b) <= dtype_minimum(type) * same->of_a) continue;
     const bool is_of_a = root.of_a < root.of_b;
-    return EdgeMismatch{root.b, (is_of_a ? root.a : root.b)->producer(), is_of_a, std::min(root.of_a, root.of_b),
+    return EdgeMismatch{Extreme::zeros,
+                        root.b,
+                        (is_of_a ? root.a : root.b)->producer(),
+                        is_of_a,
+                        std::min(root.of_a, root.of_b),
                         std::max(root.of_a, root.of_b)};
   }
   return std::nullopt;
@@ -287,55 +270,33 @@ std::optional<EdgeMismatch> compare_roots_at(std::size_t sample, Evidence& evide
 
 }  // namespace
 
-std::optional<EdgeMismatch> compare_roots(Evidence& evidence, const Guarded& guarded) {
-  for (const std::size_t sample : evidence.entering_samples()) {
-    if (!evidence.pair().steps->affords("extreme numbers", 4)) break;
-    if (const auto found = compare_roots_at(sample, evidence, guarded)) return found;
+std::optional<EdgeMismatch> compare_finite(const ExtremeTask& task, Extreme extreme, const std::function<bool(const Node&)>& may_make) {
+  const Guarded guarded;
+  for (const std::size_t sample : task.samples) {
+    if (!task.pair.steps->affords(kExtremeStep, 2)) break;
+    auto found = ExtremeRuns(task.pair, task.reference, task.layers, sample, extreme, may_make, guarded).compare();
+    if (found) return found;
   }
   return std::nullopt;
 }
 
-namespace {
-
-/// The least number of which Exp is infinite in float16.
-constexpr double kEndOfExpInHalf = 11.1;
-
-/// Whether one of two models in float16 has an Exp more than the other.
-bool has_other_exponentials(const Pair& pair) {
-  const auto count_of = [](const Model& model) {
-    int64_t count = 0;
-    for_each_node(model, [&](const Node& node) { count += node.is("Exp") ? 1 : 0; });
-    return count;
-  };
-  return pair.narrow == DataType::float16 && count_of(*pair.a.model) != count_of(*pair.b.model);
-}
-
-}  // namespace
-
-// Intermediate numbers that constants, or Exp in float16, bring beyond their type in one model alone.
-VerifyFindings find_formula_overflow(Evidence& evidence) {
-  const Pair& pair = evidence.pair();
-  if (pair.grain != DataType::undefined) return {};  // a coarser type has an earlier end, which is intended
-  proof::Overflows overflows = proof::overflows_alone(*pair.a.model, *pair.b.model);
-  // A fold that brings a factor into weights is right.
-  if (pair.proved) std::erase_if(overflows.of_a, [](const proof::Overflow& overflow) { return overflow.is_multiplied; });
-  const bool may_be_exponential = has_other_exponentials(pair);
-  if (overflows.of_a.empty() && overflows.of_b.empty() && !may_be_exponential) return {};
-  const auto find = [&](const Node& node) -> const proof::Overflow* {
-    for (const auto* const list : {&overflows.of_a, &overflows.of_b}) {
-      const auto found = std::ranges::find(*list, &node, &proof::Overflow::node);
-      if (found != list->end()) return &*found;
+std::optional<EdgeMismatch> compare_edges(const ExtremeTask& task, std::span<const Extreme> extremes, bool with_roots,
+                                          const Guarded& guarded) {
+  std::map<std::size_t, ExtremeRuns> at_zero;
+  for (const Extreme extreme : extremes) {
+    for (const std::size_t sample : task.samples) {
+      if (!task.pair.steps->affords(kExtremeStep, 2)) break;
+      ExtremeRuns runs(task.pair, task.reference, task.layers, sample, extreme, has_edge, guarded);
+      if (auto found = runs.compare()) return found;
+      if (with_roots && extreme == Extreme::zeros) at_zero.emplace(sample, std::move(runs));
     }
-    return nullptr;
-  };
-  const auto may_make = [&](const Node& node) { return (may_be_exponential && node.is("Exp")) || find(node) != nullptr; };
-  const auto found = compare_finite(evidence, Extreme::usual, may_make);
-  if (!found) return {};
-  const proof::Overflow* const overflow = find(*found->maker);
-  const std::string from = exact_number(std::round(overflow == nullptr ? kEndOfExpInHalf : std::exp2(overflow->from)));
-  return {{.text = "node " + found->maker->label() + " of " + (found->is_of_a ? "A" : "B") + " overflows from about " + from +
-                   " on, where the other model does not" + (pair.proved ? "; the proof leaves this open" : ""),
-           .node = reported_name(*found->maker)}};
+  }
+  for (auto& [sample, runs] : at_zero) {
+    if (!task.pair.steps->affords(kExtremeStep, 2)) break;
+    ExtremeRuns drawn(task.pair, task.reference, task.layers, sample, Extreme::drawn, has_edge, guarded);
+    if (auto found = compare_roots(runs, drawn, task.pair)) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace relayout

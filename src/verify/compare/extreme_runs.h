@@ -1,15 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "relayout/graph.h"
-#include "verify/doubts/guards.h"
+#include "verify/compare/guarded_ways.h"
+#include "verify/compare/layers.h"
+#include "verify/pair.h"
+#include "verify/run/reference.h"
 
 namespace relayout {
-
-class Evidence;
 
 /// Numbers that replace a model's inputs and the results of its linear operators.
 enum class Extreme : uint8_t {
@@ -24,6 +27,7 @@ enum class Extreme : uint8_t {
 /// A value that has more numbers that are not finite in one model, and the node there that made them of finite ones. Or a root that is of
 /// another size in either model.
 struct EdgeMismatch {
+  Extreme extreme = Extreme::zeros;
   const Value* value = nullptr;  ///< of b
   const Node* maker = nullptr;
   bool is_of_a = false;              ///< the model of `maker`
@@ -37,15 +41,22 @@ struct Guarded {
   std::function<bool(const Node&)> may_differ = {};  ///< of b: results of other nodes are not compared; empty: all are
 };
 
-/// Whether a node leaves the finite numbers where an operand is at the edge of its domain: a division by 0, a logarithm of 0.
-[[nodiscard]] bool has_edge(const Node& node);
+/// What runs on extreme numbers need: both models, the values that both have, and the samples whose other inputs stay.
+struct ExtremeTask {
+  const Pair& pair;
+  const Reference& reference;
+  const Layers& layers;
+  std::span<const std::size_t> samples;
+};
 
 /// Runs both models as written on extreme numbers, and compares where values that both have are finite. Nothing where they are so alike, or
 /// none of the nodes that `may_make` accepts is the reason.
-[[nodiscard]] std::optional<EdgeMismatch> compare_finite(Evidence& evidence, Extreme extreme,
-                                                         const std::function<bool(const Node&)>& may_make, const Guarded& guarded = {});
+[[nodiscard]] std::optional<EdgeMismatch> compare_finite(const ExtremeTask& task, Extreme extreme,
+                                                         const std::function<bool(const Node&)>& may_make);
 
-/// Runs both models on zeros, and compares roots that agree on the same sample: beyond rounding, next to their size there.
-[[nodiscard]] std::optional<EdgeMismatch> compare_roots(Evidence& evidence, const Guarded& guarded);
+/// The same for the nodes with an edge, on several extremes in their order. `with_roots`: last, roots that agree on a sample are compared
+/// on the zeros, next to their size in that sample.
+[[nodiscard]] std::optional<EdgeMismatch> compare_edges(const ExtremeTask& task, std::span<const Extreme> extremes, bool with_roots,
+                                                        const Guarded& guarded);
 
 }  // namespace relayout

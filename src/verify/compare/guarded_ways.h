@@ -21,6 +21,10 @@ using GuardTolerance = std::function<double(double guard)>;
 /// Within the fourth root of 2: rounding to a narrow type changes guards a little.
 [[nodiscard]] double rough_tolerance(double guard) noexcept;
 
+/// Whether a node leaves the finite numbers, or changes without limit, where an operand is at the edge of its domain: a division by 0, a
+/// logarithm of 0.
+[[nodiscard]] bool has_edge(const Node& node);
+
 /// What keeps an operand from the edge of a node's domain: numbers; without one, the operator that computes the operand.
 struct Guards {
   std::vector<double> numbers;
