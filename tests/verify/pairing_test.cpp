@@ -107,6 +107,33 @@ TEST(Pairing, V96AFoldIntoAReaderLeavesTheValueUnchanged) {
   EXPECT_EQ(found.at("c.y"), "c.y");
 }
 
+TEST(Pairing, AFoldIntoAProductDownstreamLeavesNamesBehindItWithoutEqual) {
+  // b has absorbed factor and shift, but the nodes that pass them on to the product keep their names.
+  const auto make = [](bool has_affine, const std::string& passing, const std::string& reader) {
+    Network n(1);
+    n.input("x", {"4", "8"}).output("y", {"4", "8"}).normal("s", {8}).normal("t", {8}).normal("w", {8, 8});
+    n.node("Tanh", {"x"}, {"u"});
+    if (has_affine) n.node("Mul", {"u", "s"}, {"m"}), n.node("Add", {"m", "t"}, {"a"});
+    n.node(passing, {has_affine ? "a" : "u"}, {"i"}), n.node("Identity", {"i"}, {"j"});
+    n.node(reader, {"j", "w"}, {"k"}), n.node("Sigmoid", {"k"}, {"y"});
+    return n;
+  };
+  const auto names = [&](Network a, Network b) { return pairs(a, b); };
+  for (const char* passing : {"Identity", "Transpose"}) {
+    const auto found = names(make(true, passing, "MatMul"), make(false, passing, "MatMul"));
+    EXPECT_FALSE(found.contains("i") || found.contains("j")) << passing;
+    EXPECT_EQ(found.at("u"), "u");
+    EXPECT_EQ(found.at("k"), "k");
+  }
+  // Both have the affine; a node that is not passing on; a reader that absorbs nothing.
+  for (const auto& [b, passing, reader] :
+       {std::tuple{true, "Identity", "MatMul"}, {false, "Relu", "MatMul"}, {false, "Identity", "PRelu"}}) {
+    const auto found = names(make(true, passing, reader), make(b, passing, reader));
+    EXPECT_EQ(found.at("i"), "i") << passing << " " << reader;
+    EXPECT_EQ(found.at("j"), "j") << passing << " " << reader;
+  }
+}
+
 TEST(Pairing, V96ValuesThatAFoldIsCarriedPastHaveNoEqual) {
   // a: MatMul, Flatten, BatchNormalization, Relu; b: MatMul, Add (the new bias), Flatten, Relu, with the old names.
   Network a(1);

@@ -253,7 +253,46 @@ class FoldedNames {
     for (const Value* const value : folded) drop_carriers(*value);
   }
 
+  /// A fold into a linear operator downstream leaves the names behind it at values that lack it, where nodes pass them on to the operator:
+  /// these have no equal in a.
+  void drop_unfolded() {
+    for (const Node& node : b_.nodes()) {
+      for (const Value* const output : node.outputs()) {
+        const Partner* const partner = output == nullptr ? nullptr : pairs_.find(output);
+        if (partner == nullptr || partner->by_structure || !is_absorbed_downstream(*output)) continue;
+        if (lacks_affine(*output, *partner->value)) pairs_.erase(output);
+      }
+    }
+  }
+
  private:
+  static bool passes_on(const Node& node) {
+    return traits_of(node).moves_input(0) || has_trait(node, Trait::identity) || casts_reals(node);
+  }
+
+  /// Whether values of one name come from a pair further upstream, by nodes that pass it on and, in a alone, affine ones.
+  bool lacks_affine(const Value& of_b, const Value& of_a) const {
+    constexpr int kMostNodes = 8;
+    const Value* source = &of_b;
+    const Partner* partner = nullptr;
+    for (int step = 0; step < kMostNodes && partner == nullptr; ++step) {
+      const Node* const maker = source->producer();
+      source = maker != nullptr && passes_on(*maker) ? sole_operand(*maker, constants_b_) : nullptr;
+      if (source == nullptr) return false;
+      partner = pairs_.find(source);
+    }
+    bool is_affine = false;
+    const Value* value = &of_a;
+    for (int step = 0; step < kMostNodes && value != nullptr && partner != nullptr; ++step) {
+      if (value == partner->value) return is_affine;
+      const Node* const maker = value->producer();
+      const bool is_folded = maker != nullptr && has_trait(*maker, Trait::affine);
+      is_affine = is_affine || is_folded;
+      value = maker != nullptr && (is_folded || passes_on(*maker)) ? sole_operand(*maker, known_a_) : nullptr;
+    }
+    return false;
+  }
+
   /// Whether a converter may fold a node of a: all operands but one are constants, or follow from dims that it knows.
   bool is_affine_by_constants(const Node& node) const { return may_be_absorbed(node) && sole_operand(node, known_a_) != nullptr; }
 
@@ -506,7 +545,10 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   }
   PairedValues pairs(std::move(partners));
   const ValueSet constants_a = constants_of(a, Known::always), constants_b = constants_of(b, Known::always);
-  FoldedNames(b, pairs, constants_of(a, Known::by_dims), constants_b).move();
+  const ValueSet known_a = constants_of(a, Known::by_dims);
+  FoldedNames folded_names(b, pairs, known_a, constants_b);
+  folded_names.move();
+  folded_names.drop_unfolded();
   StructuralPairing pairing(a, b, pairs, constants_a, constants_b);
   pairing.pair_dequantized();
   pairing.pair_named_nodes(a);
