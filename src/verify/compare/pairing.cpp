@@ -266,13 +266,14 @@ class FoldedNames {
   }
 
  private:
+  static constexpr int kMostNodes = 8;  ///< on a way
+
   static bool passes_on(const Node& node) {
     return traits_of(node).moves_input(0) || has_trait(node, Trait::identity) || casts_reals(node);
   }
 
   /// Whether values of one name come from a pair further upstream, by nodes that pass it on and, in a alone, affine ones.
   bool lacks_affine(const Value& of_b, const Value& of_a) const {
-    constexpr int kMostNodes = 8;
     const Value* source = &of_b;
     const Partner* partner = nullptr;
     for (int step = 0; step < kMostNodes && partner == nullptr; ++step) {
@@ -303,7 +304,6 @@ class FoldedNames {
 
   /// Whether a linear operator computes a value, directly or through nodes that carry folds.
   bool absorbs_folds(const Value& made) const {
-    constexpr int kMostNodes = 8;
     const Value* value = &made;
     for (int step = 0; step < kMostNodes && value != nullptr && value->producer() != nullptr; ++step) {
       if (has_trait(*value->producer(), Trait::multiplies)) return true;
@@ -315,7 +315,6 @@ class FoldedNames {
   /// Whether a linear operator reads a value, directly or through nodes that carry folds: it may have absorbed the fold, and the value is
   /// unchanged.
   bool is_absorbed_downstream(const Value& made) const {
-    constexpr int kMostNodes = 8;
     const Value* value = &made;
     for (int step = 0; step < kMostNodes && value != nullptr && value->uses().size() == 1; ++step) {
       const Node& reader = *value->uses().front().node;
@@ -328,9 +327,9 @@ class FoldedNames {
 
   /// Removes the pairs of the values from which a moved value is computed, up to the linear operators that absorbed the fold.
   void drop_carriers(const Value& moved) {
-    constexpr std::size_t kMostNodes = 16;
+    constexpr std::size_t kMostCarriers = 16;
     std::vector<const Value*> pending{&moved};
-    for (std::size_t seen = 0; !pending.empty() && seen < kMostNodes; ++seen) {
+    for (std::size_t seen = 0; !pending.empty() && seen < kMostCarriers; ++seen) {
       const Node* const node = pending.back()->producer();
       pending.pop_back();
       if (node == nullptr || has_trait(*node, Trait::multiplies)) continue;
