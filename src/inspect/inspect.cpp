@@ -1,4 +1,5 @@
 // Summarizes the contents of a model, with the findings that a conversion of it would have.
+//
 // They come from convert's passes, run on the loaded model, which is not saved: a second BatchNormalization folds only after the first has,
 // so that only the passes themselves give the same answers.
 #include "relayout/inspect.h"

@@ -1,4 +1,5 @@
 // Counts the multiply-accumulates of a whole model, and words what the count assumes or leaves out.
+//
 // Functions are followed into each call, with the shapes of that call; nested graphs as often as they run.
 #include "inspect/model_macs.h"
 

@@ -1,4 +1,5 @@
 // Tells for each operator which dims of its result are certain when its operands are known in part.
+//
 // When all operands are known, the operator's own Infer answers; the rules here are for the other cases. Folds and their proof apply these
 // rules to operands and attributes that they resolve themselves.
 #include "ops/partial_dims.h"

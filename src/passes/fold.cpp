@@ -1,4 +1,5 @@
-// Passes fold-batch-norm and fold-affine: decides which operator takes a scale and shift per channel, folds, and says what was in the way.
+// Decides which operator takes a scale and shift per channel, folds, and says what was in the way.
+//
 // Upstream comes first, because a bias costs nothing there. See fold.h for the picture and the formula.
 #include "passes/fold.h"
 
