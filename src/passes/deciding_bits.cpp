@@ -14,13 +14,13 @@
 #include "passes/pass.h"
 #include "passes/precision_plan.h"
 #include "relayout/graph.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {
 namespace {
 
 constexpr std::string_view kSpectrum = "the logarithm downstream tells small numbers apart, which 16 bits lose";
+constexpr std::string_view kReciprocal = "the division downstream tells small powers apart, which 16 bits lose";
 constexpr std::string_view kRatio = "the ratio to a power downstream tells small numbers apart, which 16 bits lose";
 constexpr std::string_view kDifference = "a difference of close numbers is left with the errors of both";
 constexpr std::string_view kSquares = "squares that are summed leave the range";
@@ -47,6 +47,8 @@ class Finder {
     if (node.is("Log") || node.is("ReduceLogSum")) climb(node.input(0), {}, 0);
     if (node.is("Sqrt")) find_difference_under(node);
     if (is_square(node) && arithmetic_of(node) == Arithmetic::multiply && is_summed(*node.output(0), 0)) keep({&node}, kSquares);
+    find_power(node);
+    find_divisor(node);
     find_difference(node);
     find_ratio(node);
     if (const auto least = guard_of(node)) follow_guard(*node.output(0), *least, {&node}, 0);
@@ -56,6 +58,9 @@ class Finder {
   /// Of what a ratio compares: inputs count as levels, and a mean may follow a filter bank.
   Finder(PassContext& context, Kept& kept, double largest, double vanishing)
       : context_(context), kept_(kept), largest_(largest), vanishing_(vanishing), why_(kRatio), most_products_(2), takes_inputs_(true) {}
+  /// Of what is divided by.
+  Finder(const Finder& other, Kept& kept)
+      : context_(other.context_), kept_(kept), largest_(other.largest_), vanishing_(other.vanishing_), why_(kReciprocal) {}
 
   [[nodiscard]] bool is_run_time(const Value* value) const { return value != nullptr && !context_.constants.is_constant(*value); }
 
@@ -313,6 +318,53 @@ class Finder {
                                       return traits_of(node).moves_input(0) && node.output(0) != nullptr &&
                                              is_summed(*node.output(0), steps + 1);
                                     });
+  }
+
+  // --- Powers of complex numbers ------------------------------------------------------------------------------------------------------
+
+  /// x² + y², and further terms. Notes its nodes.
+  bool is_sum_of_squares(const Value* value, Path& path, int steps = 0) {
+    const Node* const node = is_run_time(value) && steps < kFarthest ? unscaled(value, path) : nullptr;
+    if (node == nullptr) return false;
+    path.push_back(node);
+    if (steps > 0 && is_square(*node) && is_product(*node)) return true;
+    if (arithmetic_of(*node) != Arithmetic::add || node->inputs().size() < 2) return false;
+    return std::ranges::all_of(node->inputs(), [&](const Value* term) { return is_sum_of_squares(term, path, steps + 1); });
+  }
+
+  /// Keeps powers, which leave the range long before their roots do, and the roots.
+  void find_power(const Node& sum) {
+    Path path;
+    if (largest_ == overflow_of(DataType::bfloat16) || arithmetic_of(sum) != Arithmetic::add || !is_sum_of_squares(sum.output(0), path))
+      return;
+    for (const Use& use : sum.output(0)->uses()) {
+      if (use.node->domain().empty() && use.node->is("Sqrt")) path.push_back(use.node);
+    }
+    keep(path, kSquares);
+  }
+
+  /// Keeps what computes a power that is divided by, or whose root is: as in front of a logarithm, its smallest numbers decide.
+  void find_divisor(const Node& node) {
+    const bool divides = arithmetic_of(node) == Arithmetic::divide && node.inputs().size() == 2;
+    if (!divides && !node.is("Reciprocal")) return;
+    const Value* const divisor = node.input(divides ? 1 : 0);
+    const Value* value = divisor;
+    Path path{&node}, power;
+    for (int steps = 0; is_run_time(value) && steps < kFarthest; ++steps, power.clear()) {
+      if (is_sum_of_squares(value, power)) {
+        Kept levels;
+        if (Finder(*this, levels).climb(divisor, {}, 0)) keep(path, kReciprocal), kept_.merge(levels);
+        return;
+      }
+      const Node* const maker = value->producer();
+      if (maker == nullptr || !maker->domain().empty()) return;
+      const Traits facts = traits_of(*maker);
+      const bool adds = facts.arithmetic() == Arithmetic::add || facts.arithmetic() == Arithmetic::maximum;
+      if (adds && is_run_time(maker->input(0)) && is_run_time(maker->input(1))) return;
+      if (!adds && !facts.has(Trait::clips) && !facts.moves_input(0) && !facts.has(Trait::casts) && !maker->is("Sqrt")) return;
+      path.push_back(maker);
+      value = maker->input(adds && !is_run_time(maker->input(0)) ? 1 : 0);
+    }
   }
 
   // --- Guards -------------------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ struct Deciding {
   std::string body;
   std::string kept;  ///< results of the nodes that stay for what they feed, in order of names
 };
-void PrintTo(const Deciding& row, std::ostream* out) {
+void PrintTo(const Deciding& row, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest calls it
   *out << row.name;
 }
 
@@ -36,9 +36,10 @@ TextModel deciding(const std::string& body) {
 std::string kept_in(const PassResult& result) {
   std::vector<std::string> names;
   for (const Finding& finding : result.findings) {
-    const bool is_meant = std::ranges::any_of(std::vector<std::string>{"the logarithm downstream", "a difference of close",
-                                                                       "the ratio to a power", "squares that are", "what keeps it off 0"},
-                                              [&](const std::string& words) { return finding.detail.starts_with(words); });
+    const bool is_meant =
+        std::ranges::any_of(std::vector<std::string>{"the logarithm downstream", "a difference of close", "the ratio to a power",
+                                                     "the division downstream", "squares that are", "what keeps it off 0"},
+                            [&](const std::string& words) { return finding.detail.starts_with(words); });
     if (is_meant) names.push_back(finding.node);
   }
   std::ranges::sort(names);
@@ -122,6 +123,23 @@ const std::vector<Deciding> kRows = {
     // Squares and guards.
     {"SummedSquares",
      "c = MatMul (x, W)  q = Mul (c, c)  v = ReduceMean (q)  u = Add (v, usual)  s = Sqrt (u)  o = Div (c, s)  y = MatMul (o, V)", "q"},
+    // Powers of complex numbers.
+    {"Magnitude", "re = Conv (x, K)  im = Conv (x, J)  a = Mul (re, re)  b = Pow (im, two)  p = Add (a, b)  s = Sqrt (p)  y = Conv (s, K)",
+     "!a p s"},
+    {"PowerOfThree",
+     "re = Conv (x, K)  im = Conv (x, J)  a = Mul (re, re)  b = Mul (im, im)  p = Add (a, b)  h = Mul (x, x)  q = Sum (p, h)  y = "
+     "MatMul (q, W)",
+     "!a b h p q"},
+    {"SquareAndAnother", "c = Conv (x, K)  a = Mul (c, c)  p = Add (a, c)  s = Sqrt (p)  y = Conv (s, K)", ""},
+    {"ReciprocalOfAPower",
+     "re = Conv (x, K)  im = Conv (x, J)  a = Mul (re, re)  b = Mul (im, im)  p = Add (a, b)  u = Add (p, large)  r = Reciprocal (u)  y = "
+     "Conv (r, K)",
+     "a b im p re u"},
+    {"UnitVectors",
+     "re = Conv (x, K)  im = Conv (x, J)  a = Mul (re, re)  b = Mul (im, im)  p = Add (a, b)  s = Sqrt (p)  u = Max (s, large)  o = Div "
+     "(re, u)  y = Conv (o, K)",
+     "a b im o p re s u"},
+    {"DivisionByASumOfOthers", "c = Conv (x, K)  d = Conv (x, J)  p = Add (c, d)  u = Add (p, large)  o = Div (c, u)  y = Conv (o, K)", ""},
     {"CubesOfGelu", "c = MatMul (x, W)  q = Mul (c, c)  r = Mul (q, c)  y = MatMul (r, V)", ""},
     {"LengthsNotBelow", "c = MatMul (x, W)  v = ReduceL2 (c)  u = Max (v, tiny)  o = Div (c, u)  y = MatMul (o, V)", "!o u"},
     {"LengthsNotBelowByClip",

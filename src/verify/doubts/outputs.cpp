@@ -21,9 +21,14 @@
 namespace relayout {
 namespace {
 
+/// Whether half of the usual samples or more have it: those of smaller inputs show nothing about usual ones.
 template <class Has>
-bool has_in_every_sample(const OutputComparison& output, const Has& has) {
-  return !output.samples.empty() && std::ranges::all_of(output.samples, has);
+bool has_mostly(const OutputComparison& output, const Reference& reference, const Has& has) {
+  std::ptrdiff_t usual = 0, with = 0;
+  for (std::size_t i = 0; i < output.samples.size(); ++i) {
+    if (reference.samples()[i].deviation == 0) ++usual, with += has(output.samples[i]);
+  }
+  return with > 0 && 2 * with >= usual;
 }
 
 }  // namespace
@@ -51,7 +56,7 @@ VerifyFindings find_ill_conditioned_outputs(Evidence& evidence) {
     const OutputComparison& output = evidence.outputs()[i];
     const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
     if (pair.options->accept.is_given() && is_narrow(pair.type_of_floor(output.type))) continue;
-    if (!has_in_every_sample(output, is_ill) || evidence.nodes().vouch) continue;
+    if (output.samples.empty() || !std::ranges::all_of(output.samples, is_ill) || evidence.nodes().vouch) continue;
     const auto telling = std::ranges::max_element(output.samples, {}, &SampleMetrics::ratio);
     out.push_back(
         {.text = "ill-conditioned: the floor is " + scientific(telling->floor.max) + " of the range in every sample", .output = i});
@@ -59,8 +64,8 @@ VerifyFindings find_ill_conditioned_outputs(Evidence& evidence) {
   return out;
 }
 
-/// In 16 bits in every sample, whatever nodes vouch for; in wider types in any sample, unless they vouch. `--accept` judges such outputs
-/// instead.
+/// In 16 bits in half of the usual samples, whatever nodes vouch for; in wider types in any sample, unless they vouch. `--accept` judges
+/// such outputs instead.
 VerifyFindings find_wide_floors(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   VerifyFindings out;
@@ -70,12 +75,11 @@ VerifyFindings find_wide_floors(Evidence& evidence) {
   for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
     const OutputComparison& output = evidence.outputs()[i];
     const bool is_measured_narrowly = is_narrow(pair.type_of_floor(output.type));
-    if (is_measured_narrowly ? !has_in_every_sample(output, is_wide) : evidence.nodes().vouch) continue;
+    if (is_measured_narrowly ? !has_mostly(output, evidence.reference(), is_wide) : evidence.nodes().vouch) continue;
     const auto wide = std::ranges::find_if(output.samples, is_wide);
     if (wide == output.samples.end()) continue;
-    const auto least = is_measured_narrowly ? std::ranges::min_element(output.samples, {}, &SampleMetrics::max_error) : wide;
-    out.push_back({.text = "an error/range of " + scientific(least->max_error) + " is within rounding only because the floor is " +
-                           scientific(least->floor.max) + " of the range (--accept error=… judges it)",
+    out.push_back({.text = "an error/range of " + scientific(wide->max_error) + " is within rounding only because the floor is " +
+                           scientific(wide->floor.max) + " of the range (--accept error=… judges it)",
                    .output = i});
   }
   return out;
