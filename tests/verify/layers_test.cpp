@@ -1,4 +1,6 @@
 
+#include "verify/compare/layers.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +8,7 @@
 
 #include "narrow.h"
 #include "networks.h"
+#include "relayout/model.h"
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "verified.h"
@@ -426,6 +429,16 @@ TEST(Layers, AValueThatSomeReadersBypassIsNotReplacedByOtherNumbers) {
   const VerifyResult result = verified(two_products(false), two_products(true));
   EXPECT_FALSE(result.proof && result.proof->proved) << "nothing is tested";
   EXPECT_EQ(result.outcome, Outcome::same) << summary(result);
+}
+
+TEST(Layers, RegionsEndAtValuesThatBothHave) {
+  Network a = segmenter(1);
+  const auto model = Model::from_bytes(a.bytes());
+  const Value& end = *model->graph().find("r1");
+  const auto nodes = region_of(end, [](const Value& value) { return value.name() == "x"; });
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_EQ(nodes.front()->op_type(), "Conv");
+  EXPECT_EQ(nodes.back()->op_type(), "Relu");
 }
 
 }  // namespace

@@ -333,15 +333,5 @@ TEST(Pairing, UpstreamFromResultsWhereOperandsAreComputedDifferently) {
   EXPECT_FALSE(found.contains("v0"));
 }
 
-TEST(Pairing, RegionsEndAtValuesThatBothHave) {
-  Network a = segmenter(1);
-  const auto model = Model::from_bytes(a.bytes());
-  const Value& end = *model->graph().find("r1");
-  const auto nodes = region_of(end, [](const Value& value) { return value.name() == "x"; });
-  ASSERT_EQ(nodes.size(), 3U);
-  EXPECT_EQ(nodes.front()->op_type(), "Conv");
-  EXPECT_EQ(nodes.back()->op_type(), "Relu");
-}
-
 }  // namespace
 }  // namespace relayout

@@ -12,6 +12,7 @@
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/pairing.h"
 #include "verify/run/bounds.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 
@@ -274,6 +275,24 @@ bool Layers::bypasses_fed(const Layer& layer) const {
     return std::ranges::any_of(region_in_b(layers_[found->second]), is_part);
   };
   return std::ranges::any_of(region_in_a(layer), [&](const Node* node) { return any_read(*node, is_passed); });
+}
+
+std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends) {
+  std::vector<const Node*> nodes;
+  std::unordered_set<const Node*> seen;
+  std::vector<const Value*> pending{&value};
+  while (!pending.empty() && nodes.size() < kLargestRegion) {
+    const Value* const at = pending.back();
+    pending.pop_back();
+    const Node* const producer = at->producer();
+    if (producer == nullptr || producer->is("Constant") || !seen.insert(producer).second) continue;
+    nodes.push_back(producer);
+    for_each_read(*producer, [&](const Value& read) {
+      if (!ends(read)) pending.push_back(&read);
+    });
+  }
+  std::ranges::reverse(nodes);
+  return nodes;
 }
 
 std::vector<const Node*> Layers::region(const Value& value, const ByValue& by_value) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,11 @@
 #include "verify/run/spill.h"
 
 namespace relayout {
+
+/// Maximum number of nodes in a region.
+inline constexpr std::size_t kLargestRegion = 64;
+/// The nodes that compute `value` from values for which `ends` holds, its producer last; at most kLargestRegion.
+[[nodiscard]] std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends);
 
 /// The nodes of the main graphs that the unexplained differences of a proof change.
 class Suspects {

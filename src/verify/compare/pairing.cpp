@@ -4,7 +4,6 @@
 #include "layout/axis_order.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
-#include "model/walk.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -581,24 +580,6 @@ bool is_out_of_reach(const Value& value) {
 
 std::unordered_set<const Value*> values_known_by_dims(const Graph& graph) {
   return constants_of(graph, Known::by_dims);
-}
-
-std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends) {
-  std::vector<const Node*> nodes;
-  std::unordered_set<const Node*> seen;
-  std::vector<const Value*> pending{&value};
-  while (!pending.empty() && nodes.size() < kLargestRegion) {
-    const Value* const at = pending.back();
-    pending.pop_back();
-    const Node* const producer = at->producer();
-    if (producer == nullptr || producer->is("Constant") || !seen.insert(producer).second) continue;
-    nodes.push_back(producer);
-    for_each_read(*producer, [&](const Value& read) {
-      if (!ends(read)) pending.push_back(&read);
-    });
-  }
-  std::ranges::reverse(nodes);
-  return nodes;
 }
 
 }  // namespace relayout

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -33,10 +32,5 @@ struct Partner {
 
 /// Values that depend on no input, or on the dims of inputs alone.
 [[nodiscard]] std::unordered_set<const Value*> values_known_by_dims(const Graph& graph);
-
-/// Maximum number of nodes in a region.
-inline constexpr std::size_t kLargestRegion = 64;
-/// The nodes that compute `value` from values for which `ends` holds, its producer last; at most kLargestRegion.
-[[nodiscard]] std::vector<const Node*> region_of(const Value& value, const std::function<bool(const Value&)>& ends);
 
 }  // namespace relayout
