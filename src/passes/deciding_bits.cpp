@@ -28,6 +28,8 @@ constexpr std::string_view kGuard = "what keeps it off 0 vanishes in 16 bits, or
 
 /// Nodes on one way: what matters stands close by.
 constexpr int kFarthest = 40;
+/// Nodes of a sum of squares.
+constexpr std::size_t kMostSquares = 64;
 /// Elements of a weight that is read for the signs of its numbers.
 constexpr int64_t kSmallWeight = int64_t{1} << 20;
 
@@ -36,11 +38,7 @@ using Path = std::vector<const Node*>;
 
 class Finder {
  public:
-  Finder(PassContext& context, DataType target, Kept& kept)
-      : context_(context),
-        kept_(kept),
-        largest_(overflow_of(target)),
-        vanishing_(std::ldexp(smallest_normal(target), 3 - traits(target).fraction_bits)) {}
+  Finder(PassContext& context, DataType target, Kept& kept) : context_(context), target_(target), kept_(kept) {}
 
   void look_at(const Node& node) {
     if (!node.domain().empty()) return;
@@ -55,12 +53,9 @@ class Finder {
   }
 
  private:
-  /// Of what a ratio compares: inputs count as levels, and a mean may follow a filter bank.
-  Finder(PassContext& context, Kept& kept, double largest, double vanishing)
-      : context_(context), kept_(kept), largest_(largest), vanishing_(vanishing), why_(kRatio), most_products_(2), takes_inputs_(true) {}
-  /// Of what is divided by.
-  Finder(const Finder& other, Kept& kept)
-      : context_(other.context_), kept_(kept), largest_(other.largest_), vanishing_(other.vanishing_), why_(kReciprocal) {}
+  /// A part of the computation that another finder looks at, whose nodes are kept for a reason of its own.
+  Finder(const Finder& other, Kept& kept, std::string_view why)
+      : context_(other.context_), target_(other.target_), kept_(kept), why_(why) {}
 
   [[nodiscard]] bool is_run_time(const Value* value) const { return value != nullptr && !context_.constants.is_constant(*value); }
 
@@ -155,7 +150,11 @@ class Finder {
       const Node* const power = broken_power(node.input(below), arithmetic == Arithmetic::multiply);
       if (power == nullptr || !is_run_time(node.input(1 - below))) continue;
       Kept levels;
-      const auto are_levels = [&](const Value* value) { return Finder(context_, levels, largest_, vanishing_).climb(value, {}, 0); };
+      const auto are_levels = [&](const Value* value) {
+        Finder finder(*this, levels, kRatio);
+        finder.most_products_ = 2, finder.takes_inputs_ = true;  // a mean may follow a filter bank
+        return finder.climb(value, {}, 0);
+      };
       const bool is_ratio = are_levels(node.input(1 - below)) && are_levels(power->input(0));
       if (!is_ratio) continue;
       keep({&node}, kRatio);
@@ -274,6 +273,20 @@ class Finder {
     }
   }
 
+  /// The operand that a limit, an addition of a constant, a move or a Cast passes on; nullptr for other nodes.
+  const Value* passed_on(const Node& node) {
+    const Traits facts = traits_of(node);
+    const Arithmetic arithmetic = facts.arithmetic();
+    if (arithmetic != Arithmetic::add && arithmetic != Arithmetic::maximum && arithmetic != Arithmetic::minimum) {
+      return facts.has(Trait::clips) || facts.has(Trait::casts) || facts.moves_input(0) ? node.input(0) : nullptr;
+    }
+    const Value* only = nullptr;
+    for (const Value* const operand : node.inputs()) {
+      if (is_run_time(operand) && std::exchange(only, operand) != nullptr) return nullptr;
+    }
+    return only;
+  }
+
   /// The root of a difference: √(1 − c²), √(E[x²] − E[x]²).
   void find_difference_under(const Node& root) {
     Path path;
@@ -283,13 +296,7 @@ class Finder {
       if (!node.domain().empty()) return;
       path.push_back(&node);
       if (subtracts(node)) break;
-      const Traits facts = traits_of(node);
-      const Arithmetic arithmetic = facts.arithmetic();
-      const bool is_limit = facts.has(Trait::clips) || arithmetic == Arithmetic::maximum || arithmetic == Arithmetic::minimum;
-      if (!is_limit && arithmetic != Arithmetic::add && !facts.moves_input(0) && !facts.has(Trait::casts)) return;
-      const bool is_first = is_run_time(node.input(0));
-      if (is_first && node.inputs().size() == 2 && is_run_time(node.input(1))) return;
-      value = node.input(is_first ? 0 : 1);
+      value = passed_on(node);
     }
     if (path.empty() || !subtracts(*path.back())) return;
     bool any = false;
@@ -323,20 +330,29 @@ class Finder {
   // --- Powers of complex numbers ------------------------------------------------------------------------------------------------------
 
   /// x² + y², and further terms. Notes its nodes.
-  bool is_sum_of_squares(const Value* value, Path& path, int steps = 0) {
-    const Node* const node = is_run_time(value) && steps < kFarthest ? unscaled(value, path) : nullptr;
-    if (node == nullptr) return false;
-    path.push_back(node);
-    if (steps > 0 && is_square(*node) && is_product(*node)) return true;
-    if (arithmetic_of(*node) != Arithmetic::add || node->inputs().size() < 2) return false;
-    return std::ranges::all_of(node->inputs(), [&](const Value* term) { return is_sum_of_squares(term, path, steps + 1); });
+  bool is_sum_of_squares(const Node& sum, Path& path) {
+    std::set<const Node*> seen;
+    std::vector<const Node*> pending{&sum};
+    while (!pending.empty() && seen.size() < kMostSquares) {
+      const Node& node = *pending.back();
+      pending.pop_back();
+      if (!seen.insert(&node).second) continue;
+      path.push_back(&node);
+      if (&node != &sum && is_square(node) && is_product(node)) continue;
+      if (arithmetic_of(node) != Arithmetic::add || node.inputs().size() < 2) return false;
+      for (const Value* const term : node.inputs()) {
+        const Node* const maker = is_run_time(term) ? unscaled(term, path) : nullptr;
+        if (maker == nullptr) return false;
+        pending.push_back(maker);
+      }
+    }
+    return pending.empty();
   }
 
   /// Keeps powers, which leave the range long before their roots do, and the roots.
   void find_power(const Node& sum) {
     Path path;
-    if (largest_ == overflow_of(DataType::bfloat16) || arithmetic_of(sum) != Arithmetic::add || !is_sum_of_squares(sum.output(0), path))
-      return;
+    if (target_ != DataType::float16 || !is_sum_of_squares(sum, path)) return;
     for (const Use& use : sum.output(0)->uses()) {
       if (use.node->domain().empty() && use.node->is("Sqrt")) path.push_back(use.node);
     }
@@ -349,21 +365,17 @@ class Finder {
     if (!divides && !node.is("Reciprocal")) return;
     const Value* const divisor = node.input(divides ? 1 : 0);
     const Value* value = divisor;
-    Path path{&node}, power;
-    for (int steps = 0; is_run_time(value) && steps < kFarthest; ++steps, power.clear()) {
-      if (is_sum_of_squares(value, power)) {
+    Path path{&node};
+    for (int steps = 0; is_run_time(value) && steps < kFarthest; ++steps) {
+      const Node* const maker = unscaled(value, path);
+      if (maker == nullptr) return;
+      if (Path power; is_sum_of_squares(*maker, power)) {
         Kept levels;
-        if (Finder(*this, levels).climb(divisor, {}, 0)) keep(path, kReciprocal), kept_.merge(levels);
+        if (Finder(*this, levels, kReciprocal).climb(divisor, {}, 0)) keep(path, kReciprocal), kept_.merge(levels);
         return;
       }
-      const Node* const maker = value->producer();
-      if (maker == nullptr || !maker->domain().empty()) return;
-      const Traits facts = traits_of(*maker);
-      const bool adds = facts.arithmetic() == Arithmetic::add || facts.arithmetic() == Arithmetic::maximum;
-      if (adds && is_run_time(maker->input(0)) && is_run_time(maker->input(1))) return;
-      if (!adds && !facts.has(Trait::clips) && !facts.moves_input(0) && !facts.has(Trait::casts) && !maker->is("Sqrt")) return;
       path.push_back(maker);
-      value = maker->input(adds && !is_run_time(maker->input(0)) ? 1 : 0);
+      value = maker->is("Sqrt") ? maker->input(0) : passed_on(*maker);
     }
   }
 
@@ -393,10 +405,11 @@ class Finder {
       Path way = path;
       way.push_back(&node);
       if (facts.arithmetic() == Arithmetic::divide && input == 1) {
-        if (least <= vanishing_) keep(way, kGuard);
+        const double vanishing = std::ldexp(smallest_normal(target_), 3 - traits(target_).fraction_bits);
+        if (least <= vanishing) keep(way, kGuard);
       } else if (node.is("Reciprocal") || (node.is("Pow") && input == 0 && number(node.input(1)).value_or(0) < 0)) {
         const double power = node.is("Pow") ? *number(node.input(1)) : -1;
-        if (std::pow(least, power) >= largest_) keep_factors(*node.output(0), way, steps + 1);
+        if (std::pow(least, power) >= overflow_of(target_)) keep_factors(*node.output(0), way, steps + 1);
       } else if (node.is("Sqrt") || (node.is("Pow") && input == 0)) {
         follow_guard(*node.output(0), std::pow(least, node.is("Sqrt") ? 0.5 : number(node.input(1)).value_or(1)), way, steps + 1);
       } else if (facts.moves_input(input) || facts.has(Trait::casts) || facts.arithmetic() == Arithmetic::maximum) {
@@ -425,8 +438,8 @@ class Finder {
   }
 
   PassContext& context_;
+  DataType target_;
   Kept& kept_;
-  double largest_, vanishing_;
   std::string_view why_ = kSpectrum;
   int most_products_ = 1;
   bool takes_inputs_ = false;

@@ -139,6 +139,10 @@ const std::vector<Deciding> kRows = {
      "re = Conv (x, K)  im = Conv (x, J)  a = Mul (re, re)  b = Mul (im, im)  p = Add (a, b)  s = Sqrt (p)  u = Max (s, large)  o = Div "
      "(re, u)  y = Conv (o, K)",
      "a b im o p re s u"},
+    {"DivisionByAScaledPower",
+     "re = Conv (x, K)  im = Conv (x, J)  a = Mul (re, re)  b = Mul (im, im)  p = Add (a, b)  h = Mul (p, half)  u = Add (h, large)  o = "
+     "Div (one, u)  y = Conv (o, K)",
+     "a b h im o p re u"},
     {"DivisionByASumOfOthers", "c = Conv (x, K)  d = Conv (x, J)  p = Add (c, d)  u = Add (p, large)  o = Div (c, u)  y = Conv (o, K)", ""},
     {"CubesOfGelu", "c = MatMul (x, W)  q = Mul (c, c)  r = Mul (q, c)  y = MatMul (r, V)", ""},
     {"LengthsNotBelow", "c = MatMul (x, W)  v = ReduceL2 (c)  u = Max (v, tiny)  o = Div (c, u)  y = MatMul (o, V)", "!o u"},
@@ -157,6 +161,17 @@ const std::vector<Deciding> kRows = {
      ""},
 };
 INSTANTIATE_TEST_SUITE_P(Rows, DecidingBitsTest, testing::ValuesIn(kRows), [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Precision, SumsOfTheSameSquareEnd) {
+  std::string body = "c = MatMul (x, W)  s0 = Mul (c, c)  ";
+  constexpr int kDoublings = 60;
+  for (int i = 0; i < kDoublings; ++i)
+    body += "s" + std::to_string(i + 1) + " = Add (s" + std::to_string(i) + ", s" + std::to_string(i) + ")  ";
+  PassOptions options;
+  options.precision = DataType::float16;
+  const PassResult result = run({"precision"}, deciding(body + "y = Reciprocal (s" + std::to_string(kDoublings) + ")"), options);
+  EXPECT_THAT(kept_in(result), HasSubstr("s0 s1 ")) << result.details();
+}
 
 TEST(Precision, AReductionByPositionsStays) {
   PassOptions options;
