@@ -1,5 +1,7 @@
 // Compares boolean expressions by their truth tables, and comparisons of the same two values by the orders for which they hold.
 
+#include <cmath>
+
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -224,15 +226,39 @@ std::optional<Condition> comparison_of(Side& side, Ref result, Predicate predica
   return out;
 }
 
+bool is_finite_constant(Side& side, Ref value) {
+  constexpr int64_t kMostElements = 1 << 16;
+  const auto numbers = reals_of(side, value, kMostElements);
+  return numbers && std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); });
+}
+
+/// A difference that is cast to boolean: true where its numbers are unequal, or one is NaN. Both infinite, they are equal and have no
+/// difference.
+std::optional<Condition> difference_of(Side& side, Ref result) {
+  const Ref sub = side.resolve(side.operand(result, 0));
+  const Node* const node = sub ? sub.value->producer() : nullptr;
+  if (node == nullptr || arithmetic_of(*node) != Arithmetic::subtract || node->opset() < kComparing) return std::nullopt;
+  std::optional<Condition> out = comparison_of(side, sub, Predicate::equal);
+  if (!out) return std::nullopt;
+  const bool may_be_infinite = (out->possible & kNone) != 0;
+  if (may_be_infinite && !is_finite_constant(side, out->first) && !is_finite_constant(side, out->second)) return std::nullopt;
+  out->holds = out->possible & ~kEqual;
+  out->nodes.push_back(node);
+  return out;
+}
+
 /// Reads comparisons of one pair of values, and And, Or, Xor and Not of such.
 std::optional<Condition> read_condition(Side& side, Ref result, int level) {
   result = side.resolve(result);
   const Node* const node = result ? result.value->producer() : nullptr;
   if (node == nullptr || !node->domain().empty() || node->opset() < kComparing || level > kMostNested) return std::nullopt;
   const Predicate predicate = predicate_of(*node);
-  if (predicate == Predicate::none) return std::nullopt;
+  const bool is_difference = node->is("Cast") && side.type_of(result) == DataType::boolean;
+  if (predicate == Predicate::none && !is_difference) return std::nullopt;
   std::optional<Condition> out;
-  if (compares(predicate)) {
+  if (is_difference) {
+    out = difference_of(side, result);
+  } else if (compares(predicate)) {
     out = comparison_of(side, result, predicate);
   } else {
     out = read_condition(side, side.operand(result, 0), level + 1);

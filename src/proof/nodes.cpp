@@ -128,33 +128,51 @@ Found examine_branches(Sides& sides, const Claim& claim) {
   return look;
 }
 
+// A choice by the negated condition, whose two results are exchanged.
+namespace {
+
+/// What a Where or an If gives where its condition holds, and where not; null where this is no such node.
+std::pair<Ref, Ref> chosen_by(Side& side, Ref output) {
+  const Node& node = *output.value->producer();
+  if (node.is("Where")) return {side.operand(output, 1), side.operand(output, 2)};
+  const Graph *const then_branch = node.subgraph("then_branch"), *const else_branch = node.subgraph("else_branch");
+  const auto at = as_size(output.value->output_index());
+  if (!node.is("If") || then_branch == nullptr || else_branch == nullptr) return {};
+  if (at >= std::min(then_branch->outputs().size(), else_branch->outputs().size())) return {};
+  return {{then_branch->outputs()[at], output.call}, {else_branch->outputs()[at], output.call}};
+}
+
+/// The Not that makes a value; null where another node does.
+const Node* negation_of(Ref condition) {
+  const Node* const node = condition ? condition.value->producer() : nullptr;
+  return node != nullptr && node->is("Not") ? node : nullptr;
+}
+
+bool have_one_name(Ref one, Ref other) {
+  return one && other && one.value->name() == other.value->name();
+}
+
+}  // namespace
+
 Found examine_turned(Sides& sides, const Claim& claim) {
   const Node &a = *claim.a.value->producer(), &b = *claim.b.value->producer();
-  if (!a.is("Where") || !b.is("Where")) return std::nullopt;
+  if (a.op_type() != b.op_type()) return std::nullopt;
+  const auto [a1, a2] = chosen_by(sides.a, claim.a);
+  const auto [b1, b2] = chosen_by(sides.b, claim.b);
   Ref condition_a = sides.a.operand(claim.a, 0), condition_b = sides.b.operand(claim.b, 0);
-  const auto negation_of = [](Ref condition) {
-    const Node* const node = condition ? condition.value->producer() : nullptr;
-    return node != nullptr && node->is("Not") ? node : nullptr;
-  };
   const Node *const not_a = negation_of(condition_a), *const not_b = negation_of(condition_b);
-  const Ref a1 = sides.a.operand(claim.a, 1), a2 = sides.a.operand(claim.a, 2);
-  const Ref b1 = sides.b.operand(claim.b, 1), b2 = sides.b.operand(claim.b, 2);
   if ((not_a == nullptr) == (not_b == nullptr) || !a1 || !a2 || !b1 || !b2) return std::nullopt;
+  if (not_a != nullptr) condition_a = sides.a.operand(condition_a, 0);
+  if (not_b != nullptr) condition_b = sides.b.operand(condition_b, 0);
   // Names tell which reading to try; the claims prove it.
-  const auto has_name_of = [](Ref one, Ref other) { return one.value->name() == other.value->name(); };
-  const bool is_turned = has_name_of(a1, b2) || has_name_of(a2, b1);
-  if (!is_turned || has_name_of(a1, b1) || has_name_of(a2, b2)) return std::nullopt;
+  const bool is_turned = have_one_name(a1, b2) || have_one_name(a2, b1) || have_one_name(condition_a, condition_b);
+  if (!is_turned || have_one_name(a1, b1) || have_one_name(a2, b2)) return std::nullopt;
   Look look;
   look.nodes_a.push_back(&a);
   look.nodes_b.push_back(&b);
   look.rewritten.push_back(&b);
-  if (not_a != nullptr) {
-    look.bypassed.push_back(not_a);
-    condition_a = sides.a.operand(condition_a, 0);
-  } else {
-    look.nodes_b.push_back(not_b);
-    condition_b = sides.b.operand(condition_b, 0);
-  }
+  if (not_a != nullptr) look.bypassed.push_back(not_a);
+  if (not_b != nullptr) look.nodes_b.push_back(not_b);
   look.claims.push_back({condition_a, condition_b, {}, {}, {}, {}, &b});
   look.claims.push_back({a1, b2, {}, {}, {}, {}, &b});
   look.claims.push_back({a2, b1, {}, {}, {}, {}, &b});

@@ -27,6 +27,27 @@ bool are_proved_for(const std::string& type, const std::string& a, const std::st
   return prove(of_a, of_b).proved && prove(of_b, of_a).proved;
 }
 
+TEST(ProofOfComparisons, WrittenAsADifferenceThatIsCast) {
+  const std::string unequal = "d = Sub (x, c5) y = Cast <to = 9> (d)", equal = "d = Sub (x, c5) b = Cast <to = 9> (d) y = Not (b)";
+  const auto are_alike = [](const std::string& type, const std::string& a, const std::string& b, const std::string& five = "5") {
+    const std::string head = "g (" + type + "[3,4] x) => (y) <" + type + " c5 = {" + five + "}, " + type + " c6 = {6}> { ";
+    const Example of_a(head + a + " }"), of_b(head + b + " }");
+    return prove(of_a, of_b).proved && prove(of_b, of_a).proved;
+  };
+  for (const std::string type : {"float", "double", "int64", "int32"}) {
+    EXPECT_TRUE(are_alike(type, "y = Equal (x, c5)", equal)) << type;
+    EXPECT_TRUE(are_alike(type, "y = Equal (c5, x)", equal)) << type;
+    EXPECT_TRUE(are_alike(type, "e = Equal (x, c5) y = Not (e)", unequal)) << type;
+    EXPECT_FALSE(are_alike(type, "y = Equal (x, c5)", unequal)) << type;
+    EXPECT_FALSE(are_alike(type, "y = Equal (x, c6)", equal)) << type;
+    EXPECT_FALSE(are_alike(type, "y = Greater (x, c5)", unequal)) << type;
+    EXPECT_FALSE(are_alike(type, "y = Equal (x, c5)", "d = Add (x, c5) b = Cast <to = 9> (d) y = Not (b)")) << type;
+  }
+  // Two infinities are equal, and their difference is NaN.
+  EXPECT_FALSE(are_proved("y = Equal (x, z)", "d = Sub (x, z) b = Cast <to = 9> (d) y = Not (b)"));
+  EXPECT_TRUE(are_proved_for("int64", "y = Equal (x, z)", "d = Sub (x, z) b = Cast <to = 9> (d) y = Not (b)"));
+}
+
 TEST(ProofOfComparisons, OfIntegersMayBeNegated) {
   for (const std::string type : {"int64", "int32", "uint8"}) {
     EXPECT_TRUE(are_proved_for(type, "l = Less (x, z) y = Not (l)", "y = GreaterOrEqual (x, z)")) << type;

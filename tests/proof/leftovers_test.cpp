@@ -72,6 +72,30 @@ TEST(ProofOfChoices, TheSidesOfAWhereMayBeExchangedWithANot) {
   EXPECT_FALSE(is_proved(prove(straight, choice("n = Not (c) y = Where (n, q, x)"))));
 }
 
+TEST(ProofOfChoices, TheGraphsOfAnIfMayBeExchangedWithANot) {
+  const auto choice = [](const std::string& condition, const std::string& first, const std::string& second,
+                         const std::string& around = "") {
+    const std::string nodes = "n = Not (c) r, s = If (" + condition + ") <then_branch = t () => (t0, t1) { t0 = " + first +
+                              " (x) t1 = Abs (x) }, else_branch = e () => (e0, e1) { e0 = " + second +
+                              " (x) e1 = Exp (x) }> y = Sub (r, s)";
+    const std::string swapped = "n = Not (c) r, s = If (" + condition + ") <then_branch = t () => (e0, e1) { e0 = " + first +
+                                " (x) e1 = Exp (x) }, else_branch = e () => (t0, t1) { t0 = " + second +
+                                " (x) t1 = Abs (x) }> y = Sub (r, s)";
+    const std::string body = condition == "c" ? nodes : swapped;
+    if (around.empty()) return Example("g (float[3] x, bool c) => (float[3] y) { " + body + " }");
+    return Example("g (float[3] x, bool c, bool d) => (float[3] z) { z = If (d) <then_branch = a () => (y) { " + body +
+                   " }, else_branch = b () => (o) { o = Tanh (x) }> }");
+  };
+  for (const std::string around : {"", "in a graph"}) {
+    const Example straight = choice("c", "Relu", "Neg", around), turned = choice("n", "Neg", "Relu", around);
+    EXPECT_TRUE(is_proved(prove(straight, turned))) << around;
+    EXPECT_TRUE(is_proved(prove(turned, straight))) << around;
+    EXPECT_FALSE(is_proved(prove(straight, choice("n", "Relu", "Neg", around)))) << around;
+    EXPECT_FALSE(is_proved(prove(straight, choice("c", "Neg", "Relu", around)))) << around;
+    EXPECT_FALSE(is_proved(prove(straight, choice("n", "Neg", "Sin", around)))) << around;
+  }
+}
+
 TEST(ProofOfLeftovers, UnusedInitializers) {
   const Array c = normal("c", {3});
   EXPECT_TRUE(is_proved(prove(graph("y = Abs (x)").add("c", c), graph("y = Abs (x)"))));
