@@ -958,6 +958,21 @@ INSTANTIATE_TEST_SUITE_P(PlainBranches, NotTheSame,
                                                    in_then("p = Cast<to = 1>(x)", "q = Cast<to = 1>(x)"),
                                                    in_then("n = Not(x)\n p = Cast<to = 1>(n)", "q = Cast<to = 1>(x)")}));
 
+// Masks of scores within a branch.
+constexpr const char* kMaskedScores = "(float[N, 4, 8] x, bool[N, 1, 8] m, bool c) => (float[N, 4, 8] y) ";
+std::string masked_by(const std::string& number) {
+  return "<float low = {" + number + "}, float zero = {0}> { " +
+         in_then("b = Where(m, zero, low)\n s = Add(x, b)\n p = Softmax<axis = -1>(s)", "q = Softmax<axis = -1>(x)");
+}
+
+INSTANTIATE_TEST_SUITE_P(MaskedBranches, TheSame,
+                         ::testing::Values(Doubted{"of a lower number", kMaskedScores, masked_by("-1e9"), masked_by("-3e38")},
+                                           Doubted{"of a higher number", kMaskedScores, masked_by("-1e9"), masked_by("-65504")}));
+
+INSTANTIATE_TEST_SUITE_P(MaskedBranches, NotTheSame,
+                         ::testing::Values(Doubted{"of a common score", kMaskedScores, masked_by("-1e9"), masked_by("-50")},
+                                           Doubted{"of no mask", kMaskedScores, masked_by("-1e9"), masked_by("1e9")}));
+
 // Names that an exporter counts: B gives those of A's values to others.
 constexpr const char* kCounted = "(float[3, 4, 4] x) => (float[4, 4] y) ";
 std::string counted(const std::string& factors, const std::string& names) {

@@ -180,6 +180,18 @@ bool carries_masks(const Use& use) {
   }
 }
 
+/// The operand of this name that nodes of nested graphs and functions read; null where there is none, or several.
+const Value* find_nested(const Model& model, const std::string& name) {
+  std::set<const Value*> found;
+  for_each_node(model, [&](const Node& node) {
+    if (&node.graph() == &model.graph()) return;
+    for (const Value* const input : node.inputs()) {
+      if (input != nullptr && input->name() == name) found.insert(input);
+    }
+  });
+  return found.size() == 1 ? *found.begin() : nullptr;
+}
+
 }  // namespace
 
 bool ends_in_softmax(const Value& value) {
@@ -194,7 +206,7 @@ bool ends_in_softmax(const Value& value) {
     if (at.is_output() || seen.size() > kMost) return false;
     for (const Use& use : at.uses()) {
       const Node& reader = *use.node;
-      const bool standard = reader.domain().empty() && &reader.graph() == &at.graph();
+      const bool standard = reader.domain().empty() && (at.producer() == nullptr || &reader.graph() == &at.graph());
       if (standard && (reader.is("Softmax") || is_of_softmax(use, at))) {
         found = true;
         continue;
@@ -204,6 +216,13 @@ bool ends_in_softmax(const Value& value) {
     }
   }
   return found;
+}
+
+bool is_nested_mask(const std::string& name, const Model& a, const Model& b) {
+  const Value *const in_a = find_nested(a, name), *const in_b = find_nested(b, name);
+  if (in_a == nullptr || in_b == nullptr || !ends_in_softmax(*in_a) || !ends_in_softmax(*in_b)) return false;
+  const std::optional<Tensor> of_a = Constants().value(*in_a), of_b = Constants().value(*in_b);
+  return of_a && of_b && differs_by_masks(*of_a, *of_b);
 }
 
 bool differs_by_masks(const Datum& a, const Datum& b) {

@@ -4,6 +4,7 @@
 
 #include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/types.h"
 
 namespace relayout {
@@ -36,5 +37,7 @@ void overwrite(const Datum& to, const Datum& from);
 [[nodiscard]] bool ends_in_softmax(const Value& value);
 /// Whether the same elements of both values are masked, some by different numbers: minus infinity to a Softmax of scores of common size.
 [[nodiscard]] bool differs_by_masks(const Datum& a, const Datum& b);
+/// Whether a constant of this name that nested graphs read is a mask in both models, of different numbers: no layer shows it there.
+[[nodiscard]] bool is_nested_mask(const std::string& name, const Model& a, const Model& b);
 
 }  // namespace relayout

@@ -13,14 +13,14 @@
 #include "relayout/proof.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "relayout/verify.h"
 #include "verify/compare/compare_nodes.h"
+#include "verify/compare/datum_pair.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
-#include "verify/run/bounds.h"
+#include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
@@ -86,7 +86,8 @@ std::map<NestedValue, std::size_t> find_alone(Evidence& evidence) {
   std::erase_if(of_b, [&](const auto& found) {
     const Unexplained& entry = evidence.unexplained()[found.second];
     const bool is_rounding = is_constant(entry) && entry.largest <= rules::kRoundedConstantDifference;
-    return is_rounding || evidence.is_acquitted(found.second) || entries[found.first.first].size() > 1;
+    const bool is_mask = is_constant(entry) && is_nested_mask(entry.name, *evidence.pair().a.model, *evidence.pair().b.model);
+    return is_rounding || is_mask || evidence.is_acquitted(found.second) || entries[found.first.first].size() > 1;
   });
   return of_b;
 }
