@@ -59,7 +59,9 @@ class NamedNodes {
   std::unordered_map<std::string, std::vector<const Node*>> nodes_;
 };
 
-/// The facts about two models that rules ask for. Each is computed at most once, when a rule first asks for it.
+/// The facts about two models that rules ask for. What needs runs or a walk over a model is computed once, when a rule first asks for it.
+/// Where the budget allows no further runs, the answer is that of a pair without findings (no layers, not alike), and the pair is doubted
+/// as out-of-budget.
 class Evidence {
  public:
   /// `measured`: interface, proof and the outputs' figures.
@@ -72,9 +74,9 @@ class Evidence {
   [[nodiscard]] bool has_same_interface() const;
   [[nodiscard]] const Candidate& candidate() const noexcept { return *candidate_; }
   [[nodiscard]] const std::vector<OutputComparison>& outputs() const noexcept { return measured_->outputs; }
-  /// Null without a proof (of identical files).
+  /// Null for identical files, which tests alone run. Rules of Scope::nodes and Scope::limits always have one.
   [[nodiscard]] const ProofResult* proof() const noexcept { return measured_->proof ? &*measured_->proof : nullptr; }
-  /// Of a pair that is not proved: what the proof leaves open.
+  /// What the proof leaves open, for rules that have one: nothing for a proved pair.
   [[nodiscard]] const std::vector<Unexplained>& unexplained() const { return measured_->proof->unexplained; }
 
   /// Differences of outputs that the rounding of the models' own values explains, or a choice among nearly equal numbers; empty unless
@@ -90,6 +92,20 @@ class Evidence {
   /// Why equal numbers of an output would prove nothing; nullopt: they prove something.
   [[nodiscard]] std::optional<std::string> inconclusive(std::size_t output) const;
 
+  // What follows from the files.
+
+  /// The values that both models have, and the nodes about which the proof leaves something open.
+  [[nodiscard]] const Layers& layers();
+  [[nodiscard]] Paired paired();
+  /// The nodes in which both models differ.
+  [[nodiscard]] const Changes& changes();
+  /// The guards of one of both sides.
+  [[nodiscard]] const GuardedWays& guarded_ways(const Side& side);
+  /// The nodes of one of both sides, as the proof names them.
+  [[nodiscard]] const NamedNodes& named(const Side& side);
+
+  // What runs over the samples show: of Cost::samples.
+
   [[nodiscard]] const ComparedNodes& nodes();
   /// The check of an entry of the proof; nullptr: no node shows it.
   [[nodiscard]] const UnexplainedCheck* check_of(std::size_t entry);
@@ -97,35 +113,28 @@ class Evidence {
   [[nodiscard]] bool is_acquitted(std::size_t entry);
   /// Whether a node's result shows an entry in some sample.
   [[nodiscard]] bool is_shown(std::size_t entry);
-  /// The nodes of `entering_samples`, fed other values than A's. Those that the proof leaves open are among them.
-  [[nodiscard]] const std::vector<LayerResult>& fed(Feeding feeding);
-  /// The first sample, and others that enter graphs of branches which those before them miss.
-  [[nodiscard]] const std::vector<std::size_t>& entering_samples();
-
-  /// The values that both models have, and the nodes about which the proof leaves something open.
-  [[nodiscard]] const Layers& layers();
-  [[nodiscard]] Paired paired();
-  /// The guards of one of both sides.
-  [[nodiscard]] const GuardedWays& guarded_ways(const Side& side);
-  /// The nodes of one of both sides, as the proof names them.
-  [[nodiscard]] const NamedNodes& named(const Side& side);
-  /// The nodes in which both models differ.
-  [[nodiscard]] const Changes& changes();
   /// Whether a sample enters a graph of a model.
   [[nodiscard]] bool enters(const Side& side, const Graph& graph);
   /// Whether a node of a model holds a graph that no sample enters.
   [[nodiscard]] bool misses_one_of(const Side& side, const Node& node);
-
-  /// The pieces of changed operators that samples have tried.
+  /// The first sample, and others that enter graphs of branches which those before them miss.
+  [[nodiscard]] const std::vector<std::size_t>& entering_samples();
+  /// The pieces of changed operators, with those that samples have tried.
   [[nodiscard]] const Trials& tried();
-  /// A comparison with other values, and the pieces that were open before it, by change.
+
+  // What other values than the samples' show: of Cost::fed.
+
+  /// The nodes of `entering_samples`, fed other values than A's. Those that the proof leaves open are among them.
+  [[nodiscard]] const std::vector<LayerResult>& fed(Feeding feeding);
+  /// A comparison with other values, and the pieces that no values before it have tried, by change.
   struct Trying {
     std::map<const Change*, Trial> open;
     const std::vector<LayerResult>* layers = nullptr;
   };
-  /// The comparisons with other values that untried pieces need, in their order.
+  /// The comparisons that pieces need which samples have not tried, in their order.
   [[nodiscard]] std::vector<Trying> tryings();
 
+  /// For rules of Cost::modes, which run b themselves.
   void add_seconds_of_b(double seconds) noexcept { seconds_of_b_ += seconds; }
   /// Copies checks, compared nodes, remarks on them and the time of further runs into the result. Of nodes fed other values than A's, those
   /// that a finding calls different.

@@ -18,7 +18,7 @@
 namespace relayout {
 namespace {
 
-/// The doubt about what the budget left out: it was asked for as it might still decide.
+/// The doubt about what a rule asked for and the budget left out, as it might have decided.
 VerifyFindings find_left_out(const Steps& steps) {
   if (steps.left_out().empty()) return {};
   std::string all;
@@ -27,7 +27,8 @@ VerifyFindings find_left_out(const Steps& steps) {
       {.name = kOutOfBudget, .text = "left out, as it would take long: " + all + " (--thorough does it, --budget SECONDS allows more)"}};
 }
 
-/// Runs both models, and looks for what the runs do not show. The figures stand in `measured`.
+/// Runs both models, and looks for what the runs do not show, if outputs agree: else they are the reason, and rules have nothing to add.
+/// The figures stand in `measured`.
 VerifyFindings run_and_look(Pair& pair, std::span<const Rule> rules, VerifyResult& measured) {
   Measurement runs(pair, measured);
   VerifyFindings findings = runs.findings();

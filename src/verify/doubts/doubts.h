@@ -11,7 +11,7 @@
 
 namespace relayout {
 
-/// What a rule needs. Rules of a later kind are not asked once a difference is found.
+/// What a rule needs (evidence.h says which fact costs what). Rules of a later kind are not asked once a difference or a defect is found.
 enum class Cost : uint8_t {
   files,    ///< the two files, and the figures of the samples that ran anyway
   samples,  ///< nodes over the samples, fed A's values; which graphs the samples enter
@@ -19,28 +19,28 @@ enum class Cost : uint8_t {
   modes,    ///< another mode of execution
 };
 
-/// The pairs that a rule is for.
+/// The pairs that a rule is for. `nodes` and `limits` need a proof, proved or not, and are not asked under VerifyOptions::outputs_only.
 enum class Scope : uint8_t {
-  outputs,  ///< all that are not proved: it judges outputs, also with VerifyOptions::outputs_only
+  outputs,  ///< all that are not proved: it judges outputs
   nodes,    ///< those that are not proved: it judges what the proof leaves open
   limits,   ///< proved ones too, as proofs are about real numbers, not about those that a type holds
-  every,
+  every,    ///< all: it judges the executor
 };
 
 /// A rule that looks for what samples that agree do not show.
 struct Rule {
-  std::string_view name;  ///< printed with its findings; `--allow` takes it
+  std::string_view name;  ///< of all that it finds: printed with doubts, which `--allow` takes by it
   Cost cost;
   Scope scope;
   VerifyFindings (*look)(Evidence& evidence);
   bool doubts = true;  ///< false: it finds differences, defects and remarks only
 };
 
-/// All rules, the most telling first: of several doubts the first is the reason of the verdict.
+/// All rules, the most telling first: of several doubts about the whole pair, the first that is not allowed is the reason of the verdict.
 [[nodiscard]] std::span<const Rule> doubts() noexcept;
 
-/// What rules find about a pair whose outputs agree. Rules do not know each other: their order changes no verdict, only which finding is
-/// the first.
+/// What rules find about a pair whose outputs agree. Rules do not know each other: unless the budget ends, their order changes no verdict,
+/// only which finding is the first.
 [[nodiscard]] VerifyFindings look(std::span<const Rule> rules, Evidence& evidence);
 
 /// Advice for an effect that no sample shows.
@@ -50,43 +50,55 @@ inline constexpr const char* kMoreSamples = " (--samples N makes more, --input g
 /// Why to doubt a difference whose effect no sample shows.
 [[nodiscard]] std::string unreached(const Unexplained& entry);
 
-// Rules on outputs, where their numbers say little.
+// The rules; each is described where it is defined.
+
+// outputs.cpp: outputs whose numbers say little
 VerifyFindings find_outputs_that_show_nothing(Evidence& evidence);
 VerifyFindings find_ill_conditioned_outputs(Evidence& evidence);
 VerifyFindings find_wide_floors(Evidence& evidence);
 VerifyFindings find_masks_with_holes(Evidence& evidence);
 
-// Rules on nodes that the proof leaves open.
+// nodes.cpp: nodes that the proof leaves open
 VerifyFindings find_differing_nodes(Evidence& evidence);
 VerifyFindings find_hidden_constants(Evidence& evidence);
-VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence);
 VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence);
 VerifyFindings find_diluted_constants(Evidence& evidence);
-VerifyFindings find_edge_values(Evidence& evidence);
-VerifyFindings find_values_of_one_sign(Evidence& evidence);
-VerifyFindings find_rounding_ties(Evidence& evidence);
 VerifyFindings find_unreached_values(Evidence& evidence);
 VerifyFindings find_hidden_choices(Evidence& evidence);
 VerifyFindings find_casts_beyond_type(Evidence& evidence);
 VerifyFindings find_untried_pieces(Evidence& evidence);
+
+// hidden_in_graphs.cpp, unentered_graphs.cpp: nodes in branches and loops
+VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence);
 VerifyFindings find_unentered_graphs(Evidence& evidence);
 
-// Rules on what sizes, inputs and attributes of the samples leave open.
+// edge_values.cpp, rounding_ties.cpp: numbers that no sample has
+VerifyFindings find_edge_values(Evidence& evidence);
+VerifyFindings find_values_of_one_sign(Evidence& evidence);
+VerifyFindings find_rounding_ties(Evidence& evidence);
+
+// attributes.cpp: comparisons, inputs with a default and attributes that the samples do not reach
 VerifyFindings find_other_comparisons(Evidence& evidence);
 VerifyFindings find_replaceable_inputs(Evidence& evidence);
 VerifyFindings find_unread_attributes(Evidence& evidence);
+
+// sizes.cpp: dims that the samples do not have
 VerifyFindings find_dims_of_one_size(Evidence& evidence);
 VerifyFindings find_other_sizes(Evidence& evidence);
 
-// Rules on numbers that types do not hold, and on results that ONNX leaves open.
-VerifyFindings find_undefined_order(Evidence& evidence);
-VerifyFindings find_formula_overflow(Evidence& evidence);
-VerifyFindings find_cast_grain(Evidence& evidence);
+// guards.cpp, formula_overflow.cpp, cast_grain.cpp: numbers that a type does not hold
 VerifyFindings find_lost_guards(Evidence& evidence);
 VerifyFindings find_changed_guards(Evidence& evidence);
+VerifyFindings find_formula_overflow(Evidence& evidence);
+VerifyFindings find_cast_grain(Evidence& evidence);
 
-// Rules on the executor.
+// undefined_order.cpp: results that ONNX leaves open
+VerifyFindings find_undefined_order(Evidence& evidence);
+
+// executor_defects.cpp: the executor
 VerifyFindings find_optimized_difference(Evidence& evidence);
+
+// No rules: verify.cpp asks these of every pair that ran, also where outputs differ.
 
 /// An output of the reference that differed between two runs: a remark if it has random nodes, or else a defect.
 [[nodiscard]] VerifyFindings find_unrepeatable_outputs(const Evidence& evidence);
