@@ -1,8 +1,12 @@
 // Tests convert --precision on the command line, and the verdict of verify on the result.
 
+#include <cmath>
 #include <cstddef>
+#include <numbers>
+#include <vector>
 
 #include "command/command_test.h"
+#include "report/json.h"
 #include "support/process.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
@@ -50,6 +54,56 @@ TEST_F(Precision, ModelsPartlyIn16BitsVerifyToo) {
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   EXPECT_EQ(run({"verify", "half.onnx", "half.onnx", "--run-identical"}).code, 0);
 }
+
+/// Weights of a discrete Fourier transform of windows of 256 numbers, at 64 frequencies.
+std::vector<double> waves(double (*wave)(double)) {
+  constexpr int kWindow = 256;
+  std::vector<double> out;
+  for (int bin = 1; bin <= 64; ++bin) {
+    for (int i = 0; i < kWindow; ++i) {
+      const double hann = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * i / kWindow);
+      out.push_back(wave(2 * std::numbers::pi * bin * i / kWindow) * hann / kWindow);
+    }
+  }
+  return out;
+}
+
+/// Nodes behind the spectrum a + bi of a tone, in most of whose frequencies there is nothing.
+class Spectrum : public Precision, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(Spectrum, OfAToneKeepsItsEmptyFrequencies) {
+  write_file(folder_ / "spectrum.onnx",
+             TextModel(std::string("g (float[N,1,8192] x) => (y) <float[64,1,256] re, float[64,1,256] im, float two = {2}, float eps = {1e-10}> "
+                                   "{ a = Conv <strides = [128]> (x, re) b = Conv <strides = [128]> (x, im) ") +
+                       GetParam() + " }")
+                 .set("re", waves([](double x) { return std::cos(x); }))
+                 .set("im", waves([](double x) { return std::sin(x); }))
+                 .name_nodes()
+                 .bytes());
+  std::string tone;
+  for (int i = 0; i < 8192; ++i) {
+    const double t = 2 * std::numbers::pi * i / 16000;
+    const auto number = static_cast<float>(0.3 * std::sin(437 * t) + 0.1 * std::sin(1312 * t));
+    tone.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  write_file(folder_ / "tone.bin", tone);
+  for (const std::string type : {"fp16", "bf16"}) {
+    ASSERT_EQ(run({"convert", "spectrum.onnx", "-o", "half.onnx", "--precision", type}).code, 0);
+    const ProcessResult same =
+        run({"verify", "spectrum.onnx", "half.onnx", "--precision", type, "--dim", "N=1", "--input", "x=tone.bin", "--json"});
+    EXPECT_EQ(same.code, 0) << same.out << same.err;
+    const std::optional<Json> outputs = Json::parse(same.out, "report").find("outputs");
+    ASSERT_TRUE(outputs && outputs->at(0));
+    EXPECT_LT(outputs->at(0)->find("err")->number().value_or(0), type == "fp16" ? 3e-3 : 2e-2) << type;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, Spectrum,
+    ::testing::Values("c = Mul (a, a) d = Mul (b, b) p = Add (c, d) e = Add (p, eps) y = Log (e)",
+                      "c = Pow (a, two) d = Pow (b, two) p = Add (d, c) e = Add (eps, p) y = Log (e)",
+                      "c = Mul (a, a) d = Mul (b, b) p = Add (c, d) e = Add (p, eps) r = Sqrt (e) y = Log (r)",
+                      "s = Concat <axis = 1> (a, b) q = Mul (s, s) c, d = Split <axis = 1> (q) p = Add (c, d) e = Max (p, eps) y = Log (e)"));
 
 TEST_F(Precision, ValuesThatFoldsChangeUnderTheirNamesAreJudgedWithTheirReaders) {
   // The fold moves factor and shift into the convolution, past two Identities that keep the names of their values.
