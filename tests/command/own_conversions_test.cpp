@@ -18,14 +18,17 @@ void PrintTo(const Front& front, std::ostream* out) {  // NOLINT(readability-ide
   *out << front.name;
 }
 
-const std::string kMoments = "m = ReduceMean <axes = [-1]> (x) d = Sub (x, m) q = Mul (d, d) v = ReduceMean <axes = [-1]> (q) e = Add (v, eps) ";
+const std::string kMoments =
+    "m = ReduceMean <axes = [-1]> (x) d = Sub (x, m) q = Mul (d, d) v = ReduceMean <axes = [-1]> (q) e = Add (v, eps) ";
 
 class OwnConversions : public CommandTest, public ::testing::WithParamInterface<Front> {
  protected:
   static constexpr const char* kHead =
       "g (float[N,W,24] x, float[N,1,1,W] image) => (y) <float[24] w, float[24] b, float[32,24,1,1] k, float[32,24,1] l, float[24,32] p, "
-      "float[32] g, float[32] h, float[32] i, float[32] var, int64[1] three = {3}, int64[1] four = {4}, int64[1] zero = {0}, int64[1] one = "
-      "{1}, int64[1] all = {-1}, int64[1] channels = {24}, float eps = {1e-5}, float half = {0.5}> { dims = Shape (image) width = Slice (dims, "
+      "float[32] g, float[32] h, float[32] i, float[32] var, int64[1] three = {3}, int64[1] four = {4}, int64[1] zero = {0}, int64[1] one "
+      "= "
+      "{1}, int64[1] all = {-1}, int64[1] channels = {24}, float eps = {1e-5}, float half = {0.5}> { dims = Shape (image) width = Slice "
+      "(dims, "
       "three, four) ";
 
   /// Holds what convert writes against the model, in three ways, and against itself with a wrong number.
@@ -61,15 +64,17 @@ class OwnConversions : public CommandTest, public ::testing::WithParamInterface<
 };
 
 TEST_P(OwnConversions, ThroughAComputedTargetIntoAConvolution) {
-  expect_proved(GetParam().nodes +
-                " t = Concat <axis = 0> (zero, one, width, channels) r = Reshape (a, t) s = Transpose <perm = [0, 3, 1, 2]> (r) c = Conv (s, k) "
-                "y = BatchNormalization (c, g, h, i, var)");
+  expect_proved(
+      GetParam().nodes +
+      " t = Concat <axis = 0> (zero, one, width, channels) r = Reshape (a, t) s = Transpose <perm = [0, 3, 1, 2]> (r) c = Conv (s, k) "
+      "y = BatchNormalization (c, g, h, i, var)");
 }
 
 TEST_P(OwnConversions, ThroughAComputedTargetIntoAConvolutionOfOneAxis) {
-  expect_proved(GetParam().nodes +
-                " t = Concat <axis = 0> (zero, width, channels) r = Reshape (a, t) s = Transpose <perm = [0, 2, 1]> (r) c = Conv (s, l) y = "
-                "BatchNormalization (c, g, h, i, var)");
+  expect_proved(
+      GetParam().nodes +
+      " t = Concat <axis = 0> (zero, width, channels) r = Reshape (a, t) s = Transpose <perm = [0, 2, 1]> (r) c = Conv (s, l) y = "
+      "BatchNormalization (c, g, h, i, var)");
 }
 
 TEST_P(OwnConversions, ThroughAComputedTargetIntoAProduct) {

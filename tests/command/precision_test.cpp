@@ -72,14 +72,15 @@ std::vector<double> waves(double (*wave)(double)) {
 class Spectrum : public Precision, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(Spectrum, OfAToneKeepsItsEmptyFrequencies) {
-  write_file(folder_ / "spectrum.onnx",
-             TextModel(std::string("g (float[N,1,8192] x) => (y) <float[64,1,256] re, float[64,1,256] im, float two = {2}, float eps = {1e-10}> "
-                                   "{ a = Conv <strides = [128]> (x, re) b = Conv <strides = [128]> (x, im) ") +
-                       GetParam() + " }")
-                 .set("re", waves([](double x) { return std::cos(x); }))
-                 .set("im", waves([](double x) { return std::sin(x); }))
-                 .name_nodes()
-                 .bytes());
+  write_file(
+      folder_ / "spectrum.onnx",
+      TextModel(std::string("g (float[N,1,8192] x) => (y) <float[64,1,256] re, float[64,1,256] im, float two = {2}, float eps = {1e-10}> "
+                            "{ a = Conv <strides = [128]> (x, re) b = Conv <strides = [128]> (x, im) ") +
+                GetParam() + " }")
+          .set("re", waves([](double x) { return std::cos(x); }))
+          .set("im", waves([](double x) { return std::sin(x); }))
+          .name_nodes()
+          .bytes());
   std::string tone;
   for (int i = 0; i < 8192; ++i) {
     const double t = 2 * std::numbers::pi * i / 16000;
@@ -100,10 +101,11 @@ TEST_P(Spectrum, OfAToneKeepsItsEmptyFrequencies) {
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, Spectrum,
-    ::testing::Values("c = Mul (a, a) d = Mul (b, b) p = Add (c, d) e = Add (p, eps) y = Log (e)",
-                      "c = Pow (a, two) d = Pow (b, two) p = Add (d, c) e = Add (eps, p) y = Log (e)",
-                      "c = Mul (a, a) d = Mul (b, b) p = Add (c, d) e = Add (p, eps) r = Sqrt (e) y = Log (r)",
-                      "s = Concat <axis = 1> (a, b) q = Mul (s, s) c, d = Split <axis = 1> (q) p = Add (c, d) e = Max (p, eps) y = Log (e)"));
+    ::testing::Values(
+        "c = Mul (a, a) d = Mul (b, b) p = Add (c, d) e = Add (p, eps) y = Log (e)",
+        "c = Pow (a, two) d = Pow (b, two) p = Add (d, c) e = Add (eps, p) y = Log (e)",
+        "c = Mul (a, a) d = Mul (b, b) p = Add (c, d) e = Add (p, eps) r = Sqrt (e) y = Log (r)",
+        "s = Concat <axis = 1> (a, b) q = Mul (s, s) c, d = Split <axis = 1> (q) p = Add (c, d) e = Max (p, eps) y = Log (e)"));
 
 TEST_F(Precision, ValuesThatFoldsChangeUnderTheirNamesAreJudgedWithTheirReaders) {
   // The fold moves factor and shift into the convolution, past two Identities that keep the names of their values.
@@ -126,6 +128,28 @@ TEST_F(Precision, ValuesThatFoldsChangeUnderTheirNamesAreJudgedWithTheirReaders)
   save_model(model, folder_ / "wrong.onnx");
   const ProcessResult different = run({"verify", "named.onnx", "wrong.onnx", "--precision", "fp16"});
   EXPECT_EQ(different.code, 1) << different.out;
+}
+
+TEST_F(Precision, ModelsOfIntegersStayTheSame) {
+  // Rounding to 16 bits moves numbers to the neighbouring step of a quantizer.
+  const std::string integers = "i = ConvInteger (q, w, z) f = Cast <to = 1> (i) y = Mul (f, sc) }";
+  for (const std::string& quantizer : {std::string("q, s, z = DynamicQuantizeLinear (c) sc = Mul (s, few) "),
+                                       std::string("q = QuantizeLinear (c, step, z) sc = Identity (few) ")}) {
+    const bool is_dynamic = quantizer.starts_with("q, s");
+    const std::string zero = is_dynamic ? "" : ", uint8 z = {128}, float step = {0.02}";
+    write_file(
+        folder_ / "integers.onnx",
+        TextModel("g (float[N,4,9,9] x) => (y) <float[6,4,3,3] k, float[6] b, int8[5,6,1,1] w = {1,-7,30,-90,12,5,9,-64,127,3,-2,44,8,-19,"
+                  "77,-128,61,20,33,-4,-45,6,88,-15,10,-31,52,-73,94,25}, float few = {0.01}" +
+                  zero + "> { a = Conv (x, k, b) c = Sigmoid (a) " + quantizer + integers)
+            .name_nodes()
+            .bytes());
+    for (const std::string type : {"fp16", "bf16"}) {
+      ASSERT_EQ(run({"convert", "integers.onnx", "-o", "half.onnx", "--precision", type}).code, 0);
+      const ProcessResult same = run({"verify", "integers.onnx", "half.onnx", "--precision", type});
+      EXPECT_EQ(same.code, 0) << quantizer << type << "\n" << same.out << same.err;
+    }
+  }
 }
 
 TEST_F(Precision, RowsThatAMaskHidesWhollyStayFinite) {

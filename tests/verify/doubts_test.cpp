@@ -958,6 +958,35 @@ INSTANTIATE_TEST_SUITE_P(PlainBranches, NotTheSame,
                                                    in_then("p = Cast<to = 1>(x)", "q = Cast<to = 1>(x)"),
                                                    in_then("n = Not(x)\n p = Cast<to = 1>(n)", "q = Cast<to = 1>(x)")}));
 
+// Integers that a large factor scales, or that are called a mask, and are none.
+std::string step_by(const std::string& type, const std::string& nodes) {
+  return "<" + type + " one = {1}, float k = {1000}, float few = {0.001}> { " + nodes +
+         " f = Cast<to = 1>(m)\n g = Mul(f, k)\n h = Mul(g, few)\n y = Tanh(h)";
+}
+std::string labels_by(const std::string& nodes) {
+  return "<int64 one = {1}, float[6, 4] table = {0.1, 0.2, 0.3, 0.4, 1.1, 1.2, 1.3, 1.4, -1.1, 0.7, 0.5, 2.1, 3.1, -0.3, 0.9, 0.6, 0.8, "
+         "2.5, "
+         "-2.2, 1.9, 0.05, -0.7, 1.6, 2.8}> { " +
+         nodes + " y = Gather(table, m)";
+}
+constexpr const char *kStepAsIs = "m = Identity(t)\n", *kStepOfOne = "m = Min(t, one)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    NoMasks, NotTheSame,
+    ::testing::Values(Doubted{"an int64 step", "(int64[N] t) => (float[N] y) ", step_by("int64", kStepAsIs), step_by("int64", kStepOfOne)},
+                      Doubted{"an int32 step", "(int32[N, 1] t) => (float[N, 1] y) ", step_by("int32", kStepAsIs),
+                              step_by("int32", kStepOfOne)},
+                      Doubted{"a u8 step", "(uint8[N] t) => (float[N] y) ", step_by("uint8", kStepAsIs), step_by("uint8", kStepOfOne)},
+                      Doubted{"labels called mask", "(int64[N, 5] mask) => (float[N, 5, 4] y) ", labels_by("m = Identity(mask)\n"),
+                              labels_by("m = Min(mask, one)\n")}));
+
+INSTANTIATE_TEST_SUITE_P(
+    NoMasks, TheSame,
+    ::testing::Values(Doubted{"an int64 step", "(int64[N] t) => (float[N] y) ", step_by("int64", kStepAsIs),
+                              step_by("int64", "a = Min(t, one)\n b = Max(t, one)\n c = Add(a, b)\n m = Sub(c, one)\n")},
+                      Doubted{"labels called mask", "(int64[N, 5] mask) => (float[N, 5, 4] y) ", labels_by("m = Identity(mask)\n"),
+                              labels_by("a = Add(mask, one)\n m = Sub(a, one)\n")}));
+
 // Masks of scores within a branch.
 constexpr const char* kMaskedScores = "(float[N, 4, 8] x, bool[N, 1, 8] m, bool c) => (float[N, 4, 8] y) ";
 std::string masked_by(const std::string& number) {

@@ -112,5 +112,17 @@ TEST(OutputDims, ADeclarationThatItsOwnModelContradictsIsNoDifferenceWhereRepair
   EXPECT_EQ(both.outcome, Outcome::different) << summary(both);
 }
 
+TEST(OutputDims, AnotherRightDeclarationIsTheSame) {
+  const std::string nodes = "y = Relu(x)", right = "float[N, 2, 3]";
+  for (const std::string other : {"float[M, 2, 3]", "float[N, 2, W]", "float[batch, channels, width]"}) {
+    for (const auto& [a, b] : {std::pair{right, other}, {other, right}}) {
+      const VerifyResult result = verified_texts(declaring(a, nodes), declaring(b, nodes));
+      EXPECT_EQ(result.outcome, Outcome::same) << a << " " << b << "\n" << summary(result);
+    }
+    const VerifyResult wrong = verified_texts(declaring(right, nodes), declaring(other, "y = Abs(x)"));
+    EXPECT_EQ(wrong.outcome, Outcome::different) << other << "\n" << summary(wrong);
+  }
+}
+
 }  // namespace
 }  // namespace relayout

@@ -213,6 +213,28 @@ TEST(Vocabulary, SamplesOfAnotherBranchHaveItsSizes) {
   EXPECT_EQ(right.outcome, Outcome::same) << summary(right);
 }
 
+/// Branches for two rates, each of which takes frames of its own length; neither frames nor states name their second dim.
+std::string frames_of_a_rate(const std::string& operation, const std::string& operands) {
+  std::string weights = "0.9";
+  for (int i = 1; i < 64; ++i) weights += i % 9 == 0 ? ", 0.9" : ", -0.05";
+  const auto branch = [&](const std::string& p, const std::string& frame) {
+    return p + " () => (float[N, 8] " + p + "y) { " + p + "r = Reshape(x, " + frame + ") m = ReduceMean<keepdims = 0>(" + p +
+           "r, last) h = MatMul(s, u) a = Add(" + operands + ") " + p + "y = " + operation + "(a) }";
+  };
+  return "(float[N, L] x, float[N, S] s, int64 sr) => (float[N, 8] y) <int64 k = {16000}, int64[3] wide = {0, 8, 64}, int64[3] low = {0, "
+         "8, "
+         "32}, int64[1] last = {2}, float[8, 8] u = {" +
+         weights + "}> { c = Equal(sr, k) y = If (c) <then_branch = " + branch("p", "wide") + ", else_branch = " + branch("q", "low") +
+         "> }";
+}
+
+TEST(Vocabulary, FreeStatesHaveTheSizesOfTheirWeights) {
+  const std::string a = frames_of_a_rate("Tanh", "m, h");
+  const VerifyResult other = compared(a, frames_of_a_rate("Softsign", "m, h")), same = compared(a, frames_of_a_rate("Tanh", "h, m"));
+  EXPECT_EQ(other.outcome, Outcome::different) << summary(other);
+  EXPECT_EQ(same.outcome, Outcome::same) << summary(same);
+}
+
 /// Two branches, of which the first is taken where `condition` says so: x times w there, −x in the other one. {w} in a place for w.
 std::string branching(const std::string& place, const std::string& numbers, const std::string& condition) {
   std::string text = place;
