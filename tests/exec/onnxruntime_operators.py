@@ -356,7 +356,7 @@ def DynamicQuantizeMatMul(rng):
 
 @operator
 def DynamicQuantizeLSTM(rng):
-    steps, batch, width, hidden = *dims(rng, 3, 4), int(rng.integers(2, 6))
+    steps, batch, width, hidden = *dims(rng, 3, 4), int(rng.choice([2, 3, 5, 20]))
     direction = str(rng.choice(["forward", "reverse", "bidirectional"]))
     both = 2 if direction == "bidirectional" else 1
     kind = eight_bits(rng)
@@ -372,7 +372,7 @@ def DynamicQuantizeLSTM(rng):
     state = lambda: maybe(rng, normal(rng, [both, batch, hidden]), 0.4)
     return Case("DynamicQuantizeLSTM", [normal(rng, [steps, batch, width]), w, r, maybe(rng, normal(rng, [both, 8 * hidden])), None, state(), state(),
                                         maybe(rng, normal(rng, [both, 3 * hidden]), 0.3), w_scale, w_zero, r_scale, r_zero], outputs=3, direction=direction, hidden_size=hidden,
-                input_forget=maybe(rng, 1, 0.2), clip=maybe(rng, 2.0, 0.2))
+                input_forget=maybe(rng, 1, 0.2), clip=maybe(rng, 2.0, 0.2), fixed=rng.random() < 0.6)
 
 
 @operator

@@ -133,7 +133,8 @@ struct ChannelNormalizationShape {
 };
 [[nodiscard]] std::unique_ptr<Kernel> make_channel_normalization_kernel(const ChannelNormalizationShape& shape, Team team);
 
-/// RNN, GRU or LSTM in f32 with their default activations.
+/// RNN, GRU or LSTM in f32 with their default activations. In a quantized one, states are quantized to 8 bits before each product, and R
+/// has integers of 8 bits times a scale for each of its rows.
 struct Recurrence {
   enum class Kind : uint8_t { rnn, gru, lstm };
   Kind kind = Kind::lstm;
@@ -143,13 +144,16 @@ struct Recurrence {
   bool linear_before_reset = false;  ///< of a GRU
   bool bias = false, lengths = false, initial_h = false, initial_c = false, peepholes = false;
   bool y = false, y_h = false, y_c = false;
+  bool quantized = false;
   [[nodiscard]] int64_t columns() const { return gates * hidden; }
 };
 
 /// Bytes of packed recurrent weights, all directions.
 [[nodiscard]] int64_t packed_bytes(const Recurrence& recurrence);
-/// Packs R [directions, gates · hidden, hidden] of any strides.
-void pack_weights(const Recurrence& recurrence, const Tensor& weights, std::byte* packed);
+/// Packs R [directions, gates · hidden, hidden] of any strides. `scales` of a quantized one: [directions, 1, 1 or gates · hidden].
+void pack_weights(const Recurrence& recurrence, const Tensor& weights, const Tensor& scales, std::byte* packed);
+/// Whether each row of R has integers from -128 to 127 times its scale.
+[[nodiscard]] bool has_bytes(const Recurrence& recurrence, const Tensor& weights, const Tensor& scales);
 
 /// Operands, all dense f32: X · Wᵀ as [steps, batch, directions · gates · hidden] (the first two swapped with batch_first), packed R, then
 /// those present of B, lengths (int32), initial_h, initial_c, P, Y, Y_h, Y_c. Error{invalid} names the node when a length is out of range.

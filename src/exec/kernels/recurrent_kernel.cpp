@@ -4,6 +4,7 @@
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
+#include "exec/kernels/integer_kernel.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"
 #include "exec/program.h"
@@ -130,8 +131,17 @@ int64_t padded(int64_t columns) {
   return (columns + kColumns - 1) / kColumns * kColumns;
 }
 
-/// Floats of the packed weights of one direction.
+/// Scales of the rows of R before the panels of a quantized one.
+int64_t scales_before(const Recurrence& recurrence) {
+  return padded(recurrence.columns());
+}
+
+/// Floats, or bytes in their place, of the packed weights of one direction.
 int64_t packed_floats(const Recurrence& recurrence) {
+  if (recurrence.quantized) {
+    const int64_t panels = panel_count(recurrence.columns()) * panel_bytes(recurrence.hidden);
+    return scales_before(recurrence) + panels / int64_t{sizeof(float)};
+  }
   const int64_t first = first_columns(recurrence);
   return (padded(first) + padded(recurrence.columns() - first)) * recurrence.hidden;
 }
@@ -181,6 +191,7 @@ class RecurrentKernel : public Kernel {
     reset_state_.resize(states);
     product_stride_ = padded(first_columns(spec)) + padded(spec.columns() - first_columns(spec));
     products_.resize(as_size(spec.batch * product_stride_));
+    if (spec.quantized) codes_.resize(as_size(spec.batch * padded_depth(spec.hidden)));
     bias_.resize(as_size(spec.columns()));
     bias_r_.resize(bias_.size());
     lengths_.assign(as_size(spec.batch), spec.steps);
@@ -224,6 +235,44 @@ class RecurrentKernel : public Kernel {
       bias_[i] = apart ? of_input : of_input + of_state;
       bias_r_[i] = of_state;
     }
+  }
+
+  /// Quantizes all states as DynamicQuantizeLinear does.
+  void quantize_states() {
+    constexpr float kLevels = 255;
+    const auto [low, high] = std::ranges::minmax(h_);
+    const float least = std::min(low, 0.0F), most = std::max(high, 0.0F);
+    state_scale_ = most == least ? 1 : (most - least) / kLevels;
+    const float zero = std::nearbyint(std::clamp(-least / state_scale_, 0.0F, kLevels));
+    state_zero_ = static_cast<int32_t>(zero);
+    for (int64_t b = 0; b < spec_.batch; ++b) {
+      for (int64_t j = 0; j < spec_.hidden; ++j) {
+        const float code = std::clamp(std::nearbyint(h_[as_size(b * spec_.hidden + j)] / state_scale_) + zero, 0.0F, kLevels);
+        codes_[as_size(b * padded_depth(spec_.hidden) + j)] = static_cast<uint8_t>(code);
+      }
+    }
+  }
+
+  /// As multiply(), with exact sums of integers.
+  void multiply_integers(const float* packed) {
+    quantize_states();
+    const IntegerIsa isa = best_integer_isa();
+    const auto* const panels = reinterpret_cast<const std::byte*>(packed + scales_before(spec_));
+    const int64_t grain = 1 + (int64_t{1} << 21) / (spec_.hidden * kColumns * spec_.batch);
+    team_.divide(panel_count(spec_.columns()), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = begin; panel < end; ++panel) {
+        const std::byte* const at = panels + panel * panel_bytes(spec_.hidden);
+        const int32_t* const of_column = panel_sums(at, spec_.hidden);
+        int32_t sums[kColumns];
+        for (int64_t b = 0; b < spec_.batch; ++b) {
+          multiply_panel(isa, 1, spec_.hidden, codes_.data() + b * padded_depth(spec_.hidden), at, kColumns, sums);
+          float* const out = products_.data() + b * product_stride_ + panel * kColumns;
+          for (int64_t n = 0; n < kColumns; ++n) {
+            out[n] = static_cast<float>(sums[n] - state_zero_ * of_column[n]) * (state_scale_ * packed[panel * kColumns + n]);
+          }
+        }
+      }
+    });
   }
 
   /// Multiplies states · Rᵀ for panels [first, last), into the columns of `products_` with the same numbers.
@@ -274,7 +323,11 @@ class RecurrentKernel : public Kernel {
   template <class RowOf, class IsActive>
   void advance(const float* weights, const RowOf& row, const IsActive& is_active) {
     const int64_t first = padded(first_columns(spec_)) / kColumns;
-    multiply(weights, h_, 0, first);
+    if (spec_.quantized) {
+      multiply_integers(weights);
+    } else {
+      multiply(weights, h_, 0, first);
+    }
     const bool waits = first_columns(spec_) < spec_.columns();
     for (int64_t b = 0; b < spec_.batch; ++b) {
       if (!is_active(b)) continue;
@@ -315,6 +368,9 @@ class RecurrentKernel : public Kernel {
   std::vector<float> h_, c_, update_, reset_state_;  ///< [batch][hidden]
   std::vector<float> products_;                      ///< [batch][panels of columns]
   int64_t product_stride_ = 0;
+  std::vector<uint8_t> codes_;  ///< of the states: [batch][padded hidden]
+  float state_scale_ = 1;
+  int32_t state_zero_ = 0;
   std::vector<float> bias_, bias_r_;
 };
 
@@ -324,13 +380,54 @@ int64_t packed_bytes(const Recurrence& recurrence) {
   return recurrence.directions * packed_floats(recurrence) * int64_t{sizeof(float)};
 }
 
-void pack_weights(const Recurrence& recurrence, const Tensor& weights, std::byte* packed) {
+namespace {
+
+/// R of one direction as integers of 8 bits, and its scales.
+void pack_bytes(const Recurrence& recurrence, const float* weights, const float* scales, bool per_column, float* packed) {
+  const int64_t depth = recurrence.hidden, columns = recurrence.columns();
+  std::vector<int8_t> codes(as_size(columns * depth));
+  for (int64_t column = 0; column < columns; ++column) {
+    const float scale = scales[per_column ? column : 0];
+    packed[column] = scale;
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t at = column * depth + k;
+      codes[as_size(at)] = static_cast<int8_t>(std::nearbyint(weights[at] / scale));
+    }
+  }
+  const ByteMatrix matrix{reinterpret_cast<const std::byte*>(codes.data()), depth, columns, 1, depth, false};
+  pack_panels(matrix, reinterpret_cast<std::byte*>(packed + scales_before(recurrence)));
+}
+
+}  // namespace
+
+bool has_bytes(const Recurrence& recurrence, const Tensor& weights, const Tensor& scales) {
+  const Tensor plain = contiguous(weights);
+  const int64_t columns = recurrence.columns(), count = scales.element_count() / recurrence.directions;
+  if (count != 1 && count != columns) return false;
+  const auto *const numbers = plain.data<float>(), *const steps = scales.data<float>();
+  for (int64_t row = 0; row < recurrence.directions * columns; ++row) {
+    const float scale = steps[count == 1 ? row / columns : row];
+    if (!(scale > 0) || !std::isfinite(scale)) return false;
+    for (int64_t k = 0; k < recurrence.hidden; ++k) {
+      const float number = numbers[row * recurrence.hidden + k], code = std::nearbyint(number / scale);
+      if (!(code >= -128 && code <= 127) || code * scale != number) return false;
+    }
+  }
+  return true;
+}
+
+void pack_weights(const Recurrence& recurrence, const Tensor& weights, const Tensor& scales, std::byte* packed) {
   const Tensor plain = contiguous(weights);
   const int64_t depth = recurrence.hidden, columns = recurrence.columns(), first = first_columns(recurrence);
   std::memset(packed, 0, as_size(packed_bytes(recurrence)));
   auto* out = reinterpret_cast<float*>(packed);
   for (int64_t direction = 0; direction < recurrence.directions; ++direction, out += packed_floats(recurrence)) {
     const auto* const from = plain.data<float>() + direction * columns * depth;
+    if (recurrence.quantized) {
+      const int64_t count = scales.element_count() / recurrence.directions;
+      pack_bytes(recurrence, from, scales.data<float>() + direction * count, count > 1, out);
+      continue;
+    }
     for (int64_t column = 0; column < columns; ++column) {
       const int64_t at = column < first ? column : column - first + padded(first);
       float* const to = out + at / kColumns * kColumns * depth + at % kColumns;

@@ -18,7 +18,7 @@ namespace relayout::exec {
 namespace {
 
 /// Numbers of the operators' inputs.
-constexpr std::size_t kX = 0, kW = 1, kR = 2, kBias = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
+constexpr std::size_t kX = 0, kW = 1, kR = 2, kBias = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7, kScales = 8;
 
 bool has_default_activations(const ProgramNode& node, int64_t directions) {
   const Attributes& attributes = node.call.attributes;
@@ -40,7 +40,7 @@ std::optional<Recurrence> recurrence_of(Lowering& lowering, const ProgramNode& n
   const Attributes& attributes = node.call.attributes;
   const std::string& name = node.node->op_type();
   Recurrence out;
-  out.kind = name == "LSTM" ? Recurrence::Kind::lstm : name == "GRU" ? Recurrence::Kind::gru : Recurrence::Kind::rnn;
+  out.kind = name.ends_with("LSTM") ? Recurrence::Kind::lstm : name == "GRU" ? Recurrence::Kind::gru : Recurrence::Kind::rnn;
   out.gates = recurrent_cell::kind_of(name).gates;
   out.batch_first = attributes.integer("layout", 0) != 0;
   out.steps = x[out.batch_first ? 1 : 0];
@@ -54,6 +54,7 @@ std::optional<Recurrence> recurrence_of(Lowering& lowering, const ProgramNode& n
   out.initial_h = node.input(kInitialH) != ValueId::none;
   out.initial_c = node.input(kInitialC) != ValueId::none;
   out.peepholes = node.input(kPeepholes) != ValueId::none;
+  out.quantized = name == "QuantizedStateLSTM";
   out.y = node.output(0) != ValueId::none;
   out.y_h = node.output(1) != ValueId::none;
   out.y_c = node.output(2) != ValueId::none;
@@ -92,18 +93,26 @@ std::optional<Place> project(Lowering& lowering, const ProgramNode& node, const 
   return out;
 }
 
+/// The scales of R; empty where they are not known.
+Tensor scales_of(Lowering& lowering, const ProgramNode& node) {
+  KnownConstant* const scales = node.input(kScales) == ValueId::none ? nullptr : lowering.constant(node.input(kScales));
+  return scales == nullptr ? Tensor() : contiguous(lowering.store().read(*scales));
+}
+
 }  // namespace
 
 bool lower_recurrent(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const auto recurrence = recurrence_of(lowering, node);
   if (!recurrence || lowering.constant(node.input(kW)) == nullptr || lowering.constant(node.input(kR)) == nullptr) return false;
+  KnownConstant& weights = *lowering.constant(node.input(kR));
+  const Tensor scales = recurrence->quantized ? scales_of(lowering, node) : Tensor();
+  if (recurrence->quantized && (!scales || !has_bytes(*recurrence, lowering.store().read(weights), scales))) return false;
   const auto projected = project(lowering, node, *recurrence);
   if (!projected) return false;
 
-  KnownConstant& weights = *lowering.constant(node.input(kR));
   const int64_t bytes = packed_bytes(*recurrence);
-  const auto pack = [&](std::byte* target) { pack_weights(*recurrence, lowering.store().read(weights), target); };
+  const auto pack = [&](std::byte* target) { pack_weights(*recurrence, lowering.store().read(weights), scales, target); };
   const std::string key = lowering.store().key_of(weights) + (recurrence->linear_before_reset ? "linear" : "") + node.node->op_type();
   lowering.steps.count_packed(bytes);
   std::vector<Place> places{*projected, lowering.steps.fixed_place(lowering.store().share(key, bytes, pack).memory, bytes)};

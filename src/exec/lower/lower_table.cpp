@@ -32,6 +32,7 @@ constexpr LoweringEntry kEntries[] = {
     {"MaxPool", lower_pool},
     {"QLinearConv", lower_integer_convolution},
     {"QLinearMatMul", lower_integer_matmul},
+    {"QuantizedStateLSTM", lower_recurrent},
     {"RNN", lower_recurrent, true},
     {"ReduceMax", lower_reduce},
     {"ReduceMean", lower_reduce},

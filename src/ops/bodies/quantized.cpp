@@ -178,11 +178,11 @@ void dynamic_quantize_lstm(Body& body) {
   // Values past the end of a sequence would affect the ranges.
   if (body.has(kLengths)) body.refuse("input sequence_lens");
   const int64_t directions = body.attributes().text("direction", "forward") == "bidirectional" ? 2 : 1;
+  const auto per_direction = [&](std::size_t input) {
+    const Body::Name wide = body.cast(body.input(input), DataType::float32);
+    return body.make("Reshape", {wide, body.integers({directions, 1, -1})});
+  };
   const auto weight = [&](std::size_t codes, std::size_t scale) {
-    const auto per_direction = [&](std::size_t input) {
-      const Body::Name wide = body.cast(body.input(input), DataType::float32);
-      return body.make("Reshape", {wide, body.integers({directions, 1, -1})});
-    };
     Body::Name real = body.cast(body.input(codes), DataType::float32);
     if (body.has(scale + 1)) real = body.make("Sub", {real, per_direction(scale + 1)});
     real = body.make("Mul", {real, per_direction(scale)});
@@ -197,7 +197,8 @@ void dynamic_quantize_lstm(Body& body) {
                               {},
                               body.input(5),
                               body.input(6),
-                              body.input(7)};
+                              body.input(7),
+                              per_direction(kRecurrenceScale)};
   const auto attributes =
       body.given({"activation_alpha", "activation_beta", "activations", "clip", "direction", "hidden_size", "input_forget"});
   const Body::Names made = body.make_own("QuantizedStateLSTM", inputs, 3, attributes);

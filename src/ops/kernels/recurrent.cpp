@@ -334,7 +334,8 @@ void run_direction(const OpCall& call, InputData inputs, OutputData outputs, con
 }  // namespace
 
 Inferred infer_recurrent(const OpCall& call, InputInfos inputs) {
-  require_inputs(call, inputs, 3, kind_of(call).gates == 4 ? 8 : 6);
+  // A quantized LSTM has the scale of R too: [directions, 1, 1 or one per row of R].
+  require_inputs(call, inputs, 3, quantizes_state(call) ? 9 : kind_of(call).gates == 4 ? 8 : 6);
   const Sizes sizes = sizes_of(call, inputs);
   (void)activations_of(call, sizes.directions);
   const DataType type = inputs[0]->type;
