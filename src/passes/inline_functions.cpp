@@ -11,6 +11,7 @@
 #include "model/walk.h"
 #include "ops/op_history.h"
 #include "passes/edits.h"
+#include "passes/expansion.h"
 #include "passes/folds_across_calls.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -44,7 +45,7 @@ class Inliner {
       for (const Node* call : calls) {
         check_interrupt();
         const auto match_call = [&] { return match(*call); };
-        const auto apply = [&](const Expansion& expansion) { expand(writable(*expansion.call), *expansion.function); };
+        const auto apply = [&](const Expansion& expansion) { expand_call(writable(*expansion.call), *expansion.function); };
         if (rewrite_one(FindingSubject(*call), context_, match_call, apply)) changed = true;
       }
       // Results of the expanded calls may be constant now.
@@ -133,60 +134,12 @@ class Inliner {
 
   // The expansion.
 
-  void expand(Node& call, const Graph& function) {
-    Graph& graph = call.graph();
-    if (!graph.top().is_function()) import(function);
+  void expand_call(Node& call, const Graph& function) {
+    if (!call.graph().top().is_function()) import(function);
     FunctionBody body(model_, call.message(), *function.function(), reported_name(call));
     const auto& inputs = function.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) body.bind(inputs[i]->name(), call.input(i) != nullptr ? call.input(i)->name() : "");
-    const std::vector<std::pair<std::string, std::string>> identities = bind_outputs(call, function, body);
-    std::vector<Node*> made;
-    const auto insert = [&](const onnx::NodeProto& message) { made.push_back(&graph.insert_before(graph.position_of(call), message)); };
-    for (const Node& node : function.nodes()) {
-      insert(body.node(node.whole_message()));
-      if (node.constant_data() != nullptr) graph.set_constant(*made.back(), *node.constant_data());
-    }
-    for (const auto& [from, to] : identities) insert(node_message("Identity", {from}, {to}));
-    inlined_ += static_cast<int64_t>(made.size());
-    std::vector<Value*> freed;
-    erase_node(call, freed);
-    // Nodes for values that this call does not use are erased again.
-    for (std::size_t i = made.size(); i-- > 0;) {
-      for (const auto& nested : made[i]->subgraphs()) erase_dead(*nested, freed);
-      if (is_dead(*made[i])) erase_node(*made[i], freed);
-    }
-    for (Value* value : freed) release(*value, context_);
-  }
-
-  /// Erases nodes that other passes had removed from the function's nested graphs, and that the copy has brought back.
-  static void erase_dead(Graph& graph, std::vector<Value*>& freed) {
-    for_each_node_backwards(graph, [&](Node& node) {
-      if (is_dead(node)) erase_node(node, freed);
-    });
-    for_each_graph(graph, [&](Graph& nested) {
-      for (Initializer& initializer : nested.initializers()) freed.push_back(initializer.value);
-    });
-  }
-
-  /// Detaches the call's outputs, which keep their names and readers until the new nodes produce them. An output that is an input of the
-  /// function, or a value that another output has already, takes an Identity: (name in the caller, output).
-  std::vector<std::pair<std::string, std::string>> bind_outputs(Node& call, const Graph& function, FunctionBody& body) {
-    std::vector<std::pair<std::string, std::string>> identities;
-    std::vector<const Value*> bound;
-    const std::vector<Value*> outputs(call.outputs().begin(), call.outputs().end());
-    for (std::size_t i = 0; i < outputs.size() && i < function.outputs().size(); ++i) {
-      if (outputs[i] == nullptr) continue;
-      const Value& inner = *function.outputs()[i];
-      const std::string name = outputs[i]->name();
-      (void)call.graph().detach(*outputs[i], model_.unique_name(name + ".called"));
-      if (inner.producer() == nullptr || std::ranges::find(bound, &inner) != bound.end()) {
-        identities.emplace_back(body.name_of(inner.name()), name);
-      } else {
-        body.bind(inner.name(), name);
-        bound.push_back(&inner);
-      }
-    }
-    return identities;
+    inlined_ += expand(call, function, body, context_);
   }
 
   Model& model_;

@@ -47,6 +47,13 @@ std::string saturated(const std::string& shift, const std::string& sum) {
   return number("k", shift) + "y = If (c) <then_branch = t () => (float[N, 8] s) { b = " + sum +
          "\n g = Sigmoid(b)\n s = Add(g, x) }, else_branch = e () => (float[N, 8] r) { r = Abs(x) }>";
 }
+/// A branch for one number of an input, which divides by a norm.
+std::string selected(const std::string& quotient) {
+  return "<int64 one = {1}, float e = {1e-6}, int64[1] ax = {-1}> { c = Equal(sel, one)\n y = If(c) <then_branch = a () => (float[N, 8] p) "
+         "{ u = "
+         "Mul(x, x)\n s = ReduceSum<keepdims = 1>(u, ax)\n r = Sqrt(s)\n t = Add(r, e)\n " +
+         quotient + " }, else_branch = b () => (float[N, 8] o) { o = Neg(x) }>";
+}
 /// A Reshape of rows whose length is 8, though the file does not say so.
 std::string reshaped(const std::string& target) {
   return number("zero", "0.0") + integers("eight", "8") + integers("s", target) +
@@ -85,13 +92,15 @@ const std::vector<Row>& rows() {
        branching("Neg"),
        branching("Exp"),
        branching("Neg") + "\n dead = Exp(x)",
-       {"rule-not-tried"}},
+       {"rule-not-tried", "graph-alone"}},
       {"hidden-in-graph",
        "(float[N, 8] x, bool c) => (float[N, 8] y) ",
        saturated("-60.0", "Add(x, k)"),
        saturated("-60.5", "Add(x, k)"),
        saturated("-60.0", "Add(k, x)"),
-       {"hidden-constant"}},
+       {"hidden-constant", "graph-alone"}},
+      {"graph-alone", "(float[N, 8] x, int64 sel) => (float[N, 8] y) ", selected("p = Div(x, t)"), selected("p = Div(x, r)"),
+       selected("n = Neg(x)\n q = Neg(n)\n p = Div(q, t)")},
       {"other-comparison", "(int64[N, 8] x, int64[8, 8] w) => (bool[N, 8] y) ",
        integers("k", "123456789") + "p = MatMul(x, w)\n y = Greater(p, k)",
        integers("k", "123456789") + "p = MatMul(x, w)\n y = GreaterOrEqual(p, k)",

@@ -68,7 +68,8 @@ VerifyFindings find_hidden_choices(Evidence& evidence);
 VerifyFindings find_casts_beyond_type(Evidence& evidence);
 VerifyFindings find_untried_pieces(Evidence& evidence);
 
-// hidden_in_graphs.cpp, unentered_graphs.cpp: nodes in branches and loops
+// hidden_in_graphs.cpp, unentered_graphs.cpp, graphs_alone.cpp: nodes in branches and loops
+VerifyFindings find_in_graphs_alone(Evidence& evidence);
 VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence);
 VerifyFindings find_unentered_graphs(Evidence& evidence);
 
