@@ -8,6 +8,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare_models.h"
 #include "verify/doubts/doubts.h"
@@ -123,13 +124,15 @@ bool inline_graphs(Model& a, Model& b, std::set<std::string> holders, Taken take
   return true;
 }
 
-/// Why a comparison is no agreement; empty where it is, or where it only says that it could not compare.
-std::string objection_of(const VerifyResult& result) {
+/// Why a comparison is no agreement; empty where it is, or where it only says that it could not compare. Graphs that no sample enters may
+/// be given numbers here that 16 bits do not hold: only doubts count there.
+std::string objection_of(const VerifyResult& result, bool is_narrow) {
   constexpr std::array<std::string_view, 9> kSayNothing{"no-outputs",           "cannot-run",    "not-run",
                                                         "reference-cannot-run", "not-compared",  "out-of-budget",
                                                         "ill-conditioned",      "shows-nothing", "wide-floor"};
   if (exit_code(result, false) == 0 || !result.defect.empty() || result.is_blocked()) return {};
   if (result.outcome == Outcome::different) {
+    if (is_narrow) return {};
     for (const OutputComparison& output : result.outputs) {
       if (output.outcome == Outcome::different) return "output " + quote(output.name) + ": " + output.reason;
     }
@@ -142,9 +145,9 @@ std::string objection_of(const VerifyResult& result) {
 }
 
 /// What speaks against two models; nothing where no inputs are found for them.
-std::string objection_to(Side a, Side b, const VerifyOptions& options, std::span<const Rule> rules) {
+std::string objection_to(Side a, Side b, const VerifyOptions& options, bool is_narrow, std::span<const Rule> rules) {
   try {
-    return objection_of(compare_models(std::move(a), std::move(b), options, open_session, rules));
+    return objection_of(compare_models(std::move(a), std::move(b), options, open_session, rules), is_narrow);
   } catch (const Error&) {
     return {};
   }
@@ -193,7 +196,7 @@ VerifyFindings find_in_graphs_alone(Evidence& evidence) {
     pair.steps->next(kStep);
     Side a = load_side(pair.a.name, options.load, options.images_last), b = load_side(pair.b.name, options.load, options.images_last);
     if (!inline_graphs(*a.model, *b.model, holders, taken)) continue;
-    const std::string objection = objection_to(std::move(a), std::move(b), options, rules);
+    const std::string objection = objection_to(std::move(a), std::move(b), options, pair.narrow != DataType::undefined, rules);
     if (objection.empty()) continue;
     const std::string which = !has_if ? "one run of the loop" : taken.outer ? "then_branch" : "else_branch";
     const std::string other = holders.size() > 1 ? " and " + counted(std::ssize(holders) - 1, "other node") : "";
