@@ -283,8 +283,12 @@ std::optional<EdgeMismatch> compare_finite(const ExtremeTask& task, Extreme extr
 std::optional<EdgeMismatch> compare_edges(const ExtremeTask& task, std::span<const Extreme> extremes, bool with_roots,
                                           const Guarded& guarded) {
   std::map<std::size_t, ExtremeRuns> at_zero;
+  // Integers choose among numbers far apart: each sample chooses others.
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < task.reference.samples().size(); ++i) all.push_back(i);
+  const bool chooses = !task.reference.inputs().ports().plain_integers().empty();
   for (const Extreme extreme : extremes) {
-    for (const std::size_t sample : task.samples) {
+    for (const std::size_t sample : extreme == Extreme::apart && chooses ? std::span<const std::size_t>(all) : task.samples) {
       if (!task.pair.steps->affords(kExtremeStep, 2)) break;
       ExtremeRuns runs(task.pair, task.reference, task.layers, sample, extreme, has_edge, guarded);
       if (auto found = runs.compare()) return found;

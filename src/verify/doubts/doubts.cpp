@@ -35,6 +35,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"cast-grain", Cost::fed, Scope::nodes, find_cast_grain},
     {"guard-lost", Cost::fed, Scope::limits, find_lost_guards},
     {"guard-changed", Cost::fed, Scope::nodes, find_changed_guards},
+    {"end-of-axis", Cost::fed, Scope::nodes, find_unshown_ends},
     {"graph-alone", Cost::modes, Scope::nodes, find_in_graphs_alone},
     {"shows-nothing", Cost::samples, Scope::outputs, find_outputs_that_show_nothing},
     {"ill-conditioned", Cost::samples, Scope::outputs, find_ill_conditioned_outputs},

@@ -73,7 +73,8 @@ VerifyFindings find_in_graphs_alone(Evidence& evidence);
 VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence);
 VerifyFindings find_unentered_graphs(Evidence& evidence);
 
-// edge_values.cpp, rounding_ties.cpp: numbers that no sample has
+// edge_values.cpp, rounding_ties.cpp, ends_of_axes.cpp: numbers that no sample has
+VerifyFindings find_unshown_ends(Evidence& evidence);
 VerifyFindings find_edge_values(Evidence& evidence);
 VerifyFindings find_values_of_one_sign(Evidence& evidence);
 VerifyFindings find_rounding_ties(Evidence& evidence);
