@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "relayout/inputs.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
 
@@ -34,6 +35,7 @@ struct PassOptions {
   DataType precision = DataType::undefined;  ///< type to compute in: float16, bfloat16, or float32 instead of both; undefined: unchanged
   bool io_precision = false;                 ///< apply `precision` to graph inputs and outputs, too
   DimEdits dims = {};                        ///< sizes of inputs to set, or to make free
+  ByteInputs bytes = {};                     ///< inputs that take bytes of images instead of numbers
   std::map<std::string, std::string> renames = {};   ///< new names of inputs, outputs and free dims
   bool share_weights = false;                        ///< store equal initializers once
   std::optional<uint64_t> scramble = {};             ///< seed of random numbers that replace the weights

@@ -63,7 +63,7 @@ void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
 void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
   const Graph& graph = a.model->graph();
   result.interface = take_names(graph, *b.model, options);
-  const bool renamed = !result.interface.empty();
+  const bool is_mapped = !result.interface.empty() || !options.bytes.names.empty();
   std::vector<InterfaceDifference> differences = compare_interfaces(graph, b.model->graph());
   adapt(graph, *b.model, options, differences);
   note_lost_defaults(*a.model, *b.model, result);
@@ -71,7 +71,7 @@ void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& re
   b.outputs = output_ports(b.model->graph());
   result.unsupported_a = Executor::unsupported(a.model->graph());
   result.unsupported_b = Executor::unsupported(b.model->graph());
-  result.identical = !renamed && are_identical(*a.model, *b.model);
+  result.identical = !is_mapped && are_identical(*a.model, *b.model);
   if (!result.identical) result.proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
 }
 

@@ -109,6 +109,7 @@ void read_words(ConvertRequest& request) {
   options.rewrite.sizes = {options.verification.dims, options.verification.shapes};
   options.rewrite.dims = {dims_of(request.set_dims, "--set-dim"), shapes_of(request.set_shapes, "--set-shape"),
                           free_dims_of(request.free_dims)};
+  options.rewrite.bytes = byte_inputs_of(request.pixels);
   options.rewrite.renames = {request.renames.begin(), request.renames.end()};
   if (request.scramble >= 0) options.rewrite.scramble = static_cast<uint64_t>(request.scramble);
   options.rewrite.choice = choice_of(request.when);
