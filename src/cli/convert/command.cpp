@@ -225,6 +225,7 @@ const Command kConvert = {
     "relayout convert --suite originals --out-dir converted --shard 1/4\n"
     "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
     "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"
+    "relayout convert net.onnx --io nhwc --input-u8 image --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225\n"
     "relayout convert net.onnx --dry-run -v        every verdict, nothing written\n"
     "relayout convert - -o - < net.onnx > out.onnx",
     prepare_convert,

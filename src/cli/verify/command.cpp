@@ -417,6 +417,7 @@ const Command kVerify = {
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
+    "relayout verify a.onnx u8.onnx --io nhwc --input-u8 image --mean 0.5 --std 0.5\n"
     "relayout verify a.onnx int8.onnx --precision int8 --accept snr=25,top1=0.99\n"
     "relayout verify net.onnx --data net/test_data_set_0\n"
     "relayout verify --merged ensemble.onnx a.onnx b.onnx --combine mean,std\n"
