@@ -179,20 +179,33 @@ class FrontNodes {
   std::vector<Node*> made_;
 };
 
-/// The convolutions that read an input, if nothing else does, and their weights can be read in reverse.
-std::vector<Node*> reversible_readers(const Value& input, PassContext& context) {
-  std::vector<Node*> out;
-  for (const Use& use : input.uses()) {
+/// Collects the convolutions that read a value, or a Transpose of it. False if anything else does, or a weight cannot be read in reverse.
+bool collect_reversible(const Value& value, std::size_t axis, PassContext& context, std::vector<Node*>& out, int depth = 0) {
+  constexpr int kMostTransposes = 4;
+  if (value.is_output() || depth > kMostTransposes) return false;
+  return std::ranges::all_of(value.uses(), [&](const Use& use) {
     Node& node = *use.node;
-    if (!node.is("Conv") || use.index != 0 || &node.graph() != &input.graph() || is_excluded(node, context.options)) return {};
     const Attributes attributes(node);
-    const auto found = node.input(1) != nullptr ? context.constants.find(*node.input(1)) : std::variant<Constant, Reason>();
+    if (&node.graph() != &value.graph() || use.index != 0 || is_excluded(node, context.options) || attributes.has_reference()) return false;
+    if (node.is("Transpose")) {
+      const Dims permutation = attributes.integers("perm");
+      const auto moved = std::ranges::find(permutation, static_cast<int64_t>(axis));
+      return moved != permutation.end() &&
+             collect_reversible(*node.output(0), as_size(moved - permutation.begin()), context, out, depth + 1);
+    }
+    if (!node.is("Conv") || axis != 1 || attributes.integer("group", 1) != 1 || node.input(1) == nullptr) return false;
+    const auto found = context.constants.find(*node.input(1));
     const auto* const weight = std::get_if<Constant>(&found);
-    const bool is_dense = attributes.integer("group", 1) == 1;
-    if (!is_dense || weight == nullptr || !is_scalable(weight->type) || weight->dims.size() < 2 || weight->dims[1] != kColors) return {};
+    if (weight == nullptr || !is_scalable(weight->type) || weight->dims.size() < 2 || weight->dims[1] != kColors) return false;
     out.push_back(&node);
-  }
-  return out;
+    return true;
+  });
+}
+
+/// The convolutions that read an input whose channels are along `axis`; none if others do too.
+std::vector<Node*> reversible_readers(const ByteInput& input, PassContext& context) {
+  std::vector<Node*> out;
+  return collect_reversible(*input.value, input.axis, context, out) ? out : std::vector<Node*>();
 }
 
 void reverse_weight(Node& convolution, PassContext& context) {
@@ -216,7 +229,7 @@ void compute_in_front(Graph& graph, const ByteInput& input, PassContext& context
   FrontNodes front(graph, input);
   std::vector<double> shifts = shifts_of(bytes), factors = factors_of(bytes);
   if (bytes.swaps_channels) {
-    const std::vector<Node*> readers = input.axis == 1 ? reversible_readers(*input.value, context) : std::vector<Node*>();
+    const std::vector<Node*> readers = reversible_readers(input, context);
     for (Node* const reader : readers) reverse_weight(*reader, context);
     if (readers.empty()) {
       front.reverse_channels();
