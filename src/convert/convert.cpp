@@ -3,7 +3,6 @@
 
 #include <ranges>
 
-#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"

@@ -26,7 +26,6 @@
 #include "relayout/graph.h"
 #include "relayout/inputs.h"
 #include "relayout/model.h"
-#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/numbers.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "model/origin.h"
@@ -13,6 +14,7 @@
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/finding.h"
 #include "verify/inputs/inputs.h"
@@ -20,6 +22,7 @@
 #include "verify/interface.h"
 #include "verify/pair.h"
 #include "verify/run/session.h"
+#include "verify/run/steps.h"
 
 namespace relayout {
 namespace {

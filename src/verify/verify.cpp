@@ -15,6 +15,7 @@
 #include "verify/pair.h"
 #include "verify/quantized/quantization_losses.h"
 #include "verify/run/session.h"
+#include "verify/run/steps.h"
 
 namespace relayout {
 namespace {

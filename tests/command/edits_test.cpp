@@ -9,7 +9,6 @@ namespace relayout::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class Edits : public CommandTest {
  protected:

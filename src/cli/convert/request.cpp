@@ -93,7 +93,8 @@ std::map<std::pair<std::string, int64_t>, std::string> free_dims_of(const Assign
   for (const auto& [place, symbol] : words) {
     const std::size_t colon = place.rfind(':');
     const auto axis = colon == std::string::npos ? std::nullopt : whole_number(std::string_view(place).substr(colon + 1));
-    if (!axis || symbol.empty()) fail(ErrorKind::usage, "--free-dim " + quote(place + "=" + symbol) + ": NAME:AXIS=N, as in x:0=N");
+    if (!axis || symbol.empty())
+      fail(ErrorKind::usage, "--free-dim " + quote(std::string(place).append("=").append(symbol)) + ": NAME:AXIS=N, as in x:0=N");
     out[{place.substr(0, colon), *axis}] = symbol;
   }
   return out;
