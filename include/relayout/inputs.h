@@ -18,14 +18,6 @@ struct ImageOptions {
   std::vector<double> mean, deviation;           ///< of values in [0, 1], one for all channels or one per channel; empty: 0 and 1
 };
 
-/// Inputs of images that take bytes, of which (byte · scale − mean) / deviation is what the model was made for.
-struct ByteInputs {
-  std::vector<std::string> names = {};
-  std::vector<double> mean = {}, deviation = {};  ///< for all channels or for each, in the model's order; empty: 0 and 1
-  double scale = 1.0 / 255;
-  bool swaps_channels = false;  ///< bytes have the three channels in the reverse order
-};
-
 /// The inputs of a run: sizes for free dims and contents for inputs. Other inputs are generated from the seed.
 struct InputOptions {
   uint64_t seed = 1;

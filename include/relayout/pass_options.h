@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "relayout/inputs.h"
 #include "relayout/layout.h"
 #include "relayout/types.h"
 
@@ -19,6 +18,14 @@ struct DimEdits {
   std::map<std::string, Dims> shapes = {};                           ///< of inputs; -1: as it is
   std::map<std::pair<std::string, int64_t>, std::string> free = {};  ///< symbols for input and axis (from the back if negative)
   [[nodiscard]] bool any() const noexcept { return !sizes.empty() || !shapes.empty() || !free.empty(); }
+};
+
+/// Inputs of images that take bytes, of which (byte · scale − mean) / deviation is what the model was made for.
+struct ByteInputs {
+  std::vector<std::string> names = {};
+  std::vector<double> mean = {}, deviation = {};  ///< for all channels or for each, in the model's order; empty: 0 and 1
+  double scale = 1.0 / 255;
+  bool swaps_channels = false;  ///< bytes have the three channels in the reverse order
 };
 
 /// The options of a conversion's passes.

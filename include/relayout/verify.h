@@ -14,6 +14,7 @@
 #include "relayout/execute.h"
 #include "relayout/inputs.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/proof.h"
 
 namespace relayout {

@@ -24,8 +24,8 @@
 #include "passes/rewrite.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
-#include "relayout/inputs.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "relayout/graph.h"
-#include "relayout/inputs.h"
+#include "relayout/pass_options.h"
 
 namespace relayout::passes {
 

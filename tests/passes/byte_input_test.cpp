@@ -7,7 +7,6 @@
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
-#include "relayout/inputs.h"
 #include "relayout/model.h"
 #include "relayout/pass_options.h"
 #include "support/compute.h"

@@ -2,6 +2,7 @@
 
 #include "cli/common/options.h"
 #include "relayout/inputs.h"
+#include "relayout/pass_options.h"
 
 namespace relayout::cli {
 

@@ -10,9 +10,9 @@
 #include "cli/common/options.h"
 #include "cli/suite/suite.h"
 #include "relayout/findings.h"
-#include "relayout/inputs.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/types.h"
 #include "suite/suite.h"
 // IWYU pragma: end_exports
