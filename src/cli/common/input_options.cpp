@@ -4,6 +4,7 @@
 #include "base/numbers.h"
 #include "cli/common/options.h"
 #include "relayout/inputs.h"
+#include "relayout/pass_options.h"
 #include "report/table.h"
 
 namespace relayout::cli {
