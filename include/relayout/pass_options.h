@@ -20,6 +20,14 @@ struct DimEdits {
   [[nodiscard]] bool any() const noexcept { return !sizes.empty() || !shapes.empty() || !free.empty(); }
 };
 
+/// Inputs of images that take bytes, of which (byte · scale − mean) / deviation is what the model was made for.
+struct ByteInputs {
+  std::vector<std::string> names = {};
+  std::vector<double> mean = {}, deviation = {};  ///< for all channels or for each, in the model's order; empty: 0 and 1
+  double scale = 1.0 / 255;
+  bool swaps_channels = false;  ///< bytes have the three channels in the reverse order
+};
+
 /// The options of a conversion's passes.
 struct PassOptions {
   bool fold = true;       ///< fold BatchNormalization and other affines into linear operators
@@ -34,6 +42,7 @@ struct PassOptions {
   DataType precision = DataType::undefined;  ///< type to compute in: float16, bfloat16, or float32 instead of both; undefined: unchanged
   bool io_precision = false;                 ///< apply `precision` to graph inputs and outputs, too
   DimEdits dims = {};                        ///< sizes of inputs to set, or to make free
+  ByteInputs bytes = {};                     ///< inputs that take bytes of images instead of numbers
   std::map<std::string, std::string> renames = {};   ///< new names of inputs, outputs and free dims
   bool share_weights = false;                        ///< store equal initializers once
   std::optional<uint64_t> scramble = {};             ///< seed of random numbers that replace the weights

@@ -14,6 +14,7 @@
 #include "relayout/execute.h"
 #include "relayout/inputs.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/proof.h"
 
 namespace relayout {
@@ -59,6 +60,7 @@ struct VerifyOptions : InputOptions {
   bool allow_inconclusive = false;
   std::set<std::string, std::less<>> allow;  ///< doubts, by name, that do not fail a run: see doubt_names()
   bool images_last = false;                  ///< one model has channels-last image inputs and outputs, as written by convert --io nhwc
+  ByteInputs bytes;                          ///< b takes bytes, as written by convert --input-u8: a gets the numbers computed from them
   bool run_identical = false;                ///< execute even when both files are identical
   bool digests = false;                      ///< put the SHA-256 of both files in the result
   /// Seconds of processor time beyond which runs that may be left out are; unset: a number of runs or of seconds, whichever is more.

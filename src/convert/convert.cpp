@@ -3,7 +3,6 @@
 
 #include <ranges>
 
-#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -61,6 +60,7 @@ void check(const ConvertOptions& options) {
     if (contains(options.passes, pass) && !is_given) fail(ErrorKind::usage, "pass '" + pass + "' needs " + wanted);
   };
   need("set-dims", options.rewrite.dims.any(), "--set-dim, --set-shape or --free-dim");
+  need("byte-input", !options.rewrite.bytes.names.empty(), "--input-u8");
   need("rename", !options.rewrite.renames.empty(), "--rename");
   need("scramble", options.rewrite.scramble.has_value(), "--scramble");
 }

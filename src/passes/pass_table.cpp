@@ -23,6 +23,9 @@ bool changes_precision(const PassOptions& options) {
 bool changes_dims(const PassOptions& options) {
   return options.dims.any();
 }
+bool takes_bytes(const PassOptions& options) {
+  return !options.bytes.names.empty();
+}
 bool renames(const PassOptions& options) {
   return !options.renames.empty();
 }
@@ -50,6 +53,8 @@ constexpr Pass kPasses[] = {
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},
     {"remove-identity", "nodes that pass their operand on unchanged", remove_identity, simplifies, true},
+    // Before the folds, which take its arithmetic into convolutions, and after passes that leave these as the only readers of an input.
+    {"byte-input", "inputs that take bytes of images (--input-u8), with the arithmetic on them", byte_input, takes_bytes},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},
     // After fold-batch-norm: affines folded together with a BatchNormalization need no match of their own.
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/numbers.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "model/origin.h"
@@ -13,6 +14,7 @@
 #include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/finding.h"
 #include "verify/inputs/inputs.h"
@@ -20,6 +22,7 @@
 #include "verify/interface.h"
 #include "verify/pair.h"
 #include "verify/run/session.h"
+#include "verify/run/steps.h"
 
 namespace relayout {
 namespace {
@@ -46,6 +49,19 @@ std::unique_ptr<Model> without_calls(const Model& model, const std::filesystem::
   return prove(model, *expanded, {.digests = false, .is_copy = true}).proved ? std::move(expanded) : nullptr;
 }
 
+/// What the files prove of `b` and of `a` with the arithmetic on bytes as convert writes it, which folds may have absorbed; nothing without
+/// bytes. In `a` as it runs stands the formula in double precision: samples, of which each proof gets one, confirm that both are the same.
+std::optional<ProofResult> prove_from_bytes(const Side& a, const Model& b, const VerifyOptions& options) {
+  if (options.bytes.names.empty() || a.name == "-") return std::nullopt;
+  const MutedWarnings muted;
+  const Side written = load_side(a.name, options.load, options.images_last);
+  passes::PassContext context;
+  context.options.bytes = options.bytes;
+  const passes::Pass* const pass = passes::find_pass("byte-input");
+  passes::run_passes(*written.model, std::span(&pass, 1), context);
+  return prove(*written.model, b, {.digests = false, .threads = options.threads});
+}
+
 /// Remarks on initializers that callers of a may replace, as they are also inputs, and callers of b may not. Before IR version 4, all are
 /// inputs.
 void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
@@ -63,7 +79,10 @@ void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
 void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
   const Graph& graph = a.model->graph();
   result.interface = take_names(graph, *b.model, options);
-  const bool renamed = !result.interface.empty();
+  for (const std::string& name : options.bytes.names) {
+    result.remarks.push_back("input " + quote(name) + " of A is computed from the bytes that B takes (--input-u8)");
+  }
+  const bool is_mapped = !result.interface.empty() || !options.bytes.names.empty();
   std::vector<InterfaceDifference> differences = compare_interfaces(graph, b.model->graph());
   adapt(graph, *b.model, options, differences);
   note_lost_defaults(*a.model, *b.model, result);
@@ -71,8 +90,13 @@ void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& re
   b.outputs = output_ports(b.model->graph());
   result.unsupported_a = Executor::unsupported(a.model->graph());
   result.unsupported_b = Executor::unsupported(b.model->graph());
-  result.identical = !renamed && are_identical(*a.model, *b.model);
-  if (!result.identical) result.proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
+  result.identical = !is_mapped && are_identical(*a.model, *b.model);
+  if (result.identical) return;
+  const bool can_run = result.unsupported_a.empty() && result.unsupported_b.empty();
+  if (can_run) result.proof = prove_from_bytes(a, *b.model, options);
+  if (result.proof && result.proof->proved) return;
+  ProofResult proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
+  if (!result.proof || proof.unexplained.size() <= result.proof->unexplained.size()) result.proof = std::move(proof);
 }
 
 /// Refuses names, sizes and files given by the caller that do not fit, even if nothing runs.
@@ -88,12 +112,16 @@ Dims declared_dims(const Graph& graph, const std::string& input) {
   return declared ? declared->dims : Dims();
 }
 
-/// What makes A's inputs those of B where sizes alone tell them apart: "; convert --pass set-dims --set-shape x=4,3,64,64 …". Else empty.
+/// What makes A's inputs those of B where sizes alone tell them apart, or bytes: "; convert --pass set-dims --set-shape x=4,3,64,64 …".
+/// Else empty.
 std::string way_to_fit(const Graph& a, const Graph& b, const std::vector<InterfaceDifference>& differences) {
   std::string options;
   std::string_view last;
   for (const InterfaceDifference& one : differences) {
     if (inputs_fit({one}) || one.name == last) continue;
+    if (one.field == "type" && one.a == "f32" && one.b == "u8") {
+      return "; --input-u8 " + shell_word(one.name) + " computes A's from bytes, with --mean and --std as convert was given";
+    }
     const Dims of_a = declared_dims(a, one.name), of_b = declared_dims(b, one.name);
     const bool is_fixed = std::ranges::all_of(of_b, [](int64_t dim) { return dim >= 0; });
     // The same dims in another order are those of an image in another layout.

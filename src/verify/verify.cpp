@@ -2,6 +2,7 @@
 #include "relayout/verify.h"
 
 #include "base/times.h"
+#include "passes/byte_input.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "verify/compare_models.h"
@@ -14,6 +15,7 @@
 #include "verify/pair.h"
 #include "verify/quantized/quantization_losses.h"
 #include "verify/run/session.h"
+#include "verify/run/steps.h"
 
 namespace relayout {
 namespace {
@@ -84,6 +86,7 @@ VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path&
   // Without payloads: one Session at a time reads weights.
   Side side_a = load_side(a, options.load, options.images_last);
   Side side_b = load_side(b, options.load, options.images_last);
+  passes::compute_from_bytes(side_a.model->graph(), options.bytes);
   return compare_models(std::move(side_a), std::move(side_b), options);
 }
 

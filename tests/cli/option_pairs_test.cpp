@@ -239,6 +239,10 @@ TEST(OptionPairs, OfConvert) {
                  {"--set-shape", "x=1"},
                  {"--free-dim", "x:0=N"},
                  {"--rename", "x=y"},
+                 {"--input-u8", "x"},
+                 {"--mean", "0.5"},
+                 {"--std", "0.5"},
+                 {"--scale", "1"},
                  {"--scramble", "1"},
                  {"--opset", "17"},
                  {"--ir-version", "8"},
@@ -289,7 +293,8 @@ TEST(OptionPairs, OfVerify) {
                                {"--rename", "x=y"},       {"--match", "position"},
                                {"--allow", "guard-lost"}, {"--derivative", "e"},
                                {"--combine", "sum"},      {"--map", "y=x"},
-                               {"--budget", "5"}}});
+                               {"--budget", "5"},         {"--input-u8", "x"},
+                               {"--scale", "1"}}});
 }
 
 /// `relayout profile` with these models and words.

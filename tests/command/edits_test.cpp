@@ -9,7 +9,6 @@ namespace relayout::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class Edits : public CommandTest {
  protected:
@@ -65,6 +64,76 @@ TEST_F(Edits, NamesOfOneCallAreThoseOfTheGivenFile) {
   EXPECT_EQ(run({"verify", "net.onnx", "named.onnx", "--rename", "x=images"}).code, 0);
   expect_refusal(run({"convert", "net.onnx", "--rename", "x=r"}), 4, "the model has a value 'r' already");
   expect_refusal(run({"convert", "net.onnx", "--rename", "z=q"}), 2, "no input, output or dim 'z'");
+}
+
+/// An image input whose first convolution pads, or does not, in a small classifier.
+std::string classifier(bool pads) {
+  return TextModel("g (float[N,3,8,8] image) => (float[N,5] scores) <float[4,3,3,3] W, float[4] B, float[5,4] F> { c = Conv " +
+                   std::string(pads ? "<pads = [1, 1, 1, 1]>" : "") +
+                   " (image, W, B)  r = Relu (c)  p = GlobalAveragePool (r)  f = Flatten (p)  scores = Gemm <transB = 1> (f, F) }")
+      .name_nodes()
+      .bytes();
+}
+
+TEST_F(Edits, ImagesAsBytesAreVerifiedByTheirMap) {
+  const std::vector<std::string> map{"--input-u8", "image", "--mean", "0.485,0.456,0.406", "--std", "0.229,0.224,0.225", "--swap-channels"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  for (const bool pads : {false, true}) {
+    write_file(folder_ / "a.onnx", classifier(pads));
+    EXPECT_THAT(convert(with({"a.onnx", "-o", "b.onnx", "--io", "nhwc", "--rename", "image=camera", "--verify"}, map)), HasSubstr("same"));
+    const std::vector<std::string> rest{"a.onnx", "b.onnx", "--io", "nhwc", "--rename", "image=camera"};
+    const ProcessResult same = run(with(with({"verify"}, map), rest));
+    EXPECT_EQ(same.code, 0) << same.out;
+    EXPECT_THAT(same.out, HasSubstr("nothing unexplained"));
+    // Another map is another function.
+    const std::vector<std::vector<std::string>> others{
+        {"--input-u8", "image", "--mean", "0.485,0.456,0.406", "--std", "0.229,0.224,0.225"},
+        {"--input-u8", "image", "--mean", "0.485,0.456,0.41", "--std", "0.229,0.224,0.225", "--swap-channels"},
+        {"--input-u8", "image", "--mean", "0.485,0.456,0.406", "--std", "0.229,0.224,0.225", "--swap-channels", "--scale", "0.0039"}};
+    for (const std::vector<std::string>& other : others) EXPECT_EQ(run(with(with({"verify"}, other), rest)).code, 1) << other.back();
+  }
+}
+
+TEST_F(Edits, TheNextStepHasTheMapOfBytes) {
+  write_file(folder_ / "a.onnx", classifier(true));
+  const std::string said =
+      convert({"a.onnx", "-o", "b.onnx", "--io", "nhwc", "--input-u8", "image", "--mean", "104,117,123", "--scale", "1"});
+  EXPECT_THAT(said, HasSubstr("--input-u8 image --mean 104,117,123 --scale 1 --io nhwc"));
+  EXPECT_EQ(run({"verify", "--input-u8", "image", "--mean", "104,117,123", "--scale", "1", "--io", "nhwc", "a.onnx", "b.onnx"}).code, 0);
+  // Without the map, and of files without bytes.
+  const ProcessResult bare = run({"verify", "--io", "nhwc", "a.onnx", "b.onnx"});
+  EXPECT_EQ(bare.code, 1);
+  EXPECT_THAT(bare.out, HasSubstr("--input-u8 image computes A's from bytes"));
+  EXPECT_EQ(run({"verify", "--input-u8", "image", "a.onnx", "a.onnx"}).code, 1);
+  expect_refusal(run({"verify", "--input-u8", "image", "b.onnx", "b.onnx"}), 4, "b.onnx: --input-u8 'image': it takes bytes already");
+}
+
+TEST_F(Edits, WhatIsNoImageIsRefused) {
+  write_file(folder_ / "a.onnx", classifier(true));
+  const auto refused = [&](std::vector<std::string> words, int code, const std::string& why) {
+    words.insert(words.begin(), {"convert", "a.onnx", "-o", "b.onnx"});
+    expect_refusal(run(words), code, why);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "b.onnx"));
+  };
+  refused({"--input-u8", "picture"}, 2, "a.onnx: --input-u8 'picture': the model has no such input");
+  refused({"--input-u8", "image", "--mean", "1,2"}, 4, "--mean has 2 numbers for 3 channels");
+  refused({"--input-u8", "image", "--std", "0"}, 2, "--std 0: must be more than 0");
+  refused({"--input-u8", "image", "--std", "nan"}, 2, "--std: 'nan' is not a number");
+  refused({"--input-u8", "image", "--mean", "inf"}, 2, "--mean: 'inf' is not a number");
+  refused({"--input-u8", "image", "--scale", "0"}, 2, "--scale 0: must be more than 0");
+  refused({"--mean", "0.5"}, 2, "--mean has no effect without --input-u8");
+  refused({"--input-u8", "image", "--pass", "fold-affine"}, 2, "--input-u8 has no effect: pass 'byte-input' does not run");
+  convert({"a.onnx", "-o", "u8.onnx", "--input-u8", "image"});
+  expect_refusal(run({"convert", "u8.onnx", "-o", "b.onnx", "--input-u8", "image"}), 4,
+                 "u8.onnx: --input-u8 'image': it takes bytes already");
+  EXPECT_THAT(convert({"a.onnx", "-o", "half.onnx", "--input-u8", "image", "--mean", "0.5", "--precision", "fp16", "--verify"}),
+              HasSubstr("same"));
+  convert({"a.onnx", "-o", "half.onnx", "--precision", "fp16", "--io-precision"});
+  expect_refusal(run({"convert", "half.onnx", "-o", "b.onnx", "--input-u8", "image"}), 4,
+                 "half.onnx: --input-u8 'image': it is f16, and only f32 is computed from bytes");
 }
 
 TEST_F(Edits, ScrambledWeightsComputeSomethingElse) {

@@ -51,6 +51,8 @@ TEST(PassTable, OptionsSelectPasses) {
   options.export_io = true;
   options.precision = DataType::float16;
   EXPECT_EQ(names(options), "remove-unused inline-functions precision export-io ");
+  options.bytes.names = {"x"};
+  EXPECT_EQ(names(options), "remove-unused inline-functions byte-input precision export-io ");
 }
 
 TEST(RewriteDriver, ErrorsNamePassAndNode) {

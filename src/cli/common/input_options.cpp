@@ -4,12 +4,27 @@
 #include "base/numbers.h"
 #include "cli/common/options.h"
 #include "relayout/inputs.h"
+#include "relayout/pass_options.h"
 #include "report/table.h"
 
 namespace relayout::cli {
 namespace {
 
-/// --resize, --mean and --std.
+/// Numbers for all channels or for each.
+std::vector<double> numbers_of(const std::string& option, const std::vector<std::string>& words) {
+  std::vector<double> out;
+  for (const std::string& word : words) out.push_back(parse_real(option, word));
+  return out;
+}
+
+std::vector<double> deviations_of(const PixelWords& words) {
+  std::vector<double> out = numbers_of("--std", words.deviation);
+  const auto bad = std::ranges::find_if_not(out, [](double value) { return value > 0; });
+  if (bad == out.end()) return out;
+  fail(ErrorKind::usage, "--std " + escape(words.deviation[static_cast<std::size_t>(bad - out.begin())]) + ": must be more than 0");
+}
+
+/// --resize, and --mean and --std where pictures are meant.
 ImageOptions image_options(const InputWords& words) {
   ImageOptions images;
   if (!words.resize.empty()) {
@@ -19,11 +34,9 @@ ImageOptions image_options(const InputWords& words) {
     }
     images.resize = {sizes.front(), sizes.back()};
   }
-  for (const std::string& word : words.mean) images.mean.push_back(parse_real("--mean", word));
-  for (const std::string& word : words.deviation) {
-    images.deviation.push_back(parse_real("--std", word));
-    if (!(images.deviation.back() > 0)) fail(ErrorKind::usage, "--std " + escape(word) + ": must be more than 0");
-  }
+  if (!words.pixels.byte_inputs.empty()) return images;  // an input that takes bytes gets those of a picture as they are
+  images.mean = numbers_of("--mean", words.pixels.mean);
+  images.deviation = deviations_of(words.pixels);
   return images;
 }
 
@@ -57,10 +70,58 @@ void declare_input_options(OptionSet& options, InputWords& words, const InputFor
       .only(forms.files);
   options.assignments("--shape", "NAME=1,3,224,224", words.shapes, "set the dims of an input").only(forms.sizes);
   options.assignments("--dim", "N=2", words.dims, "set the size of a named dimension").only(forms.sizes);
-  const auto of_image = [&](OptionFacts& facts) { facts.only(forms.files).needs({"--input"}); };
-  of_image(options.text("--resize", "H,W", words.resize, "resize an image where the input leaves its size open (one number: a square)"));
-  of_image(options.list("--mean", "X,…", words.mean, "subtract from an image's values 0 … 1, for all channels or for each", ','));
-  of_image(options.list("--std", "X,…", words.deviation, "divide an image's values after --mean", ','));
+  options.text("--resize", "H,W", words.resize, "resize an image where the input leaves its size open (one number: a square)")
+      .only(forms.files)
+      .needs({"--input"});
+  if (!forms.bytes) return declare_mean_options(options, words.pixels, forms.files, {"--input"});
+  declare_byte_options(options, words.pixels, *forms.bytes);
+  declare_mean_options(options, words.pixels, forms.files | *forms.bytes, {"--input", "--input-u8"});
+}
+
+void declare_byte_options(OptionSet& options, PixelWords& words, Forms forms) {
+  options
+      .list("--input-u8", "NAME", words.byte_inputs,
+            "take images of input NAME as bytes, of which the model gets (byte / 255 − mean) / std")
+      .only(forms);
+  options.real("--scale", "X", words.scale, "multiply bytes by X (default: 1/255) before --mean").only(forms).needs({"--input-u8"});
+  options
+      .flag("--swap-channels", words.swaps_channels,
+            "take the three channels in reverse: BGR for a model of RGB, whose --mean and --std stay")
+      .only(forms)
+      .needs({"--input-u8"});
+}
+
+void declare_mean_options(OptionSet& options, PixelWords& words, Forms forms, std::initializer_list<std::string_view> needed) {
+  options.list("--mean", "X,…", words.mean, "subtract from an image's values 0 … 1, for all channels or for each", ',')
+      .only(forms)
+      .needs(needed);
+  options.list("--std", "X,…", words.deviation, "divide an image's values after --mean", ',').only(forms).needs(needed);
+}
+
+ByteInputs byte_inputs_of(const PixelWords& words) {
+  if (words.byte_inputs.empty()) return {};
+  ByteInputs out{.names = words.byte_inputs,
+                 .mean = numbers_of("--mean", words.mean),
+                 .deviation = deviations_of(words),
+                 .swaps_channels = words.swaps_channels};
+  if (words.scale) out.scale = *words.scale;
+  if (!(out.scale > 0)) fail(ErrorKind::usage, "--scale " + shortest(out.scale) + ": must be more than 0");
+  return out;
+}
+
+std::vector<std::string> arguments_of(const ByteInputs& bytes) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* option, const std::vector<double>& values) {
+    std::string text;
+    for (const double value : values) text += (text.empty() ? "" : ",") + shortest(value);
+    if (!text.empty()) out.insert(out.end(), {option, text});
+  };
+  for (const std::string& name : bytes.names) out.insert(out.end(), {"--input-u8", shell_word(name)});
+  add("--mean", bytes.mean);
+  add("--std", bytes.deviation);
+  if (bytes.scale != ByteInputs().scale) add("--scale", {bytes.scale});
+  if (bytes.swaps_channels) out.emplace_back("--swap-channels");
+  return out;
 }
 
 void read_inputs(const InputWords& words, InputOptions& options) {

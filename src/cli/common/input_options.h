@@ -2,6 +2,7 @@
 
 #include "cli/common/options.h"
 #include "relayout/inputs.h"
+#include "relayout/pass_options.h"
 
 namespace relayout::cli {
 
@@ -11,24 +12,41 @@ namespace relayout::cli {
 [[nodiscard]] std::map<std::string, int64_t> dims_of(const Assignments& words, const std::string& option = "--dim");
 [[nodiscard]] std::map<std::string, std::vector<int64_t>> shapes_of(const Assignments& words, const std::string& option = "--shape");
 
+/// The options that say what the bytes of images stand for, as words.
+struct PixelWords {
+  std::vector<std::string> byte_inputs, mean, deviation;
+  std::optional<double> scale;
+  bool swaps_channels = false;
+};
+
 /// The options for a model's inputs, as words.
 struct InputWords {
   Assignments dims, shapes, files;
   int64_t seed = 1;
   std::string resize;
-  std::vector<std::string> mean, deviation;
+  PixelWords pixels;
 };
 
 /// The forms of a command for which these options are; 0: all.
 struct InputForms {
   Forms seed = 0, sizes = 0;
-  Forms files = 0;  ///< --input, and what is said of its images
+  Forms files = 0;                  ///< --input, and what is said of its images
+  std::optional<Forms> bytes = {};  ///< --input-u8, and what is said of its images; nothing: the command has no such option
 };
 
-/// Declares --seed, --input, --shape, --dim, --resize, --mean and --std.
+/// Declares --seed, --input, --shape, --dim, --resize, --mean and --std, and the options of inputs that take bytes.
 void declare_input_options(OptionSet& options, InputWords& words, const InputForms& forms = {});
 
-/// Reads all of them except --dim, which has a list of sizes in profile.
+/// Declares --input-u8, --scale and --swap-channels.
+void declare_byte_options(OptionSet& options, PixelWords& words, Forms forms);
+/// Declares --mean and --std, which need one of these options.
+void declare_mean_options(OptionSet& options, PixelWords& words, Forms forms, std::initializer_list<std::string_view> needed);
+/// The inputs that take bytes, and what these stand for.
+[[nodiscard]] ByteInputs byte_inputs_of(const PixelWords& words);
+/// The same as arguments of a command, quoted for a shell.
+[[nodiscard]] std::vector<std::string> arguments_of(const ByteInputs& bytes);
+
+/// Reads all of them except --dim, which has a list of sizes in profile, and those of inputs that take bytes.
 void read_inputs(const InputWords& words, InputOptions& options);
 
 }  // namespace relayout::cli

@@ -67,6 +67,7 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
                                          {"--set-dim", {"set-dims"}},
                                          {"--set-shape", {"set-dims"}},
                                          {"--free-dim", {"set-dims"}},
+                                         {"--input-u8", {"byte-input"}},
                                          {"--rename", {"rename"}},
                                          {"--share-weights", {"share-weights"}},
                                          {"--scramble", {"scramble"}},
@@ -115,6 +116,8 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.choice("--layout", {"channels-last", "contiguous", "keep"}, request.layout,
                  "store convolution weights in this layout (default: channels-last); contiguous undoes it");
   options.text("--io", "nhwc[:NAME,...]", request.io, "take and give images, or the named inputs and outputs, channels-last");
+  declare_byte_options(options, request.pixels, kConverts);
+  declare_mean_options(options, request.pixels, kConverts, {"--input-u8"});
   options.choice("--emit", {"transposes"}, request.emit, "write the borders of the layout plan as Transposes, which other runtimes cancel");
   options.choice("--when", {"auto", "always", "never"}, request.when, "plan convolutions channels-last; auto (default): where it pays")
       .needs({"--emit"});
@@ -222,6 +225,7 @@ const Command kConvert = {
     "relayout convert --suite originals --out-dir converted --shard 1/4\n"
     "relayout convert net.cl.onnx -o net.onnx --layout contiguous\n"
     "relayout convert net.onnx --precision fp16    and computes in 16 bits\n"
+    "relayout convert net.onnx --io nhwc --input-u8 image --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225\n"
     "relayout convert net.onnx --dry-run -v        every verdict, nothing written\n"
     "relayout convert - -o - < net.onnx > out.onnx",
     prepare_convert,

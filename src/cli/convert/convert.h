@@ -6,11 +6,13 @@
 #include <set>
 #include <system_error>
 
+#include "cli/common/input_options.h"
 #include "cli/common/options.h"
 #include "cli/suite/suite.h"
 #include "relayout/findings.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 #include "relayout/types.h"
 #include "suite/suite.h"
 // IWYU pragma: end_exports
@@ -27,6 +29,7 @@ struct ConvertRequest {
   bool list_passes = false;
   Assignments dims, shapes;
   Assignments set_dims, set_shapes, free_dims, renames;
+  PixelWords pixels;
   int64_t scramble = -1;
   std::vector<std::string> facts;  ///< values besides the models on which results depend
   ConvertOptions options;
@@ -78,6 +81,7 @@ struct NextSteps {
 struct VerifyNeeds {
   std::string precision = {};  ///< fp16 or bf16
   std::map<std::string, std::string> renames = {};
+  ByteInputs bytes = {};
   bool images_last = false, other_types = false, newer_opset = false;
 };
 

@@ -42,6 +42,7 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
     const bool is_port = finding.pass == "rename" && finding.op_type != "dim";
     if (is_port && renamed != request.options.rewrite.renames.end()) needs.renames.insert(*renamed);
   }
+  if (is_done(result, "byte-input")) needs.bytes = request.options.rewrite.bytes;
   return needs;
 }
 
@@ -51,6 +52,8 @@ CommandWords verify_words(const VerifyNeeds& needs) {
   if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
   for (const auto& [from, to] : needs.renames)
     words.insert(words.end(), {"--rename", shell_word(std::string(from).append("=").append(to))});
+  const std::vector<std::string> bytes = arguments_of(needs.bytes);
+  words.insert(words.end(), bytes.begin(), bytes.end());
   if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
   if (needs.other_types) words.emplace_back("--allow-interface");
   if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
@@ -136,6 +139,7 @@ void ResultsToVerify::add(const ConvertRequest& request, const ConvertJob& job, 
   done_.push_back(job);
   if (!needs->precision.empty()) needs_.precision = needs->precision;
   needs_.renames.insert(needs->renames.begin(), needs->renames.end());
+  if (!needs->bytes.names.empty()) needs_.bytes = needs->bytes;
   needs_.images_last = needs_.images_last || needs->images_last;
   needs_.other_types = needs_.other_types || needs->other_types;
   needs_.newer_opset = needs_.newer_opset || needs->newer_opset;

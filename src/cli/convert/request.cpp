@@ -93,7 +93,8 @@ std::map<std::pair<std::string, int64_t>, std::string> free_dims_of(const Assign
   for (const auto& [place, symbol] : words) {
     const std::size_t colon = place.rfind(':');
     const auto axis = colon == std::string::npos ? std::nullopt : whole_number(std::string_view(place).substr(colon + 1));
-    if (!axis || symbol.empty()) fail(ErrorKind::usage, "--free-dim " + quote(place + "=" + symbol) + ": NAME:AXIS=N, as in x:0=N");
+    if (!axis || symbol.empty())
+      fail(ErrorKind::usage, "--free-dim " + quote(std::string(place).append("=").append(symbol)) + ": NAME:AXIS=N, as in x:0=N");
     out[{place.substr(0, colon), *axis}] = symbol;
   }
   return out;
@@ -109,6 +110,7 @@ void read_words(ConvertRequest& request) {
   options.rewrite.sizes = {options.verification.dims, options.verification.shapes};
   options.rewrite.dims = {dims_of(request.set_dims, "--set-dim"), shapes_of(request.set_shapes, "--set-shape"),
                           free_dims_of(request.free_dims)};
+  options.rewrite.bytes = byte_inputs_of(request.pixels);
   options.rewrite.renames = {request.renames.begin(), request.renames.end()};
   if (request.scramble >= 0) options.rewrite.scramble = static_cast<uint64_t>(request.scramble);
   options.rewrite.choice = choice_of(request.when);

@@ -93,6 +93,7 @@ void read_words(VerifyRequest& request) {
   options.match_position = !request.match.empty();
   for (const auto& [a, b] : request.renames) options.renames[a] = b;
   read_inputs(request.inputs, options);
+  options.bytes = byte_inputs_of(request.inputs.pixels);
   options.save_data = request.save_data;
   if (request.mode == "as-written") options.mode = Mode::as_written;
   if (request.mode == "optimized") options.mode = Mode::optimized;
@@ -299,14 +300,16 @@ void declare_inputs(OptionSet& options, VerifyRequest& request) {
   options
       .integer("--samples", "N", 1, request.options.samples, "run N sets of inputs (default: 4, fewer where the files prove that they do)")
       .only(kOfPairs | kDerivative | kRuns);
-  declare_input_options(options, request.inputs,
-                        {.seed = kRuns, .sizes = kOfPairs | kDerivative | kRuns, .files = kPair | kMany | kDerivative | kRuns});
+  declare_input_options(
+      options, request.inputs,
+      {.seed = kRuns, .sizes = kOfPairs | kDerivative | kRuns, .files = kPair | kMany | kDerivative | kRuns, .bytes = kOfPairs | kRuns});
   options.text("--save-data", "DIR", request.save_data, "write inputs and outputs of A into DIR as test_data_set_N, for --data")
       .only(kPair | kRuns);
   options
       .text("--save-repro", "DIR", request.save_repro,
             "write each node at fault into a new folder: as two small models, with A's values and the command that shows it")
-      .only(kPair | kRuns);
+      .only(kPair | kRuns)
+      .excludes({"--input-u8"}, "the parts would be those of the files, whose inputs differ");
   options.integer("--scramble", "SEED", 0, request.scramble, "replace the weights there by random numbers like them")
       .only(kPair | kRuns)
       .needs({"--save-repro"});
@@ -414,6 +417,7 @@ const Command kVerify = {
     "relayout verify resnet50.onnx resnet50.cl.onnx\n"
     "relayout verify a.onnx b.onnx --samples 8 --seed 7 --dim batch=2\n"
     "relayout verify a.onnx b.onnx --input image=cat.npy\n"
+    "relayout verify a.onnx u8.onnx --io nhwc --input-u8 image --mean 0.5 --std 0.5\n"
     "relayout verify a.onnx int8.onnx --precision int8 --accept snr=25,top1=0.99\n"
     "relayout verify net.onnx --data net/test_data_set_0\n"
     "relayout verify --merged ensemble.onnx a.onnx b.onnx --combine mean,std\n"

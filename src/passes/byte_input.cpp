@@ -1,0 +1,272 @@
+// Lets inputs take the bytes of images, and computes the numbers that the model was made for from them.
+//
+//     float[N, 3, H, W] x          uint8[N, 3, H, W] x
+//     y = Conv (x, W)              a = Cast <to = 1> (x)
+//                                  b = Add (a, −mean / scale)
+//                                  c = Mul (b, scale / deviation)
+//                                  y = Conv (c, W)
+//
+// The folds, which run later, take the Mul into convolutions, and the Add where they do not pad. Reversed channels are read by reversed
+// weights if only convolutions read them, else by a Gather.
+#include "passes/byte_input.h"
+
+#include <cmath>
+
+#include "base/positions.h"
+#include "base/text.h"
+#include "model/float_elements.h"
+#include "model/node.h"
+#include "model/tensor_data.h"
+#include "ops/constants.h"
+#include "ops/operands.h"
+#include "passes/edits.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/pass_options.h"
+#include "relayout/types.h"
+
+namespace relayout::passes {
+namespace {
+
+constexpr int64_t kBroadcasting = 7;  ///< first opset whose arithmetic repeats operands along dims of 1
+constexpr int64_t kColors = 3;
+
+/// −mean / scale: what is added to bytes.
+std::vector<double> shifts_of(const ByteInputs& bytes) {
+  std::vector<double> out = bytes.mean;
+  for (double& value : out) value = -value / bytes.scale;
+  return out;
+}
+
+/// scale / deviation: by what they are multiplied then.
+std::vector<double> factors_of(const ByteInputs& bytes) {
+  std::vector<double> out = bytes.deviation;
+  for (double& value : out) value = bytes.scale / value;
+  return out.empty() ? std::vector<double>{bytes.scale} : out;
+}
+
+/// An input that can take bytes.
+struct ByteInput {
+  Value* value = nullptr;
+  std::size_t rank = 0, axis = 0;  ///< of the channels
+};
+
+class ByteInputReader {
+ public:
+  ByteInputReader(const Graph& graph, const ByteInputs& bytes, const std::string& name)
+      : graph_(graph), bytes_(bytes), name_(name), place_(escape(graph.model().name()) + ": --input-u8 " + quote(name)) {}
+
+  [[nodiscard]] ByteInput read() const {
+    Value& value = input();
+    if (value.initializer() != nullptr) refuse("it has a default, which is not made of bytes");
+    if (value.is_output()) refuse("it is an output too");
+    const auto declared = value.declared();
+    if (!declared) refuse("it is no tensor of a declared type");
+    if (declared->type == DataType::uint8) refuse("it takes bytes already");
+    if (declared->type != DataType::float32) {
+      const bool is_short = declared->type == DataType::float16 || declared->type == DataType::bfloat16;
+      refuse("it is " + std::string(name_of(declared->type)) + ", and only f32 is computed from bytes" +
+             (is_short ? " (convert --precision fp32 --io-precision makes it f32)" : ""));
+    }
+    if (graph_.opset("") < kBroadcasting) refuse("opset " + std::to_string(graph_.opset("")) + " is below 7 (convert --opset moves it)");
+    const ByteInput out{&value, declared->dims.size(), channel_axis(*declared)};
+    const int64_t channels = declared->dims[out.axis];
+    if (channels < 1) refuse("its number of channels is free: " + declared_text(value.info()) + " (--set-dim or --set-shape fixes it)");
+    check_count("--mean", bytes_.mean, channels);
+    check_count("--std", bytes_.deviation, channels);
+    if (bytes_.swaps_channels && channels != kColors) refuse("--swap-channels needs 3 channels, it has " + std::to_string(channels));
+    check_numbers();
+    return out;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { fail(ErrorKind::unsupported, place_ + ": " + why); }
+
+  [[nodiscard]] Value& input() const {
+    std::vector<std::string> names;
+    for (Value* const input : graph_.inputs()) {
+      if (input->name() == name_) return *input;
+      names.push_back(input->name());
+    }
+    fail(ErrorKind::usage, place_ + ": the model has no such input" + did_you_mean(name_, names));
+  }
+
+  /// As pictures are read: channels come first, or last if only that dim may be theirs.
+  [[nodiscard]] std::size_t channel_axis(const ShapeInfo& declared) const {
+    const std::size_t rank = declared.dims.size();
+    if (!declared.has_shape || rank < 4 || rank > 5)
+      refuse("it holds no images, which have 4 dims, or 5: " + declared_text(input().info()));
+    const auto may_be_channels = [&](std::size_t axis) {
+      const int64_t dim = declared.dims[axis];
+      return dim == 1 || dim == 3 || dim == 4;
+    };
+    return !may_be_channels(1) && may_be_channels(rank - 1) ? rank - 1 : 1;
+  }
+
+  void check_count(const char* option, const std::vector<double>& values, int64_t channels) const {
+    if (values.size() < 2 || std::ssize(values) == channels) return;
+    refuse(std::string(option) + " has " + std::to_string(values.size()) + " numbers for " + std::to_string(channels) + " channels");
+  }
+
+  /// The numbers that stand in the model have to be in the range of f32.
+  void check_numbers() const {
+    const auto is_held = [](double value) { return std::isfinite(rounded(DataType::float32, value)); };
+    const auto is_factor = [&](double value) { return is_held(value) && std::fabs(value) >= smallest_normal(DataType::float32); };
+    if (!std::ranges::all_of(factors_of(bytes_), is_factor)) refuse("--scale by --std leaves the range of f32");
+    if (!std::ranges::all_of(shifts_of(bytes_), is_held)) refuse("--mean by --scale leaves the range of f32");
+  }
+
+  const Graph& graph_;
+  const ByteInputs& bytes_;
+  const std::string& name_;
+  std::string place_;
+};
+
+/// Adds nodes in front of all others, in this order.
+class FrontNodes {
+ public:
+  FrontNodes(Graph& graph, const ByteInput& input) : graph_(graph), input_(input), last_(input.value), first_(graph.nodes().begin()) {}
+
+  void cast(DataType type) {
+    onnx::NodeProto message = message_of("Cast", "." + std::string(name_of(type)), {});
+    set_integer(message, "to", static_cast<int64_t>(type));
+    add(message);
+  }
+  /// `values`: one for each channel, or one for all.
+  void compute(const char* op_type, const char* what, DataType type, const std::vector<double>& values) {
+    Dims dims(input_.rank, 1);
+    dims[input_.axis] = std::ssize(values);
+    const Value& constant = graph_.add_initializer(unique(std::string(".") + what), from_doubles(type, std::move(dims), values));
+    add(message_of(op_type, std::string(".") + op_type, constant.name()));
+  }
+  void reverse_channels() {
+    constexpr auto kReversed = std::to_array<int64_t>({2, 1, 0});
+    const auto* const bytes = reinterpret_cast<const char*>(kReversed.data());
+    const Value& order =
+        graph_.add_initializer(unique(".order"), TensorData(DataType::int64, {kColors}, Bytes::owned({bytes, sizeof(kReversed)})));
+    onnx::NodeProto message = message_of("Gather", ".reversed", order.name());
+    set_integer(message, "axis", static_cast<int64_t>(input_.axis));
+    add(message);
+  }
+  /// Gives the result of the last node to all that read the input, which takes bytes.
+  void finish() {
+    Node* const reader = made_.front();
+    graph_.replace_uses(*input_.value, *last_);
+    graph_.set_input(*reader, 0, input_.value);
+    graph_.declare_types({{input_.value->name(), DataType::uint8}});
+  }
+
+ private:
+  [[nodiscard]] std::string unique(const std::string& suffix) const { return graph_.model().unique_name(input_.value->name() + suffix); }
+  [[nodiscard]] onnx::NodeProto message_of(const char* op_type, const std::string& suffix, const std::string& operand) const {
+    const std::string node = graph_.model().unique_name(input_.value->name() + "/" + op_type), out = unique(suffix);
+    return operand.empty() ? node_message(op_type, {last_->name()}, {out}, node)
+                           : node_message(op_type, {last_->name(), operand}, {out}, node);
+  }
+  void add(const onnx::NodeProto& message) {
+    made_.push_back(&graph_.insert_before(first_, message));
+    last_ = made_.back()->output(0);
+  }
+
+  Graph& graph_;
+  const ByteInput& input_;
+  Value* last_;
+  std::list<Node>::iterator first_;
+  std::vector<Node*> made_;
+};
+
+/// Collects the convolutions that read a value, or a Transpose of it. False if anything else does, or a weight cannot be read in reverse.
+bool collect_reversible(const Value& value, std::size_t axis, PassContext& context, std::vector<Node*>& out, int depth = 0) {
+  constexpr int kMostTransposes = 4;
+  if (value.is_output() || depth > kMostTransposes) return false;
+  return std::ranges::all_of(value.uses(), [&](const Use& use) {
+    Node& node = *use.node;
+    const Attributes attributes(node);
+    if (&node.graph() != &value.graph() || use.index != 0 || is_excluded(node, context.options) || attributes.has_reference()) return false;
+    if (node.is("Transpose")) {
+      const Dims permutation = attributes.integers("perm");
+      const auto moved = std::ranges::find(permutation, static_cast<int64_t>(axis));
+      return moved != permutation.end() &&
+             collect_reversible(*node.output(0), as_size(moved - permutation.begin()), context, out, depth + 1);
+    }
+    if (!node.is("Conv") || axis != 1 || attributes.integer("group", 1) != 1 || node.input(1) == nullptr) return false;
+    const auto found = context.constants.find(*node.input(1));
+    const auto* const weight = std::get_if<Constant>(&found);
+    if (weight == nullptr || !is_scalable(weight->type) || weight->dims.size() < 2 || weight->dims[1] != kColors) return false;
+    out.push_back(&node);
+    return true;
+  });
+}
+
+/// The convolutions that read an input whose channels are along `axis`; none if others do too.
+std::vector<Node*> reversible_readers(const ByteInput& input, PassContext& context) {
+  std::vector<Node*> out;
+  return collect_reversible(*input.value, input.axis, context, out) ? out : std::vector<Node*>();
+}
+
+void reverse_weight(Node& convolution, PassContext& context) {
+  const auto found = context.constants.find(*convolution.input(1));
+  const Constant& weight = std::get<Constant>(found);
+  std::vector<double> values = reals_of(weight.load());
+  const std::size_t taps = values.size() / (as_size(std::max<int64_t>(weight.dims[0], 1)) * kColors);
+  for (std::size_t first = 0; first < values.size(); first += kColors * taps) {
+    const auto red = values.begin() + static_cast<std::ptrdiff_t>(first), blue = red + static_cast<std::ptrdiff_t>((kColors - 1) * taps);
+    std::swap_ranges(red, red + static_cast<std::ptrdiff_t>(taps), blue);
+  }
+  set_constant_input(convolution, 1, from_doubles(weight.type, weight.dims, values), {}, context);
+}
+
+bool all_equal(const std::vector<double>& values, double wanted) {
+  return std::ranges::all_of(values, [&](double value) { return value == wanted; });
+}
+
+void compute_in_front(Graph& graph, const ByteInput& input, PassContext& context) {
+  const ByteInputs& bytes = context.options.bytes;
+  FrontNodes front(graph, input);
+  std::vector<double> shifts = shifts_of(bytes), factors = factors_of(bytes);
+  if (bytes.swaps_channels) {
+    const std::vector<Node*> readers = reversible_readers(input, context);
+    for (Node* const reader : readers) reverse_weight(*reader, context);
+    if (readers.empty()) {
+      front.reverse_channels();
+    } else {
+      std::ranges::reverse(shifts);
+      std::ranges::reverse(factors);
+    }
+  }
+  front.cast(DataType::float32);
+  if (!all_equal(shifts, 0)) front.compute("Add", "shift", DataType::float32, shifts);
+  if (!all_equal(factors, 1)) front.compute("Mul", "factor", DataType::float32, factors);
+  front.finish();
+}
+
+}  // namespace
+
+void compute_from_bytes(Graph& graph, const ByteInputs& bytes) {
+  for (const std::string& name : bytes.names) {
+    const ByteInput input = ByteInputReader(graph, bytes, name).read();
+    FrontNodes front(graph, input);
+    if (bytes.swaps_channels) front.reverse_channels();
+    front.cast(DataType::float64);
+    front.compute("Mul", "scale", DataType::float64, {bytes.scale});
+    if (!bytes.mean.empty()) front.compute("Sub", "mean", DataType::float64, bytes.mean);
+    if (!bytes.deviation.empty()) front.compute("Div", "std", DataType::float64, bytes.deviation);
+    front.cast(DataType::float32);
+    front.finish();
+  }
+}
+
+void byte_input(Graph& graph, PassContext& context) {
+  if (graph.outer() != nullptr || graph.is_function()) return;
+  for (const std::string& name : context.options.bytes.names) {
+    rewrite_one(
+        {"input", name}, context, [&]() -> Match<ByteInput> { return ByteInputReader(graph, context.options.bytes, name).read(); },
+        [&](const ByteInput& input) { compute_in_front(graph, input, context); });
+  }
+  context.constants.clear();  // remembers the old type
+}
+
+}  // namespace relayout::passes
