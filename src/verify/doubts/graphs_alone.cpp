@@ -169,7 +169,9 @@ VerifyFindings find_in_graphs_alone(Evidence& evidence) {
   constexpr const char* kStep = "graphs of branches and loops alone";
   constexpr int64_t kRuns = 10;
   const Pair& pair = evidence.pair();
-  if (pair.quantized || pair.options->accept.is_given() || pair.a.name == "-" || pair.b.name == "-") return {};
+  const VerifyOptions& given = *pair.options;
+  const bool is_stream = pair.a.name == "-" || pair.b.name == "-";
+  if (pair.quantized || given.accept.is_given() || is_stream || !given.bytes.names.empty()) return {};
   const auto of_a = open_holders(pair.a, true, evidence.unexplained()), of_b = open_holders(pair.b, false, evidence.unexplained());
   std::set<std::string> holders;
   bool has_if = false, has_inner = false;
@@ -187,7 +189,7 @@ VerifyFindings find_in_graphs_alone(Evidence& evidence) {
   std::vector<Taken> variants{{true, true}};
   if (has_if) variants.push_back({false, false});
   if (has_inner) variants.insert(variants.end(), {{true, false}, {false, true}});
-  VerifyOptions options = *pair.options;
+  VerifyOptions options = given;
   options.digests = options.strict = options.layers = false;
   options.progress = {};
   const std::vector<Rule> rules = other_rules();
