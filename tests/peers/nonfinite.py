@@ -1,6 +1,6 @@
 """Makers of NaN and infinity planted into stored models: does `relayout run --require-finite` name them?
 
-  PYTHON tests/peers/nonfinite.py --program RELAYOUT [--models DIR] [--of N] [--json FILE]"""
+  cmake/dev bench nonfinite [--models DIR] [--of N] [--json FILE]"""
 import argparse
 import collections
 import json
