@@ -6,6 +6,7 @@ import numpy
 import onnx
 import onnxruntime
 
+onnxruntime.set_default_logger_severity(4)
 TYPES = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32}
 
 
