@@ -54,11 +54,13 @@ VerifyResult judged(const PartPair& parts, const VerifyOptions& given) {
 std::optional<Manner> manner_of(const VerifyResult& result) {
   if (result.outcome != Outcome::different) return std::nullopt;
   Manner out;
+  bool is_shown = false;
   for (const OutputComparison& output : result.outputs) {
     out.is_compared = out.is_compared || !output.samples.empty();
+    is_shown = is_shown || output.outcome == Outcome::different;
     for (const SampleMetrics& sample : output.samples) out.has_other_structure = out.has_other_structure || sample.other_structure;
   }
-  return out;
+  return is_shown || !out.is_compared ? std::optional(out) : std::nullopt;
 }
 
 namespace {

@@ -91,14 +91,18 @@ class ReproducerWriter {
         b_(Model::load(result.b, options.load)),
         common_(a_->graph(), b_->graph(), options) {}
 
-  /// The nodes that the files alone show to be different, in order: one of them is at fault where b does not run.
+  /// The nodes that the files alone show to be different, and those that read their results, in order: one of them is at fault where b does
+  /// not run.
   [[nodiscard]] std::vector<LayerResult> departures() const {
     std::vector<LayerResult> out;
     if (!result_->proof) return out;
     const Layers layers(a_->graph(), b_->graph());
     const Suspects suspects(*result_->proof, a_->graph(), b_->graph());
+    std::vector<bool> is_other;
     for (const Layer& layer : layers.all()) {
-      if (suspects.of(layers.region_in_b(layer)).empty() && suspects.of(layers.region_in_a(layer)).empty()) continue;
+      is_other.push_back(!suspects.of(layers.region_in_b(layer)).empty() || !suspects.of(layers.region_in_a(layer)).empty());
+      const auto is_other_upstream = [&](std::size_t upstream) { return upstream < is_other.size() && is_other[upstream]; };
+      if (!is_other.back() && std::ranges::none_of(layers.upstream(layer), is_other_upstream)) continue;
       LayerResult& fault = out.emplace_back();
       fault.node = reported_name(*layer.b->producer());
       fault.op_type = layer.b->producer()->op_type();
@@ -124,7 +128,7 @@ class ReproducerWriter {
     }
     out.nodes_a = found.nodes_a;
     out.nodes_b = found.nodes_b;
-    out.differs = found.verdict.outcome == Outcome::different;
+    out.differs = manner_of(found.verdict).has_value();
     if (!out.differs) out.reason = scramble_ ? "its two parts do not differ with scrambled weights" : "its two parts alone do not differ";
     finish(layer, found, out);
     return out;

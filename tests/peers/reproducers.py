@@ -1,6 +1,6 @@
 """Faults planted into stored models: does each reproducer that `relayout verify --save-repro` writes fail in ONNX Runtime, as the whole does?
 
-  cmake/dev bench reproducers [--count N] [--models DIR] [--jobs N] [--json FILE] [--keep DIR]
+  cmake/dev bench reproducers [--count N] [--models DIR] [--jobs N] [--json FILE] [--earlier FILE] [--keep DIR]
 
 Each model is harmed as it is, in fp16 and in int8, as ONNX Runtime's tools convert it. A fault counts where verify says `different` and ONNX Runtime
 shows the difference on the whole model, with the same inputs."""
@@ -77,6 +77,10 @@ def differ(a, b, folder, felt=None) -> tuple[str, str]:
     return moved(one, other, felt), ""
 
 
+def name_of(file):
+    return file.parent.name if file.name == "model.onnx" else file.stem.rsplit(".", 1)[0]
+
+
 def limit():
     resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST + 5))
 
@@ -101,12 +105,12 @@ def judged(program, file, grade, fault, seed, kept):
             return f"verify ends with {done.returncode}"
         report = json.loads(done.stdout) if done.stdout else {}
         if done.returncode != 1 or report["verdict"] != "different":
-            return "verify: " + report.get("verdict", f"exit {done.returncode}")
+            return "verify: " + report.get("verdict", report.get("error", {}).get("message", f"exit {done.returncode}").rsplit(": ", 1)[-1][:60])
         whole, why = differ(file, wrong, data / "test_data_set_0", FELT[grade])
         if not whole:
             return why.split(":")[0] or "not seen in ONNX Runtime"
         made = report.get("reproducers", [])
-        row = {"model": file.parent.name if grade == "f32" else file.stem.rsplit(".", 1)[0], "grade": grade, "fault": fault.name, "seconds": seconds,
+        row = {"model": name_of(file), "grade": grade, "fault": fault.name, "seconds": seconds,
                "made": len(made), "whole": whole, "differs": False, "fails": "", "why": made[0].get("reason", "") if made else "no node named"}
         first = made[0] if made else {}
         if "folder" in first:
@@ -138,11 +142,13 @@ def main(argv):
     parser.add_argument("--models", type=pathlib.Path, default=grades.cache() / "models")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--earlier", type=pathlib.Path, help="the --json of an earlier run, whose faults are not planted again")
     parser.add_argument("--keep", type=pathlib.Path, help="keep the files of what does not hold")
     options = parser.parse_args(argv)
+    rows, left_out = json.loads(options.earlier.read_text())["rows"] if options.earlier else [], collections.Counter()
+    known = {(row["model"], row["grade"], row["fault"]) for row in rows}
     tasks = {f"{file} {grade} {fault.name}": (options.program, file, grade, fault, f"{file.name} {file.parent.name} {fault.name}", options.keep)
-             for fault, file, grade in places(options.models, grades.cache() / "peers/grades")}
-    rows, left_out = [], collections.Counter()
+             for fault, file, grade in places(options.models, grades.cache() / "peers/grades") if (name_of(file), grade, fault.name) not in known}
     for name, row, why in crew.done(judged, tasks, options.jobs):
         if not isinstance(row, dict):
             left_out[row or why] += 1
