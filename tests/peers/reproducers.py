@@ -105,7 +105,8 @@ def judged(program, file, grade, fault, seed, kept):
             return f"verify ends with {done.returncode}"
         report = json.loads(done.stdout) if done.stdout else {}
         if done.returncode != 1 or report["verdict"] != "different":
-            return "verify: " + report.get("verdict", report.get("error", {}).get("message", f"exit {done.returncode}").rsplit(": ", 1)[-1][:60])
+            shown = "verdict" in report and differ(file, wrong, data / "test_data_set_0", FELT[grade])[0]
+            return "verify: " + ("ONNX Runtime shows it, " if shown else "") + report.get("verdict", report.get("error", {}).get("message", f"exit {done.returncode}").rsplit(": ", 1)[-1][:60])
         whole, why = differ(file, wrong, data / "test_data_set_0", FELT[grade])
         if not whole:
             return why.split(":")[0] or "not seen in ONNX Runtime"
