@@ -167,7 +167,6 @@ class ReproducerWriter {
   }
 
   [[nodiscard]] Found cut(const LayerResult& layer, const ValuePair& ends, const Border& border, const fs::path& folder) const {
-    if (border.pairs().empty()) fail(ErrorKind::unsupported, "it depends on no value that both models have");
     Found out;
     out.parts.folder = folder;
     make_folder(folder);

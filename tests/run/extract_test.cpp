@@ -22,9 +22,7 @@
 namespace relayout::test {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 const std::string kHead = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>)";
 

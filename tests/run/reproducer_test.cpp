@@ -169,6 +169,17 @@ TEST_F(ReproducerTest, ResultsOfTheLeastDimsDiffer) {
   EXPECT_EQ(again.outputs[0].outcome, Outcome::different);
 }
 
+TEST_F(ReproducerTest, PartsOfConstantsAlone) {
+  const auto net = [](const std::string& operands) {
+    return "g (float[2,4] x) => (float[N,M] y) <int64[2] s = {4,3}, int64[2] t = {2,1}> { a = Relu (x)  d = Sub (" + operands +
+           ")  z = ConstantOfShape (d)  y = Concat <axis = 1> (a, z) }";
+  };
+  const auto made = reproduce(net("s, t"), net("t, s"));
+  ASSERT_FALSE(made.empty());
+  EXPECT_EQ(made[0].op_type, "Sub");
+  EXPECT_TRUE(made[0].differs) << made[0].reason;
+}
+
 TEST_F(ReproducerTest, InputsHaveOneNameInBothParts) {
   const auto made =
       reproduce("g (float[2,4] x) => (float[2,4] y) <float[4,4] w> { a = MatMul (x, w)  b = LeakyRelu <alpha = 0.1> (a)  y = Tanh (b) }",
