@@ -83,6 +83,14 @@ void redeclare(const fs::path& from, const fs::path& to, const PartPair& parts, 
   save(*model, to);
 }
 
+/// Whether a model reflects values about the last one of an axis: not every runtime does so where there are fewer than it pads.
+bool reflects(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
+    const auto* const mode = node.is("Pad") ? node.attribute("mode") : nullptr;
+    return mode != nullptr && mode->s() == "reflect";
+  });
+}
+
 /// Axes of inputs that shrink together.
 struct Extent {
   std::vector<std::pair<std::size_t, std::size_t>> axes;  ///< number of the input, axis
@@ -182,6 +190,7 @@ class Shrinking {
 }  // namespace
 
 PartPair shrunk(PartPair parts, const Manner& manner, const VerifyOptions& options) {
+  if (reflects(Model::load(parts.folder / "a.onnx", options.load)->graph())) return parts;
   return Shrinking(std::move(parts), manner, options).run();
 }
 

@@ -180,6 +180,18 @@ TEST_F(ReproducerTest, PartsOfConstantsAlone) {
   EXPECT_TRUE(made[0].differs) << made[0].reason;
 }
 
+/// ONNX Runtime reflects no more values than there are.
+TEST_F(ReproducerTest, WhatIsReflectedKeepsItsDims) {
+  const auto net = [](const std::string& pads) {
+    return "g (float[2,8] x) => (float[N,M] y) <int64[4] p = {" + pads +
+           "}> { a = Relu (x)  b = Pad <mode = \"reflect\"> (a, p)  y = Tanh (b) }";
+  };
+  const auto made = reproduce(net("0,2,0,1"), net("0,1,0,2"));
+  ASSERT_FALSE(made.empty());
+  EXPECT_TRUE(made[0].differs) << made[0].reason;
+  EXPECT_EQ(part("a.onnx")->graph().inputs()[0]->declared()->dims, (Dims{2, 8}));
+}
+
 TEST_F(ReproducerTest, InputsHaveOneNameInBothParts) {
   const auto made =
       reproduce("g (float[2,4] x) => (float[2,4] y) <float[4,4] w> { a = MatMul (x, w)  b = LeakyRelu <alpha = 0.1> (a)  y = Tanh (b) }",
