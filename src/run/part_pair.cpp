@@ -12,6 +12,7 @@
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/save_options.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -65,23 +66,33 @@ std::optional<Manner> manner_of(const VerifyResult& result) {
 
 namespace {
 
-/// Writes a model whose inputs are declared with the dims of these values; what follows from them is no longer declared.
-void redeclare(const fs::path& from, const fs::path& to, const PartPair& parts, const LoadOptions& load) {
+void declare(const fs::path& from, const fs::path& to, const PartPair& parts, const LoadOptions& load) {
   const auto model = Model::load(from, load);
   const auto edit = [&](onnx::ValueInfoProto& entry) {
     if (!entry.type().has_tensor_type() || !entry.type().tensor_type().has_shape()) return false;
     onnx::TensorShapeProto& shape = *entry.mutable_type()->mutable_tensor_type()->mutable_shape();
     const auto found = std::ranges::find(parts.names, entry.name());
     const Datum* const datum = found == parts.names.end() ? nullptr : &parts.inputs[as_size(found - parts.names.begin())];
-    for (int axis = 0; axis < shape.dim_size(); ++axis) {
-      shape.mutable_dim(axis)->Clear();
-      if (datum != nullptr) shape.mutable_dim(axis)->set_dim_value(datum->tensor.dims()[as_size(axis)]);
+    if (datum != nullptr) shape.clear_dim();
+    for (const int64_t size : datum == nullptr ? Dims() : datum->tensor.dims()) shape.add_dim()->set_dim_value(size);
+    for (auto& dim : *shape.mutable_dim()) {
+      if (datum == nullptr) dim.Clear();
     }
     return true;
   };
   for_each_graph(model->graph(), [&](Graph& graph) { graph.edit_declarations(edit); });
-  save(*model, to);
+  SaveOptions options;
+  options.in_place = from == to;
+  save(*model, to, options);
 }
+
+}  // namespace
+
+void declare_dims(const fs::path& from, const PartPair& parts, const LoadOptions& load) {
+  for (const char* const name : {"a.onnx", "b.onnx"}) declare(from / name, parts.folder / name, parts, load);
+}
+
+namespace {
 
 /// Whether a model reflects values about the last one of an axis: not every runtime does so where there are fewer than it pads.
 bool reflects(const Graph& graph) {
@@ -163,7 +174,7 @@ class Shrinking {
     std::error_code ignored;
     try {
       fs::create_directories(smaller.folder, ignored);
-      for (const char* const name : {"a.onnx", "b.onnx"}) redeclare(whole_.folder / name, smaller.folder / name, smaller, options_->load);
+      declare_dims(whole_.folder, smaller, options_->load);
       save_data_set(smaller.folder, 0, smaller.inputs, {}, smaller.names, {});
       if (manner_of(judged(smaller, *options_)) == manner_) {
         best_ = std::move(smaller);

@@ -8,6 +8,7 @@
 
 #include "relayout/datum.h"
 #include "relayout/execute.h"
+#include "relayout/model.h"
 #include "relayout/verify.h"
 
 namespace relayout {
@@ -23,6 +24,10 @@ struct PartPair {
   std::vector<std::string> names;
   std::vector<Datum> inputs;
 };
+
+/// Writes the models of another folder, or of the same, as those of a pair: with the dims that the values of its inputs have. What follows
+/// from these is no longer declared, as each model tells its own.
+void declare_dims(const std::filesystem::path& from, const PartPair& parts, const LoadOptions& load);
 
 /// How the results of a pair differ: other numbers, a value of another form, or nothing to compare, as b does not run.
 struct Manner {

@@ -189,6 +189,7 @@ class ReproducerWriter {
       out.names_in_b.push_back(of_b.from[as_size(std::ranges::find(of_a.from, name) - of_a.from.begin())]);
     }
     take_values(layer, out.parts);
+    declare_dims(folder, out.parts, options_->load);
     save_data_set(folder, 0, out.parts.inputs, {}, out.parts.names, {});
     out.verdict = judged(out.parts, *options_);
     out.manner = manner_of(out.verdict);

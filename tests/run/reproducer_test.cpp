@@ -192,6 +192,18 @@ TEST_F(ReproducerTest, WhatIsReflectedKeepsItsDims) {
   EXPECT_EQ(part("a.onnx")->graph().inputs()[0]->declared()->dims, (Dims{2, 8}));
 }
 
+/// A value of other dims is judged by its readers: those are named, and differ with what is upstream of it alone.
+TEST_F(ReproducerTest, PartsReachUpstreamUntilTheyDiffer) {
+  const auto net = [](const std::string& pads) {
+    return "g (float[2,8] x) => (float[N,M] y) <int64[4] p = {" + pads +
+           "}, float s = {0.01}, uint8 z = {128}> { a = Relu (x)  b = Pad (a, p)  q = QuantizeLinear (b, s, z)  d = DequantizeLinear (q, "
+           "s, z)  y = Tanh (d) }";
+  };
+  const auto made = reproduce(net("0,2,0,1"), net("0,1,0,4"));
+  ASSERT_GE(made.size(), 2U);
+  for (const Reproducer& one : made) EXPECT_TRUE(one.differs) << one.op_type << ": " << one.reason;
+}
+
 TEST_F(ReproducerTest, InputsHaveOneNameInBothParts) {
   const auto made =
       reproduce("g (float[2,4] x) => (float[2,4] y) <float[4,4] w> { a = MatMul (x, w)  b = LeakyRelu <alpha = 0.1> (a)  y = Tanh (b) }",
