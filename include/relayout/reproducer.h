@@ -20,9 +20,10 @@ struct Reproducer {
 };
 
 /// Writes each node at which b differs (at most eight) as FOLDER/N: a.onnx and b.onnx, which reach from the nearest values that both models
-/// have to that of the node; test_data_set_0 with a's values, cut to the least dims that still differ; README.txt. `options` are those of
-/// the verification, whose samples are in options.save_data. `scramble`: the seed of random numbers that replace the weights. Error{usage}
-/// if the folder is there already, Error{io}.
+/// have to that of the node, or from further upstream where their results do not differ else; test_data_set_0 with a's values, cut to the
+/// least dims that still differ; README.txt. Where b does not run: the first node that the files show to be different and whose parts
+/// differ. `options` are those of the verification, whose samples are in options.save_data. `scramble`: the seed of random numbers that
+/// replace the weights. Error{usage} if the folder is there already, Error{io}.
 [[nodiscard]] std::vector<Reproducer> save_reproducers(const VerifyResult& result, const VerifyOptions& options,
                                                        const std::filesystem::path& folder, std::optional<uint64_t> scramble = {});
 

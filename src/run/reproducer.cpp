@@ -5,10 +5,8 @@
 #include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"
-#include "base/times.h"
-#include "exec/program.h"
+#include "model/node.h"
 #include "model/save.h"
-#include "model/walk.h"
 #include "passes/pass.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
@@ -19,10 +17,11 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "relayout/save_options.h"
-#include "relayout/tensor.h"
-#include "relayout/types.h"
 #include "relayout/verify.h"
+#include "run/border.h"
+#include "run/part_pair.h"
 #include "verify/compare/datum_pair.h"
+#include "verify/compare/layers.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/port.h"
 
@@ -31,8 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostReproducers = 8, kMostDifferences = 8;
-const char* const kTestData = "test_data_set_0";
+constexpr std::size_t kMostReproducers = 8, kMostDifferences = 8, kMostDepartures = 32;
+constexpr int kMostCuts = 5;  ///< wider ones: by 1, 2, 4, … values in a row
 
 /// The value of a main graph by its name, with a node that makes it.
 const Value& made_value(const Graph& graph, const std::string& name) {
@@ -41,186 +40,32 @@ const Value& made_value(const Graph& graph, const std::string& name) {
   return *value;
 }
 
-/// Adds the names of the nearest values that both models compute and on which `value` depends.
-void add_shared(const Value& value, const Graph& other, std::vector<std::string>& names, std::unordered_set<const Value*>& seen) {
-  const auto add = [&](const Value& operand) {
-    if (operand.initializer() != nullptr || !seen.insert(&operand).second) return;
-    const Node* const producer = operand.producer();
-    if (producer != nullptr && producer->is("Constant")) return;
-    const Value* const twin = other.find(operand.name());
-    const bool is_shared = twin != nullptr && twin->initializer() == nullptr;
-    if (!is_shared && producer != nullptr) return add_shared(operand, other, names, seen);
-    if (!is_shared) fail(ErrorKind::unsupported, "input " + quote(operand.name()) + " has another name in the other model");
-    if (std::find(names.begin(), names.end(), operand.name()) == names.end()) names.push_back(operand.name());
+/// Gives inputs of a model other names, in order. Values within that have one of these get new ones.
+void rename_inputs(const fs::path& path, const std::vector<std::string>& from, const std::vector<std::string>& to,
+                   const LoadOptions& load) {
+  if (from == to) return;
+  const auto model = Model::load(path, load);
+  Graph& graph = model->graph();
+  std::vector<Value*> inputs;
+  for (const std::string& name : from) inputs.push_back(graph.find(name));
+  const auto make_way = [&](Value& value) {
+    if (value.is_output() && !value.is_own_output())
+      fail(ErrorKind::unsupported, quote(value.name()) + " has another name in the other model");
+    graph.rename(value, model->unique_name(value.name() + ".renamed"));
   };
-  for (const Value* const operand : value.producer()->inputs()) {
-    if (operand != nullptr) add(*operand);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == to[i]) continue;
+    make_way(*inputs[i]);
   }
-  for (const Value* const captured : exec::captured_values(*value.producer())) add(*captured);
-}
-
-/// The values that two parts read: a.onnx and b.onnx of one folder.
-struct Parts {
-  fs::path folder;
-  std::vector<std::string> names;
-  std::vector<Datum> inputs;
-};
-
-ExecuteOptions execution(const VerifyOptions& options) {
-  ExecuteOptions out;
-  out.mode = Mode::as_written;
-  out.threads = options.threads;
-  out.seed = options.seed;
-  out.few_runs = true;
-  return out;
-}
-
-fs::path input_file(std::size_t number) {
-  return fs::path(kTestData) / ("input_" + std::to_string(number) + ".pb");
-}
-
-VerifyResult judged(const Parts& parts, const VerifyOptions& given) {
-  VerifyOptions options = given;
-  options.save_data.clear();
-  options.dims.clear();
-  options.shapes.clear();
-  options.inputs.clear();
-  options.renames.clear();
-  options.match_position = true;
-  options.progress = nullptr;
-  for (std::size_t i = 0; i < parts.names.size(); ++i) options.inputs[parts.names[i]] = parts.folder / input_file(i);
-  return verify(parts.folder / "a.onnx", parts.folder / "b.onnx", options);
-}
-
-/// How a pair differs: other numbers, a value of another form, or nothing to compare, as b does not run.
-struct Manner {
-  bool is_compared = false, has_other_structure = false;
-  bool operator==(const Manner&) const = default;
-};
-
-std::optional<Manner> manner_of(const VerifyResult& result) {
-  if (result.outcome != Outcome::different) return std::nullopt;
-  Manner out;
-  for (const OutputComparison& output : result.outputs) {
-    out.is_compared = out.is_compared || !output.samples.empty();
-    for (const SampleMetrics& sample : output.samples) out.has_other_structure = out.has_other_structure || sample.other_structure;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == to[i]) continue;
+    if (Value* const other = graph.find(to[i])) make_way(*other);
+    graph.rename(*inputs[i], to[i]);
   }
-  return out;
+  SaveOptions in_place;
+  in_place.in_place = true;
+  save(*model, path, in_place);
 }
-
-/// Writes a model whose inputs are declared with the dims of these values; what follows from them is no longer declared.
-void redeclare(const fs::path& from, const fs::path& to, const Parts& parts, const LoadOptions& load) {
-  const auto model = Model::load(from, load);
-  const auto edit = [&](onnx::ValueInfoProto& entry) {
-    if (!entry.type().has_tensor_type() || !entry.type().tensor_type().has_shape()) return false;
-    onnx::TensorShapeProto& shape = *entry.mutable_type()->mutable_tensor_type()->mutable_shape();
-    const auto found = std::ranges::find(parts.names, entry.name());
-    const Datum* const datum = found == parts.names.end() ? nullptr : &parts.inputs[as_size(found - parts.names.begin())];
-    for (int axis = 0; axis < shape.dim_size(); ++axis) {
-      shape.mutable_dim(axis)->Clear();
-      if (datum != nullptr) shape.mutable_dim(axis)->set_dim_value(datum->tensor.dims()[as_size(axis)]);
-    }
-    return true;
-  };
-  for_each_graph(model->graph(), [&](Graph& graph) { graph.edit_declarations(edit); });
-  save(*model, to);
-}
-
-/// Axes of inputs that shrink together.
-struct Extent {
-  std::vector<std::pair<std::size_t, std::size_t>> axes;  ///< number of the input, axis
-  int64_t size = 0;
-};
-
-/// Axes of one size, first all of them, then those in the same place from the front, then from the back.
-std::vector<Extent> extents_of(const Parts& parts) {
-  std::map<std::tuple<int, std::size_t, int64_t>, Extent> found;
-  for (std::size_t i = 0; i < parts.inputs.size(); ++i) {
-    if (parts.inputs[i].kind != Datum::Kind::tensor) continue;
-    const Dims& dims = parts.inputs[i].tensor.dims();
-    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis] < 2) continue;
-      for (const auto& key : {std::tuple(0, std::size_t{0}, dims[axis]), {1, axis, dims[axis]}, {2, dims.size() - axis, dims[axis]}}) {
-        Extent& extent = found[key];
-        extent.axes.emplace_back(i, axis);
-        extent.size = dims[axis];
-      }
-    }
-  }
-  std::vector<Extent> out;
-  std::set<std::vector<std::pair<std::size_t, std::size_t>>> known;
-  for (auto& [key, extent] : found) {
-    if (known.insert(extent.axes).second) out.push_back(std::move(extent));
-  }
-  return out;
-}
-
-/// Reduces the dims of a pair's inputs while it differs in the same manner.
-class Shrinking {
- public:
-  Shrinking(Parts whole, Manner manner, const VerifyOptions& options)
-      : whole_(whole), best_(std::move(whole)), manner_(manner), options_(&options) {}
-
-  [[nodiscard]] Parts run() {
-    for (bool is_smaller = true; is_smaller;) {
-      is_smaller = false;
-      for (const Extent& extent : extents_of(best_)) {
-        if (!refused_.contains(extent.axes) && reduce(extent)) {
-          is_smaller = true;
-          break;  // sizes have changed
-        }
-        refused_.insert(extent.axes);
-      }
-    }
-    return std::move(best_);
-  }
-
- private:
-  bool reduce(const Extent& extent) {
-    for (int64_t size = 1; size < extent.size; size *= 2) {
-      for (const int64_t begin : {int64_t{0}, extent.size - size}) {
-        if (tries_ == kMostTries || watch_.seconds() > kMostSeconds) return false;
-        if (tries(extent, begin, size)) return true;
-      }
-    }
-    return false;
-  }
-
-  bool tries(const Extent& extent, int64_t begin, int64_t size) {
-    Parts smaller = best_;
-    for (const auto& [input, axis] : extent.axes) {
-      const Tensor& whole = smaller.inputs[input].tensor;
-      Dims dims = whole.dims();
-      dims[axis] = size;
-      smaller.inputs[input] = copy_of(whole.view(dims, whole.strides(), begin * whole.strides()[axis]));
-    }
-    smaller.folder = whole_.folder.parent_path() / ("try" + std::to_string(++tries_));
-    std::error_code ignored;
-    try {
-      fs::create_directories(smaller.folder, ignored);
-      for (const char* const name : {"a.onnx", "b.onnx"}) redeclare(whole_.folder / name, smaller.folder / name, smaller, options_->load);
-      save_data_set(smaller.folder, 0, smaller.inputs, {}, smaller.names, {});
-      if (manner_of(judged(smaller, *options_)) == manner_) {
-        best_ = std::move(smaller);
-        return true;
-      }
-    } catch (const Error& error) {  // that size does not fit the parts
-      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::terminated) throw;
-    }
-    fs::remove_all(smaller.folder, ignored);
-    return false;
-  }
-
-  static constexpr int kMostTries = 60;
-  static constexpr double kMostSeconds = 10;
-
-  Parts whole_, best_;
-  Manner manner_;
-  const VerifyOptions* options_;
-  std::set<std::vector<std::pair<std::size_t, std::size_t>>> refused_;
-  int tries_ = 0;
-  Stopwatch watch_;
-};
 
 /// Replaces the weights of a model; returns their names.
 std::set<std::string> scramble_weights(const fs::path& path, uint64_t seed, const LoadOptions& load) {
@@ -243,58 +88,122 @@ class ReproducerWriter {
         options_(&options),
         scramble_(scramble),
         a_(Model::load(result.a, options.load)),
-        b_(Model::load(result.b, options.load)) {}
+        b_(Model::load(result.b, options.load)),
+        common_(a_->graph(), b_->graph(), options) {}
+
+  /// The nodes that the files alone show to be different, and those that read their results, in order: one of them is at fault where b does
+  /// not run.
+  [[nodiscard]] std::vector<LayerResult> departures() const {
+    std::vector<LayerResult> out;
+    if (!result_->proof) return out;
+    const Layers layers(a_->graph(), b_->graph());
+    const Suspects suspects(*result_->proof, a_->graph(), b_->graph());
+    std::vector<bool> is_other;
+    for (const Layer& layer : layers.all()) {
+      is_other.push_back(!suspects.of(layers.region_in_b(layer)).empty() || !suspects.of(layers.region_in_a(layer)).empty());
+      const auto is_other_upstream = [&](std::size_t upstream) { return upstream < is_other.size() && is_other[upstream]; };
+      if (!is_other.back() && std::ranges::none_of(layers.upstream(layer), is_other_upstream)) continue;
+      LayerResult& fault = out.emplace_back();
+      fault.node = reported_name(*layer.b->producer());
+      fault.op_type = layer.b->producer()->op_type();
+      fault.tensor = layer.b->name();
+      fault.reference = layer.a->name();
+      if (out.size() == kMostDepartures) break;
+    }
+    return out;
+  }
 
   /// Writes one folder. Error{unsupported} or Error{usage} where the node cannot be cut out.
   Reproducer write(const LayerResult& layer, const fs::path& folder) {
     Reproducer out{layer.node, layer.op_type, folder, 0, 0, false, {}};
     const PrivateFolder workshop;
-    Parts parts{workshop.path() / "whole", {}, {}};
-    make_folder(parts.folder);
-    cut(layer, parts.folder, out);
-    take_values(layer, parts);
-    save_data_set(parts.folder, 0, parts.inputs, {}, parts.names, {});
-    VerifyResult again = judged(parts, *options_);
-    if (const auto manner = manner_of(again)) {
-      const fs::path whole = parts.folder;
-      parts = Shrinking(std::move(parts), *manner, *options_).run();
-      if (scramble_) scramble(parts);
-      if (scramble_ || parts.folder != whole) again = judged(parts, *options_);
+    Found found = search(layer, workshop.path());
+    if (found.manner) {
+      const fs::path whole = found.parts.folder;
+      found.parts = shrunk(std::move(found.parts), *found.manner, *options_);
+      if (scramble_) scramble(found.parts);
+      if (scramble_ || found.parts.folder != whole) found.verdict = judged(found.parts, *options_);
     } else if (scramble_) {
       fail(ErrorKind::unsupported, "its two parts alone do not differ, with its own weights");
     }
-    out.differs = again.outcome == Outcome::different;
+    out.nodes_a = found.nodes_a;
+    out.nodes_b = found.nodes_b;
+    out.differs = manner_of(found.verdict).has_value();
     if (!out.differs) out.reason = scramble_ ? "its two parts do not differ with scrambled weights" : "its two parts alone do not differ";
-    finish(layer, parts, again, out);
+    finish(layer, found, out);
     return out;
   }
 
  private:
+  /// Two parts, and what verify() says about them.
+  struct Found {
+    PartPair parts;
+    std::vector<std::string> names_in_b;  ///< of the inputs, in the whole
+    int64_t nodes_a = 0, nodes_b = 0;
+    VerifyResult verdict;
+    std::optional<Manner> manner;
+  };
+
   static void make_folder(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) fail_io(folder.string(), error.message());
   }
 
-  void cut(const LayerResult& layer, const fs::path& folder, Reproducer& out) const {
-    const Value &in_a = made_value(a_->graph(), layer.reference), &in_b = made_value(b_->graph(), layer.tensor);
-    ExtractOptions cut;
-    cut.load = options_->load;
-    cut.keep_unread = true;
-    std::unordered_set<const Value*> seen;
-    add_shared(in_a, b_->graph(), cut.from, seen);
-    add_shared(in_b, a_->graph(), cut.from, seen);
-    if (cut.from.empty()) fail(ErrorKind::unsupported, "it depends on no value that both models have");
-    cut.to = {layer.reference};
-    out.nodes_a = extract(result_->a, folder / "a.onnx", cut).nodes;
-    cut.to = {layer.tensor};
-    out.nodes_b = extract(result_->b, folder / "b.onnx", cut).nodes;
+  /// The least parts that differ: the node alone, or with what is upstream of it, where a value at fault has the name of a right one. Else
+  /// the node alone.
+  [[nodiscard]] Found search(const LayerResult& layer, const fs::path& folder) const {
+    const ValuePair ends{&made_value(a_->graph(), layer.reference), &made_value(b_->graph(), layer.tensor)};
+    Border border(common_, ends);
+    Found least = cut(layer, ends, border, folder / "0");
+    for (int tried = 0, steps = 1; !least.manner && tried < kMostCuts; ++tried, steps *= 2) {
+      bool is_wider = false;
+      for (int step = 0; step < steps; ++step) is_wider = border.widen() || is_wider;
+      if (!is_wider) break;
+      Found wider = cut(layer, ends, border, folder / std::to_string(tried + 1));
+      if (wider.manner) return wider;
+    }
+    return least;
+  }
+
+  [[nodiscard]] Found cut(const LayerResult& layer, const ValuePair& ends, const Border& border, const fs::path& folder) const {
+    Found out;
+    out.parts.folder = folder;
+    make_folder(folder);
+    ExtractOptions of_a, of_b;
+    of_a.load = of_b.load = options_->load;
+    of_a.keep_unread = of_b.keep_unread = true;
+    for (const ValuePair& pair : border.pairs()) {
+      of_a.from.push_back(pair.a->name());
+      of_b.from.push_back(pair.b->name());
+    }
+    of_a.to = {ends.a->name()};
+    of_b.to = {ends.b->name()};
+    out.nodes_a = extract(result_->a, folder / "a.onnx", of_a).nodes;
+    out.nodes_b = extract(result_->b, folder / "b.onnx", of_b).nodes;
+    rename_inputs(folder / "b.onnx", of_b.from, of_a.from, options_->load);
+    out.parts.names = input_names(folder / "a.onnx");
+    if (input_names(folder / "b.onnx") != out.parts.names)
+      fail(ErrorKind::unsupported, "its inputs stand in another order in the other model");
+    for (const std::string& name : out.parts.names) {
+      out.names_in_b.push_back(of_b.from[as_size(std::ranges::find(of_a.from, name) - of_a.from.begin())]);
+    }
+    take_values(layer, out.parts);
+    declare_dims(folder, out.parts, options_->load);
+    save_data_set(folder, 0, out.parts.inputs, {}, out.parts.names, {});
+    out.verdict = judged(out.parts, *options_);
+    out.manner = manner_of(out.verdict);
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::string> input_names(const fs::path& path) const {
+    std::vector<std::string> out;
+    for (const Port& port : required_inputs(Model::load(path, options_->load)->graph())) out.push_back(port.name);
+    return out;
   }
 
   /// Runs a on the sample that shows the difference, and keeps what the parts read.
-  void take_values(const LayerResult& layer, Parts& parts) const {
-    const auto part = Model::load(parts.folder / "a.onnx", options_->load);
-    for (const Port& port : required_inputs(part->graph())) parts.names.push_back(port.name);
+  void take_values(const LayerResult& layer, PartPair& parts) const {
     std::map<std::string, Datum> kept;
     ExecuteOptions execute = execution(*options_);
     execute.watch = [&](const Computed& computed) {
@@ -318,7 +227,7 @@ class ReproducerWriter {
     }
   }
 
-  void scramble(const Parts& parts) const {
+  void scramble(const PartPair& parts) const {
     const std::set<std::string> of_a = scramble_weights(parts.folder / "a.onnx", *scramble_, options_->load);
     const std::set<std::string> of_b = scramble_weights(parts.folder / "b.onnx", *scramble_, options_->load);
     std::vector<std::string> alone;
@@ -329,7 +238,8 @@ class ReproducerWriter {
   }
 
   /// Puts the parts where they belong, with a's results.
-  void finish(const LayerResult& layer, const Parts& parts, const VerifyResult& judged, const Reproducer& made) const {
+  void finish(const LayerResult& layer, const Found& found, const Reproducer& made) const {
+    const PartPair& parts = found.parts;
     std::error_code error;
     fs::remove_all(parts.folder / kTestData, error);
     std::vector<Datum> results;
@@ -341,13 +251,18 @@ class ReproducerWriter {
     make_folder(made.folder);
     fs::copy(parts.folder, made.folder, fs::copy_options::recursive, error);
     if (error) fail_io(made.folder.string(), error.message());
-    write_readme(layer, parts, judged, made);
+    write_readme(layer, found, made);
   }
 
-  void write_readme(const LayerResult& layer, const Parts& parts, const VerifyResult& judged, const Reproducer& made) const {
-    std::string text = "Node " + quote(layer.node) + " (" + layer.op_type + ") of b.onnx computes other values of " + quote(layer.tensor) +
-                       " than a.onnx.\n";
-    text += layer.reason.empty() ? "" : "Verdict: " + layer.reason + ".\n";
+  void write_readme(const LayerResult& layer, const Found& found, const Reproducer& made) const {
+    const PartPair& parts = found.parts;
+    const VerifyResult& judged = found.verdict;
+    std::string text =
+        "Node " + quote(layer.node) + " (" + layer.op_type + ") of b.onnx does not compute " + quote(layer.tensor) + " as a.onnx does.\n";
+    std::string why = layer.reason.empty() ? judged.reason : layer.reason;
+    const std::string place = escape((parts.folder / "b.onnx").string());
+    if (const auto at = why.find(place); at != std::string::npos) why.replace(at, place.size(), "b.onnx");
+    text += why.empty() ? "" : "Verdict: " + why + ".\n";
     for (std::size_t i = 0; judged.proof && i < judged.proof->unexplained.size() && i < kMostDifferences; ++i) {
       const Unexplained& entry = judged.proof->unexplained[i];
       text += "Difference: " + entry.text + (entry.repair.text.empty() ? "" : ": " + entry.repair.text) + ".\n";
@@ -357,6 +272,10 @@ class ReproducerWriter {
     text += "  relayout verify a.onnx b.onnx --match position";
     for (std::size_t i = 0; i < parts.names.size(); ++i) text += " --input " + shell_word(parts.names[i] + "=" + input_file(i).string());
     text += "\n\n" + std::string(kTestData) + " has a.onnx's inputs and output, in the form of ONNX's backend tests.\n";
+    for (std::size_t i = 0; i < parts.names.size(); ++i) {
+      if (parts.names[i] != found.names_in_b[i])
+        text += "Input " + quote(parts.names[i]) + " of b.onnx is " + quote(found.names_in_b[i]) + " in the whole.\n";
+    }
     if (scramble_) text += "Weights are random numbers like those of the original; its inputs are values of the original's run.\n";
     write_text_file(made.folder / "README.txt", text);
   }
@@ -365,30 +284,36 @@ class ReproducerWriter {
   const VerifyOptions* options_;
   std::optional<uint64_t> scramble_;
   std::unique_ptr<Model> a_, b_;
+  CommonValues common_;
 };
 
 }  // namespace
 
 std::vector<Reproducer> save_reproducers(const VerifyResult& result, const VerifyOptions& options, const fs::path& folder,
                                          std::optional<uint64_t> scramble) {
+  std::vector<LayerResult> faults;
+  std::ranges::copy_if(result.layers, std::back_inserter(faults),
+                       [](const LayerResult& layer) { return layer.outcome == Outcome::different; });
+  std::error_code ignored;
+  const bool is_run = !faults.empty();
+  if (!is_run && (result.outcome != Outcome::different || !fs::exists(options.save_data / kTestData, ignored))) return {};
+  ReproducerWriter writer(result, options, scramble);
+  if (!is_run) faults = writer.departures();
+  if (!faults.empty() && fs::exists(folder, ignored)) fail(ErrorKind::usage, escape(folder.string()) + " is there already");
   std::vector<Reproducer> out;
-  std::unique_ptr<ReproducerWriter> writer;
-  for (const LayerResult& layer : result.layers) {
-    if (layer.outcome != Outcome::different || out.size() == kMostReproducers) continue;
-    if (!writer) {
-      std::error_code ignored;
-      if (fs::exists(folder, ignored)) fail(ErrorKind::usage, escape(folder.string()) + " is there already");
-      writer = std::make_unique<ReproducerWriter>(result, options, scramble);
-    }
+  for (const LayerResult& fault : faults) {
+    if (out.size() == kMostReproducers) break;
     const fs::path part = folder / std::to_string(out.size() + 1);
     try {
-      out.push_back(writer->write(layer, part));
+      out.push_back(writer.write(fault, part));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::usage && error.kind() != ErrorKind::invalid) throw;
-      std::error_code ignored;
-      fs::remove_all(part, ignored);
-      out.push_back({layer.node, layer.op_type, {}, 0, 0, false, error.what()});
+      out.push_back({fault.node, fault.op_type, {}, 0, 0, false, error.what()});
     }
+    if (is_run && !out.back().folder.empty()) continue;
+    if (!is_run && out.back().differs) break;
+    fs::remove_all(part, ignored);
+    if (!is_run) out.pop_back();
   }
   return out;
 }

@@ -1,6 +1,6 @@
 """Faults of attributes, operands and constants in stored models: is the repair that relayout tells the true one, and is it exact?
 
-  PYTHON tests/peers/repairs.py --program RELAYOUT [--count 200] [--models DIR] [--json FILE]
+  cmake/dev bench repairs [--count 200] [--models DIR] [--json FILE]
 
 A repair is true where both files, read here, have what it says; a fault is named exactly where true repairs tell all that was changed. Only
 the files are compared (verify --proof)."""

@@ -11,6 +11,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "support/model_cache.h"
 #include "support/refusal.h"
 #include "support/small_models.h"
 #include "support/temporary_folder.h"
@@ -21,9 +22,7 @@
 namespace relayout::test {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 const std::string kHead = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>)";
 
@@ -55,7 +54,7 @@ class ExtractTest : public testing::Test {
     ExtractOptions options;
     options.from = from;
     options.to = to;
-    return extract(folder_ / "net.onnx", folder_ / name, options);
+    return extract(net_.empty() ? folder_ / "net.onnx" : net_, folder_ / name, options);
   }
 
   onnx::ModelProto part(const std::string& name = "part.onnx") {
@@ -88,7 +87,7 @@ class ExtractTest : public testing::Test {
 
   /// Compares the outputs of a part with the values of the whole, bit for bit.
   void expect_same(const std::map<std::string, Datum>& whole, const std::string& what) {
-    onnx::checker::check_model(part(), true);
+    onnx::checker::check_model((folder_ / "part.onnx").string(), true);
     const auto model = Model::load(folder_ / "part.onnx");
     Inputs inputs;
     for (const Value* const input : model->graph().inputs()) {
@@ -110,8 +109,10 @@ class ExtractTest : public testing::Test {
   }
 
   /// Every value as the end of a part, and every node as a part of its own.
-  void expect_parts(const TextModel& text) {
-    const auto model = Model::load(save(text));
+  void expect_parts(const TextModel& text) { expect_parts_of(save(text)); }
+  void expect_parts_of(const std::filesystem::path& net) {
+    net_ = net;
+    const auto model = Model::load(net_);
     const InputMaker maker(model->graph(), {}, nullptr, {false, {}, true});
     std::map<std::string, Datum> whole;
     (void)maker.first_accepted([&](const Inputs& inputs) { whole = values_of(*model, inputs); });
@@ -134,6 +135,7 @@ class ExtractTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
+  std::filesystem::path net_;  ///< empty: net.onnx in the folder
 };
 
 TEST_F(ExtractTest, PartsComputeWhatTheyDoInTheWhole) {
@@ -146,6 +148,14 @@ TEST_F(ExtractTest, PartsComputeWhatTheyDoInTheWhole) {
   })");
   expect_parts(R"(g (float[N,3] x) => (int64[M,K] y) { s = Shape (x)  z = NonZero (x)  t = Transpose (z)  u = Cast <to = 7> (t)
     v = ReduceSum <keepdims = 0> (s)  y = Add (u, v) })");
+}
+
+/// With an If, in 8 bits, a transformer with external data, a network with external data.
+TEST_F(ExtractTest, PartsOfRealModelsComputeWhatTheyDoInTheWhole) {
+  for (const char* const name : {"real/silero-op15", "real/voicefilter", "real/khmersm", "resnet18_external"}) {
+    const std::filesystem::path path = cached_model(name);
+    if (!path.empty()) expect_parts_of(path);
+  }
 }
 
 TEST_F(ExtractTest, KeepsWhatIsNeededAndNothingElse) {

@@ -7,14 +7,22 @@
 
 namespace relayout::test {
 
-std::vector<std::filesystem::path> cached_models() {
-  namespace fs = std::filesystem;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path cache() {
   const char* const variable = std::getenv("RELAYOUT_MODELS");
   const char* const home = std::getenv("HOME");
-  const fs::path root = variable != nullptr ? fs::path(variable) : fs::path(home != nullptr ? home : "") / ".cache/relayout/models";
+  return variable != nullptr ? fs::path(variable) : fs::path(home != nullptr ? home : "") / ".cache/relayout/models";
+}
+
+}  // namespace
+
+std::vector<fs::path> cached_models() {
   std::vector<fs::path> out;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(root, error)) {
+  for (const auto& entry : fs::directory_iterator(cache(), error)) {
     const fs::path model = entry.path() / "model.onnx";
     if (fs::is_regular_file(model, error)) out.push_back(model);
   }
@@ -22,10 +30,10 @@ std::vector<std::filesystem::path> cached_models() {
   return out;
 }
 
-std::filesystem::path cached_model(const std::string& name) {
-  for (const std::filesystem::path& model : cached_models()) {
-    if (model.parent_path().filename() == name) return model;
-  }
+fs::path cached_model(const std::string& name) {
+  std::error_code error;
+  fs::path model = cache() / name / "model.onnx";
+  if (fs::is_regular_file(model, error)) return model;
   std::cout << "SKIPPED: no model " << name << " in RELAYOUT_MODELS or ~/.cache/relayout/models\n";
   return {};
 }

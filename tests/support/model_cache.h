@@ -10,7 +10,7 @@ inline constexpr const char* kNoModels = "no models: neither RELAYOUT_MODELS nor
 
 /// model.onnx of every model in the cache (RELAYOUT_MODELS, else ~/.cache/relayout/models), sorted; none when there is no cache.
 [[nodiscard]] std::vector<std::filesystem::path> cached_models();
-/// model.onnx of the model in the folder NAME; empty, with a message on standard output, when there is none.
+/// model.onnx of the model in the folder NAME (of real models: real/NAME); empty, with a message on standard output, when there is none.
 [[nodiscard]] std::filesystem::path cached_model(const std::string& name);
 
 }  // namespace relayout::test

@@ -578,6 +578,10 @@ bool is_out_of_reach(const Value& value) {
   return is_constant(value, constants_of(value.graph(), Known::always));
 }
 
+std::unordered_set<const Value*> values_out_of_reach(const Graph& graph) {
+  return constants_of(graph, Known::always);
+}
+
 std::unordered_set<const Value*> values_known_by_dims(const Graph& graph) {
   return constants_of(graph, Known::by_dims);
 }

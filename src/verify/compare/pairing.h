@@ -29,6 +29,8 @@ struct Partner {
 
 /// Whether no input reaches a value: it is stored, or follows from stored constants.
 [[nodiscard]] bool is_out_of_reach(const Value& value);
+/// The results of nodes for which that is so.
+[[nodiscard]] std::unordered_set<const Value*> values_out_of_reach(const Graph& graph);
 
 /// Values that depend on no input, or on the dims of inputs alone.
 [[nodiscard]] std::unordered_set<const Value*> values_known_by_dims(const Graph& graph);
