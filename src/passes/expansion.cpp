@@ -32,12 +32,12 @@ struct Passed {
 std::vector<Passed> bind_outputs(Node& holder, const Graph& inner, std::span<const Result> results, FunctionBody& body) {
   std::vector<Passed> passed;
   std::vector<const Value*> bound;
-  const std::vector<Value*> outputs(holder.outputs().begin(), holder.outputs().end());
-  for (std::size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
-    if (outputs[i] == nullptr) continue;
+  for (std::size_t i = 0; i < holder.outputs().size() && i < results.size(); ++i) {
+    Value* const output = holder.output(i);  // before it is detached: the node makes another value then
+    if (output == nullptr) continue;
     const auto [value, is_stacked] = results[i];
-    const std::string name = outputs[i]->name();
-    (void)holder.graph().detach(*outputs[i], holder.graph().model().unique_name(name + ".called"));
+    const std::string name = output->name();
+    (void)holder.graph().detach(*output, holder.graph().model().unique_name(name + ".called"));
     const bool is_own = value->producer() != nullptr && &value->graph() == &inner;
     if (is_stacked || !is_own || std::ranges::find(bound, value) != bound.end()) {
       passed.push_back({body.name_of(value->name()), name, is_stacked});
