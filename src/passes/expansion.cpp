@@ -1,7 +1,7 @@
 // Puts the nodes of a function, a branch or the body of a loop in the place of the node that holds or calls them.
 #include "passes/expansion.h"
 
-#include "base/positions.h"
+#include "model/functions.h"
 #include "model/model_builder.h"
 #include "model/node.h"
 #include "model/tensor_data.h"

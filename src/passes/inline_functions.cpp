@@ -10,7 +10,6 @@
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/op_history.h"
-#include "passes/edits.h"
 #include "passes/expansion.h"
 #include "passes/folds_across_calls.h"
 #include "passes/pass.h"

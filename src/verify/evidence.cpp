@@ -15,6 +15,8 @@
 #include "verify/compare/changes.h"
 #include "verify/compare/compare_nodes.h"
 #include "verify/compare/fed_values.h"
+#include "verify/compare/guarded_ways.h"
+#include "verify/compare/layers.h"
 #include "verify/compare/own_rounding.h"
 #include "verify/compare/pairing.h"
 #include "verify/compare/tried_pieces.h"

@@ -5,10 +5,13 @@
 
 #include "base/positions.h"
 #include "layout/axis_order.h"
+#include "model/walk.h"
+#include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "verify/rules.h"

@@ -1,4 +1,5 @@
 // Compares models whose branches and bodies of loops stand in the main graph, where all rules look at their nodes.
+#include "base/numbers.h"
 #include "base/text.h"
 #include "model/node.h"
 #include "model/walk.h"
@@ -201,9 +202,9 @@ VerifyFindings find_in_graphs_alone(Evidence& evidence) {
     const std::string objection = objection_to(std::move(a), std::move(b), options, pair.narrow != DataType::undefined, rules);
     if (objection.empty()) continue;
     const std::string which = !has_if ? "one run of the loop" : taken.outer ? "then_branch" : "else_branch";
-    const std::string other = holders.size() > 1 ? " and " + counted(std::ssize(holders) - 1, "other node") : "";
-    return {{.text = "with " + which + " of node " + quote(*holders.begin()) + other + " in its place, " + objection,
-             .node = *holders.begin()}};
+    std::string text = "with " + which + " of node " + quote(*holders.begin());
+    if (holders.size() > 1) text.append(" and ").append(counted(std::ssize(holders) - 1, "other node"));
+    return {{.text = text.append(" in its place, ").append(objection), .node = *holders.begin()}};
   }
   return {};
 }
