@@ -36,7 +36,7 @@ void sort_along_axes(const Datum& datum, bool is_rising) {
   if (datum.kind != Datum::Kind::tensor || !tensor || !tensor.is_contiguous() || tensor.element_count() > kMost) return;
   std::vector<double> numbers = reals_of(tensor), line;
   int64_t stride = 1;
-  for (std::size_t axis = tensor.rank(); axis-- > 0;) {
+  for (std::size_t axis = as_size(tensor.rank()); axis-- > 0;) {
     const int64_t length = tensor.dims()[axis];
     for (int64_t start = 0; start < tensor.element_count(); ++start) {
       if (length == 0 || start / stride % length != 0) continue;
