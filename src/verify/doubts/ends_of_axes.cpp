@@ -36,17 +36,19 @@ void sort_along_axes(const Datum& datum, bool is_rising) {
   if (datum.kind != Datum::Kind::tensor || !tensor || !tensor.is_contiguous() || tensor.element_count() > kMost) return;
   std::vector<double> numbers = reals_of(tensor), line;
   int64_t stride = 1;
+  const auto sort_from = [&](int64_t first, int64_t length) {
+    line.clear();
+    for (int64_t i = 0; i < length; ++i) line.push_back(numbers[as_size(first + i * stride)]);
+    std::ranges::sort(line);
+    if (!is_rising) std::ranges::reverse(line);
+    for (int64_t i = 0; i < length; ++i) numbers[as_size(first + i * stride)] = line[as_size(i)];
+  };
   for (std::size_t axis = as_size(tensor.rank()); axis-- > 0;) {
-    const int64_t length = tensor.dims()[axis];
-    for (int64_t start = 0; start < tensor.element_count(); ++start) {
-      if (length == 0 || start / stride % length != 0) continue;
-      line.clear();
-      for (int64_t i = 0; i < length; ++i) line.push_back(numbers[as_size(start + i * stride)]);
-      std::ranges::sort(line);
-      if (!is_rising) std::ranges::reverse(line);
-      for (int64_t i = 0; i < length; ++i) numbers[as_size(start + i * stride)] = line[as_size(i)];
+    const int64_t length = tensor.dims()[axis], block = length * stride;
+    for (int64_t begin = 0; begin < tensor.element_count(); begin += block) {
+      for (int64_t first = begin; first < begin + stride; ++first) sort_from(first, length);
     }
-    stride *= length;
+    stride = block;
   }
   store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), numbers.data());
 }
