@@ -167,7 +167,8 @@ std::vector<Rule> other_rules() {
 
 }  // namespace
 
-/// What no rule sees within a nested graph: inputs that lead to its edges, or values that others would replace there.
+/// Asks all rules about nested graphs in the place of their nodes: samples do not lead to every edge there, and other values are fed to the
+/// main graph alone.
 VerifyFindings find_in_graphs_alone(Evidence& evidence) {
   constexpr const char* kStep = "graphs of branches and loops alone";
   constexpr int64_t kRuns = 10;
