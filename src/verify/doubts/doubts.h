@@ -68,8 +68,7 @@ VerifyFindings find_hidden_choices(Evidence& evidence);
 VerifyFindings find_casts_beyond_type(Evidence& evidence);
 VerifyFindings find_untried_pieces(Evidence& evidence);
 
-// hidden_in_graphs.cpp, unentered_graphs.cpp, graphs_alone.cpp: nodes in branches and loops
-VerifyFindings find_in_graphs_alone(Evidence& evidence);
+// hidden_in_graphs.cpp, unentered_graphs.cpp: nodes in branches and loops
 VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence);
 VerifyFindings find_unentered_graphs(Evidence& evidence);
 
@@ -99,6 +98,9 @@ VerifyFindings find_undefined_order(Evidence& evidence);
 
 // executor_defects.cpp: the executor
 VerifyFindings find_optimized_difference(Evidence& evidence);
+
+// ../graphs_alone.cpp: a comparison of its own, by all other rules
+VerifyFindings find_in_graphs_alone(Evidence& evidence);
 
 // No rules: verify.cpp asks these of every pair that ran, also where outputs differ.
 
