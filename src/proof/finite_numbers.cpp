@@ -137,6 +137,12 @@ double end_of(DataType type) {
   return type == DataType::float64 ? std::numeric_limits<double>::max_exponent : std::numeric_limits<float>::max_exponent;
 }
 
+/// The least number of a type that has all bits, as a power of two.
+double low_end_of(DataType type) {
+  if (type == DataType::float16) return -14;
+  return type == DataType::float64 ? std::numeric_limits<double>::min_exponent - 1 : std::numeric_limits<float>::min_exponent - 1;
+}
+
 /// An element of a value is 2^factor · |x|^power, where x is an element of `base`.
 struct Monomial {
   const Value* base = nullptr;
@@ -144,6 +150,7 @@ struct Monomial {
   const Node* beyond = nullptr;  ///< the first node on the way whose result leaves its type where x is an everyday number
   double from = 0;               ///< the least such |x|, as a power of two
   bool is_multiplied = false;    ///< by the weights of a linear operator
+  const Node* below = nullptr;   ///< the first node whose result has lost bits where |x| is 1
 
   [[nodiscard]] double at(double x) const { return factor + power * x; }
 };
@@ -173,9 +180,20 @@ class OverflowReader {
       next->beyond = &node;
       next->from = from;
     } else if (next->beyond != nullptr && next->at(next->from) < end_of(type) - 2 && seen_.insert(next->beyond).second) {
-      found_.push_back({next->beyond, next->base, next->from, next->is_multiplied});
+      found_.push_back({next->beyond, next->base, next->from, false, next->is_multiplied});
     }
+    read_low_end(node, low_end_of(type), *next);
     monomials_[&made] = *next;
+  }
+
+  void read_low_end(const Node& node, double end, Monomial& next) {
+    constexpr double kBits = 2;  // more than rounding, and far enough again
+    if (next.power <= 0) return;
+    if (next.below == nullptr && next.factor < end - kBits) {
+      next.below = &node;
+    } else if (next.below != nullptr && next.factor > end + kBits && seen_.insert(next.below).second) {
+      found_.push_back({next.below, next.base, 0, true, false});
+    }
   }
 
   [[nodiscard]] Monomial of(const Value& value) const {
@@ -222,6 +240,7 @@ class OverflowReader {
   static Monomial product(Monomial one, const Monomial& other) {
     one.factor += other.factor;
     one.power += other.power;
+    if (one.below == nullptr) one.below = other.below;
     if (one.beyond != nullptr || other.beyond == nullptr) return one;
     one.beyond = other.beyond;
     one.from = other.from;
@@ -259,8 +278,8 @@ bool is_absorbed(const Overflow& overflow) {
 
 /// The overflows without one from the same number on among the others.
 std::vector<Overflow> alone(const std::vector<Overflow>& overflows, const std::vector<Overflow>& others) {
-  const auto key = [](const Overflow& overflow) { return std::lround(2 * overflow.from); };
-  std::map<long, std::ptrdiff_t> left;
+  const auto key = [](const Overflow& overflow) { return std::pair(overflow.is_low, std::lround(2 * overflow.from)); };
+  std::map<std::pair<bool, long>, std::ptrdiff_t> left;
   for (const Overflow& other : others) ++left[key(other)];
   std::vector<Overflow> out;
   for (const Overflow& overflow : overflows) {
@@ -270,6 +289,11 @@ std::vector<Overflow> alone(const std::vector<Overflow>& overflows, const std::v
 }
 
 }  // namespace
+
+std::string text_of(const Overflow& overflow) {
+  const std::string from = exact_number(std::round(std::exp2(overflow.from)));
+  return overflow.is_low ? "has fewer bits than its type up to about " + from : "overflows from about " + from + " on";
+}
 
 Overflows overflows_alone(const Model& a, const Model& b) {
   const std::vector<Overflow> of_a = OverflowReader(a).found(), of_b = OverflowReader(b).found();

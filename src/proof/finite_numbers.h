@@ -17,13 +17,18 @@ namespace relayout::proof {
 [[nodiscard]] std::string rounded_guard(Side& a, const Steps& steps_a, const Linear& linear_a, Side& b, const Steps& steps_b,
                                         const Linear& linear_b);
 
-/// A node whose result leaves its type, while a result downstream, of the same number x, is far from the end of its own.
+/// A node whose result leaves its type, while a result downstream, of the same number x, is far from the end of its own: above the largest
+/// number, or below the least one that has all bits.
 struct Overflow {
   const Node* node = nullptr;
   const Value* base = nullptr;  ///< with the elements x
-  double from = 0;              ///< the least |x|, as a power of two
-  bool is_multiplied = false;   ///< weights of a linear operator undo the factor, into which a fold may bring it
+  double from = 0;              ///< the least |x|, or the largest one with is_low, as a power of two
+  bool is_low = false;
+  bool is_multiplied = false;  ///< weights of a linear operator undo the factor, into which a fold may bring it
 };
+
+/// "overflows from about 1000 on" or "has fewer bits up to about 0.5".
+[[nodiscard]] std::string text_of(const Overflow& overflow);
 
 /// The overflows that one of two models alone has, by constant factors and powers, from everyday numbers.
 struct Overflows {

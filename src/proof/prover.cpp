@@ -78,9 +78,8 @@ ProofResult Prover::run(bool is_copy) {
 void Prover::note_overflows() {
   const Overflows overflows = overflows_alone(sides_.a.model(), sides_.b.model());
   const auto note = [&](const Overflow& overflow, bool in_first) {
-    const std::string from = exact_number(std::round(std::exp2(overflow.from)));
     account_.note(issue_of_node(sides_, Unexplained::Kind::node_changed, *overflow.node, in_first,
-                                "overflows from about " + from + " on, where the other model does not"));
+                                text_of(overflow) + ", where the other model does not"));
   };
   for (const Overflow& overflow : overflows.of_b) note(overflow, false);
   for (const Overflow& overflow : overflows.of_a) {

@@ -46,6 +46,24 @@ INSTANTIATE_TEST_SUITE_P(Overflows, LeavesOverflowOpen,
                                          OverflowRow{"AFactorOfSingles", "float", "y = Identity (x)", "t = Mul (l, x) y = Div (t, l)"}),
                          [](const auto& row) { return row.param.name; });
 
+TEST(LeavesOverflowOpen, AtTheLowEnd) {
+  const auto through = [](const std::string& factor, const std::string& way) {
+    return Example("g (float[N,2] x) => (float[N,2] y) <float k = {" + factor + "}> { " + way + " }");
+  };
+  const std::string by_product = "t = Mul (x, k) y = Div (t, k)", by_quotient = "t = Div (x, k) y = Mul (t, k)";
+  const Example plain = through("1", "y = Identity (x)");
+  for (const Example& low : {through("1e-44", by_product), through("-1e-42", by_product), through("9e-41", by_product)}) {
+    for (const bool is_first : {true, false}) {
+      const ProofResult result = is_first ? prove(low, plain) : prove(plain, low);
+      ASSERT_FALSE(result.unexplained.empty());
+      EXPECT_THAT(result.unexplained[0].text, testing::HasSubstr("fewer bits"));
+    }
+  }
+  EXPECT_TRUE(prove(plain, through("1e-30", by_product)).proved);
+  EXPECT_TRUE(prove(plain, through("1e30", by_quotient)).proved);
+  EXPECT_TRUE(prove(through("1e-44", by_product), through("1e-44", "t = Mul (k, x) y = Div (t, k)")).proved) << "both do";
+}
+
 TEST(LeavesOverflowOpen, WhereAFactorIsBroughtOutOfWeights) {
   const Example plain = graph_of("float16", "y = MatMul (x, w)"), scaled = graph_of("float16", "t = Mul (x, k) y = MatMul (t, v)");
   EXPECT_FALSE(prove(plain, scaled).proved);

@@ -1025,5 +1025,89 @@ INSTANTIATE_TEST_SUITE_P(CountedNames, NotTheSame,
                                                    counted("1.3, -0.55, 0.85", kCountedNodes), counted("1.3, -0.55, 0.9", kRecountedNodes),
                                                    true}));
 
+// Numbers that an integer input selects, of a Softmax that vanishes.
+constexpr const char* kNearestClass = "(float[N, 4] x, int64[N, 1] t) => (float[N, 1] y) ";
+constexpr const char* kClass = "(float[N, 4] x, int64[N] t) => (float[N] y) ";
+const std::string kLoss = "l = LogSoftmax(x)\n y = NegativeLogLikelihoodLoss<reduction = \"none\">(l, t)";
+
+INSTANTIATE_TEST_SUITE_P(
+    SelectedNumbers, NotTheSame,
+    ::testing::Values(
+        Doubted{"GatherElements", kNearestClass, "l = LogSoftmax(x)\n y = GatherElements<axis = 1>(l, t)",
+                "s = Softmax(x)\n g = GatherElements<axis = 1>(s, t)\n y = Log(g)"},
+        Doubted{"GatherND", "(float[N, 4] x, int64[N, 1] t) => (float[N] y) ", "l = LogSoftmax(x)\n y = GatherND<batch_dims = 1>(l, t)",
+                "s = Softmax(x)\n g = GatherND<batch_dims = 1>(s, t)\n y = Log(g)"},
+        Doubted{"a loss", kClass, kLoss, "s = Softmax(x)\n l = Log(s)\n y = NegativeLogLikelihoodLoss<reduction = \"none\">(l, t)"},
+        Doubted{"a loss of scores", kClass, "y = SoftmaxCrossEntropyLoss<reduction = \"none\">(x, t)",
+                "s = Softmax(x)\n l = Log(s)\n y = NegativeLogLikelihoodLoss<reduction = \"none\">(l, t)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    SelectedNumbers, TheSame,
+    ::testing::Values(Doubted{"a loss by LogSoftmax", kClass, "y = SoftmaxCrossEntropyLoss<reduction = \"none\">(x, t)", kLoss},
+                      Doubted{"GatherElements first", kNearestClass, "l = LogSoftmax(x)\n y = GatherElements<axis = 1>(l, t)",
+                              "m = LogSoftmax(x)\n n = Neg(m)\n g = GatherElements<axis = 1>(n, t)\n y = Neg(g)"},
+                      Doubted{"a guard in both", kNearestClass,
+                              number("e", "1e-9") + "p = Softmax(x)\n q = Add(p, e)\n l = Log(q)\n y = GatherElements<axis = 1>(l, t)",
+                              number("e", "1e-9") + "p = Softmax(x)\n g = GatherElements<axis = 1>(p, t)\n q = Add(e, g)\n y = Log(q)"}));
+
+// Data that B drops, which a maximum hides.
+constexpr const char* kTwoParts = "(float[N, 50] x, float[N, 3] z) => (float[N, 1] y) ";
+constexpr const char* kJoined = "p = Concat<axis = 1>(x, z)\n";
+constexpr const char* kBytes = "(uint8[N, 300] x) => (int32[N, 1] y) ";
+const std::string kAllButLast = integers("b", "0") + integers("e", "299") + integers("a", "1") + "s = Slice(x, b, e, a)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    DroppedData, NotTheSame,
+    ::testing::Values(Doubted{"an input, of a maximum", kTwoParts, integers("a", "1") + kJoined + "y = ReduceMax(p, a)",
+                              integers("a", "1") + "y = ReduceMax(x, a)"},
+                      Doubted{"an input, of a minimum", kTwoParts, integers("a", "1") + kJoined + "y = ReduceMin(p, a)",
+                              integers("a", "1") + "y = ReduceMin(x, a)"},
+                      Doubted{"an end of bytes", kBytes, integers("a", "1") + "c = Cast<to = 6>(x)\n y = ReduceMax(c, a)",
+                              kAllButLast + "c = Cast<to = 6>(s)\n y = ReduceMax(c, a)"},
+                      Doubted{"an end of bytes, of a minimum", kBytes, integers("a", "1") + "c = Cast<to = 6>(x)\n y = ReduceMin(c, a)",
+                              kAllButLast + "c = Cast<to = 6>(s)\n y = ReduceMin(c, a)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    DroppedData, TheSame,
+    ::testing::Values(Doubted{"parts in another order", kTwoParts, integers("a", "1") + kJoined + "y = ReduceMax(p, a)",
+                              integers("a", "1") + "p = Concat<axis = 1>(z, x)\n y = ReduceMax(p, a)"},
+                      Doubted{"the maximum of parts", kTwoParts, integers("a", "1") + kJoined + "y = ReduceMax(p, a)",
+                              integers("a", "1") + "m = ReduceMax(x, a)\n n = ReduceMax(z, a)\n y = Max(m, n)"},
+                      Doubted{"bytes as floats", kBytes, integers("a", "1") + "c = Cast<to = 6>(x)\n y = ReduceMax(c, a)",
+                              integers("a", "1") + "c = Cast<to = 1>(x)\n m = ReduceMax(c, a)\n y = Cast<to = 6>(m)"}));
+
+// Integers that multiply features may be labels.
+constexpr const char* kLabelled = "(int64[N, 6, 6] labels, float[N, 3, 6, 6] x) => (float[N, 3, 6, 6] y) ";
+const std::string kByLabels = integers("a", "1") + "c = Cast<to = 1>(labels)\n u = Unsqueeze(c, a)\n y = Mul(x, u)";
+
+INSTANTIATE_TEST_SUITE_P(
+    FactorsOfFeatures, NotTheSame,
+    ::testing::Values(Doubted{"through bool", kLabelled, kByLabels, "d = Cast<to = 9>(labels)\n" + with(kByLabels, "(labels)", "(d)")},
+                      Doubted{"a count of a mask", "(int64[N, 4] mask) => (float[N, 1] y) ",
+                              integers("a", "1") + "r = ReduceSum(mask, a)\n y = Cast<to = 1>(r)",
+                              integers("a", "1") + integers("o", "1") + "m = Min(mask, o)\n r = ReduceSum(m, a)\n y = Cast<to = 1>(r)"}));
+
+INSTANTIATE_TEST_SUITE_P(FactorsOfFeatures, TheSame,
+                         ::testing::Values(Doubted{"a Cast after the Unsqueeze", kLabelled, kByLabels,
+                                                   integers("a", "1") + "u = Unsqueeze(labels, a)\n c = Cast<to = 1>(u)\n y = Mul(c, x)"}));
+
+// Rows of zeros in a table, which ids select.
+std::string table_with_zeros(const std::string& body) {
+  std::string rows;
+  for (int i = 0; i < 4000; ++i) rows += (i == 0 ? "" : ", ") + (i / 4 == 777 ? std::string("-0") : std::to_string(1 + i % 7));
+  return "<float[1000, 4] w = {" + rows +
+         "}, int64[1] a = {2}, float e = {1e-12}> { g = Gather(w, ids)\n q = Mul(g, g)\n s = ReduceSum(q, a)\n" + body;
+}
+constexpr const char* kSelectsRows = "(int64[N, 3] ids) => (float[N, 3, 4] y) ";
+
+INSTANTIATE_TEST_SUITE_P(RowsOfZeros, NotTheSame,
+                         ::testing::Values(Doubted{"a norm's guard", kSelectsRows,
+                                                   table_with_zeros("t = Add(s, e)\n r = Sqrt(t)\n y = Div(g, r)"),
+                                                   table_with_zeros("r = Sqrt(s)\n y = Div(g, r)")}));
+INSTANTIATE_TEST_SUITE_P(RowsOfZeros, TheSame,
+                         ::testing::Values(Doubted{"a norm's guard first", kSelectsRows,
+                                                   table_with_zeros("t = Add(s, e)\n r = Sqrt(t)\n y = Div(g, r)"),
+                                                   table_with_zeros("t = Add(e, s)\n r = Sqrt(t)\n y = Div(g, r)")}));
+
 }  // namespace
 }  // namespace relayout

@@ -235,6 +235,23 @@ TEST(Vocabulary, FreeStatesHaveTheSizesOfTheirWeights) {
   EXPECT_EQ(same.outcome, Outcome::same) << summary(same);
 }
 
+TEST(Vocabulary, AWindowThatJustFitsIsNotTheOnlySize) {
+  // The order and the distance of frames show only where there are several.
+  const auto made = [](const std::string& conv, const std::string& reading) {
+    return "(float[B, L] input, int64 sr) => (float[B, 1, F] y) <int64 k = {16000}, float[1, 1, 16] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, "
+           "6, 5, "
+           "4, 3, 2}, int64[1] one = {1}, int64[1] axis = {2}> { c = Equal(sr, k) u = Unsqueeze(input, one) y = If (c) <then_branch = p () "
+           "=> "
+           "(float[B, 1, F] py) { v = Conv<" +
+           conv + ">(u, w) " + reading + " }, else_branch = q () => (float[B, 1, F] qy) { qy = Conv(u, w) }> }";
+  };
+  const std::string own = "py = CumSum(v, axis)", kept = "strides = [8]";
+  const std::string a = made(kept, own);
+  EXPECT_NE(compared(a, made("strides = [4]", own)).outcome, Outcome::same);
+  EXPECT_NE(compared(a, made(kept, "py = CumSum<reverse = 1>(v, axis)")).outcome, Outcome::same);
+  EXPECT_EQ(compared(a, made(kept, "n = Neg(v) m = CumSum(n, axis) py = Neg(m)")).outcome, Outcome::same);
+}
+
 /// Two branches, of which the first is taken where `condition` says so: x times w there, −x in the other one. {w} in a place for w.
 std::string branching(const std::string& place, const std::string& numbers, const std::string& condition) {
   std::string text = place;

@@ -129,6 +129,17 @@ std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b) {
   return is_narrow(a.tensor) ? std::pair{like(a, b), b} : std::pair{a, like(b, a)};
 }
 
+double peak_of(const Datum& datum) {
+  double peak = 0;
+  for (const Tensor& tensor : leaves(datum)) {
+    if (!tensor || !kRealTypes.has(tensor.type())) continue;
+    for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
+      for (const double number : numbers) peak = std::isfinite(number) ? std::max(peak, std::abs(number)) : peak;
+    });
+  }
+  return peak;
+}
+
 void overwrite(const Datum& to, const Datum& from) {
   const std::vector<Tensor> targets = leaves(to), sources = leaves(like(from, to));
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -15,6 +15,9 @@ namespace relayout {
 /// The type of the first tensor; undefined where there is none.
 [[nodiscard]] DataType type_of(const Datum& datum);
 
+/// The largest magnitude of a finite real number; 0 where there is none.
+[[nodiscard]] double peak_of(const Datum& datum);
+
 /// `value` in the type of `other` where one of both has 16 bits or fewer (exact when the other type is wider), or both are integers of the
 /// same width and one is unsigned: as steps of a quantizer, counted from the other's zero point. Any other value unchanged.
 [[nodiscard]] Datum like(const Datum& value, const Datum& other);

@@ -39,14 +39,17 @@ Ends ends_of(DataType type) {
   return type == DataType::float64 ? Ends{-800, 40, false} : Ends{-130, 40, false};
 }
 
-/// 0, 1 or 2: the sum of the digits of a position to the base 3, which is constant along no axis of a tensor.
-int kind_of(std::size_t position) {
+/// Kinds of numbers that are far apart.
+constexpr std::size_t kKinds = 3;
+
+/// The sum of the digits of a position to the base kKinds, which is constant along no axis of a tensor.
+std::size_t digit_sum(std::size_t position) {
   std::size_t sum = 0;
-  for (; position > 0; position /= 3) sum += position % 3;
-  return static_cast<int>(sum % 3);
+  for (; position > 0; position /= kKinds) sum += position % kKinds;
+  return sum;
 }
 
-double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t item) {
+double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t item, std::size_t shift) {
   constexpr std::array kEqual{0.1, 1.7, -2.3, 0.37}, kUsual{1000.0, 3.0, 50.0, 200.0};
   switch (extreme) {
     case Extreme::zeros:
@@ -61,7 +64,7 @@ double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t i
     case Extreme::drawn:
       break;
   }
-  const int kind = kind_of(position);
+  const std::size_t kind = (digit_sum(position) + shift) % kKinds;
   return kind == 0 ? ends.high : kind == 1 ? ends.low : 0;
 }
 
@@ -74,17 +77,6 @@ int64_t count_not_finite(const Datum& datum) {
     });
   }
   return count;
-}
-
-double peak_of(const Datum& datum) {
-  double peak = 0;
-  for (const Tensor& tensor : leaves(datum)) {
-    if (!tensor || !kRealTypes.has(tensor.type())) continue;
-    for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
-      for (const double number : numbers) peak = std::isfinite(number) ? std::max(peak, std::abs(number)) : peak;
-    });
-  }
-  return peak;
 }
 
 /// Whether a value changes without limit at 0, but does not leave the finite numbers there.
@@ -105,21 +97,25 @@ struct Shown {
   std::vector<const Node*> makers;                       ///< accepted nodes that made them of finite operands
 };
 
+/// What a run draws from: the sample whose inputs stay where they are no real numbers, and the first number of the extreme.
+struct Drawn {
+  std::size_t sample = 0, shift = 0;
+};
+
 class ExtremeRuns {
  public:
-  ExtremeRuns(const Pair& pair, const Reference& reference, const Layers& layers, std::size_t sample, Extreme extreme,
-              std::function<bool(const Node&)> may_make, const Guarded& guarded)
-      : pair_(pair),
-        reference_(reference),
-        layers_(layers),
-        sample_(sample),
+  ExtremeRuns(const ExtremeTask& task, Drawn from, Extreme extreme, std::function<bool(const Node&)> may_make, const Guarded& guarded)
+      : pair_(task.pair),
+        reference_(task.reference),
+        layers_(task.layers),
+        from_(from),
         extreme_(extreme),
         may_make_(std::move(may_make)),
         guarded_(guarded),
-        masks_(reference.inputs().ports().masks()),
-        integers_(reference.inputs().ports().plain_integers()) {
+        masks_(task.reference.inputs().ports().masks()),
+        integers_(task.reference.inputs().ports().plain_integers()) {
     // A proof covers all shifts and factors of folds, which lie on either side of a value: the inputs alone are replaced.
-    if (extreme == Extreme::drawn || (pair.proved && extreme != Extreme::usual)) return;
+    if (extreme == Extreme::drawn || (pair_.proved && extreme != Extreme::usual)) return;
     Constants constants;
     if (guarded.a != nullptr) read_ways(*guarded.a, *guarded.b, constants);
     for (const Layer& layer : layers_.all()) {
@@ -202,7 +198,7 @@ class ExtremeRuns {
     };
     pair_.steps->next(kExtremeStep);
     const std::unique_ptr<Session> session = pair_.open(side, std::move(options));
-    Inputs copies = reference_.inputs_of(sample_);
+    Inputs copies = reference_.inputs_of(from_.sample);
     for (auto& [name, datum] : copies) {
       datum = copy_of(datum);
       if (extreme_ != Extreme::drawn) replace(datum, extreme_ == Extreme::zeros && (masks_.contains(name) || integers_.contains(name)));
@@ -220,7 +216,7 @@ class ExtremeRuns {
     const std::size_t item = tensor.rank() == 0 ? 1 : as_size(count / std::max<int64_t>(1, tensor.dims().front()));
     std::vector<double> numbers(as_size(count));
     const Ends ends = ends_of(pair_.narrow == DataType::float16 ? pair_.narrow : tensor.type());
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = number_of(extreme_, ends, i, item);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = number_of(extreme_, ends, i, item, from_.shift);
     store(tensor.type(), tensor.bytes(), 1, count, numbers.data());
   }
 
@@ -233,7 +229,7 @@ class ExtremeRuns {
   const Pair& pair_;
   const Reference& reference_;
   const Layers& layers_;
-  std::size_t sample_;  ///< whose inputs stay where they are no real numbers
+  Drawn from_;
   Extreme extreme_;
   std::function<bool(const Node&)> may_make_;
   const Guarded& guarded_;
@@ -268,13 +264,27 @@ std::optional<EdgeMismatch> compare_roots(ExtremeRuns& at_zero, ExtremeRuns& dra
   return std::nullopt;
 }
 
+std::vector<Drawn> drawn_from(std::span<const std::size_t> samples) {
+  std::vector<Drawn> out;
+  for (const std::size_t sample : samples) out.push_back({sample});
+  return out;
+}
+
+/// Integers choose among numbers far apart: each sample chooses others, and what the first one chooses is each kind of number in turn.
+std::vector<Drawn> all_choices(const ExtremeTask& task) {
+  std::vector<Drawn> out;
+  for (std::size_t i = 0; i < task.reference.samples().size(); ++i) out.push_back({i});
+  for (std::size_t shift = 1; shift < kKinds; ++shift) out.push_back({0, shift});
+  return out;
+}
+
 }  // namespace
 
 std::optional<EdgeMismatch> compare_finite(const ExtremeTask& task, Extreme extreme, const std::function<bool(const Node&)>& may_make) {
   const Guarded guarded;
   for (const std::size_t sample : task.samples) {
     if (!task.pair.steps->affords(kExtremeStep, 2)) break;
-    auto found = ExtremeRuns(task.pair, task.reference, task.layers, sample, extreme, may_make, guarded).compare();
+    auto found = ExtremeRuns(task, {sample}, extreme, may_make, guarded).compare();
     if (found) return found;
   }
   return std::nullopt;
@@ -283,21 +293,19 @@ std::optional<EdgeMismatch> compare_finite(const ExtremeTask& task, Extreme extr
 std::optional<EdgeMismatch> compare_edges(const ExtremeTask& task, std::span<const Extreme> extremes, bool with_roots,
                                           const Guarded& guarded) {
   std::map<std::size_t, ExtremeRuns> at_zero;
-  // Integers choose among numbers far apart: each sample chooses others.
-  std::vector<std::size_t> all;
-  for (std::size_t i = 0; i < task.reference.samples().size(); ++i) all.push_back(i);
-  const bool chooses = !task.reference.inputs().ports().plain_integers().empty();
+  const bool chooses =
+      std::ranges::any_of(task.reference.inputs().ports().all(), [](const Port& port) { return kIntegerTypes.has(port.type); });
   for (const Extreme extreme : extremes) {
-    for (const std::size_t sample : extreme == Extreme::apart && chooses ? std::span<const std::size_t>(all) : task.samples) {
+    for (const Drawn from : extreme == Extreme::apart && chooses ? all_choices(task) : drawn_from(task.samples)) {
       if (!task.pair.steps->affords(kExtremeStep, 2)) break;
-      ExtremeRuns runs(task.pair, task.reference, task.layers, sample, extreme, has_edge, guarded);
+      ExtremeRuns runs(task, from, extreme, has_edge, guarded);
       if (auto found = runs.compare()) return found;
-      if (with_roots && extreme == Extreme::zeros) at_zero.emplace(sample, std::move(runs));
+      if (with_roots && extreme == Extreme::zeros) at_zero.emplace(from.sample, std::move(runs));
     }
   }
   for (auto& [sample, runs] : at_zero) {
     if (!task.pair.steps->affords(kExtremeStep, 2)) break;
-    ExtremeRuns drawn(task.pair, task.reference, task.layers, sample, Extreme::drawn, has_edge, guarded);
+    ExtremeRuns drawn(task, {sample}, Extreme::drawn, has_edge, guarded);
     if (auto found = compare_roots(runs, drawn, task.pair)) return found;
   }
   return std::nullopt;

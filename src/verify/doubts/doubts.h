@@ -72,8 +72,9 @@ VerifyFindings find_untried_pieces(Evidence& evidence);
 VerifyFindings find_constants_hidden_in_graphs(Evidence& evidence);
 VerifyFindings find_unentered_graphs(Evidence& evidence);
 
-// edge_values.cpp, rounding_ties.cpp, ends_of_axes.cpp: numbers that no sample has
-VerifyFindings find_unshown_ends(Evidence& evidence);
+// edge_values.cpp, rounding_ties.cpp, other_inputs.cpp: numbers that no sample has
+VerifyFindings find_hidden_by_maximum(Evidence& evidence);
+VerifyFindings find_labels_in_masks(Evidence& evidence);
 VerifyFindings find_edge_values(Evidence& evidence);
 VerifyFindings find_values_of_one_sign(Evidence& evidence);
 VerifyFindings find_rounding_ties(Evidence& evidence);

@@ -31,6 +31,12 @@ bool has_other_exponentials(const Pair& pair) {
   return pair.narrow == DataType::float16 && count_of(*pair.a.model) != count_of(*pair.b.model);
 }
 
+VerifyFinding finding_of(const Node& node, const char* model, const std::string& what, bool is_proved) {
+  return {.text = "node " + node.label() + " of " + model + " " + what + ", where the other model does not" +
+                  (is_proved ? "; the proof leaves this open" : ""),
+          .node = reported_name(node)};
+}
+
 }  // namespace
 
 VerifyFindings find_formula_overflow(Evidence& evidence) {
@@ -49,13 +55,15 @@ VerifyFindings find_formula_overflow(Evidence& evidence) {
     return nullptr;
   };
   const auto may_make = [&](const Node& node) { return (may_be_exponential && node.is("Exp")) || find(node) != nullptr; };
+  for (const auto& [list, of] : {std::pair(&overflows.of_a, "A"), std::pair(&overflows.of_b, "B")}) {
+    const auto low = std::ranges::find_if(*list, &proof::Overflow::is_low);
+    if (low != list->end()) return {finding_of(*low->node, of, text_of(*low), pair.proved)};
+  }
   const auto found = compare_finite({pair, evidence.reference(), evidence.layers(), evidence.entering_samples()}, Extreme::usual, may_make);
   if (!found) return {};
   const proof::Overflow* const overflow = find(*found->maker);
-  const std::string from = exact_number(std::round(overflow == nullptr ? kEndOfExpInHalf : std::exp2(overflow->from)));
-  return {{.text = "node " + found->maker->label() + " of " + (found->is_of_a ? "A" : "B") + " overflows from about " + from +
-                   " on, where the other model does not" + (pair.proved ? "; the proof leaves this open" : ""),
-           .node = reported_name(*found->maker)}};
+  const proof::Overflow of_exp{.from = std::log2(kEndOfExpInHalf)};
+  return {finding_of(*found->maker, found->is_of_a ? "A" : "B", text_of(overflow == nullptr ? of_exp : *overflow), pair.proved)};
 }
 
 }  // namespace relayout

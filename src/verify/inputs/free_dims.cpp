@@ -407,11 +407,14 @@ bool FreeDims::choose(const Graph& graph, bool with_guesses) {
 }
 
 bool FreeDims::vary(const std::vector<std::string>& chosen) {
-  constexpr int64_t kFactors[] = {1, 2, 3}, kAddends[] = {1, 0, 0};
+  // A size that just fits may leave one frame of a window, which shows no order or distance of frames: a small one grows first.
+  constexpr int64_t kFactors[] = {4, 1, 2, 3}, kAddends[] = {1, 1, 0, 0}, kMostGrown = 256;
   // Sets the sizes of odd samples of all these dims of one size, 0: of all, where they fit.
   const auto try_sizes = [&](int64_t wanted) {
     for (std::size_t i = 0; i < std::size(kFactors); ++i) {
       const auto before = free_;
+      const auto is_long = [&](const std::string& key) { return free_.at(key).value > kMostGrown; };
+      if (i == 0 && std::ranges::any_of(chosen, is_long)) continue;
       for (const std::string& key : chosen) {
         Free& free = free_.at(key);
         if (wanted == 0 || free.value == wanted) free.odd = free.value * kFactors[i] + kAddends[i];

@@ -37,6 +37,15 @@ void prefer_differing_rows(const Value& there, InputUse& here) {
   }
 }
 
+/// Lets ids select rows of zeros, as of padding, early: a norm or a guard treats them apart.
+void prefer_rows_of_zeros(InputUse& use) {
+  constexpr std::size_t kMost = 2;
+  for (const Value* const table : use.tables) {
+    const std::vector<int64_t> rows = rows_of_zeros(*table, kMost);
+    use.preferred.insert(use.preferred.end(), rows.begin(), rows.end());
+  }
+}
+
 /// Adds the numbers at which a model decides about an input.
 void add_words(const Value* input, InputUse& use) {
   if (input == nullptr) return;
@@ -72,6 +81,7 @@ InputPorts::InputPorts(const Graph& graph, const Graph* other, const InputLimits
     const auto range = limits.ranges.find(port.name);
     if (range != limits.ranges.end()) use.range = range->second;
     if (there != nullptr && !use.tables.empty()) prefer_differing_rows(*there, use);
+    if (there != nullptr) prefer_rows_of_zeros(use);
     add_words(value, use);
     add_words(there, use);
     if (use.words.empty()) continue;
@@ -106,6 +116,14 @@ std::map<std::string, Bounds> InputPorts::kept_integers() const {
 
 std::set<std::string> InputPorts::masks() const {
   return names_of(kIntegerTypes | kBooleanTypes, [](InputRole role) { return role == InputRole::mask; });
+}
+
+std::vector<std::string> InputPorts::possible_labels() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (uses_[i].fits_labels) out.push_back(ports_[i].name);
+  }
+  return out;
 }
 
 std::string InputPorts::empty_input() const {

@@ -48,6 +48,8 @@ class InputPorts {
   [[nodiscard]] std::map<std::string, Bounds> kept_integers() const;
   /// Names of integer or boolean inputs that hold only 0 and 1: masks.
   [[nodiscard]] std::set<std::string> masks() const;
+  /// Names of masks whose readers fit a map of labels as well.
+  [[nodiscard]] std::vector<std::string> possible_labels() const;
   /// "input 'x' is declared f32[0, 3], which has no elements", or empty.
   [[nodiscard]] std::string empty_input() const;
 

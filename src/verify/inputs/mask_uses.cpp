@@ -148,7 +148,7 @@ class MaskUses {
   /// A product with a value that is no constant: of features with an element for each of a row's.
   void read_product(const Path& path) {
     const bool selects = path.form == Form::mask && path.cast && rank_ > 1;
-    note(selects || path.form == Form::below || path.hides ? MaskUse::certain : MaskUse::possible);
+    note(path.form == Form::below || path.hides ? MaskUse::certain : selects ? MaskUse::factor : MaskUse::possible);
   }
 
   /// A sum with a value that is no constant. One minus a mask is also written with ones of the mask's dims.

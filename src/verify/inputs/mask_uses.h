@@ -10,7 +10,8 @@ namespace relayout {
 enum class MaskUse : uint8_t {
   none,      ///< nothing
   possible,  ///< readers that fit a mask, but other numbers as well
-  certain,   ///< readers that only make sense for a mask: 1 − m, products with features, choices, terms that hide scores
+  factor,    ///< products with features, which fit a map of labels as well
+  certain,   ///< readers that only make sense for a mask: 1 − m, choices, terms that hide scores
   refuted,   ///< a reader of which a mask makes no sense: a function, scaling, comparison with other numbers
 };
 

@@ -2,6 +2,7 @@
 #include "verify/inputs/roles.h"
 
 #include <cmath>
+#include <ranges>
 
 #include "base/interrupt.h"
 #include "base/positions.h"
@@ -20,13 +21,30 @@
 
 namespace relayout {
 
-// Rows in which an embedding table of A differs from that of B.
+// Rows of embedding tables: those that differ, and those of zeros.
 namespace {
 
 const TensorData* data_of(const Value& value) {
   if (value.initializer() != nullptr) return value.initializer()->data.get();
   const Node* const producer = value.producer();
   return producer != nullptr && producer->is("Constant") ? producer->constant_data() : nullptr;
+}
+
+/// Calls `read` with blocks of whole rows of a tensor until it returns false; not at all where a row is too long, or none is there.
+void for_each_block_of_rows(const TensorData& data, const std::function<bool(int64_t, int64_t, std::span<const std::byte>)>& read) {
+  constexpr int64_t kBuffer = int64_t{1} << 20;
+  if (element_count(data.dims()) == 0) return;
+  const int64_t rows = data.dims()[0], row_bytes = data.byte_size() / rows;
+  if (row_bytes > kBuffer) return;
+  const int64_t block = std::min(rows, kBuffer / row_bytes);
+  std::vector<std::byte> bytes(as_size(block * row_bytes));
+  for (int64_t begin = 0; begin < rows; begin += block) {
+    check_interrupt();
+    const int64_t count = std::min(block, rows - begin);
+    const auto read_bytes = std::span(bytes).first(as_size(count * row_bytes));
+    data.read_rows(begin, count, read_bytes);
+    if (!read(begin, count, read_bytes)) return;
+  }
 }
 
 }  // namespace
@@ -37,28 +55,43 @@ bool is_table(const Value* value) {
 }
 
 std::vector<int64_t> differing_rows(const Value& a, const Value& b, std::size_t most) {
-  constexpr int64_t kBuffer = int64_t{1} << 20;
   if (!is_table(&a) || !is_table(&b)) return {};
   const TensorData &left = *data_of(a), &right = *data_of(b);
-  if (left.type() != right.type() || left.dims() != right.dims() || element_count(left.dims()) == 0) return {};
-  const int64_t rows = left.dims()[0], row_bytes = left.byte_size() / rows;
-  if (row_bytes > kBuffer) return {};
-  const int64_t block = std::min(rows, kBuffer / row_bytes);
-  std::vector<std::byte> from_a(as_size(block * row_bytes)), from_b(from_a.size());
+  if (left.type() != right.type() || left.dims() != right.dims()) return {};
+  std::vector<std::byte> there;
   std::vector<int64_t> out;
-  for (int64_t begin = 0; begin < rows; begin += block) {
-    check_interrupt();
-    const int64_t count = std::min(block, rows - begin);
-    const auto size = as_size(count * row_bytes);
-    left.read_rows(begin, count, std::span(from_a).first(size));
-    right.read_rows(begin, count, std::span(from_b).first(size));
-    for (int64_t i = 0; i < count; ++i) {
-      const auto at = as_size(i * row_bytes);
-      if (std::memcmp(&from_a[at], &from_b[at], as_size(row_bytes)) == 0) continue;
-      if (out.size() == most) return {};
-      out.push_back(begin + i);
+  bool is_full = false;
+  for_each_block_of_rows(left, [&](int64_t begin, int64_t count, std::span<const std::byte> rows) {
+    there.resize(rows.size());
+    right.read_rows(begin, count, there);
+    const std::size_t row = rows.size() / as_size(count);
+    for (std::size_t at = 0; at < rows.size(); at += row) {
+      if (std::memcmp(&rows[at], &there[at], row) == 0) continue;
+      is_full = is_full || out.size() == most;
+      if (!is_full) out.push_back(begin + static_cast<int64_t>(at / row));
     }
-  }
+    return !is_full;
+  });
+  return is_full ? std::vector<int64_t>() : out;
+}
+
+std::vector<int64_t> rows_of_zeros(const Value& table, std::size_t most) {
+  constexpr int64_t kMostBytes = int64_t{1} << 28;
+  if (!is_table(&table) || data_of(table)->byte_size() > kMostBytes) return {};
+  constexpr std::byte kSign{0x80};  // of the last byte of a number
+  const DataType type = data_of(table)->type();
+  const std::size_t size = as_size(traits(type).bits) / 8;
+  std::vector<int64_t> out;
+  for_each_block_of_rows(*data_of(table), [&](int64_t begin, int64_t count, std::span<const std::byte> rows) {
+    const std::size_t row = rows.size() / as_size(count);
+    const auto is_zero = [&](std::size_t at) {
+      return rows[at] == std::byte{0} || (rows[at] == kSign && is_float(type) && at % size == size - 1);
+    };
+    for (std::size_t at = 0; at < rows.size() && out.size() < most; at += row) {
+      if (std::ranges::all_of(std::views::iota(at, at + row), is_zero)) out.push_back(begin + static_cast<int64_t>(at / row));
+    }
+    return out.size() < most;
+  });
   return out;
 }
 
@@ -382,18 +415,24 @@ class Search {
     if (use_.role < InputRole::mask && !counts_positions) return;
     const bool is_number = is_integer() || use_.role == InputRole::number;
     if (type_ == DataType::boolean || (is_number && is_mask(other))) use_.role = InputRole::mask;
-    use_.padding = use_.role == InputRole::mask && is_named_mask() && is_integer() && rank_ == 2;
+    const bool is_of_tokens = is_named("attention") || is_named("pad");
+    use_.fits_labels = use_.role == InputRole::mask && is_integer() && !is_of_tokens && mask_use_in(other) < MaskUse::certain;
+    use_.padding = use_.role == InputRole::mask && is_named("mask") && is_integer() && rank_ == 2;
     if (type_ == DataType::uint8 && use_.role > InputRole::bytes) use_.role = InputRole::bytes;
   }
 
   /// A name alone makes no mask of an integer, but tells one from other factors and counts.
   [[nodiscard]] bool is_mask(const Value* other) const {
-    const MaskUse here = mask_use_of(*input_), there = other == nullptr ? here : mask_use_of(*other);
-    if (here == MaskUse::refuted || there == MaskUse::refuted) return false;
-    if (!is_integer()) return is_named_mask();
-    return here == MaskUse::certain || (is_named_mask() && here == MaskUse::possible);
+    const MaskUse use = mask_use_in(other);
+    if (use == MaskUse::refuted) return false;
+    if (!is_integer()) return is_named("mask");
+    return use >= MaskUse::factor || (is_named("mask") && use == MaskUse::possible);
   }
-  [[nodiscard]] bool is_named_mask() const { return input_->name().find("mask") != std::string::npos; }
+  /// What this model says, unless the other one refutes it.
+  [[nodiscard]] MaskUse mask_use_in(const Value* other) const {
+    return other != nullptr && mask_use_of(*other) == MaskUse::refuted ? MaskUse::refuted : mask_use_of(*input_);
+  }
+  [[nodiscard]] bool is_named(std::string_view word) const { return input_->name().find(word) != std::string::npos; }
 
   [[nodiscard]] bool is_integer() const { return traits(type_).is_integer; }
 

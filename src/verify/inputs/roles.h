@@ -20,6 +20,8 @@ namespace relayout {
 /// Rows (of dim 0) of two tables that are not byte-equal. Empty if types or dims differ, more than `most` rows do, or a row exceeds 1 MiB.
 /// Errors: io, when a payload cannot be read.
 [[nodiscard]] std::vector<int64_t> differing_rows(const Value& a, const Value& b, std::size_t most);
+/// The first rows of an embedding table that are all zeros; none where the table is large.
+[[nodiscard]] std::vector<int64_t> rows_of_zeros(const Value& table, std::size_t most);
 
 /// Purpose of an input, from the first readers that compute with it (found through operators that only move or cast elements). Of several,
 /// the first in this order counts.
@@ -57,6 +59,7 @@ struct InputUse {
   bool direct = true;                ///< no arithmetic between the input and the reader
   std::optional<int64_t> rows;       ///< the fewest from which a reader chooses by ids without arithmetic in front, as in the other model
   bool padding = false;              ///< a mask as tokenizers write it: in every row ones, then zeros after the end of the text
+  bool fits_labels = false;          ///< a mask of integers whose readers fit a map of labels as well
   bool narrow = false;               ///< a model computes with it in 16 bits or fewer, which its values must not overflow
   std::optional<Bounds> range;       ///< the numbers that a model's quantizer of it represents: others become its ends
   bool negative_ids = false;         ///< the reader counts negative ids from the end
