@@ -47,6 +47,19 @@ constexpr auto kRanges = std::to_array<Range>({
     {"Tanh", {-1, 1}},
 });
 
+/// Operators whose results do not fall where their operand rises.
+struct Rising {
+  std::string_view op;
+  double (*function)(double);
+};
+constexpr auto kRising = std::to_array<Rising>({
+    {"Exp", [](double x) { return std::exp(x); }},
+    {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"Softplus", [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }},
+    {"Sqrt", [](double x) { return x > 0 ? std::sqrt(x) : 0; }},
+    {"Tanh", [](double x) { return std::tanh(x); }},
+});
+
 /// Operators whose results are means, or the largest or smallest, of elements of the first operand.
 constexpr auto kChoosing = std::to_array<std::string_view>({"ReduceMax", "ReduceMean", "ReduceMin", "TopK"});
 
@@ -87,15 +100,32 @@ class ResultReader {
     if (traits.has(Trait::casts)) return of_cast();
     const bool passes_on =
         traits.has(Trait::identity) || std::ranges::find(kChoosing, std::string_view(node_.op_type())) != kChoosing.end();
-    if (passes_on) return operand(0);
+    if (passes_on) return is_largest_of_softmax() ? Bounds{1 / kMostAdded, 1} : operand(0);
     if (traits.moves_input(0) || traits.moves_input(1)) return of_moved(traits);
     const auto fixed = std::ranges::find(kRanges, std::string_view(node_.op_type()), &Range::op);
-    return fixed != kRanges.end() ? fixed->bounds : of_arithmetic();
+    const auto rising = std::ranges::find(kRising, std::string_view(node_.op_type()), &Rising::op);
+    if (fixed == kRanges.end()) return of_arithmetic();
+    return rising != kRising.end() ? meet(fixed->bounds, of_rising(rising->function)) : fixed->bounds;
   }
 
  private:
   [[nodiscard]] Bounds operand(std::size_t index) const {
     return node_.input(index) == nullptr ? Bounds{} : bounds_of_(*node_.input(index));
+  }
+
+  /// Whether it is the largest of numbers that add up to 1.
+  [[nodiscard]] bool is_largest_of_softmax() const {
+    const Node* const softmax = node_.is("ReduceMax") && node_.input(0) != nullptr ? node_.input(0)->producer() : nullptr;
+    if (softmax == nullptr || !softmax->is("Softmax") || softmax->opset() < 13 || softmax->input(0) == nullptr) return false;
+    const auto declared = softmax->input(0)->declared();
+    const int64_t axis = Attributes(*softmax).integer("axis", -1), rank = declared && declared->has_shape ? std::ssize(declared->dims) : 0;
+    const auto is_its_axis = [&](int64_t reduced) { return reduced == axis || (rank > 0 && (reduced - axis) % rank == 0); };
+    if (node_.input(1) != nullptr) {
+      const Bounds axes = operand(1);
+      return axes.lowest == axes.highest && is_its_axis(static_cast<int64_t>(axes.lowest));
+    }
+    const std::vector<int64_t> axes = Attributes(node_).integers("axes");
+    return axes.empty() || std::ranges::any_of(axes, is_its_axis);
   }
 
   [[nodiscard]] Bounds of_clip() const {
@@ -108,6 +138,13 @@ class ResultReader {
     const double low = limit(1, "min", -kEnd).lowest, high = limit(2, "max", kEnd).highest;
     const Bounds given = operand(0);
     return {std::min(std::max(given.lowest, low), high), std::max(std::min(given.highest, high), low)};
+  }
+
+  /// The function of the operand's ends, and what rounding adds to it.
+  [[nodiscard]] Bounds of_rising(double (*function)(double)) const {
+    constexpr double kRounding = 0x1p-7;
+    const double low = function(operand(0).lowest), high = function(operand(0).highest);
+    return {low - kRounding * std::fabs(low), high + kRounding * std::fabs(high)};
   }
 
   /// A Cast to bool tests for numbers other than 0; a Cast to an integer cuts fractions off.
@@ -182,6 +219,7 @@ class ResultReader {
       return is_even || first.lowest >= 0 ? Bounds{0, kInfinity} : Bounds{};
     }
     if (node_.is("Reciprocal")) return reciprocal(first);
+    if (node_.is("ReduceSum") && first.lowest > 0) return {first.lowest, kMostAdded * first.highest};
     if (node_.is("ReduceSum") || node_.is("CumSum"))
       return {std::min(0.0, kMostAdded * first.lowest), std::max(0.0, kMostAdded * first.highest)};
     if (node_.is("ReduceProd")) return {first.lowest >= 0 ? 0 : -kInfinity, kInfinity};

@@ -178,22 +178,61 @@ bool Matcher::same_number(Number a, Number b) {
   return may_differ_;
 }
 
+/// Whether two values are made alike, whatever their names: by the same operators from alike operands, as far as the steps reach, and of
+/// equal constants.
+class Likeness {
+ public:
+  explicit Likeness(Sides& sides) : sides_(sides) {}
+
+  [[nodiscard]] bool of(Ref a, Ref b) {
+    steps_ = 0;
+    return of(a, b, 0);
+  }
+
+ private:
+  [[nodiscard]] bool of(Ref a, Ref b, int depth) {
+    constexpr int kDeepest = 8, kMostSteps = 200;
+    if (!a || !b) return !a && !b;
+    if (++steps_ > kMostSteps) return false;
+    if (sides_.a.constant(a) || sides_.b.constant(b)) {
+      const auto difference = sides_.tensor_difference(a, b);
+      return difference && difference->values == 0;
+    }
+    const Node *const of_a = a.value->producer(), *const of_b = b.value->producer();
+    if (of_a == nullptr && of_b == nullptr) return sides_.same_input(*a.value, *b.value);
+    if (of_a == nullptr || of_b == nullptr || !same_operator(*of_a, *of_b) || of_a->inputs().size() != of_b->inputs().size()) return false;
+    if (depth == kDeepest) return true;
+    const auto are_alike = [&](std::size_t i, std::size_t k) { return of(sides_.a.operand(a, i), sides_.b.operand(b, k), depth + 1); };
+    std::size_t same = 0;
+    while (same < of_a->inputs().size() && are_alike(same, same)) ++same;
+    const Arithmetic arithmetic = arithmetic_of(*of_a);
+    const bool commutes = (arithmetic == Arithmetic::add || arithmetic == Arithmetic::multiply) && of_a->inputs().size() == 2;
+    return same == of_a->inputs().size() || (commutes && are_alike(0, 1) && are_alike(1, 0));
+  }
+
+  Sides& sides_;
+  int steps_ = 0;
+};
+
 /// Rules for the comparison of two formulas.
 struct Reading {
+  bool is_alike = false;       ///< only values that are made alike are paired
   bool by_name = true;         ///< reading stops at values that both models have by name
   bool is_strict = true;       ///< only values that may well be the same are paired, else any that fit
   bool takes_uniform = false;  ///< constants whose elements are all equal count as numbers
   bool may_differ = false;     ///< numbers may differ, which is reported
 };
-constexpr std::array<Reading, 9> kReadings = {{{.by_name = true},
-                                               {.by_name = false},
-                                               {.by_name = true, .takes_uniform = true},
-                                               {.by_name = true, .is_strict = false},
-                                               {.by_name = false, .is_strict = false},
-                                               {.by_name = true, .may_differ = true},
-                                               {.by_name = false, .may_differ = true},
-                                               {.by_name = true, .is_strict = false, .may_differ = true},
-                                               {.by_name = false, .is_strict = false, .may_differ = true}}};
+constexpr std::array<Reading, 11> kReadings = {{{.is_alike = true, .by_name = true},
+                                                {.is_alike = true, .by_name = false},
+                                                {.by_name = true},
+                                                {.by_name = false},
+                                                {.by_name = true, .takes_uniform = true},
+                                                {.by_name = true, .is_strict = false},
+                                                {.by_name = false, .is_strict = false},
+                                                {.by_name = true, .may_differ = true},
+                                                {.by_name = false, .may_differ = true},
+                                                {.by_name = true, .is_strict = false, .may_differ = true},
+                                                {.by_name = false, .is_strict = false, .may_differ = true}}};
 
 /// The error of one rounding, relative to its result.
 double rounding_of(DataType type) {
@@ -212,6 +251,7 @@ bool may_be_same(Sides& sides, Ref a, Ref b, const Reading& reading) {
   }
   const Node *const node_a = a.value->producer(), *const node_b = b.value->producer();
   if (node_a == nullptr && node_b == nullptr) return sides.same_input(*a.value, *b.value);
+  if (reading.is_alike) return Likeness(sides).of(a, b);
   if (!reading.is_strict) return true;
   if (a.value->name() == b.value->name()) return true;
   if (reading.by_name) return !is_produced_in(sides.b.model(), *a.value) && !is_produced_in(sides.a.model(), *b.value);
@@ -245,10 +285,18 @@ Look accepted(const Sides& sides, const Claim& claim, const Formula& a, const Fo
   return look;
 }
 
-/// Whether the two nodes have operands of the same kind in the same order, judged by the producers of the operands alone.
+/// Whether the operands of two nodes of two operands are made alike in the other order, and not in their own.
+bool are_exchanged(Sides& sides, const Claim& claim) {
+  const auto are_alike = [&](std::size_t i, std::size_t k) {
+    return Likeness(sides).of(sides.a.operand(claim.a, i), sides.b.operand(claim.b, k));
+  };
+  return claim.a.value->producer()->inputs().size() == 2 && are_alike(0, 1) && are_alike(1, 0) && !(are_alike(0, 0) && are_alike(1, 1));
+}
+
+/// Whether the two nodes have operands of the same kind in the same order, judged by names, or by what makes the operands.
 bool have_like_operands(Sides& sides, const Claim& claim) {
   const Node &a = *claim.a.value->producer(), &b = *claim.b.value->producer();
-  if (a.inputs().size() != b.inputs().size()) return false;
+  if (a.inputs().size() != b.inputs().size() || are_exchanged(sides, claim)) return false;
   for (std::size_t i = 0; i < a.inputs().size(); ++i) {
     const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
     if (!of_a || !of_b) return !of_a && !of_b;

@@ -16,7 +16,7 @@ inline constexpr double kIllConditionedFloor = 1e-3, kIllConditionedFloorNarrow 
 inline constexpr double kWidestFloor = 0.01;
 /// Least bounds: the error, relative to the range of a sample, below which two results are the same whatever the floor. Measured on right
 /// pairs in each type; narrower types have twice their unit roundoff.
-inline constexpr double kLeastBoundF64 = 1e-14, kLeastBoundF32 = 2e-7, kLeastBoundF16 = 1e-3, kLeastBoundBf16 = 8e-3;
+inline constexpr double kLeastBoundF64 = 1e-13, kLeastBoundF32 = 2e-7, kLeastBoundF16 = 1e-3, kLeastBoundBf16 = 8e-3;
 /// Of an output that is the same, a report remarks on a ratio above this (in floors; the bound is kFloorFactor), and on a floor above this
 /// share of the range, which makes the output weak evidence.
 inline constexpr double kUnusualRatio = 3, kHighFloor = 0.05;

@@ -1,5 +1,8 @@
 // Tests operators and their expansions into nodes: equal formulas, and near misses by a number, an axis, an operand or a reader.
 
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 #include <utility>
@@ -52,6 +55,42 @@ const std::string kScaled = "k = Mul (n, scale) y = Add (k, bias)";
 const std::string kRoot =
     "q = Pow (v, two) w = ReduceMean <axes = [-1]> (q) e = Add (w, epsilon) s = Sqrt (e) n = Div (one, s) k = Mul (v, n) "
     "y = Mul (scale, k)";
+
+/// Two products that differ in their weights alone, read by `last`, under names that begin with `prefix`.
+Example alike(const std::string& prefix, const std::string& last) {
+  std::string body = "a = MatMul (x, u) b = MatMul (x, v) " + last;
+  Example example("g (float[2,4] x) => (float[2,4] y) { " + body + " }");
+  for (const char* const name : {"u", "v"}) example.add(name, normal(name, {4, 4}));
+  return example.edit([&](onnx::ModelProto& model) {
+    const auto rename = [&](std::string& name) { name = name == "x" || name == "y" ? name : prefix + name; };
+    for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+      std::ranges::for_each(*node.mutable_input(), rename);
+      std::ranges::for_each(*node.mutable_output(), rename);
+    }
+    for (onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) rename(*tensor.mutable_name());
+  });
+}
+
+TEST(ProofOfFormulas, AlikeOperandsInAnotherOrderUnderOtherNames) {
+  const std::string squares = "p = Mul (a, a) q = Mul (b, b) ", gate = "s = Sigmoid (b) ";
+  for (const std::string prefix : {"", "other_"}) {
+    const auto proves = [&](const std::string& a, const std::string& b) { return prove(alike("", a), alike(prefix, b)).proved; };
+    EXPECT_TRUE(proves(squares + "y = Add (p, q)", squares + "y = Add (q, p)"));
+    EXPECT_TRUE(proves(gate + "t = Mul (a, s) y = Add (t, b)", gate + "t = Mul (s, a) y = Add (b, t)"));
+    EXPECT_TRUE(proves("t = Add (a, b) y = Mul (t, x)", "t = Add (b, a) y = Mul (x, t)"));
+    EXPECT_FALSE(proves(squares + "y = Sub (p, q)", squares + "y = Sub (q, p)"));
+    EXPECT_FALSE(proves(gate + "t = Mul (a, s) y = Add (t, b)", gate + "t = Mul (s, b) y = Add (a, t)"));
+    EXPECT_FALSE(proves(squares + "y = Add (p, q)", "q = Mul (b, b) r = Mul (a, b) y = Add (r, q)"));
+  }
+}
+
+TEST(ProofOfFormulas, OperandsThatExchangedTheirNames) {
+  const Example a("g (float[2,4] x) => (float[2,4] y) { a = Sigmoid (x) b = Tanh (x) c = Mul (a, b) y = Add (c, x) }");
+  const Example b("g (float[2,4] x) => (float[2,4] y) { b = Sigmoid (x) a = Tanh (x) c = Mul (a, b) y = Add (x, c) }");
+  const Example other("g (float[2,4] x) => (float[2,4] y) { b = Sigmoid (x) a = Tanh (x) c = Mul (a, a) y = Add (x, c) }");
+  EXPECT_TRUE(prove(a, b).proved);
+  EXPECT_FALSE(prove(a, other).proved);
+}
 
 TEST(ProofOfFormulas, GeluInAnySpelling) {
   const Example fused = written("y = com.microsoft.Gelu (x)");

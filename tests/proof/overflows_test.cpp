@@ -48,20 +48,21 @@ INSTANTIATE_TEST_SUITE_P(Overflows, LeavesOverflowOpen,
 
 TEST(LeavesOverflowOpen, AtTheLowEnd) {
   const auto through = [](const std::string& factor, const std::string& way) {
-    return Example("g (float[N,2] x) => (float[N,2] y) <float k = {" + factor + "}> { " + way + " }");
+    return Example("g (float[N,2] x) => (float[N,2] y) <float l = {1e-20}, float m = {" + factor + "}> { n = Mul (l, l) k = Mul (n, m) " +
+                   way + " }");
   };
   const std::string by_product = "t = Mul (x, k) y = Div (t, k)", by_quotient = "t = Div (x, k) y = Mul (t, k)";
-  const Example plain = through("1", "y = Identity (x)");
-  for (const Example& low : {through("1e-44", by_product), through("-1e-42", by_product), through("9e-41", by_product)}) {
+  const Example plain("g (float[N,2] x) => (float[N,2] y) { y = Identity (x) }");
+  for (const Example& low : {through("1e-4", by_product), through("-1e-2", by_product), through("0.9", by_product)}) {
     for (const bool is_first : {true, false}) {
       const ProofResult result = is_first ? prove(low, plain) : prove(plain, low);
       ASSERT_FALSE(result.unexplained.empty());
       EXPECT_THAT(result.unexplained[0].text, testing::HasSubstr("fewer bits"));
     }
   }
-  EXPECT_TRUE(prove(plain, through("1e-30", by_product)).proved);
-  EXPECT_TRUE(prove(plain, through("1e30", by_quotient)).proved);
-  EXPECT_TRUE(prove(through("1e-44", by_product), through("1e-44", "t = Mul (k, x) y = Div (t, k)")).proved) << "both do";
+  EXPECT_TRUE(prove(plain, through("1e10", by_product)).proved);
+  EXPECT_TRUE(prove(plain, through("-1e10", by_quotient)).proved);
+  EXPECT_TRUE(prove(through("1e-4", by_product), through("1e-4", "t = Mul (k, x) y = Div (t, k)")).proved) << "both do";
 }
 
 TEST(LeavesOverflowOpen, WhereAFactorIsBroughtOutOfWeights) {

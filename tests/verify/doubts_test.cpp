@@ -1070,7 +1070,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     DroppedData, TheSame,
     ::testing::Values(Doubted{"parts in another order", kTwoParts, integers("a", "1") + kJoined + "y = ReduceMax(p, a)",
-                              integers("a", "1") + "p = Concat<axis = 1>(z, x)\n y = ReduceMax(p, a)"},
+                              integers("a", "1") + "q = Concat<axis = 1>(z, x)\n y = ReduceMax(q, a)"},
                       Doubted{"the maximum of parts", kTwoParts, integers("a", "1") + kJoined + "y = ReduceMax(p, a)",
                               integers("a", "1") + "m = ReduceMax(x, a)\n n = ReduceMax(z, a)\n y = Max(m, n)"},
                       Doubted{"bytes as floats", kBytes, integers("a", "1") + "c = Cast<to = 6>(x)\n y = ReduceMax(c, a)",
@@ -1108,6 +1108,23 @@ INSTANTIATE_TEST_SUITE_P(RowsOfZeros, TheSame,
                          ::testing::Values(Doubted{"a norm's guard first", kSelectsRows,
                                                    table_with_zeros("t = Add(s, e)\n r = Sqrt(t)\n y = Div(g, r)"),
                                                    table_with_zeros("t = Add(e, s)\n r = Sqrt(t)\n y = Div(g, r)")}));
+
+// Guards that the operand never needs.
+const std::string kLargestShare = integers("a", "1") + number("e", "1e-12") + "s = Softmax(x)\n m = ReduceMax(s, a)\n";
+const std::string kSumOfExp = integers("a", "1") + number("e", "1e-12") + "t = Tanh(x)\n s = Exp(t)\n m = ReduceSum(s, a)\n";
+
+INSTANTIATE_TEST_SUITE_P(NeedlessGuards, TheSame,
+                         ::testing::Values(Doubted{"of the largest share", kRows, kLargestShare + "c = Max(m, e)\n y = Div(s, c)",
+                                                   kLargestShare + "y = Div(s, m)"},
+                                           Doubted{"of a sum of Exp", kRows, kSumOfExp + "c = Max(m, e)\n y = Div(s, c)",
+                                                   kSumOfExp + "y = Div(s, m)"}));
+INSTANTIATE_TEST_SUITE_P(NeedlessGuards, NotTheSame,
+                         ::testing::Values(Doubted{"of the smallest share", kRows,
+                                                   with(kLargestShare, "ReduceMax", "ReduceMin") + "c = Max(m, e)\n y = Div(s, c)",
+                                                   with(kLargestShare, "ReduceMax", "ReduceMin") + "y = Div(s, m)"},
+                                           Doubted{"of a sum of Tanh", kRows,
+                                                   with(kSumOfExp, "Exp", "Relu") + "c = Max(m, e)\n y = Div(s, c)",
+                                                   with(kSumOfExp, "Exp", "Relu") + "y = Div(s, m)"}));
 
 }  // namespace
 }  // namespace relayout

@@ -297,6 +297,15 @@ TEST(Inputs, AScaledStepIsNoMask) {
             InputRole::number);
 }
 
+TEST(Inputs, PositionsOfRotationsAreRowsOfTheirCache) {
+  const std::string head = "(int64[2, 3] p, float[2, 2, 3, 8] x, float[10, 4] c, float[10, 4] s) => (float[2, 2, 3, 8] y) { ";
+  EXPECT_EQ(role_of(head + "y = RotaryEmbedding(x, c, s, p) }"), InputRole::ids);
+  EXPECT_EQ(role_of(head + "y = com.microsoft.RotaryEmbedding(x, p, c, s) }"), InputRole::ids);
+  EXPECT_EQ(role_of("(int64[1] p, float[2, 2, 3, 8] x, float[10, 4] c, float[10, 4] s) => (float[2, 2, 3, 8] y) { "
+                    "y = com.microsoft.RotaryEmbedding(x, p, c, s) }"),
+            InputRole::zero);
+}
+
 TEST(Inputs, ALabelMapIsNoMaskWhateverItsName) {
   const std::string map =
       "(int64[N, 8, 8] mask, float[N, 8, 8] x) => (float[N, 8, 8] y) <int64 k = {3}, int64 one = {1}, float f = {0.05}, float z = {0}> ";

@@ -185,7 +185,8 @@ void acquit(Layer& layer) {
 /// Whether a reader of a chain, compared as b computes it from its own values of the chain, shows that these are other values under old
 /// names: it is right and has a smaller error, or still differs with a much smaller one. `fed`: as fed a's values.
 bool takes_others(const Layer& fed, const Layer& own) {
-  const double before = fed.metrics.rms_error, after = own.metrics.rms_error;
+  const auto error_of = [](const SampleMetrics& of) { return of.mismatches > 0 ? static_cast<double>(of.mismatches) : of.rms_error; };
+  const double before = error_of(fed.metrics), after = error_of(own.metrics);
   if (own.compared && !own.differs() && !is_finite_alike(fed)) return true;
   return own.compared && after < before && (!own.differs() || after < rules::kOtherThingErrorShare * before);
 }
@@ -277,6 +278,22 @@ std::vector<bool> with_right_readers(const Layers& layers, Reach reach) {
   }
   for (std::size_t i = 0; i < all.size(); ++i) right[i] = read[i] && !wrong[i];
   return right;
+}
+
+/// Whether a value that differs has the elements of a's in another order: readers that are right do not mind it.
+bool is_reordered(const LayerValues& kept, const Layer& layer) {
+  constexpr int64_t kMost = int64_t{1} << 22;
+  const bool is_known = layer.differs() && layer.candidate && layer.reference && layer.yardstick.count() <= kMost;
+  if (!is_known || !is_measured(layer.type)) return false;
+  const Datum a = kept.reference(layer), b = kept.candidate(layer);
+  if (!a.tensor || !b.tensor || a.tensor.dims() != b.tensor.dims() || !kRealTypes.has(b.tensor.type())) return false;
+  std::vector<double> of_a = reals_of(a.tensor), of_b = reals_of(b.tensor);
+  for (std::vector<double>* const numbers : {&of_a, &of_b}) {
+    if (std::ranges::any_of(*numbers, [](double number) { return std::isnan(number); })) return false;
+    std::ranges::sort(*numbers);
+  }
+  const double bound = layer.metrics.bound.max * layer.yardstick.range();
+  return std::ranges::equal(of_a, of_b, [&](double x, double y) { return std::fabs(x - y) <= bound; });
 }
 
 void name_node(LayerResult& result, const Node& node) {
@@ -392,7 +409,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
     // For the same elements in other dims, or a mask, right readers decide, because they continued from b's value. Callers read outputs.
     const bool are_readers_enough = layer.is_judged_by_readers() && !layer.b->is_output();
     if (differs_by_chance(layer) || (are_readers_enough && right_readers[i])) acquit(layer);
-    const bool trusted = right_downstream[i] && layer.metrics.bound.max > 0;
+    const bool trusted = right_downstream[i] && layer.metrics.bound.max > 0 && !is_reordered(runs.kept(), layer);
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }
   return results;

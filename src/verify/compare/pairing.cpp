@@ -530,6 +530,14 @@ const Value* named_alike(const Graph& a, std::string_view name) {
 
 std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Graph& b) {
   std::unordered_map<const Value*, Partner> partners;
+  OpSignatures signatures_a, signatures_b;
+  const ElementTypes types_a(a, signatures_a), types_b(b, signatures_b);
+  // An integer and a real number of one name are different values: a Cast was moved past the node between them.
+  const auto is_cast_between = [&](const Value& of_a, const Value& of_b) {
+    constexpr TypeSet kCounting{DataType::int32, DataType::int64};
+    const DataType one = types_a.of(of_a), other = types_b.of(of_b);
+    return (kCounting.has(one) && kRealTypes.has(other)) || (kRealTypes.has(one) && kCounting.has(other));
+  };
   const std::unordered_set<const Node*> needed_in_a = needed_nodes(a), needed_in_b = needed_nodes(b);
   const auto is_needed = [](const Value& value, const std::unordered_set<const Node*>& needed) {
     return value.producer() != nullptr && needed.contains(value.producer());
@@ -538,7 +546,8 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     for (const Value* const output : node.outputs()) {
       if (output == nullptr || !needed_in_b.contains(&node)) continue;
       const Value* const same = named_alike(a, output->name());
-      if (same != nullptr && is_needed(*same, needed_in_a)) partners.emplace(output, Partner{same, false, false, false});
+      if (same != nullptr && is_needed(*same, needed_in_a) && !is_cast_between(*same, *output))
+        partners.emplace(output, Partner{same, false, false, false});
     }
   }
   PairedValues pairs(std::move(partners));
@@ -554,8 +563,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   pairing.pair_operands_of_jumps();
   pairing.pair_upstream();
   partners = pairs.take();
-  OpSignatures signatures;
-  move_upstream_of_widening(b, ElementTypes(b, signatures), partners);
+  move_upstream_of_widening(b, types_b, partners);
   // Values that no output depends on are no evidence for the results.
   std::erase_if(partners,
                 [&](const auto& pair) { return !is_needed(*pair.first, needed_in_b) || !is_needed(*pair.second.value, needed_in_a); });

@@ -238,9 +238,20 @@ Extent operand_extent(Operands& operands, const Value* value, int64_t axis) {
   return {};
 }
 
+/// The operands of a RotaryEmbedding that are its positions, and the cache whose rows they choose.
+struct Rotation {
+  int positions;
+  std::size_t cache;
+};
+std::optional<Rotation> rotation_of(const Node& node) {
+  if (node.op_type() != "RotaryEmbedding") return std::nullopt;
+  return node.domain() == kMicrosoftDomain ? Rotation{1, 2} : Rotation{3, 1};
+}
+
 /// The dim that is indexed by this reader's ids.
 Extent id_limit(Operands& operands, const Node& node) {
   const Attributes attributes(node);
+  if (const auto rotation = rotation_of(node)) return operand_extent(operands, node.input(rotation->cache), 0);
   if (node.is("OneHot")) {
     const auto depth = operands.number(node.input(1));
     return {depth ? static_cast<int64_t>(*depth) : 3, {}, 0};
@@ -312,6 +323,9 @@ class Search {
       note_bytes(node, index);
       follow(node, index, path);
     }
+    // One position for all is that of the first token: more follow it.
+    const auto rotation = rotation_of(node);
+    if (rotation && index == rotation->positions) note(node, rank_ > 1 ? InputRole::ids : InputRole::zero, path);
     if (node.domain() == kMlDomain && node.op_type() == "DictVectorizer") use_.keys = kernels::vocabulary(OpCall(node, node.opset()));
     if (use_.consumer.empty()) use_.consumer = node.label();
   }
