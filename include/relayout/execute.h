@@ -51,6 +51,9 @@ struct ExecuteOptions {
   uint64_t seed = 1;                              ///< seed of Random* nodes without a seed attribute
   /// Prefer short planning time and little memory over execution speed: leave out optimizations that pay off only after many runs.
   bool few_runs = false;
+  /// Read a large weight from its file when a node of the main graph needs it, and drop it after the last that does: memory for the largest
+  /// weights alone, at the price of reading them in each run.
+  bool weights_late = false;
   /// Edits the contents of initializers and Constants at load (noise floor). Called once per tensor with the name of its value.
   std::function<void(const std::string& name, Tensor& tensor)> edit_constant;
   /// Called after each node with its outputs (for debugging and localization); slows execution.

@@ -75,8 +75,14 @@ std::unique_ptr<Plan> compile(const Program& program, RoutineContext& context, N
   const std::vector<Group> groups =
       mode == Mode::optimized ? fused_groups(program, inference.nodes, facts, guide) : single_groups(program, inference.nodes);
   const auto* const leave_out = may_leave_out(program, inference, context, facts) ? &context.options.leave_out : nullptr;
-  const LoweringSettings settings{mode,     context.threads, context.library, context.options.few_runs, context.options.is_watched(),
-                                  leave_out};
+  const bool is_main = &program.graph() == &program.graph().model().graph();
+  const LoweringSettings settings{.mode = mode,
+                                  .threads = context.threads,
+                                  .library = context.library,
+                                  .few_runs = context.options.few_runs,
+                                  .weights_late = context.options.weights_late && is_main,
+                                  .observe = context.options.is_watched(),
+                                  .leave_out = leave_out};
   std::unique_ptr<Plan> plan = lower(program, first, inference, facts, guide, groups, settings);
   if (context.options.watch) note_folded(program, first, inference, states, *plan);
   for (const PlanPort& port : plan->exports) {

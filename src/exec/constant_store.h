@@ -30,6 +30,10 @@ class KnownConstant {
   /// The initializer or Constant that it is a view of; null for a computed constant.
   [[nodiscard]] const Value* leaf() const noexcept { return leaf_; }
   [[nodiscard]] const Dims& permutation() const noexcept { return permutation_; }  ///< of the leaf's dims; empty: none
+  /// Whether the elements are still in the file, in the order of the dims.
+  [[nodiscard]] bool is_stored_in_order() const {
+    return leaf_ != nullptr && !tensor_ && permutation_.empty() && data_->permutation().empty();
+  }
   [[nodiscard]] bool is_loaded() const noexcept { return static_cast<bool>(tensor_); }
   /// The loaded elements; an empty tensor (false) before.
   [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }

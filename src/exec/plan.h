@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <span>
@@ -18,6 +19,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/program.h"
 #include "relayout/execute.h"
+#include "relayout/tensor.h"
 
 namespace relayout::exec {
 
@@ -32,6 +34,7 @@ struct Buffer {
   Kind kind = Kind::arena;
   int64_t bytes = 0;
   std::shared_ptr<void> owner;           ///< of a fixed buffer
+  std::function<Tensor()> read;          ///< gives a fixed buffer its bytes for as long as steps touch it; empty: they stay
   std::byte* data = nullptr;             ///< null until it is known
   int64_t first = INT64_MAX, last = -1;  ///< the first and last step that touch it
 };

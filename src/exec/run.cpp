@@ -74,6 +74,30 @@ void release_results(Plan& plan, RunState& state) {
   }
 }
 
+/// Reads what the step is the first to need of the weights that are read late.
+void read_weights(Plan& plan, const Step& step) {
+  for (std::size_t i = 0; i < step.operands.size(); ++i) {
+    Buffer& buffer = plan.buffers[step.operands[i].buffer];
+    if (!buffer.read) continue;
+    if (buffer.data == nullptr) {
+      const Tensor tensor = buffer.read();
+      buffer.owner = tensor.owner();
+      buffer.data = tensor.bytes();
+    }
+    step.kernel->bind(i, buffer.data + step.operands[i].offset);
+  }
+}
+
+/// Drops those that no later step needs.
+void drop_weights(Plan& plan, std::size_t number) {
+  for (const StepOperand& operand : plan.steps[number].operands) {
+    Buffer& buffer = plan.buffers[operand.buffer];
+    if (!buffer.read || as_size(buffer.last) > number) continue;
+    buffer.owner.reset();
+    buffer.data = nullptr;
+  }
+}
+
 Datum datum_of(Plan& plan, const PlanPort& port) {
   if (port.slot != SlotId::none) return plan.slots[index_of(port.slot)];
   const Buffer& buffer = plan.buffers[port.place.buffer];
@@ -120,7 +144,9 @@ void run_steps(Plan& plan, RunState& state, const RunServices& services) {
       library->set_threads(step.threads);
       threads = step.threads;
     }
+    read_weights(plan, step);
     step.kernel->run();
+    drop_weights(plan, i);
     check_interrupt();
     if (observer) show(i + 1);
     if (times != nullptr) {

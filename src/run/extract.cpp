@@ -103,6 +103,7 @@ std::unordered_map<const Value*, onnx::TypeProto> types_by_running(const Graph& 
   ExecuteOptions options;
   options.mode = Mode::as_written;
   options.few_runs = true;
+  options.weights_late = true;
   options.watch = [&](const Computed& computed) {
     for (std::size_t k = 0; computed.node != nullptr && k < computed.data.size(); ++k) {
       const Datum& datum = computed.data[k];

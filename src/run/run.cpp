@@ -76,12 +76,12 @@ class Attempt {
     execute.threads = options.threads;
     execute.seed = options.seed;
     execute.few_runs = true;
+    execute.weights_late = true;
     execute.watch = [this](const Computed& computed) { look_at(computed); };
     if (options.as != DataType::undefined) {
       execute.edit_constant = [&options](const std::string&, Tensor& tensor) {
-        Datum copy = copied(tensor);
-        Watcher::round(copy, options.as);
-        tensor = copy.tensor;
+        tensor = contiguous(tensor);
+        Watcher::round(tensor, options.as);
       };
     }
     executor_ = std::make_unique<Executor>(model.graph(), execute);

@@ -185,5 +185,45 @@ TEST_F(SlowLarge, L53OneWeightOfOneAndAFifthGigabytes) {
   expect_converted("weight.onnx", {3, 1000, 1000, 100}, 256 * 1024);
 }
 
+/// y = x · W0 · W1 · …, each weight of 16 MiB in a hole of a file but for its first number, which is 2.
+TEST_F(CommandTest, PartsOfALargeModelNeedTheMemoryOfAFewWeights) {
+  constexpr int kWeights = 16, kSize = 2048, kMostKib = 64 * 1024;
+  constexpr int64_t kBytes = kFloat * kSize * kSize;
+  std::string nodes, weights;
+  for (int i = 0; i < kWeights; ++i) {
+    const std::string number = std::to_string(i), before = i == 0 ? "x" : "y" + std::to_string(i - 1);
+    nodes += " y" + number + " = MatMul (" + before + ", W" + number + ")";
+    weights += (i == 0 ? "" : ", ") + std::string("float[2048, 2048] W") + number + " = [\"location\": \"w.bin\", \"offset\": \"" +
+               std::to_string(i * kBytes) + "\", \"length\": \"" + std::to_string(kBytes) + "\"]";
+  }
+  write_file(folder_ / "model.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[1, 2048] x) => (float[1, 2048] y15) <" +
+                                            weights + "> {" + nodes + " }\n");
+  std::ofstream(folder_ / "w.bin");
+  fs::resize_file(folder_ / "w.bin", static_cast<std::uintmax_t>(kWeights * kBytes));
+  std::fstream file(folder_ / "w.bin", std::ios::in | std::ios::out | std::ios::binary);
+  for (int i = 0; i < kWeights; ++i) {
+    constexpr float kFirst = 2;
+    file.seekp(i * kBytes);
+    file.write(reinterpret_cast<const char*>(&kFirst), sizeof(kFirst));
+  }
+  file.close();
+  for (const std::vector<std::string>& command : {
+           std::vector<std::string>{"run", "model.onnxtxt", "--input", "x=1", "--tensors", "y9", "--stats", "--json"},
+           {"run", "model.onnxtxt", "--input", "x=1", "--tensors", "y9", "--stats", "--json", "--as", "fp16"},
+           {"run", "model.onnxtxt", "--input", "x=1", "--tensors", "y9", "--stats", "--json", "--mode", "reference"},
+           {"extract", "model.onnxtxt", "--from", "y2", "--to", "y12", "-o", "part.onnx", "--json"},
+       }) {
+    const ProcessResult result = run(command);
+    ASSERT_EQ(result.code, 0) << result.err;
+    if (command.front() == "run") {
+      EXPECT_THAT(result.out, testing::HasSubstr("\"max\": 1024.0,"));  // 2 ^ 10
+    }
+#if defined(NDEBUG)
+    EXPECT_LT(result.peak_kib, kMostKib) << command.back();
+#endif
+  }
+  EXPECT_EQ(fs::file_size(folder_ / "part.onnx.data"), static_cast<std::uintmax_t>(10 * kBytes));
+}
+
 }  // namespace
 }  // namespace relayout::test

@@ -91,8 +91,35 @@ class InMemory(unittest.TestCase):
                 found = blame.blame(path, "fake")
                 self.assertEqual(found["passes"], ["p3"])
                 self.assertIn("`p3` fails on `net.onnx`", found["markdown"])
+            self.write_no_valid_file(write, path, folder)
             tool.passes.return_value = ["p0", "p1"]
             self.assertIn("is same", blame.blame(path, "fake")["markdown"])
+
+    def write_no_valid_file(self, write, path, folder):
+        """The reproducer is the part of the model that ends with the first node that the tool makes nothing valid of."""
+        import onnx
+
+        def fails(trial, out, passes, path=None):
+            model = onnx.load(path or trial.path)
+            at = [node for node in model.graph.node if node.op_type == "LeakyRelu"] if "p3" in passes else []
+            return "it died" if at else write(trial, out, [], path)
+
+        def spoils(trial, out, passes, path=None):
+            model = onnx.load(path or trial.path)
+            for node in model.graph.node:
+                if node.op_type == "LeakyRelu" and "p2" in passes:
+                    node.input.append(node.input[0])
+            onnx.save(model, out)
+            return ""
+
+        for number, (wrong, says) in enumerate(((fails, "`p3` fails on"), (spoils, "`p2` writes an invalid file of"))):
+            repro = os.path.join(folder, "part{}".format(number))
+            with mock.patch.object(blame.Trial, "write", wrong):
+                found = blame.blame(path, "fake", save_repro=repro)
+            self.assertIn(says, found["markdown"])
+            self.assertIn("which ends with node `b` (LeakyRelu)", found["markdown"])
+            part = onnx.load(os.path.join(repro, "a.onnx"))
+            self.assertEqual([node.op_type for node in part.graph.node], ["LeakyRelu"])
 
 
 if __name__ == "__main__":

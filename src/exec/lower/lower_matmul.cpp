@@ -57,7 +57,7 @@ bool lower_gemm(Lowering& lowering, const Group& group) {
   product.source = lowering.places.of(node.inputs[0]);
   if (attributes.integer("transA", 0) != 0) product.source.desc = swap_last(product.source.desc);
   const bool swap = attributes.integer("transB", 0) != 0;
-  product.constant = lowering.constant(node.inputs[1]);
+  product.constant = lowering.to_pack(node.inputs[1]);
   if (product.constant != nullptr) {
     product.weights.desc = ordered(DataType::float32, lowering.info(node.inputs[1]).dims, Order::contiguous);
   } else {
@@ -97,7 +97,7 @@ bool lower_matmul(Lowering& lowering, const Group& group) {
     product.source = as_matrices(
         lowering, a.size() > 2 ? lowering.places.dense(node.inputs[0], Order::contiguous) : lowering.places.of(node.inputs[0]), flat);
     product.destination = view_of(destination, ordered(DataType::float32, {flat[0], columns}, Order::contiguous), 0);
-    product.constant = lowering.constant(node.inputs[1]);
+    product.constant = lowering.to_pack(node.inputs[1]);
     product.weights.desc = ordered(DataType::float32, {a.back(), columns}, Order::contiguous);
     if (product.constant == nullptr) product.weights = with_rank(lowering.places.of(node.inputs[1]), true, 2);
     product.bias = take_bias(lowering, *stages, columns);

@@ -196,7 +196,7 @@ std::unique_ptr<Plan> lower(const Program& program, NodeId first, const Inferenc
   plan->info.planned_reorders = guide.planned_reorders();
   plan->info.planned_packs = guide.planned_packs();
   StepWriter steps(*plan, settings.library, settings.threads);
-  Places places(facts, guide, settings.mode, ReadCounts(reads_to_come(program, first, inference)), steps);
+  Places places(facts, guide, settings, ReadCounts(reads_to_come(program, first, inference)), steps);
   Lowering lowering{settings, program, inference, facts, guide, places, steps};
   for (const Group& group : groups) lower_group(lowering, group, *plan);
   for (const ValueId output : program.outputs()) {

@@ -60,6 +60,8 @@ class StepWriter {
   [[nodiscard]] Place new_place(TensorDesc desc);
   [[nodiscard]] Place fixed_place(const Tensor& tensor);
   [[nodiscard]] Place fixed_place(std::shared_ptr<void> memory, int64_t bytes);
+  /// `read` gives the tensor when a step needs it.
+  [[nodiscard]] Place fixed_place(TensorDesc desc, std::function<Tensor()> read);
   /// Place of a value that exists before the plan runs.
   [[nodiscard]] Place import_place(ValueId value, TensorDesc desc);
   /// A slot for a value that is no plain tensor. import_slot: one filled with a value that exists before the plan runs.
@@ -94,16 +96,29 @@ class StepWriter {
   StepInfo about_;  ///< common to the steps of the running group
 };
 
+struct LoweringSettings {
+  Mode mode = Mode::optimized;
+  int threads = 1;
+  PrimitiveLibrary* library = nullptr;  ///< null in reference mode
+  bool few_runs = false;                ///< see ExecuteOptions
+  bool weights_late = false;            ///< see ExecuteOptions
+  bool observe = false;                 ///< observers may overwrite the values that they are shown: no value is a view of another
+  /// Nodes that get memory for their outputs and no step that computes them; null: none.
+  const std::function<bool(const Node&)>* leave_out = nullptr;
+};
+
 /// Tracks where each value is stored and in which orders, and copies values into the order that a consumer needs.
 class Places {
  public:
-  Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, ReadCounts reads, StepWriter& steps);
+  Places(const ValueFacts& facts, const LayoutGuide& guide, const LoweringSettings& settings, ReadCounts reads, StepWriter& steps);
 
   /// Begins a group: its reads no longer count as still to come, and its operands are chosen in the orders that it needs.
   void begin(const Group& group);
   /// Undoes the counting of begin() for a group that is not lowered as one.
   void give_back(const Group& group) { reads_.add(group, +1); }
 
+  /// Whether the value is a weight that steps read from its file (ExecuteOptions::weights_late).
+  [[nodiscard]] bool is_read_late(ValueId value) const;
   /// Place of a tensor value, in the order that the running group needs.
   [[nodiscard]] Place of(ValueId value);
   /// The value in this order without gaps, copied if necessary (once, for all consumers).
@@ -140,12 +155,13 @@ class Places {
     bool imported = false;
   };
   Place import_value(ValueId value);
+  [[nodiscard]] Place constant_place(ValueId value, KnownConstant& known);
   void choose(ValueId value, const layout::AxisOrder& wanted);
   [[nodiscard]] Place dense_as(ValueId value, const layout::AxisOrder& order, bool inside);
 
   const ValueFacts& facts_;
   const LayoutGuide& guide_;
-  bool optimized_;
+  bool optimized_, weights_late_;
   ReadCounts reads_;
   StepWriter& steps_;
   IdVector<ValueId, Where> where_;
@@ -153,16 +169,6 @@ class Places {
 
 /// The kernel that copies a tensor from one layout to another in a reorder, in a pack or inside a node.
 [[nodiscard]] std::unique_ptr<Kernel> choose_copy(const TensorDesc& from, const TensorDesc& to, Team team);
-
-struct LoweringSettings {
-  Mode mode = Mode::optimized;
-  int threads = 1;
-  PrimitiveLibrary* library = nullptr;  ///< null in reference mode
-  bool few_runs = false;                ///< see ExecuteOptions
-  bool observe = false;                 ///< observers may overwrite the values that they are shown: no value is a view of another
-  /// Nodes that get memory for their outputs and no step that computes them; null: none.
-  const std::function<bool(const Node&)>* leave_out = nullptr;
-};
 
 /// State shared by the functions that lower a group: facts, decisions, places of values, and the plan to write.
 struct Lowering {
@@ -181,6 +187,8 @@ struct Lowering {
   [[nodiscard]] bool is_tensor(ValueId value) const { return facts.is_tensor(value); }
   /// Null when the value is not constant.
   [[nodiscard]] KnownConstant* constant(ValueId value) const { return facts.constant(value); }
+  /// The constant that a product packs; null for what is no constant, and for a weight that is read late: another run reads it anew.
+  [[nodiscard]] KnownConstant* to_pack(ValueId value) const { return places.is_read_late(value) ? nullptr : constant(value); }
   /// Whether a node runs in this plan (or is folded), not after it.
   [[nodiscard]] bool is_in_plan(NodeId node) const noexcept { return node < inference.next; }
   /// Whether convolutions and similar operators run channels-last; nothing when the plan leaves it to the order of the operands.

@@ -16,10 +16,11 @@
 
 namespace relayout::exec {
 
-Places::Places(const ValueFacts& facts, const LayoutGuide& guide, Mode mode, ReadCounts reads, StepWriter& steps)
+Places::Places(const ValueFacts& facts, const LayoutGuide& guide, const LoweringSettings& settings, ReadCounts reads, StepWriter& steps)
     : facts_(facts),
       guide_(guide),
-      optimized_(mode == Mode::optimized),
+      optimized_(settings.mode == Mode::optimized),
+      weights_late_(settings.weights_late),
       reads_(std::move(reads)),
       steps_(steps),
       where_(facts.states.size()) {}
@@ -74,10 +75,23 @@ Place Places::import_value(ValueId value) {
   return steps_.import_place(value, std::move(desc));
 }
 
+bool Places::is_read_late(ValueId value) const {
+  constexpr int64_t kLeastBytes = 1 << 20;
+  const KnownConstant* const known = weights_late_ ? facts_.constant(value) : nullptr;
+  if (known == nullptr || !known->is_stored_in_order() || known->type() == DataType::string) return false;
+  return known->element_count() * static_cast<int64_t>(memory_size(known->type())) >= kLeastBytes;
+}
+
+Place Places::constant_place(ValueId value, KnownConstant& known) {
+  if (!is_read_late(value)) return steps_.fixed_place(facts_.store.load(known));
+  return steps_.fixed_place(ordered(known.type(), known.dims(), Order::contiguous),
+                            [store = &facts_.store, known] { return store->read(known); });
+}
+
 Place Places::of(ValueId value) {
   if (where_[value].places.empty()) {
     KnownConstant* const known = facts_.constant(value);
-    define(value, known != nullptr ? steps_.fixed_place(facts_.store.load(*known)) : import_value(value));
+    define(value, known != nullptr ? constant_place(value, *known) : import_value(value));
   }
   return where_[value].places[where_[value].chosen];
 }

@@ -68,6 +68,13 @@ Place StepWriter::fixed_place(std::shared_ptr<void> memory, int64_t bytes) {
   return {new_buffer(std::move(buffer)), 0, TensorDesc{DataType::uint8, {bytes}, {1}}};
 }
 
+Place StepWriter::fixed_place(TensorDesc desc, std::function<Tensor()> read) {
+  Buffer buffer;
+  buffer.kind = Buffer::Kind::fixed;
+  buffer.read = std::move(read);
+  return {new_buffer(std::move(buffer)), 0, std::move(desc)};
+}
+
 Place StepWriter::import_place(ValueId value, TensorDesc desc) {
   Buffer buffer;
   buffer.kind = Buffer::Kind::external;

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,7 +46,7 @@ class OnnxOptimizer(Tool):
         import onnxoptimizer
         if level == "default":
             return list(onnxoptimizer.get_fuse_and_elimination_passes())
-        return [name for name in onnxoptimizer.get_available_passes() if not re.match("split_|lift_|rename_", name)]  # those change the interface
+        return [name for name in onnxoptimizer.get_available_passes() if not re.match("split_|lift_|rename_|rewrite_", name)]  # those change the interface
 
     def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
         import onnx
@@ -212,17 +213,86 @@ class Trial:
             self.known[key] = is_fault(self.outcome(os.path.join(self.folder, "tried.onnx"), passes))
         return self.known[key]
 
-    def outcome(self, out: str, passes: Sequence[str], **options: Any) -> relayout.Report:
+    def outcome(self, out: str, passes: Sequence[str], path: Optional[str] = None, **options: Any) -> relayout.Report:
         """The report of verify on the tool's file. Without a file the verdict is "no file", for one that is no valid model "invalid"."""
-        why = self.write(out, passes)
+        why = self.write(out, passes, path)
         if why:
             return {"verdict": "no file", "reason": why}
         try:
-            return self.judged(self.path, out, **options)
+            return self.judged(path or self.path, out, **options)
         except relayout.Error as error:
-            if error.exit_code != 3:
+            refused = error.exit_code == 3 or (error.exit_code == 4 and str(error).startswith(out) and not is_valid(out))
+            if not refused:
                 raise
             return {"verdict": "invalid", "reason": str(error).replace(out, "the file")}
+
+
+def is_valid(path: str) -> bool:
+    import onnx
+    try:
+        onnx.checker.check_model(path)
+    except onnx.checker.ValidationError:
+        return False
+    return True
+
+
+class Parts:
+    """Parts of a model: a node with the nodes at most so many steps upstream of it."""
+
+    def __init__(self, path: str) -> None:
+        import onnx
+        graph = onnx.load(path, load_external_data=False).graph
+        self.path, self.nodes = path, [node for node in graph.node if node.op_type != "Constant"]
+        self.makers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
+        self.inputs = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
+
+    def cut(self, last: int, depth: int, out: str) -> bool:
+        inside, edge = {last}, {last}
+        for _ in range(depth):
+            edge = {self.makers[name] for number in edge for name in self.nodes[number].input if name in self.makers} - inside
+            inside |= edge
+        read = {name for number in inside for name in self.nodes[number].input}
+        ends = sorted(name for name in read if name in self.inputs or (name in self.makers and self.makers[name] not in inside))
+        try:
+            relayout.extract(self.path, out, from_=ends or None, to=[name for name in self.nodes[last].output if name])
+        except relayout.Error:
+            return False
+        return True
+
+    def smallest(self, fails: Callable[[str], bool], out: str) -> Optional[int]:
+        """Writes to `out` the part before the first node with which it fails, as small as halving finds it. Gives back the node's number."""
+        def fails_at(last: int, depth: int) -> bool:
+            return self.cut(last, depth, out) and fails(out)
+
+        low, high, whole = 0, len(self.nodes) - 1, len(self.nodes)
+        if not self.nodes or not fails_at(high, whole):
+            return None
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if fails_at(middle, whole) else (middle + 1, high)
+        depth = next((2 ** power - 1 for power in range(whole.bit_length() + 1) if fails_at(high, 2 ** power - 1)), whole)
+        return high if fails_at(high, depth) else None
+
+
+def save_part(trial: "Trial", passes: Sequence[str], verdict: str, folder: str) -> Optional[str]:
+    """The smallest part of the model of which the tool makes no valid file: it is saved in the folder, and described."""
+    out = os.path.join(trial.folder, "part.onnx")
+
+    def fails(path: str) -> bool:
+        try:
+            found = trial.outcome(os.path.join(trial.folder, "tried.onnx"), passes, path, dim=None, shape=None, input=None)
+        except relayout.Error:
+            return False
+        return bool(found["verdict"] == verdict)
+
+    parts = Parts(trial.path)
+    last = parts.smallest(fails, out)
+    if last is None:
+        return None
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(out, os.path.join(folder, "a.onnx"))
+    node = parts.nodes[last]
+    return "reproducer: {}, which ends with node `{}` ({})".format(files_of(folder), node.name or node.output[0], node.op_type)
 
 
 def files_of(folder: str) -> str:
@@ -232,9 +302,10 @@ def files_of(folder: str) -> str:
 def report_of(trial: Trial, passes: List[str], every: List[str], found: relayout.Report, repro: Optional[str]) -> str:
     tool = TOOLS[trial.tool]
     names = " and ".join("`{}`".format(name) for name in passes) or "a part that cannot be switched off"
-    lines = ["# {} {}: {} {} `{}`".format(
-        tool.module, tool.version(), names, {"different": "changes what is computed by", "invalid": "writes an invalid file of", "no file": "fails on"}
-        [found["verdict"]], os.path.basename(trial.path)), ""]
+    verbs = {"different": "changes what is computed by", "invalid": "writes an invalid file of", "no file": "fails on"}
+    if len(passes) > 1:
+        verbs = {"different": "change what is computed by", "invalid": "write an invalid file of", "no file": "fail on"}
+    lines = ["# {} {}: {} {} `{}`".format(tool.module, tool.version(), names, verbs[found["verdict"]], os.path.basename(trial.path)), ""]
     lines.append("Of {} passes (level {}) {} enough; without {} nothing differs. Found with {} runs of the tool, judged by relayout {}.".format(
         len(every), trial.level, "this one is" if len(passes) == 1 else "these are", "it" if len(passes) == 1 else "any of them", trial.runs,
         relayout.__version__))
@@ -242,7 +313,7 @@ def report_of(trial: Trial, passes: List[str], every: List[str], found: relayout
     first = found.get("first_divergence") or {}
     if first:
         lines.append("- first wrong node: `{}` ({}), value `{}`: {}".format(first["node"], first["op"], first["tensor"], first["reason"]))
-        lines += ["- it replaces {}".format(text) for text in first.get("replaces", [])]
+        lines += ["- it replaces {}".format(text) for text in first.get("replaces", [])[:4]]
     lines.append("- verdict: **{}**, {}".format(found["verdict"], found["reason"]))
     for entry in ((found.get("structure") or {}).get("unexplained") or [])[:8]:
         repair = (entry.get("repair") or {}).get("text")
@@ -254,7 +325,17 @@ def report_of(trial: Trial, passes: List[str], every: List[str], found: relayout
                 lines.append("  - " + again(trial, passes, os.path.join(made["folder"], "a.onnx")))
     if repro is None:
         lines.append("- `--save-repro DIR` writes the node at fault as two small models")
+    elif found["verdict"] in ("invalid", "no file"):
+        part = save_part(trial, passes, found["verdict"], repro)
+        lines.append("- " + (part or "reproducer: the model itself, no part of it shows the fault"))
     return "\n".join(lines) + "\n"
+
+
+def stored_inputs(part: str) -> Dict[str, str]:
+    import onnx
+    folder = os.path.join(os.path.dirname(part), "test_data_set_0")
+    files = [os.path.join(folder, "input_{}.pb".format(number)) for number in range(len(os.listdir(folder)))] if os.path.isdir(folder) else []
+    return {value.name: path for value, path in zip(onnx.load(part).graph.input, files) if os.path.exists(path)}
 
 
 def again(trial: Trial, passes: List[str], part: str) -> str:
@@ -264,7 +345,7 @@ def again(trial: Trial, passes: List[str], part: str) -> str:
     if why:
         return "the tool does not take this `a.onnx` alone: {}".format(why)
     try:
-        verdict = trial.judged(part, out, dim=None, shape=None, input=None)["verdict"]
+        verdict = trial.judged(part, out, dim=None, shape=None, input=stored_inputs(part))["verdict"]
     except relayout.Error as error:
         return "the tool's file of this `a.onnx` alone is refused: {}".format(error)
     shows = verdict == "different"
