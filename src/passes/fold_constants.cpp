@@ -124,7 +124,7 @@ class ConstantFolding {
 
   /// Bytes of stored constants that only this node needs, directly or through other nodes, also by several ways.
   int64_t owned_bytes(const Node& node) {
-    constexpr std::size_t kMostOwned = 1024;  // nodes; those beyond are taken for needed elsewhere
+    constexpr std::size_t kMostOwned = 1024;            // nodes; those beyond are taken for needed elsewhere
     std::unordered_map<const Value*, std::size_t> met;  // uses by owned nodes
     const auto is_owned = [&](const Value* value) {
       return value == nullptr || (!value->is_output() && value->uses().size() == (met.contains(value) ? met.at(value) : 0));

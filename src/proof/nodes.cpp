@@ -100,13 +100,11 @@ namespace {
 std::vector<Ref> branches_of(Side& side, Ref output) {
   std::vector<Ref> out;
   const Node* const node = output.value->producer();
-  const Ref condition = node != nullptr && node->is("If") ? side.operand(output, 0) : Ref();
-  if (!condition) return out;
-  const auto decided = side.constant(condition);
-  const bool is_decided = decided && decided->type == DataType::boolean && element_count(decided->dims) == 1;
+  if (node == nullptr || !node->is("If") || !side.operand(output, 0)) return out;
+  const std::optional<bool> decided = side.condition(output);
   for (std::size_t i = 0; i < node->subgraphs().size(); ++i) {
     const bool is_then = node->subgraph_attributes()[i] == "then_branch";
-    if (is_decided && is_then != decided->load().data<bool>()[0]) continue;
+    if (decided && is_then != *decided) continue;
     const auto at = as_size(output.value->output_index());
     const Graph& graph = *node->subgraphs()[i];
     if (at < graph.outputs().size()) out.push_back({graph.outputs()[at], output.call});
