@@ -62,12 +62,19 @@ Found step_down(Sides& sides, const Claim& claim) {
   Look look;
   Ref a = claim.a, b = claim.b;
   const Node *const node_a = a.value->producer(), *const node_b = b.value->producer();
-  if (is_identity(sides.a, a) || takes_all(sides.a, sides.shapes_a, a)) {
+  // The other operands are accounted for.
+  const auto pass_on = [](Side& side, Ref& at, std::size_t index, std::vector<Ref>& constants) {
+    for (std::size_t i = 0; i < at.value->producer()->inputs().size(); ++i) {
+      if (const Ref other = i == index ? Ref() : side.operand(at, i)) constants.push_back(other);
+    }
+    at = side.operand(at, index);
+  };
+  if (const auto of_a = operand_passed_on(sides.a, sides.shapes_a, a)) {
     look.bypassed.push_back(node_a);
-    a = sides.a.operand(a, 0);
-  } else if (is_identity(sides.b, b) || takes_all(sides.b, sides.shapes_b, b)) {
+    pass_on(sides.a, a, *of_a, look.constants_a);
+  } else if (const auto of_b = operand_passed_on(sides.b, sides.shapes_b, b)) {
     look.nodes_b.push_back(node_b);
-    b = sides.b.operand(b, 0);
+    pass_on(sides.b, b, *of_b, look.constants_b);
   } else if (const Ref upstream_a = upstream_of_transposes(sides.a, a, look.bypassed)) {
     a = upstream_a;
   } else if (const Ref upstream_b = upstream_of_transposes(sides.b, b, look.nodes_b)) {

@@ -108,6 +108,8 @@ void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& 
 [[nodiscard]] bool makes_same_outputs(const Node& a, const Node& b);
 /// constants.cpp: compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
 void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
+/// identities.cpp: the operand that a node passes on as it is, if it does.
+[[nodiscard]] std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref output);
 /// selections.cpp: whether a Slice or Split selects all of its operand.
 [[nodiscard]] bool takes_all(Side& side, Shapes& shapes, Ref output);
 
