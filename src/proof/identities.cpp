@@ -4,7 +4,11 @@
 #include <cmath>
 
 #include "base/positions.h"
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "proof/claim.h"
 #include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
@@ -110,6 +114,77 @@ std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref out
   if (node->is("Reshape") || node->is("Flatten") || node->is("Expand"))
     return reshapes_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
   return beside_neutral(side, shapes, output);
+}
+
+// Initial states of zeros, which LSTM, GRU and RNN assume where none is given (ONNX).
+namespace {
+
+/// Whether each element of a value is 0, not −0: a constant, or one number that nodes repeat, join and select from.
+bool is_all_zeros(Side& side, Ref value, std::vector<const Node*>& nodes, std::vector<Ref>& constants) {
+  constexpr int64_t kMostNumbers = 1 << 16;
+  constexpr std::size_t kMostNodes = 32;
+  constexpr auto kOnlyFirst = std::to_array<std::string_view>(
+      {"Identity", "Slice", "Split", "Gather", "Expand", "Tile", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"});
+  const auto is_zero = [](double number) { return number == 0 && !std::signbit(number); };
+  std::vector<Ref> open{value};
+  while (!open.empty()) {
+    const Ref at = side.resolve(open.back());
+    open.pop_back();
+    if (!at || nodes.size() > kMostNodes) return false;
+    const auto constant = side.constant(at);
+    if (constant && element_count(constant->dims) <= kMostNumbers) {
+      if (!kRealTypes.has(constant->type) || !std::ranges::all_of(to_doubles(constant->load()), is_zero)) return false;
+      constants.push_back(at);
+      continue;
+    }
+    const Node* const node = at.value->producer();
+    if (node == nullptr || !node->domain().empty() || Attributes(*node).has_reference()) return false;
+    nodes.push_back(node);
+    const auto operand_is_shape = [&](std::size_t first) {
+      for (std::size_t i = first; i < node->inputs().size(); ++i) {
+        if (const Ref other = side.operand(at, i)) constants.push_back(other);
+      }
+    };
+    if (node->is("ConstantOfShape")) {
+      const auto fill = fill_of(*node);
+      if (!fill || !is_zero(*fill)) return false;
+      operand_is_shape(0);
+    } else if (node->is("Concat")) {
+      for (std::size_t i = 0; i < node->inputs().size(); ++i) open.push_back(side.operand(at, i));
+    } else if (std::ranges::find(kOnlyFirst, node->op_type()) != kOnlyFirst.end()) {
+      open.push_back(side.operand(at, 0));
+      operand_is_shape(1);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether a state certainly has as many sequences as the data: with others, the node cannot run.
+bool has_batch_of_data(Side& side, Shapes& shapes, Ref output, Ref state) {
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  const std::size_t batch = attributes.integer("layout", 0) == 1 ? 0 : 1;
+  const auto of_data = shapes.of(side.operand(output, 0)), of_state = shapes.of(state);
+  if (!of_data || !of_state || of_data->size() != 3 || of_state->size() != 3 || attributes.is_open()) return false;
+  return (*of_data)[batch] >= 0 && (*of_data)[batch] == (*of_state)[batch];
+}
+
+}  // namespace
+
+bool is_default_operand(Sides& sides, Ref output, std::size_t index, bool is_first, Look& look) {
+  constexpr std::size_t kInitialHidden = 5, kInitialCell = 6;
+  const Node& reader = *output.value->producer();
+  const bool is_state =
+      index == kInitialHidden ? reader.is("LSTM") || reader.is("GRU") || reader.is("RNN") : index == kInitialCell && reader.is("LSTM");
+  if (!is_state || !reader.domain().empty()) return false;
+  Look found;
+  Side& side = is_first ? sides.a : sides.b;
+  const Ref given = side.operand(output, index);
+  if (!is_first && !has_batch_of_data(side, sides.shapes_b, output, given)) return false;
+  if (!is_all_zeros(side, given, is_first ? found.bypassed : found.nodes_b, is_first ? found.constants_a : found.constants_b)) return false;
+  look.add(std::move(found));
+  return true;
 }
 
 }  // namespace relayout::proof

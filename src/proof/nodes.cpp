@@ -240,6 +240,7 @@ void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look&
     }
     Claim operand{of_a, of_b, {}, {}, {}, {}, &b};
     if (!of_a || !of_b) {
+      if (is_default_operand(sides, of_a ? claim.a : claim.b, i, static_cast<bool>(of_a), look)) continue;
       look.issues.push_back(issue_of_node(sides, Unexplained::Kind::operand, b, false,
                                           of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
                                                : "has lost its operand " + quote(of_a.value->name())));

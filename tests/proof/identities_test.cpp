@@ -73,5 +73,52 @@ TEST(ProofOfIdentities, ReshapesToTheSameDims) {
   EXPECT_FALSE(is_nothing("float[2,3] x", "Reshape (n, r)", {{"r", {3, 2}}}));
 }
 
+TEST(ProofOfSelections, ElementsOfASequence) {
+  const auto model = [](const std::string& body) {
+    return Example("g (float[N,7] x) => (y) { " + body + " y = Neg (a) }")
+        .add("l", {3, 4})
+        .add("m", {4, 3})
+        .add("o", {0})
+        .add("e", {1})
+        .add("f", {3})
+        .add("h", {6})
+        .edit([](onnx::ModelProto& message) {
+          for (const int64_t number : {0, 1, 3}) {
+            onnx::TensorProto& tensor = *message.mutable_graph()->add_initializer();
+            tensor.set_name("n" + std::to_string(number));
+            tensor.set_data_type(onnx::TensorProto::INT64);
+            tensor.add_int64_data(number);
+          }
+        });
+  };
+  const Example of_list = model("s = SplitToSequence <axis = 1> (x, l) a = SequenceAt (s, n1)");
+  EXPECT_TRUE(prove(of_list, model("b, a = Split <axis = 1> (x, l)")).proved);
+  EXPECT_FALSE(prove(of_list, model("a, b = Split <axis = 1> (x, l)")).proved);
+  EXPECT_FALSE(prove(of_list, model("b, a = Split <axis = 1> (x, m)")).proved);
+  // Parts of three elements, and a last one of one.
+  const Example of_length = model("s = SplitToSequence <axis = 1> (x, n3) a = SequenceAt (s, n1)");
+  EXPECT_TRUE(prove(of_length, model("a = Slice (x, f, h, e)")).proved);
+  EXPECT_FALSE(prove(of_length, model("b, a = Split <axis = 1> (x, l)")).proved);
+  EXPECT_FALSE(
+      prove(model("s = SplitToSequence <axis = 1, keepdims = 0> (x) a = SequenceAt (s, n0)"), model("a = Slice (x, o, e, e)")).proved);
+}
+
+/// ONNX: an initial state that is not given is 0.
+TEST(ProofOfIdentities, InitialStatesOfZeros) {
+  const auto model = [](const std::string& x, const std::string& state, const std::string& operands) {
+    Example out("g (" + x + ") => (y) { " + state + " y, h = GRU <hidden_size = 2> (x, w, r" + operands + ") }");
+    return out.add("w", normal("w", {1, 6, 3})).add("r", normal("r", {1, 6, 2})).add("i", {1}).add("two", {2}).add("o", {0});
+  };
+  const std::string x = "float[5,N,3] x", fixed = "float[5,4,3] x", given = ", , , s";
+  const auto of_batch = [](const std::string& fill) {
+    return "d = Shape (x) n = Gather (d, i) c = Concat <axis = 0> (i, n, two) s = ConstantOfShape" + fill + " (c)";
+  };
+  EXPECT_TRUE(prove(model(x, of_batch(""), given), model(x, "", "")).proved);
+  EXPECT_FALSE(prove(model(x, of_batch(" <value = float[1] {2.0}>"), given), model(x, "", "")).proved);
+  EXPECT_TRUE(prove(model(fixed, "", ""), model(fixed, of_batch(""), given)).proved);
+  // A state of one sequence does not run with others.
+  EXPECT_FALSE(prove(model(fixed, "", ""), model(fixed, "c = Concat <axis = 0> (i, i, two) s = ConstantOfShape (c)", given)).proved);
+}
+
 }  // namespace
 }  // namespace relayout::test
