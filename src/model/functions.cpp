@@ -82,7 +82,7 @@ void forget_records(onnx::NodeProto& node) {
 }  // namespace
 
 std::string FunctionBody::unique(const std::string& inner) {
-  return model_.unique_name(prefix_ + "/" + inner);
+  return model_.unique_name(prefix_.empty() ? inner : prefix_ + "/" + inner);
 }
 
 const std::string& FunctionBody::name_of(const std::string& inner) {
@@ -129,7 +129,7 @@ void FunctionBody::resolve(onnx::NodeProto& node) const {
 }
 
 void FunctionBody::rename(onnx::NodeProto& node) {
-  if (!node.name().empty()) node.set_name(unique(node.name()));
+  if (!node.name().empty() && !prefix_.empty()) node.set_name(unique(node.name()));
   for (auto* const list : {node.mutable_input(), node.mutable_output()}) {
     for (std::string& name : *list) {
       if (!name.empty()) name = name_of(name);

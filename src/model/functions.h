@@ -76,7 +76,7 @@ namespace relayout {
 class Model;
 
 /// The nodes of a function inlined at one call (ONNX IR specification, "Functions"). Values of the function get unique names. An attribute
-/// reference is replaced by the attribute of the call or the function's default, or is removed.
+/// reference is replaced by the attribute of the call or the function's default, or is removed. Without a prefix, nodes keep their names.
 class FunctionBody {
  public:
   FunctionBody(Model& model, const onnx::NodeProto& call, const onnx::FunctionProto& function, std::string prefix)

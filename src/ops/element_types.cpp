@@ -196,8 +196,13 @@ std::variant<std::monostate, DataType, const Value*> type_rule(const Node& node,
     if (const Value* const value = node.input(index)) return value;
     return {};
   };
+  if (op == "If" && !node.subgraphs().empty()) {
+    const auto outputs = node.subgraphs().front()->outputs();  // both graphs give the same types
+    if (as_size(output_index) < outputs.size()) return outputs[as_size(output_index)];
+    return {};
+  }
   if (output_index > 0) {
-    if (op == "Split") return like(0);
+    if (op == "Split" || op == "LSTM" || op == "GRU" || op == "RNN") return like(0);
     if (op == "TopK" || (op == "MaxPool" && output_index == 1)) return DataType::int64;
     return {};
   }

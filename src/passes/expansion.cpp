@@ -131,6 +131,16 @@ void bind_captures(const Graph& inner, FunctionBody& body) {
   for_each_graph(inner, [&](const Graph& nested) { std::ranges::for_each(nested.outputs(), bind); });
 }
 
+/// Lets values keep their names that are theirs alone.
+void bind_own(const Graph& inner, const NameCounts& names, FunctionBody& body) {
+  for_each_graph(inner, [&](const Graph& nested) {
+    for_each_own_value(nested, [&](const Value& value) {
+      const auto count = names.find(value.name());
+      if (count != names.end() && count->second == 1) body.bind(value.name(), value.name());
+    });
+  });
+}
+
 /// The initializers of an inner graph as those of the outer one.
 void move_initializers(const Graph& inner, FunctionBody& body, Graph& graph) {
   for (const Initializer& initializer : inner.initializers()) {
@@ -162,12 +172,25 @@ bool can_inline(const Node& holder, const Graph& graph) {
          });
 }
 
-void inline_graph(Node& holder, const Graph& inner, PassContext& context) {
+void for_each_own_value(const Graph& graph, const std::function<void(const Value&)>& visit) {
+  for (const Value* const input : graph.inputs()) visit(*input);
+  for (const Initializer& initializer : graph.initializers()) {
+    if (!initializer.value->is_input()) visit(*initializer.value);
+  }
+  for (const Node& node : graph.nodes()) {
+    for (const Value* const output : node.outputs()) {
+      if (output != nullptr) visit(*output);
+    }
+  }
+}
+
+void inline_graph(Node& holder, const Graph& inner, PassContext& context, const NameCounts* names) {
   Graph& graph = holder.graph();
   const onnx::FunctionProto no_function;
   const onnx::NodeProto no_call;
-  FunctionBody body(graph.model(), no_call, no_function, reported_name(holder));
+  FunctionBody body(graph.model(), no_call, no_function, names == nullptr ? reported_name(holder) : "");
   bind_captures(inner, body);
+  if (names != nullptr) bind_own(inner, *names, body);
   std::vector<Result> results;
   if (holder.is("Loop")) {
     bind_constant(*inner.inputs()[0], DataType::int64, body, graph);

@@ -122,42 +122,40 @@ class ConstantFolding {
     return false;
   }
 
-  /// Bytes of stored constants that only this node needs, directly or through other nodes.
+  /// Bytes of stored constants that only this node needs, directly or through other nodes, also by several ways.
   int64_t owned_bytes(const Node& node) {
-    std::vector<const Node*> open = {&node};
-    while (!open.empty()) {
-      const Node& top = *open.back();
-      if (owned_.contains(&top)) {
-        open.pop_back();
-        continue;
-      }
-      const std::size_t before = open.size();
-      int64_t bytes = 0;
-      for (const Value* input : top.inputs()) {
-        if (input == nullptr || input->sole_use() == nullptr) continue;
-        if (const Node* const producer = input->producer(); producer != nullptr && !producer->is("Constant")) {
-          const auto known = owned_.find(producer);
-          if (known == owned_.end()) {
-            open.push_back(producer);
-          } else {
-            bytes += known->second;
-          }
-        } else {
-          const auto found = constants_.find(*input);
-          if (const auto* const constant = std::get_if<Constant>(&found); constant != nullptr && !constant->strings) {
-            bytes += constant->data.byte_size();
-          }
+    constexpr std::size_t kMostOwned = 1024;            // nodes; those beyond are taken for needed elsewhere
+    std::unordered_map<const Value*, std::size_t> met;  // uses by owned nodes
+    const auto is_owned = [&](const Value* value) {
+      return value == nullptr || (!value->is_output() && value->uses().size() == (met.contains(value) ? met.at(value) : 0));
+    };
+    std::vector<const Node*> owned = {&node};
+    int64_t bytes = 0;
+    for (std::size_t next = 0; next < owned.size() && next < kMostOwned; ++next) {
+      for (const Value* const input : owned[next]->inputs()) {
+        if (input == nullptr) continue;
+        ++met[input];
+        if (!is_owned(input)) continue;
+        const Node* const producer = input->producer();
+        if (producer == nullptr || producer->is("Constant")) {
+          bytes += stored_bytes(*input);
+        } else if (std::ranges::all_of(producer->outputs(), is_owned)) {
+          owned.push_back(producer);
         }
       }
-      if (open.size() == before) owned_.emplace(&top, bytes);
     }
-    return owned_.at(&node);
+    return bytes;
+  }
+
+  int64_t stored_bytes(const Value& value) {
+    const auto found = constants_.find(value);
+    const auto* const constant = std::get_if<Constant>(&found);
+    return constant != nullptr && !constant->strings ? constant->data.byte_size() : 0;
   }
 
   Constants constants_{Constants::Options{.budget = kStoredBytes}};
   int64_t made_ = 0;  ///< bytes of results so far
   std::unordered_map<const Node*, Answer> answers_;
-  std::unordered_map<const Node*, int64_t> owned_;
 };
 
 /// Replaces a value by a constant of its graph under the same name; its producer is left with an unused result.

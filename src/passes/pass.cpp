@@ -72,13 +72,19 @@ void settle(Model& model, std::span<const Pass* const> passes, PassContext& cont
 void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context) {
   if (context.options.freeze) freeze(model.graph(), context);
   std::vector<const Pass*> settling;
+  bool has_rewritten = false;  // one of those
   for (const Pass& pass : pass_table()) {
     if (std::ranges::find(passes, &pass) == passes.end()) continue;
     const int64_t before = context.rewrites;
     run_pass(model, pass, context);
     if (!pass.settles) continue;
     settling.push_back(&pass);
-    if (pass.run == precision && settling.size() > 1 && context.rewrites > before) settle(model, settling, context);
+    has_rewritten = has_rewritten || context.rewrites > before;
+    const bool is_last = pass.run == product_bias || pass.run == precision;  // of those to simplify, and of all
+    if (is_last && settling.size() > 1 && has_rewritten) {
+      settle(model, settling, context);
+      has_rewritten = false;
+    }
   }
 }
 

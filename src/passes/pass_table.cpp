@@ -49,10 +49,14 @@ bool exports_transposes(const PassOptions& options) {
 constexpr Pass kPasses[] = {
     // Before all others, which use the sizes that are known.
     {"set-dims", "sizes of inputs, and the constants that hold them (--set-dim, --set-shape, --free-dim)", set_dims, changes_dims},
+    // Before all that change what nested graphs hold, which is copied as the file has it.
+    {"inline-branches", "the graph that an If always takes", inline_branches, simplifies, true},
     // Early, so that dead readers do not block folds. Later passes remove the nodes that they make dead.
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},
     {"remove-identity", "nodes that pass their operand on unchanged", remove_identity, simplifies, true},
+    {"split-sequences", "parts taken from a sequence as those of a Split", split_sequences, simplifies, true},
+    {"default-operands", "initial states of zeros, which recurrent operators assume without them", default_operands, simplifies, true},
     // Before the folds, which take its arithmetic into convolutions, and after passes that leave these as the only readers of an input.
     {"byte-input", "inputs that take bytes of images (--input-u8), with the arithmetic on them", byte_input, takes_bytes},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},

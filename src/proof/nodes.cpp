@@ -62,12 +62,19 @@ Found step_down(Sides& sides, const Claim& claim) {
   Look look;
   Ref a = claim.a, b = claim.b;
   const Node *const node_a = a.value->producer(), *const node_b = b.value->producer();
-  if (is_identity(sides.a, a) || takes_all(sides.a, sides.shapes_a, a)) {
+  // The other operands are accounted for.
+  const auto pass_on = [](Side& side, Ref& at, std::size_t index, std::vector<Ref>& constants) {
+    for (std::size_t i = 0; i < at.value->producer()->inputs().size(); ++i) {
+      if (const Ref other = i == index ? Ref() : side.operand(at, i)) constants.push_back(other);
+    }
+    at = side.operand(at, index);
+  };
+  if (const auto of_a = operand_passed_on(sides.a, sides.shapes_a, a)) {
     look.bypassed.push_back(node_a);
-    a = sides.a.operand(a, 0);
-  } else if (is_identity(sides.b, b) || takes_all(sides.b, sides.shapes_b, b)) {
+    pass_on(sides.a, a, *of_a, look.constants_a);
+  } else if (const auto of_b = operand_passed_on(sides.b, sides.shapes_b, b)) {
     look.nodes_b.push_back(node_b);
-    b = sides.b.operand(b, 0);
+    pass_on(sides.b, b, *of_b, look.constants_b);
   } else if (const Ref upstream_a = upstream_of_transposes(sides.a, a, look.bypassed)) {
     a = upstream_a;
   } else if (const Ref upstream_b = upstream_of_transposes(sides.b, b, look.nodes_b)) {
@@ -100,13 +107,11 @@ namespace {
 std::vector<Ref> branches_of(Side& side, Ref output) {
   std::vector<Ref> out;
   const Node* const node = output.value->producer();
-  const Ref condition = node != nullptr && node->is("If") ? side.operand(output, 0) : Ref();
-  if (!condition) return out;
-  const auto decided = side.constant(condition);
-  const bool is_decided = decided && decided->type == DataType::boolean && element_count(decided->dims) == 1;
+  if (node == nullptr || !node->is("If") || !side.operand(output, 0)) return out;
+  const std::optional<bool> decided = side.condition(output);
   for (std::size_t i = 0; i < node->subgraphs().size(); ++i) {
     const bool is_then = node->subgraph_attributes()[i] == "then_branch";
-    if (is_decided && is_then != decided->load().data<bool>()[0]) continue;
+    if (decided && is_then != *decided) continue;
     const auto at = as_size(output.value->output_index());
     const Graph& graph = *node->subgraphs()[i];
     if (at < graph.outputs().size()) out.push_back({graph.outputs()[at], output.call});
@@ -235,6 +240,7 @@ void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look&
     }
     Claim operand{of_a, of_b, {}, {}, {}, {}, &b};
     if (!of_a || !of_b) {
+      if (is_default_operand(sides, of_a ? claim.a : claim.b, i, static_cast<bool>(of_a), look)) continue;
       look.issues.push_back(issue_of_node(sides, Unexplained::Kind::operand, b, false,
                                           of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
                                                : "has lost its operand " + quote(of_a.value->name())));

@@ -103,8 +103,15 @@ bool ends_other_pair(const Sides& sides, const Claim& claim) {
 bool is_one_operator(Sides& sides, const Claim& claim) {
   const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
   if (a == nullptr || b == nullptr || !same_operator(*a, *b) || ends_other_pair(sides, claim)) return false;
-  const bool passes_on = is_identity(sides.a, claim.a);
-  return passes_on == is_identity(sides.b, claim.b) && (!passes_on || makes_same_outputs(*a, *b));
+  const auto of_a = operand_passed_on(sides.a, sides.shapes_a, claim.a), of_b = operand_passed_on(sides.b, sides.shapes_b, claim.b);
+  if (of_a || of_b) {
+    // Names tell which nodes correspond; numbers may have changed.
+    const Ref from_a = sides.a.operand(claim.a, of_a.value_or(*of_b)), from_b = sides.b.operand(claim.b, of_b.value_or(*of_a));
+    const bool are_namesakes = from_a && from_b && from_a.value->name() == from_b.value->name();
+    if (of_a.has_value() != of_b.has_value() && (!are_namesakes || is_identity(sides.a, claim.a) || is_identity(sides.b, claim.b)))
+      return false;
+  }
+  return !of_a || !of_b || makes_same_outputs(*a, *b);
 }
 
 Look examine_plain(Sides& sides, Claim claim) {

@@ -274,6 +274,7 @@ class SelectionReader {
     const Node* const node = output.value->producer();
     if (node == nullptr || !side_.operand(output, 0)) return std::nullopt;
     if (node->is("Squeeze")) return squeeze(output);
+    if (node->is("SequenceAt")) return sequence_at(output);
     const bool is_known = node->is("Slice") || node->is("Split") || node->is("Gather");
     const auto dims = is_known ? shapes_.of(side_.operand(output, 0)) : std::nullopt;
     if (!dims) return std::nullopt;
@@ -352,6 +353,41 @@ class SelectionReader {
     return Selection{{}, axis->first, at, at + 1, axis->second, true, {}, {}};
   }
 
+  /// An element of the sequence that a SplitToSequence makes.
+  [[nodiscard]] std::optional<Selection> sequence_at(Ref output) {
+    const Ref sequence = side_.operand(output, 0), place = side_.operand(output, 1);
+    const Node* const node = sequence.value->producer();
+    if (node == nullptr || !node->is("SplitToSequence") || !node->domain().empty() || !place || !side_.operand(sequence, 0))
+      return std::nullopt;
+    const AttributeReader attributes(*node, sequence.call);
+    const auto dims = shapes_.of(side_.operand(sequence, 0));
+    const auto axis = dims ? axis_of(attributes.integer("axis", 0), *dims) : std::nullopt;
+    const auto at = integers_of(side_, place);
+    const Ref given = side_.operand(sequence, 1);
+    const auto constant = given ? side_.constant(given) : std::nullopt;
+    const auto numbers = constant ? integers_of(side_, given) : std::nullopt;
+    const bool drops_axis = !given && attributes.integer("keepdims", 1) == 0;
+    if (!axis || !at || at->size() != 1 || (given && (!numbers || numbers->empty())) || drops_axis || attributes.is_open())
+      return std::nullopt;
+    // One number is the length of all parts but the last.
+    std::vector<int64_t> sizes = numbers.value_or(std::vector<int64_t>{1});
+    if (!given || constant->dims.empty()) {
+      const int64_t part = sizes.front(), size = axis->second;
+      if (part <= 0 || size / part > kMostIndices) return std::nullopt;
+      sizes.assign(as_size(size / part), part);
+      if (size % part != 0) sizes.push_back(size % part);
+    }
+    const int64_t count = std::ssize(sizes), wanted = at->front() < 0 ? at->front() + count : at->front();
+    if (wanted < 0 || wanted >= count) return std::nullopt;
+    Selection out{side_.operand(sequence, 0), axis->first, 0, 0, axis->second, false, {output.value->producer(), node}, {place}};
+    for (int64_t i = 0; i <= wanted; ++i) {
+      out.begin = out.end;
+      out.end += sizes[as_size(i)];
+    }
+    if (given) out.constants.push_back(given);
+    return out.end <= out.size ? std::optional(std::move(out)) : std::nullopt;
+  }
+
   [[nodiscard]] std::optional<Selection> squeeze(Ref output) {
     const Ref data = side_.operand(output, 0);
     auto out = data.value->producer() != nullptr && !data.value->producer()->is("Squeeze") ? read(data) : std::nullopt;
@@ -374,7 +410,8 @@ class SelectionReader {
 
 bool takes_all(Side& side, Shapes& shapes, Ref output) {
   const Node* const node = output.value->producer();
-  const auto found = node != nullptr && !node->is("Squeeze") ? SelectionReader(side, shapes).read(output) : std::nullopt;
+  const auto found =
+      node != nullptr && !node->is("Squeeze") && !node->is("SequenceAt") ? SelectionReader(side, shapes).read(output) : std::nullopt;
   return found && !found->is_squeezed && found->begin == 0 && found->end == found->size;
 }
 

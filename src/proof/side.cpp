@@ -112,6 +112,13 @@ void Side::index(const Graph& graph) {
   });
 }
 
+std::optional<bool> Side::condition(Ref output) {
+  const Ref given = operand(output, 0);
+  const auto decided = given ? constant(given) : std::nullopt;
+  if (decided && decided->type == DataType::boolean && element_count(decided->dims) == 1) return decided->load().data<bool>()[0];
+  return branches_.condition(*output.value->producer());
+}
+
 DataType Side::type_of(Ref ref) {
   std::vector<Ref> path;
   DataType type = DataType::undefined;

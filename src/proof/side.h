@@ -13,6 +13,7 @@
 #include "model/functions.h"
 #include "ops/body.h"
 #include "ops/bounds.h"
+#include "ops/branches.h"
 #include "ops/constants.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
@@ -110,6 +111,8 @@ class Side {
   [[nodiscard]] std::optional<Constant> contents(Ref ref);
   /// The nearest edge of a domain downstream of a value.
   [[nodiscard]] EdgeDownstream edge_downstream(const Value& value) { return relayout::edge_downstream(value, constants_); }
+  /// Which graph an If takes wherever the model runs to its end; see Branches.
+  [[nodiscard]] std::optional<bool> condition(Ref output);
   /// Element type of a value; undefined if the model does not determine it.
   [[nodiscard]] DataType type_of(Ref ref);
   /// The initializer or Constant with the elements of `ref` in the file, also upstream of Identity and Transpose; else nullptr. The nodes
@@ -121,6 +124,7 @@ class Side {
 
   const Model& model_;
   Constants constants_;
+  Branches branches_{constants_};
   Calls calls_;
   std::unordered_set<const Value*> frozen_;
   std::vector<const Node*> nodes_;

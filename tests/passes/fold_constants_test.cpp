@@ -204,6 +204,21 @@ TEST(FoldConstants, SmallOperandsThatSeveralReadAreNotMultiplied) {
   EXPECT_TRUE(run({kPass}, grows).bytes == grows.bytes());
 }
 
+/// PyTorch writes the weights of an LSTM in another order of its gates.
+TEST(FoldConstants, LargePartsPutTogetherInAnotherOrder) {
+  const std::string parts =
+      "<float[200,200] w, int64[1] o = {0}, int64[1] h = {100}, int64[1] e = {200}> { a = Slice (w, o, h, o)  b = Slice (w, h, e, o) "
+      " c = Concat <axis = 0> (b, a)  y = MatMul (x, c) ";
+  expect_rewrite(kPass, "g (float[200,200] x) => (float[200,200] y) " + parts + "}",
+                 "g (float[200,200] x) => (float[200,200] y) <float[200,200] c> { y = MatMul (x, c) }");
+  for (const char* const reader : {"z = Neg (a)", "z = MatMul (x, w)"}) {
+    SCOPED_TRACE(reader);
+    const auto shared = run({kPass}, "g (float[200,200] x) => (float[200,200] y, z) " + parts + reader + " }");
+    EXPECT_EQ(shared.count("Concat"), 1);
+    EXPECT_EQ(shared.count("Slice"), 2);
+  }
+}
+
 TEST(FoldConstants, ExcludedNodesStay) {
   PassOptions options;
   options.exclude = {"a*"};

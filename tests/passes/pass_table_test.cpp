@@ -43,7 +43,9 @@ TEST(PassTable, OptionsSelectPasses) {
   options.layout = WeightsLayout::keep;
   EXPECT_EQ(names(options), "remove-unused inline-functions ");
   options.simplify = true;
-  EXPECT_EQ(names(options), "remove-unused inline-functions remove-identity fold-constants merge-equal product-bias ");
+  EXPECT_EQ(names(options),
+            "inline-branches remove-unused inline-functions remove-identity split-sequences default-operands fold-constants merge-equal "
+            "product-bias ");
   options.simplify = false;
   options.layout = WeightsLayout::contiguous;
   EXPECT_EQ(names(options), "remove-unused inline-functions conv-weights-layout export-io export-transposes ");

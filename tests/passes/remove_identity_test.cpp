@@ -72,6 +72,69 @@ TEST(RemoveIdentity, OperatorsWithEffect) {
   }
 }
 
+/// A node between x and the result; `lists` are initializers.
+TextModel between(const std::string& x, const std::string& node, const std::string& lists) {
+  return "g (" + x + ") => (y) <" + lists + "> { a = " + node + "  y = Neg (a) }";
+}
+
+void expect_gone(const std::string& x, const std::string& node, const std::string& lists) {
+  SCOPED_TRACE(node + " " + lists);
+  expect_rewrite(kPass, between(x, node, lists), "g (" + x + ") => (y) { y = Neg (x) }");
+}
+
+void expect_kept(const std::string& x, const std::string& node, const std::string& lists) {
+  SCOPED_TRACE(node + " " + lists);
+  expect_unchanged(between(x, node, lists));
+}
+
+TEST(RemoveIdentity, SlicesOfEverything) {
+  const std::string slice = "Slice (x, b, e, k, s)", end = "1125899906842624";
+  const auto lists = [](const std::string& b, const std::string& e, const std::string& k, const std::string& s) {
+    return "int64[1] b = {" + b + "}, int64[1] e = {" + e + "}, int64[1] k = {" + k + "}, int64[1] s = {" + s + "}";
+  };
+  expect_gone("float[N,3] x", slice, lists("0", end, "0", "1"));
+  expect_gone("float[N,3] x", slice, lists("0", "3", "1", "1"));
+  expect_gone("float[N,3] x", slice, lists("-3", "7", "-1", "1"));
+  expect_kept("float[N,3] x", slice, lists("1", end, "0", "1"));
+  expect_kept("float[N,3] x", slice, lists("0", "2", "1", "1"));
+  expect_kept("float[N,3] x", slice, lists("0", "3", "0", "1"));
+  expect_kept("float[N,3] x", slice, lists("0", end, "0", "2"));
+  expect_kept("float[N,3] x", slice, lists("-2", end, "1", "1"));
+  expect_kept("float[1,3] x", slice, lists("-1", "-1125899906842624", "1", "-1"));
+}
+
+/// Of IEEE 754: x · 1, x / 1, x − 0 and x + (−0) are x, but −0 + 0 is 0.
+TEST(RemoveIdentity, NeutralNumbers) {
+  const std::string x = "float[N,3] x";
+  for (const char* const node : {"Mul (x, c)", "Mul (c, x)", "Div (x, c)"}) expect_gone(x, node, "float c = {1}");
+  expect_gone(x, "Mul (x, c)", "float[3] c = {1, 1, 1}");
+  expect_gone(x, "Sub (x, c)", "float[1,1] c = {0}");
+  expect_gone(x, "Add (c, x)", "float c = {-0.0}");
+  expect_gone("int64[N] x", "Add (x, c)", "int64 c = {0}");
+  for (const char* const node : {"Div (c, x)", "Add (x, c)"}) expect_kept(x, node, "float c = {1}");
+  for (const char* const node : {"Add (x, c)", "Sub (c, x)", "Mul (x, c)"}) expect_kept(x, node, "float c = {0}");
+  expect_kept(x, "Sub (x, c)", "float c = {-0.0}");
+  expect_kept(x, "Mul (x, c)", "float[3] c = {1, 1, 2}");
+  // The result has other dims than x.
+  expect_kept(x, "Mul (x, c)", "float[1,1,1] c = {1}");
+  expect_kept("float[N,1] x", "Mul (x, c)", "float[3] c = {1, 1, 1}");
+  expect_kept(x, "Sub (x, c)", "float[2,3] c = {0, 0, 0, 0, 0, 0}");
+  expect_kept("x", "Sub (x, c)", "float[1] c = {0}");
+}
+
+TEST(RemoveIdentity, ReshapesToTheSameDims) {
+  expect_gone("float[2,3] x", "Reshape (x, r)", "int64[2] r = {2, -1}");
+  expect_gone("float[N,3,M] x", "Reshape (x, r)", "int64[3] r = {0, 3, -1}");
+  expect_gone("float[N,M] x", "Flatten (x)", "");
+  expect_gone("float[2,3] x", "Expand (x, r)", "int64[2] r = {1, 3}");
+  expect_kept("float[N,3,M] x", "Reshape (x, r)", "int64[3] r = {-1, 3, 4}");
+  expect_kept("float[N,3,M] x", "Reshape (x, r)", "int64[2] r = {0, -1}");
+  expect_kept("float[N,3,M] x", "Reshape <allowzero = 1> (x, r)", "int64[3] r = {0, 3, 5}");
+  expect_kept("float[2,3] x", "Reshape (x, r)", "int64[2] r = {3, 2}");
+  expect_kept("float[N,M] x", "Flatten <axis = 0> (x)", "");
+  expect_kept("float[N,3] x", "Expand (x, r)", "int64[2] r = {2, 3}");
+}
+
 TEST(RemoveIdentity, CapturedValues) {
   expect_rewrite(kPass,
                  "g (bool k, float[2] x) => (float[2] y) { n = Neg (x)  a = Identity (n)  y = If (k) <then_branch = t () => (float[2] p) { "

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/constants.h"
+#include "relayout/graph.h"
+
+namespace relayout {
+
+/// Ranks as bits: bit n stands for n dims.
+using Ranks = uint32_t;
+
+/// Which graph each If of a model takes whenever the model runs to its end: its condition is constant, or the other graph gives a value of
+/// a rank that a node which always runs does not accept. Answers are remembered, and void when a graph changes.
+class Branches {
+ public:
+  explicit Branches(Constants& constants) : constants_(constants) {}
+  /// The condition; nothing where it is not certain, or for other nodes.
+  [[nodiscard]] std::optional<bool> condition(const Node& holder);
+
+ private:
+  [[nodiscard]] std::optional<bool> constant_condition(const Node& holder);
+  [[nodiscard]] std::optional<bool> condition_by_ranks(const Node& holder);
+  [[nodiscard]] const Value* passed_on_by(const Node& node);
+  [[nodiscard]] std::vector<const Node*> holders_of(const Value& condition);
+  [[nodiscard]] bool can_run(const Node& holder, const Graph& branch);
+  [[nodiscard]] bool runs_with(const Graph& inner, const Graph& outer);
+  [[nodiscard]] Ranks possible(const Value& value, int depth);
+  [[nodiscard]] Ranks accepted(const Value& value, int depth);
+  [[nodiscard]] Ranks accepted_by(const Node& node, std::size_t index, int depth);
+  [[nodiscard]] std::optional<int64_t> count_of_axes(const Node& node);
+
+  Constants& constants_;
+  std::unordered_map<const Node*, std::optional<bool>> known_;
+};
+
+}  // namespace relayout

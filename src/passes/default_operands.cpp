@@ -1,0 +1,110 @@
+// Drops operands that say what their absence means: initial states of zeros of LSTM, GRU and RNN.
+//
+//     h = ConstantOfShape (s)
+//     y = GRU (x, W, R, B, , h)        →      y = GRU (x, W, R, B)          with all that only h needs
+
+#include <cmath>
+
+#include "base/positions.h"
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "ops/operands.h"
+#include "passes/edits.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+#include "relayout/findings.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout::passes {
+namespace {
+
+constexpr std::size_t kInitialHidden = 5, kInitialCell = 6;
+
+bool is_recurrent(const Node& node) {
+  return node.domain().empty() && (node.is("LSTM") || node.is("GRU") || node.is("RNN"));
+}
+
+/// Whether each element of an output is one of input 0, whatever the other operands are.
+bool takes_elements(const Node& node) {
+  constexpr auto kOperators = std::to_array<std::string_view>(
+      {"Slice", "Expand", "Tile", "Gather", "Split", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Transpose", "Identity"});
+  return node.domain().empty() && node.input(0) != nullptr && std::ranges::find(kOperators, node.op_type()) != kOperators.end();
+}
+
+bool is_positive_zero(double number) {
+  return number == 0 && !std::signbit(number);
+}
+
+/// Whether all elements are 0, not −0, however many there are.
+bool is_all_zeros(const Value& value, PassContext& context, int depth = 0) {
+  constexpr int64_t kMostNumbers = 1 << 16;
+  constexpr int kMostSteps = 16;
+  const Node* const node = value.producer();
+  if (node == nullptr || node->is("Constant")) {
+    const auto found = context.constants.find(value);
+    const auto* const constant = std::get_if<Constant>(&found);
+    if (constant == nullptr || !kRealTypes.has(constant->type) || element_count(constant->dims) > kMostNumbers) return false;
+    return std::ranges::all_of(reals_of(contiguous(constant->load())), is_positive_zero);
+  }
+  if (depth == kMostSteps || Attributes(*node).has_reference()) return false;
+  if (node->is("ConstantOfShape")) {
+    const auto fill = fill_of(*node);
+    return fill && is_positive_zero(*fill);
+  }
+  if (node->is("Concat")) {
+    return std::ranges::all_of(node->inputs(),
+                               [&](const Value* part) { return part != nullptr && is_all_zeros(*part, context, depth + 1); });
+  }
+  return takes_elements(*node) && is_all_zeros(*node->input(0), context, depth + 1);
+}
+
+/// Whether dims that are known of both contradict each other: such a model cannot run.
+bool contradicts(const Node& node, const Value& state, PassContext& context) {
+  const PartialDims of_x = node.input(0) != nullptr ? context.constants.dims(*node.input(0)) : std::nullopt;
+  const PartialDims of_state = context.constants.dims(state);
+  if (!of_x || !of_state) return false;
+  if (of_x->size() != 3 || of_state->size() != 3) return true;
+  const bool is_batch_first = Attributes(node).integer("layout", 0) == 1;
+  const int64_t batch = (*of_x)[is_batch_first ? 0 : 1], given = (*of_state)[is_batch_first ? 0 : 1];
+  return batch >= 0 && given >= 0 && batch != given;
+}
+
+struct Dropped {
+  const Node* node;
+  std::vector<std::size_t> operands;
+  std::vector<const Node*> taken, anchors;
+  std::string detail;
+};
+
+Match<Dropped> match_states(const Node& node, PassContext& context) {
+  Dropped out{&node, {}, {&node}, {}, {}};
+  if (Attributes(node).has_reference()) return NotApplicable{};
+  for (const std::size_t index : {kInitialHidden, kInitialCell}) {
+    if (index == kInitialCell && !node.is("LSTM")) break;
+    const Value* const state = node.input(index);
+    if (state != nullptr && is_all_zeros(*state, context) && !contradicts(node, *state, context)) out.operands.push_back(index);
+  }
+  if (out.operands.empty()) return NotApplicable{};
+  return out;
+}
+
+void drop_operands(const Dropped& found, PassContext& context) {
+  Node& node = writable(*found.node);
+  for (const std::size_t index : found.operands) {
+    Value& state = *node.input(index);
+    node.graph().set_input(node, index, nullptr);
+    release(state, context);
+  }
+}
+
+}  // namespace
+
+void default_operands(Graph& graph, PassContext& context) {
+  rewrite_each(graph, context, is_recurrent, match_states, drop_operands);
+}
+
+}  // namespace relayout::passes

@@ -1,0 +1,190 @@
+// Recognizes nodes that pass one operand on as it is, by their other operands: parts that are the whole, neutral numbers, reshapes to the
+// same dims.
+
+#include <cmath>
+
+#include "base/positions.h"
+#include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "proof/claim.h"
+#include "proof/rules.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "proof/tensors.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Whether a Slice keeps all of each of its axes.
+bool slices_nothing(Side& side, Shapes& shapes, Ref output) {
+  constexpr int kOperands = 10;
+  constexpr int64_t kLongest = int64_t{1} << 48;  // no axis is longer
+  const Node& node = *output.value->producer();
+  if (node.opset() < kOperands) return false;
+  std::array<std::vector<int64_t>, 4> lists;  // starts, ends, axes, steps
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const Ref given = side.operand(output, i + 1);
+    const auto list = given ? integers_of(side, given) : std::optional<std::vector<int64_t>>();
+    if (given && !list) return false;
+    if (list) lists[i] = *list;
+  }
+  const auto& [starts, ends, axes, steps] = lists;
+  if (starts.empty() || starts.size() != ends.size() || (!axes.empty() && axes.size() != starts.size())) return false;
+  const auto dims = shapes.of(side.operand(output, 0));
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
+    if (dims && axis < 0) axis += std::ssize(*dims);
+    const bool is_sized = dims && axis >= 0 && axis < std::ssize(*dims) && (*dims)[as_size(axis)] >= 0;
+    const int64_t size = is_sized ? (*dims)[as_size(axis)] : kLongest;
+    const bool is_from_first = starts[i] == 0 || (is_sized && starts[i] <= -size);
+    if (!is_from_first || ends[i] < size || (!steps.empty() && steps[i] != 1)) return false;
+  }
+  return true;
+}
+
+/// Whether a value keeps its dims when it is broadcast with another.
+bool keeps_dims(Shapes& shapes, Ref value, const Dims& other) {
+  if (other.empty()) return true;
+  const auto dims = shapes.of(value);
+  if (!dims || dims->size() < other.size()) return false;
+  return std::equal(other.rbegin(), other.rend(), dims->rbegin(),
+                    [](int64_t of_other, int64_t dim) { return of_other == 1 || of_other == dim; });
+}
+
+/// x · 1, x / 1, x − 0 and x + (−0), which are x for every number; 0 + −0 is 0.
+std::optional<std::size_t> beside_neutral(Side& side, Shapes& shapes, Ref output) {
+  constexpr int kAsNumpy = 7;  // from this version on operands are broadcast so
+  constexpr int64_t kMostNumbers = 1 << 12;
+  const Node& node = *output.value->producer();
+  const Arithmetic arithmetic = arithmetic_of(node);
+  const bool commutes = arithmetic == Arithmetic::add || arithmetic == Arithmetic::multiply;
+  if (node.opset() < kAsNumpy || !node.domain().empty() || node.inputs().size() != 2) return std::nullopt;
+  if (!commutes && arithmetic != Arithmetic::subtract && arithmetic != Arithmetic::divide) return std::nullopt;
+  for (std::size_t of_constant = 1; of_constant <= 1; --of_constant) {
+    if (of_constant == 0 && !commutes) break;
+    const Ref other = side.operand(output, 1 - of_constant), given = side.operand(output, of_constant);
+    const auto constant = given && other ? side.constant(given) : std::nullopt;
+    if (!constant || element_count(constant->dims) > kMostNumbers || !keeps_dims(shapes, other, constant->dims)) continue;
+    if (!kNumericTypes.has(constant->type)) continue;
+    const bool is_sum = arithmetic == Arithmetic::add, is_one = !is_sum && arithmetic != Arithmetic::subtract;
+    const bool is_neutral = std::ranges::all_of(to_doubles(constant->load()), [&](double number) {
+      if (is_one) return number == 1;
+      return number == 0 && (!kRealTypes.has(constant->type) || std::signbit(number) == is_sum);
+    });
+    if (is_neutral) return 1 - of_constant;
+  }
+  return std::nullopt;
+}
+
+/// Whether a Reshape, Flatten or Expand results in the dims of its operand.
+bool reshapes_nothing(Side& side, Shapes& shapes, Ref output) {
+  const Node& node = *output.value->producer();
+  const Ref data = side.operand(output, 0);
+  const auto before = shapes.of(data), after = shapes.of(output);
+  if (!before) return false;
+  if (after && *after == *before && std::ranges::find(*after, -1) == after->end()) return true;
+  const AttributeReader attributes(node, output.call);
+  if (node.is("Flatten")) {
+    const int64_t axis = attributes.integer("axis", 1);
+    return before->size() == 2 && (axis == 1 || axis == -1) && !attributes.is_open();
+  }
+  const Ref request = node.is("Reshape") ? side.operand(output, 1) : Ref();
+  const auto wanted = request ? integers_of(side, request) : std::nullopt;
+  if (!wanted || wanted->size() != before->size() || std::ranges::count(*wanted, -1) > 1) return false;
+  const bool zero_keeps = attributes.integer("allowzero", 0) == 0;
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    const int64_t dim = (*wanted)[i];
+    const bool is_kept = dim == -1 || (dim == 0 && zero_keeps) || (dim > 0 && dim == (*before)[i]);
+    if (!is_kept) return false;
+  }
+  return !attributes.is_open();
+}
+
+}  // namespace
+
+std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || !node->domain().empty() || node->inputs().empty() || !side.operand(output, 0)) return std::nullopt;
+  if (is_identity(side, output) || takes_all(side, shapes, output)) return 0;
+  if (node->is("Slice")) return slices_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
+  if (node->is("Reshape") || node->is("Flatten") || node->is("Expand"))
+    return reshapes_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
+  return beside_neutral(side, shapes, output);
+}
+
+// Initial states of zeros, which LSTM, GRU and RNN assume where none is given (ONNX).
+namespace {
+
+/// Whether each element of a value is 0, not −0: a constant, or one number that nodes repeat, join and select from.
+bool is_all_zeros(Side& side, Ref value, std::vector<const Node*>& nodes, std::vector<Ref>& constants) {
+  constexpr int64_t kMostNumbers = 1 << 16;
+  constexpr std::size_t kMostNodes = 32;
+  constexpr auto kOnlyFirst = std::to_array<std::string_view>(
+      {"Identity", "Slice", "Split", "Gather", "Expand", "Tile", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"});
+  const auto is_zero = [](double number) { return number == 0 && !std::signbit(number); };
+  std::vector<Ref> open{value};
+  while (!open.empty()) {
+    const Ref at = side.resolve(open.back());
+    open.pop_back();
+    if (!at || nodes.size() > kMostNodes) return false;
+    const auto constant = side.constant(at);
+    if (constant && element_count(constant->dims) <= kMostNumbers) {
+      if (!kRealTypes.has(constant->type) || !std::ranges::all_of(to_doubles(constant->load()), is_zero)) return false;
+      constants.push_back(at);
+      continue;
+    }
+    const Node* const node = at.value->producer();
+    if (node == nullptr || !node->domain().empty() || Attributes(*node).has_reference()) return false;
+    nodes.push_back(node);
+    const auto operand_is_shape = [&](std::size_t first) {
+      for (std::size_t i = first; i < node->inputs().size(); ++i) {
+        if (const Ref other = side.operand(at, i)) constants.push_back(other);
+      }
+    };
+    if (node->is("ConstantOfShape")) {
+      const auto fill = fill_of(*node);
+      if (!fill || !is_zero(*fill)) return false;
+      operand_is_shape(0);
+    } else if (node->is("Concat")) {
+      for (std::size_t i = 0; i < node->inputs().size(); ++i) open.push_back(side.operand(at, i));
+    } else if (std::ranges::find(kOnlyFirst, node->op_type()) != kOnlyFirst.end()) {
+      open.push_back(side.operand(at, 0));
+      operand_is_shape(1);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether a state certainly has as many sequences as the data: with others, the node cannot run.
+bool has_batch_of_data(Side& side, Shapes& shapes, Ref output, Ref state) {
+  const AttributeReader attributes(*output.value->producer(), output.call);
+  const std::size_t batch = attributes.integer("layout", 0) == 1 ? 0 : 1;
+  const auto of_data = shapes.of(side.operand(output, 0)), of_state = shapes.of(state);
+  if (!of_data || !of_state || of_data->size() != 3 || of_state->size() != 3 || attributes.is_open()) return false;
+  return (*of_data)[batch] >= 0 && (*of_data)[batch] == (*of_state)[batch];
+}
+
+}  // namespace
+
+bool is_default_operand(Sides& sides, Ref output, std::size_t index, bool is_first, Look& look) {
+  constexpr std::size_t kInitialHidden = 5, kInitialCell = 6;
+  const Node& reader = *output.value->producer();
+  const bool is_state =
+      index == kInitialHidden ? reader.is("LSTM") || reader.is("GRU") || reader.is("RNN") : index == kInitialCell && reader.is("LSTM");
+  if (!is_state || !reader.domain().empty()) return false;
+  Look found;
+  Side& side = is_first ? sides.a : sides.b;
+  const Ref given = side.operand(output, index);
+  if (!is_first && !has_batch_of_data(side, sides.shapes_b, output, given)) return false;
+  if (!is_all_zeros(side, given, is_first ? found.bypassed : found.nodes_b, is_first ? found.constants_a : found.constants_b)) return false;
+  look.add(std::move(found));
+  return true;
+}
+
+}  // namespace relayout::proof

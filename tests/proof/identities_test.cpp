@@ -1,0 +1,124 @@
+// Tests nodes of one model alone that pass an operand on as it is, and near misses.
+
+#include "relayout/proof.h"
+#include "support/proof_example.h"
+
+namespace relayout::test {
+namespace {
+
+using Lists = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+
+/// One node more in front of a Neg, in either model.
+bool is_nothing(const std::string& x, const std::string& node, const Lists& lists) {
+  Example with("g (" + x + ") => (y) { n = Abs (x) a = " + node + " y = Neg (a) }"),
+      without("g (" + x + ") => (y) { n = Abs (x) y = Neg (n) }");
+  for (const auto& [name, numbers] : lists) with.add(name, numbers);
+  const bool first = prove(with, without).proved, second = prove(without, with).proved;
+  EXPECT_EQ(first, second) << node;
+  return first;
+}
+
+bool is_nothing(const std::string& x, const std::string& node, const Array& c) {
+  Example with("g (" + x + ") => (y) { n = Abs (x) a = " + node + " y = Neg (a) }"),
+      without("g (" + x + ") => (y) { n = Abs (x) y = Neg (n) }");
+  with.add("c", c);
+  return prove(with, without).proved;
+}
+
+constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+
+TEST(ProofOfIdentities, SlicesOfEverything) {
+  const std::string slice = "Slice (n, b, e, k, s)", x = "float[N,3] x";
+  const auto lists = [](int64_t b, int64_t e, int64_t k, int64_t s) { return Lists{{"b", {b}}, {"e", {e}}, {"k", {k}}, {"s", {s}}}; };
+  EXPECT_TRUE(is_nothing(x, slice, lists(0, kEnd, 0, 1)));
+  EXPECT_TRUE(is_nothing(x, slice, lists(-3, 4, 1, 1)));
+  EXPECT_FALSE(is_nothing(x, slice, lists(1, kEnd, 0, 1)));
+  EXPECT_FALSE(is_nothing(x, slice, lists(0, 100, 0, 1)));
+  EXPECT_FALSE(is_nothing(x, slice, lists(0, 2, 1, 1)));
+  EXPECT_FALSE(is_nothing(x, slice, lists(0, kEnd, 0, 2)));
+}
+
+TEST(ProofOfIdentities, ASliceBehindAnother) {
+  const std::string parts = "a = Slice (x, b, e, k) ";
+  const auto add = [](Example example) { return example.add("b", {1}).add("e", {2}).add("k", {1}).add("o", {0}).add("f", {kEnd}); };
+  EXPECT_TRUE(prove(add(Example("g (float[N,3] x) => (y) { a = Slice (x, b, e, k) y = Slice (a, o, f, o) }")),
+                    add(Example("g (float[N,3] x) => (y) { y = Slice (x, b, e, k) }")))
+                  .proved);
+  EXPECT_FALSE(prove(add(Example("g (float[N,3] x) => (y) { a = Slice (x, b, e, k) y = Slice (a, b, f, o) }")),
+                     add(Example("g (float[N,3] x) => (y) { y = Slice (x, b, e, k) }")))
+                   .proved);
+}
+
+TEST(ProofOfIdentities, NeutralNumbers) {
+  const std::string x = "float[N,3] x";
+  const auto of = [](Dims dims, double number) {
+    return Array{DataType::float32, dims, std::vector<double>(static_cast<std::size_t>(element_count(dims)), number)};
+  };
+  EXPECT_TRUE(is_nothing(x, "Sub (n, c)", of({}, 0)));
+  EXPECT_TRUE(is_nothing(x, "Mul (c, n)", of({3}, 1)));
+  EXPECT_TRUE(is_nothing(x, "Div (n, c)", of({1, 1}, 1)));
+  EXPECT_TRUE(is_nothing(x, "Add (n, c)", of({}, -0.0)));
+  EXPECT_FALSE(is_nothing(x, "Sub (c, n)", of({}, 0)));
+  EXPECT_FALSE(is_nothing(x, "Div (c, n)", of({}, 1)));
+  EXPECT_FALSE(is_nothing(x, "Mul (n, c)", of({1, 1, 1}, 1))) << "another rank";
+  EXPECT_FALSE(is_nothing(x, "Mul (n, c)", of({}, 1.5)));
+  EXPECT_FALSE(is_nothing("float[N,1] x", "Mul (n, c)", of({3}, 1))) << "other dims";
+}
+
+TEST(ProofOfIdentities, ReshapesToTheSameDims) {
+  EXPECT_TRUE(is_nothing("float[N,3,M] x", "Reshape (n, r)", {{"r", {0, 3, -1}}}));
+  EXPECT_TRUE(is_nothing("float[N,M] x", "Flatten (n)", Lists()));
+  EXPECT_FALSE(is_nothing("float[N,3,M] x", "Reshape (n, r)", {{"r", {0, -1}}}));
+  EXPECT_FALSE(is_nothing("float[N,M] x", "Flatten <axis = 0> (n)", Lists()));
+  EXPECT_FALSE(is_nothing("float[2,3] x", "Reshape (n, r)", {{"r", {3, 2}}}));
+}
+
+TEST(ProofOfSelections, ElementsOfASequence) {
+  const auto model = [](const std::string& body) {
+    return Example("g (float[N,7] x) => (y) { " + body + " y = Neg (a) }")
+        .add("l", {3, 4})
+        .add("m", {4, 3})
+        .add("o", {0})
+        .add("e", {1})
+        .add("f", {3})
+        .add("h", {6})
+        .edit([](onnx::ModelProto& message) {
+          for (const int64_t number : {0, 1, 3}) {
+            onnx::TensorProto& tensor = *message.mutable_graph()->add_initializer();
+            tensor.set_name("n" + std::to_string(number));
+            tensor.set_data_type(onnx::TensorProto::INT64);
+            tensor.add_int64_data(number);
+          }
+        });
+  };
+  const Example of_list = model("s = SplitToSequence <axis = 1> (x, l) a = SequenceAt (s, n1)");
+  EXPECT_TRUE(prove(of_list, model("b, a = Split <axis = 1> (x, l)")).proved);
+  EXPECT_FALSE(prove(of_list, model("a, b = Split <axis = 1> (x, l)")).proved);
+  EXPECT_FALSE(prove(of_list, model("b, a = Split <axis = 1> (x, m)")).proved);
+  // Parts of three elements, and a last one of one.
+  const Example of_length = model("s = SplitToSequence <axis = 1> (x, n3) a = SequenceAt (s, n1)");
+  EXPECT_TRUE(prove(of_length, model("a = Slice (x, f, h, e)")).proved);
+  EXPECT_FALSE(prove(of_length, model("b, a = Split <axis = 1> (x, l)")).proved);
+  EXPECT_FALSE(
+      prove(model("s = SplitToSequence <axis = 1, keepdims = 0> (x) a = SequenceAt (s, n0)"), model("a = Slice (x, o, e, e)")).proved);
+}
+
+/// ONNX: an initial state that is not given is 0.
+TEST(ProofOfIdentities, InitialStatesOfZeros) {
+  const auto model = [](const std::string& x, const std::string& state, const std::string& operands) {
+    Example out("g (" + x + ") => (y) { " + state + " y, h = GRU <hidden_size = 2> (x, w, r" + operands + ") }");
+    return out.add("w", normal("w", {1, 6, 3})).add("r", normal("r", {1, 6, 2})).add("i", {1}).add("two", {2}).add("o", {0});
+  };
+  const std::string x = "float[5,N,3] x", fixed = "float[5,4,3] x", given = ", , , s";
+  const auto of_batch = [](const std::string& fill) {
+    return "d = Shape (x) n = Gather (d, i) c = Concat <axis = 0> (i, n, two) s = ConstantOfShape" + fill + " (c)";
+  };
+  EXPECT_TRUE(prove(model(x, of_batch(""), given), model(x, "", "")).proved);
+  EXPECT_FALSE(prove(model(x, of_batch(" <value = float[1] {2.0}>"), given), model(x, "", "")).proved);
+  EXPECT_TRUE(prove(model(fixed, "", ""), model(fixed, of_batch(""), given)).proved);
+  // A state of one sequence does not run with others.
+  EXPECT_FALSE(prove(model(fixed, "", ""), model(fixed, "c = Concat <axis = 0> (i, i, two) s = ConstantOfShape (c)", given)).proved);
+}
+
+}  // namespace
+}  // namespace relayout::test
