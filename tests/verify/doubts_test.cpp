@@ -1126,5 +1126,18 @@ INSTANTIATE_TEST_SUITE_P(NeedlessGuards, NotTheSame,
                                                    with(kSumOfExp, "Exp", "Relu") + "c = Max(m, e)\n y = Div(s, c)",
                                                    with(kSumOfExp, "Exp", "Relu") + "y = Div(s, m)"}));
 
+// Choices by scores of quantized weights: noise moves their scales.
+std::string best_of_quantized(const std::string& scale) {
+  return "<int8[8, 2] q = {3, 3, -5, -5, 9, 9, 1, 1, -7, -7, 4, 4, 2, 2, -6, -6}, float[2] s = {0.1, " + scale +
+         "}> { w = DequantizeLinear<axis = 1>(q, s) p = MatMul(x, w) y = ArgMax<axis = 1>(p) ";
+}
+constexpr const char* kBest = "(float[N, 8] x) => (int64[N, 1] y) ";
+
+INSTANTIATE_TEST_SUITE_P(TiesOfQuantizedWeights, TheSame,
+                         ::testing::Values(Doubted{"a scale beside the other", kBest, best_of_quantized("0.1"),
+                                                   best_of_quantized("0.10000001")}));
+INSTANTIATE_TEST_SUITE_P(TiesOfQuantizedWeights, NotTheSame,
+                         ::testing::Values(Doubted{"a scale further off", kBest, best_of_quantized("0.1"), best_of_quantized("0.101")}));
+
 }  // namespace
 }  // namespace relayout
