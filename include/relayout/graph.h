@@ -261,6 +261,9 @@ class Graph {
   void declare_types(const std::unordered_map<std::string, DataType>& types);
   /// The message of a node for editing its operator, attributes and annotations, but not its name and operands. Marks the node as modified.
   [[nodiscard]] onnx::NodeProto& edit(Node& node);
+  /// Removes descriptions (doc_string), and entries of metadata whose keys `removes` accepts, from the graph, its nodes, declarations and
+  /// initializers, but not from nested graphs. Returns how many.
+  int64_t remove_annotations(bool descriptions, const std::function<bool(const std::string& key)>& removes);
 
   /// Whether nodes, initializers, inputs or value_infos differ from the file (nested graphs included).
   [[nodiscard]] bool modified() const noexcept;

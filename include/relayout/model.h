@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,6 +60,8 @@ class Model {
   /// Graph::sync().
   [[nodiscard]] onnx::ModelProto& message() noexcept;
   [[nodiscard]] const onnx::ModelProto& message() const noexcept;
+  /// As Graph::remove_annotations(), of the model itself, without its graphs.
+  int64_t remove_annotations(bool descriptions, const std::function<bool(const std::string& key)>& removes);
   /// A name that no value, initializer or node of the model has (subgraphs and functions included): `base`, or base + "_2", "_3" … The name
   /// is reserved from then on.
   [[nodiscard]] std::string unique_name(std::string_view base);

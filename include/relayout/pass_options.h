@@ -28,6 +28,13 @@ struct ByteInputs {
   bool swaps_channels = false;  ///< bytes have the three channels in the reverse order
 };
 
+/// Annotations that do not change what a model computes.
+struct Annotations {
+  bool descriptions = false;               ///< doc_string
+  std::vector<std::string> metadata = {};  ///< entries of metadata_props, by globs over their keys
+  [[nodiscard]] bool any() const noexcept { return descriptions || !metadata.empty(); }
+};
+
 /// The options of a conversion's passes.
 struct PassOptions {
   bool fold = true;       ///< fold BatchNormalization and other affines into linear operators
@@ -44,6 +51,7 @@ struct PassOptions {
   DimEdits dims = {};                        ///< sizes of inputs to set, or to make free
   ByteInputs bytes = {};                     ///< inputs that take bytes of images instead of numbers
   std::map<std::string, std::string> renames = {};   ///< new names of inputs, outputs and free dims
+  Annotations strip = {};                            ///< annotations to remove
   bool share_weights = false;                        ///< store equal initializers once
   std::optional<uint64_t> scramble = {};             ///< seed of random numbers that replace the weights
   bool freeze = false;                               ///< turn overridable initializers into constants before the first pass

@@ -511,8 +511,8 @@ void Graph::edit_declarations(const std::function<bool(onnx::ValueInfoProto& ent
   for (Value* const value : inputs()) {
     if (value->info_ != nullptr) visit(const_cast<onnx::ValueInfoProto&>(*value->info_));  // the message is this graph's own
   }
-  for (onnx::ValueInfoProto& entry : *message_->mutable_output()) visit(entry);
-  for (onnx::ValueInfoProto& entry : *message_->mutable_value_info()) visit(entry);
+  if (message_ != nullptr) std::ranges::for_each(*message_->mutable_output(), visit);
+  std::ranges::for_each(message_ != nullptr ? *message_->mutable_value_info() : *function_->mutable_value_info(), visit);
 }
 
 void Graph::declare_types(const std::unordered_map<std::string, DataType>& types) {

@@ -169,9 +169,14 @@ Segments Splicer::graph(const Graph& graph) {
   lists.push_back(fields.inputs());
   lists.push_back(fields.outputs());
   lists.push_back(fields.value_infos(GraphProto::kValueInfoFieldNumber));
+  OwnAnnotations own(message, items);
   for (const Item& item : items) {
     const auto list = std::ranges::find_if(lists, [&](const List& candidate) { return item.is(candidate.field); });
-    list != lists.end() ? list->at_next_item() : copy(out, item);
+    if (list != lists.end()) {
+      list->at_next_item();
+    } else if (!own.put(out, item)) {
+      copy(out, item);
+    }
   }
   for (List& list : lists) list.at_end();
   return out;
@@ -209,6 +214,7 @@ Segments Splicer::function(const Graph& function) {
   const GraphLists fields(*this, function, items, originals, out);
   List nodes = fields.nodes(FunctionProto::kNodeFieldNumber);
   List infos = fields.value_infos(FunctionProto::kValueInfoFieldNumber);
+  OwnAnnotations own(message, items);
   int next_default = 0;
   for (const Item& item : items) {
     if (item.is(nodes.field)) {
@@ -220,7 +226,7 @@ Segments Splicer::function(const Graph& function) {
       const Items inner = origin_.items_of(value);
       inner.empty() ? copy(out, item)
                     : put(out, FunctionProto::kAttributeProtoFieldNumber, &item, attribute_by_items(value, inner, nullptr));
-    } else {
+    } else if (!own.put(out, item)) {
       copy(out, item);
     }
   }

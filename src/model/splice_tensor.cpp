@@ -119,6 +119,7 @@ class TensorSplicer::Patch {
         store_(store),
         items_(items),
         message_(*tensor.message),
+        own_(message_, items),
         header_(read_header(window, items, message_)) {
     decide(tensor);
   }
@@ -174,6 +175,8 @@ class TensorSplicer::Patch {
     } else if (moves && (holds_payload(item.field) || item.field == TensorProto::kExternalDataFieldNumber)) {
       typed_field_ = item.field;
       put_payload();
+    } else if (own_.put(out_, item)) {
+      return;
     } else if (moves && item.field == TensorProto::kDataLocationFieldNumber) {
       // Written with the payload, unless it was and stays external.
       if (external_ && payload_.place == PayloadPlaces::Place::outside) copy(item);
@@ -228,6 +231,7 @@ class TensorSplicer::Patch {
   PayloadPlaces& store_;
   std::span<const wire::Item> items_;
   const TensorProto& message_;
+  OwnAnnotations<TensorProto> own_;
   Header header_;
   Payload payload_;
   Segments out_;

@@ -146,6 +146,30 @@ class TensorSplicer {
   PayloadPlaces& store_;
 };
 
+/// Writes the description and the metadata of a message, where some were removed.
+template <class Message>
+class OwnAnnotations {
+ public:
+  OwnAnnotations(const Message& message, std::span<const wire::Item> items) : message_(message) {
+    const auto is_entry = [](const wire::Item& item) { return item.is(Message::kMetadataPropsFieldNumber); };
+    is_changed_ = std::ranges::count_if(items, is_entry) != message.metadata_props_size();
+  }
+  /// Whether the item is not to be copied; what stands for it is written.
+  bool put(Segments& out, const wire::Item& item) {
+    if (item.is(Message::kDocStringFieldNumber)) return !message_.has_doc_string();
+    if (!item.is(Message::kMetadataPropsFieldNumber) || !is_changed_) return false;
+    if (std::exchange(is_done_, true)) return true;
+    Message entries;
+    *entries.mutable_metadata_props() = message_.metadata_props();
+    out.literal(encode::serialized(entries));
+    return true;
+  }
+
+ private:
+  const Message& message_;
+  bool is_changed_ = false, is_done_ = false;
+};
+
 /// Traverses a model together with its wire items, and writes changed parts around copies of unchanged parts (bodies in splice.cpp,
 /// splice_graph.cpp and splice_node.cpp).
 class Splicer {

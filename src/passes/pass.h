@@ -150,6 +150,7 @@ void byte_input(Graph& graph, PassContext& context);
 void rename(Graph& graph, PassContext& context);
 void share_weights(Graph& graph, PassContext& context);
 void scramble(Graph& graph, PassContext& context);
+void strip(Graph& graph, PassContext& context);
 void conv_weights_layout(Graph& graph, PassContext& context);
 void export_io(Graph& graph, PassContext& context);
 void export_transposes(Graph& graph, PassContext& context);

@@ -35,6 +35,9 @@ bool shares_weights(const PassOptions& options) {
 bool scrambles(const PassOptions& options) {
   return options.scramble.has_value();
 }
+bool strips(const PassOptions& options) {
+  return options.strip.any();
+}
 bool orders_weights(const PassOptions& options) {
   return options.layout != WeightsLayout::keep;
 }
@@ -74,6 +77,8 @@ constexpr Pass kPasses[] = {
     {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision, true},
     // After the folds, which change weights: one in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, orders_weights},
+    // After all that copy nodes with their annotations.
+    {"strip", "descriptions and metadata (--strip)", strip, strips},
     // After all others, which know the names of the given file; exports add names made from those of inputs and outputs.
     {"rename", "other names of inputs, outputs and free dims (--rename)", rename, renames},
     // Last: exports describe how the finished graph is run.

@@ -86,12 +86,12 @@ Match<SplitSequence> match_sequence(const Node& node, PassContext& context) {
     int64_t place = truncated_integers_of(*value).front();
     if (place < 0) place += std::ssize(out.sizes);
     if (place < 0 || place >= std::ssize(out.sizes)) return NotApplicable{};
-    // A part has one name.
+    // Two readers of one part would need two names for one output.
     if (!places.insert(as_size(place)).second) return NotApplicable{};
     if (is_excluded(reader, context.options)) return Skip{Reason::excluded, {}};
     out.readers.emplace_back(&reader, as_size(place));
   }
-  // Parts that nothing reads need names, which may take no more than the nodes that go.
+  // A part that nothing reads still needs a name: no more of them than nodes that go.
   if (out.readers.empty() || out.sizes.size() > 2 * out.readers.size()) return NotApplicable{};
   return out;
 }

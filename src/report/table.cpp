@@ -1,4 +1,4 @@
-// Aligns text tables on a terminal, and writes fields of exported ones.
+// Lays out tables for terminals and pages, and writes fields of CSV and Markdown, and bars.
 #include "report/table.h"
 
 #include <array>
@@ -169,7 +169,7 @@ std::string Table::html(const std::string& boxes) const {
   return html_table(head, rows, boxes);
 }
 
-// Fields of exported tables.
+// Fields of exported tables, and bars.
 
 std::string csv_field(std::string_view text) {
   std::string out(text);

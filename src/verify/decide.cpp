@@ -104,7 +104,7 @@ class Decision {
       set(output, Outcome::same, "");
     } else if (output.samples.empty()) {
       set(output, Outcome::inconclusive, "not compared");
-      add_doubt({.name = "not-compared", .text = "not compared", .output = place});
+      add_doubt({.name = kNotCompared, .text = "not compared", .output = place});
     } else {
       set(output, Outcome::same, "");
     }

@@ -142,12 +142,12 @@ VerifyFindings decided_by_files(const Pair& pair, const VerifyResult& measured) 
     return {{.severity = Severity::agreement, .text = "identical files (sha256 " + sha256_of(*origin_of(*pair.a.model).file) + ")"}};
   }
   if (pair.a.model->graph().outputs().empty()) {
-    return {{.name = "no-outputs", .text = escape(pair.a.name) + " has no outputs: there is nothing to compare"}};
+    return {{.name = kNoOutputs, .text = escape(pair.a.name) + " has no outputs: there is nothing to compare"}};
   }
   if (cannot_run && measured.proof && measured.proof->proved) {
     return {{.severity = Severity::agreement, .text = "proved from the files; nodes that cannot run: nothing was executed"}};
   }
-  if (cannot_run) return {{.name = "cannot-run", .text = "nodes that cannot run: nothing was executed"}};
+  if (cannot_run) return {{.name = kCannotRun, .text = "nodes that cannot run: nothing was executed"}};
   if (inputs_fit(measured.interface)) return {};
   const std::string why = "B cannot be given A's inputs" + misfits_of(measured.interface) + ": nothing was run" +
                           way_to_fit(pair.a.model->graph(), pair.b.model->graph(), measured.interface);

@@ -9,10 +9,10 @@
 
 namespace relayout {
 
-/// What a finding does to the verdict, in rising order of weight.
+/// What a finding does to the verdict, in rising order of weight; an agreement outweighs doubts.
 enum class Severity : uint8_t {
   agreement,   ///< both are the same, whatever is in doubt
-  remark,      ///< nothing
+  remark,      ///< leaves it as it is
   acquittal,   ///< takes back the difference of one output in one sample, both of which it names
   doubt,       ///< makes it inconclusive: what was run does not show what the finding is about
   difference,  ///< makes it different
@@ -26,14 +26,15 @@ struct VerifyFinding {
   std::string text = {};                                ///< one line
   std::string node = {};                                ///< its name, or that of its first result; empty where it is about no single node
   std::string advice = {};                              ///< what to do about it: follows the text where that is the reason of the verdict
-  std::optional<std::size_t> output = {}, sample = {};  ///< indices, where it is about one of them
+  std::optional<std::size_t> output = {}, sample = {};  ///< indices: it is about that output, not about the whole
 };
 using VerifyFindings = std::vector<VerifyFinding>;
 
 /// Names of differences that decide() treats apart, and that no accepted loss excuses: B refuses inputs that A takes; B computes in coarser
 /// types, which is the reason only if outputs give none.
 inline constexpr std::string_view kRejected = "rejected", kCoarserType = "coarser-type";
-/// Name of the doubt that something was left out.
-inline constexpr std::string_view kOutOfBudget = "out-of-budget";
+/// Names of doubts of no rule: something was left out; reasons why nothing was run or compared.
+inline constexpr std::string_view kOutOfBudget = "out-of-budget", kNotRun = "not-run", kNotCompared = "not-compared",
+                                  kNoOutputs = "no-outputs", kCannotRun = "cannot-run", kReferenceCannotRun = "reference-cannot-run";
 
 }  // namespace relayout

@@ -129,9 +129,8 @@ bool inline_graphs(Model& a, Model& b, std::set<std::string> holders, Taken take
 /// Why a comparison is no agreement; empty where it is, or where it only says that it could not compare. Graphs that no sample enters may
 /// be given numbers here that 16 bits do not hold: only doubts count there.
 std::string objection_of(const VerifyResult& result, bool is_narrow) {
-  constexpr std::array<std::string_view, 9> kSayNothing{"no-outputs",           "cannot-run",    "not-run",
-                                                        "reference-cannot-run", "not-compared",  "out-of-budget",
-                                                        "ill-conditioned",      "shows-nothing", "wide-floor"};
+  constexpr std::array<std::string_view, 9> kSayNothing{kNoOutputs,   kCannotRun,        kNotRun,         kReferenceCannotRun, kNotCompared,
+                                                        kOutOfBudget, "ill-conditioned", "shows-nothing", "wide-floor"};
   if (exit_code(result, false) == 0 || !result.defect.empty() || result.is_blocked()) return {};
   if (result.outcome == Outcome::different) {
     if (is_narrow) return {};

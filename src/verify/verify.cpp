@@ -20,7 +20,7 @@
 namespace relayout {
 namespace {
 
-/// The doubt about what a rule asked for and the budget left out, as it might have decided.
+/// The doubt about what a rule asked for and the budget left out, because it might have decided.
 VerifyFindings find_left_out(const Steps& steps) {
   if (steps.left_out().empty()) return {};
   std::string all;
@@ -45,8 +45,8 @@ VerifyFindings run_and_look(Pair& pair, std::span<const Rule> rules, VerifyResul
   add(find_left_out(*pair.steps));
   evidence.report(findings, measured);
   add(find_nan_in_both(measured));
-  const bool by_node = pair.quantized && !pair.options->outputs_only && runs.candidate().rejection().empty();
-  if (by_node) measured.losses = measure_quantization(pair, runs.reference());
+  const bool measures_losses = pair.quantized && !pair.options->outputs_only && runs.candidate().rejection().empty();
+  if (measures_losses) measured.losses = measure_quantization(pair, runs.reference());
   runs.report(measured);
   return findings;
 }
@@ -59,7 +59,7 @@ VerifyResult verify_by_proof(const std::filesystem::path& a, const std::filesyst
   measured.proof = prove(*side_a.model, *side_b.model, {.digests = options.digests, .threads = options.threads});
   const VerifyFinding finding = measured.proof->proved
                                     ? VerifyFinding{.severity = Severity::agreement, .text = "proved from the files alone, nothing was run"}
-                                    : VerifyFinding{.name = "not-run", .text = "not proved, and nothing was run"};
+                                    : VerifyFinding{.name = kNotRun, .text = "not proved, and nothing was run"};
   return decide(std::move(measured), {finding}, options);
 }
 
@@ -71,7 +71,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
   VerifyResult measured = describe_run(a, b, options);
   Pair pair = read_files(std::move(a), std::move(b), options, std::move(open), steps, measured);
   pair.open = steps.counting(std::move(pair.open), pair.a);
-  VerifyFindings findings = find_decided(pair, measured);  // identical files and those that cannot run; proved ones run
+  VerifyFindings findings = find_decided(pair, measured);  // identical files, and those that cannot run; proved pairs run nevertheless
   if (findings.empty() || findings.front().severity == Severity::agreement) list_outputs(pair, measured);
   if (findings.empty()) findings = run_and_look(pair, rules, measured);
   VerifyResult result = decide(std::move(measured), findings, options);

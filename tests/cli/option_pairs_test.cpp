@@ -244,6 +244,7 @@ TEST(OptionPairs, OfConvert) {
                  {"--std", "0.5"},
                  {"--scale", "1"},
                  {"--scramble", "1"},
+                 {"--strip", "doc"},
                  {"--opset", "17"},
                  {"--ir-version", "8"},
                  {"--output", "b.onnx"},

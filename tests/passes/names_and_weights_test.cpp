@@ -1,5 +1,6 @@
 // Tests passes that rename inputs, outputs and dims, store equal weights once, and replace weights.
 #include <gmock/gmock.h>
+#include <onnx/onnx_pb.h>
 
 #include <cmath>
 
@@ -77,6 +78,69 @@ TEST(ShareWeights, KeepsOneOfEqualInitializers) {
   EXPECT_THAT(text, HasSubstr("MatMul (a, W)"));
   EXPECT_THAT(text, HasSubstr("MatMul (b, U)"));
   EXPECT_THAT(text, HasSubstr("Reshape (flat, t)"));
+}
+
+/// A model with descriptions and metadata wherever ONNX has them.
+std::string annotated() {
+  const TextModel text =
+      "g (float[2,3] x) => (float[2,3] y) <float[3,3] W = {1, 2, 3, 4, 5, 6, 7, 8, 9}, bool c = {1}> { a = MatMul (x, W) "
+      "k = Constant <value_float = 2.0> () y = If (c) <then_branch = t () => (float[2,3] p) { p = Mul (a, k) }, else_branch = e () => "
+      "(float[2,3] q) { q = Identity (a) }> }";
+  onnx::ModelProto model;
+  model.ParseFromString(text.bytes());
+  const auto note = [](auto& message) {
+    message.set_doc_string("File \"/home/someone/net.py\"");
+    if constexpr (requires { message.add_metadata_props(); }) {
+      for (const char* const key : {"pkg.trace", "author"}) {
+        auto& entry = *message.add_metadata_props();
+        entry.set_key(key);
+        entry.set_value("/home/someone");
+      }
+    }
+  };
+  const auto note_graph = [&](auto& graph, const auto& self) -> void {
+    note(graph);
+    for (auto& value : *graph.mutable_output()) note(value);
+    for (auto& tensor : *graph.mutable_initializer()) note(tensor);
+    for (auto& node : *graph.mutable_node()) {
+      note(node);
+      for (auto& attribute : *node.mutable_attribute()) {
+        note(attribute);
+        if (attribute.has_g()) self(*attribute.mutable_g(), self);
+      }
+    }
+  };
+  note(model);
+  note_graph(*model.mutable_graph(), note_graph);
+  return model.SerializeAsString();
+}
+
+/// The bytes of that model after `strip` with these options.
+std::string stripped(const Annotations& what) {
+  PassOptions options;
+  options.strip = what;
+  return run({"strip"}, TextModel::of(annotated()), options).bytes;
+}
+
+TEST(Strip, RemovesDescriptionsAndMetadataEverywhere) {
+  ASSERT_THAT(annotated(), HasSubstr("/home/someone"));
+  const std::string nothing_left = stripped({.descriptions = true, .metadata = {"*"}});
+  EXPECT_THAT(nothing_left, testing::Not(HasSubstr("/home/someone")));
+  EXPECT_THAT(nothing_left, testing::Not(HasSubstr("author")));
+  const std::string descriptions = stripped({.descriptions = true, .metadata = {}});
+  EXPECT_THAT(descriptions, testing::Not(HasSubstr("net.py")));
+  EXPECT_THAT(descriptions, HasSubstr("author"));
+  const std::string traces = stripped({.descriptions = false, .metadata = {"pkg.*"}});
+  EXPECT_THAT(traces, HasSubstr("net.py"));
+  EXPECT_THAT(traces, HasSubstr("author"));
+  EXPECT_THAT(traces, testing::Not(HasSubstr("pkg.trace")));
+  // What is left is the model without these.
+  onnx::ModelProto before, after;
+  ASSERT_TRUE(before.ParseFromString(annotated()));
+  ASSERT_TRUE(after.ParseFromString(nothing_left));
+  EXPECT_EQ(after.graph().node_size(), before.graph().node_size());
+  EXPECT_EQ(after.graph().initializer(0).float_data_size() + std::ssize(after.graph().initializer(0).raw_data()),
+            before.graph().initializer(0).float_data_size() + std::ssize(before.graph().initializer(0).raw_data()));
 }
 
 TEST(Scramble, KeepsMeanAndSpread) {

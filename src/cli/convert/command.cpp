@@ -71,6 +71,7 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
                                          {"--rename", {"rename"}},
                                          {"--share-weights", {"share-weights"}},
                                          {"--scramble", {"scramble"}},
+                                         {"--strip", {"strip"}},
                                          {"--io", {"export-io"}},
                                          {"--emit", {"export-transposes"}}};
   const std::vector<std::string>&passes = request.options.passes, &skipped = request.options.skip;
@@ -131,6 +132,7 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.flag("--share-weights", passes.share_weights, "store equal weights once");
   options.integer("--scramble", "SEED", 0, request.scramble, "replace weights by random numbers like them, to show a model without its own")
       .excludes({"--verify", "--opset"}, "the result computes something else on purpose");
+  options.list("--strip", "doc,metadata[:GLOB]", request.strip, "remove descriptions, and metadata whose keys match", ',');
   options.flag("--include-1d", passes.include_1d, "move weights of 1-D convolutions too");
   options.list("--pass", "NAME", convert.passes, "run these passes only (repeatable, or separated by commas); none: copy", ',')
       .excludes({"--simplify", "--fold", "--skip"}, "named passes are all that runs");

@@ -31,6 +31,7 @@ struct ConvertRequest {
   Assignments set_dims, set_shapes, free_dims, renames;
   PixelWords pixels;
   int64_t scramble = -1;
+  std::vector<std::string> strip;
   std::vector<std::string> facts;  ///< values besides the models on which results depend
   ConvertOptions options;
 };

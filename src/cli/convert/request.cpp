@@ -100,6 +100,24 @@ std::map<std::pair<std::string, int64_t>, std::string> free_dims_of(const Assign
   return out;
 }
 
+/// "doc", "metadata", "metadata:GLOB"
+Annotations annotations_of(const std::vector<std::string>& words) {
+  constexpr std::string_view kMetadata = "metadata";
+  Annotations out;
+  for (const std::string& word : words) {
+    if (word == "doc") {
+      out.descriptions = true;
+    } else if (word == kMetadata) {
+      out.metadata.emplace_back("*");
+    } else if (word.starts_with(std::string(kMetadata) + ":") && word.size() > kMetadata.size() + 1) {
+      out.metadata.push_back(word.substr(kMetadata.size() + 1));
+    } else {
+      fail(ErrorKind::usage, "--strip " + quote(word) + ": doc, metadata or metadata:GLOB");
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void read_words(ConvertRequest& request) {
@@ -111,6 +129,7 @@ void read_words(ConvertRequest& request) {
   options.rewrite.dims = {dims_of(request.set_dims, "--set-dim"), shapes_of(request.set_shapes, "--set-shape"),
                           free_dims_of(request.free_dims)};
   options.rewrite.bytes = byte_inputs_of(request.pixels);
+  options.rewrite.strip = annotations_of(request.strip);
   options.rewrite.renames = {request.renames.begin(), request.renames.end()};
   if (request.scramble >= 0) options.rewrite.scramble = static_cast<uint64_t>(request.scramble);
   options.rewrite.choice = choice_of(request.when);

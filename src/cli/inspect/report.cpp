@@ -99,7 +99,7 @@ std::string convolution_table(const InspectResult& result, const ReportStyle& st
 /// Bytes of stored numbers count at the first node that reads them.
 std::string node_table(const InspectResult& result, const ReportStyle& style) {
   Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  table.head({"node", "op", "result", right("MACs"), right("parameters"), right("stored"), right("result")});
+  table.head({"node", "op", "dims", right("MACs"), right("parameters"), right("stored"), right("result bytes")});
   for (const NodeSummary& one : result.node_list) {
     table.row({escape(one.node), escape(one.op_type), one.dims.empty() ? "?" : one.dims, one.macs ? format_count(*one.macs) : "?",
                format_count(one.parameters), format_bytes(one.bytes), one.result_bytes ? format_bytes(*one.result_bytes) : "?"});

@@ -46,10 +46,10 @@ bool is_other_comparison(Evidence& evidence, const Unexplained& entry) {
 }
 
 /// Attributes that matter only for some numbers: large states of recurrent operators, ignored labels of losses.
-constexpr auto kDataAttributes = std::to_array<std::string_view>({"clip", "ignore_index"});
+constexpr auto kRarelyActiveAttributes = std::to_array<std::string_view>({"clip", "ignore_index"});
 
 /// Whether an attribute of two nodes differs.
-bool is_other(const Node& a, const Node& b, std::string_view name) {
+bool attribute_differs(const Node& a, const Node& b, std::string_view name) {
   const onnx::AttributeProto *const of_a = a.attribute(name), *const of_b = b.attribute(name);
   if (of_a == nullptr || of_b == nullptr) return of_a != of_b;
   return of_a->i() != of_b->i() || of_a->f() != of_b->f() || of_a->s() != of_b->s();
@@ -94,9 +94,10 @@ bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b,
   if (a.op_type() != b.op_type() || a.domain() != b.domain()) return false;
   // Attributes hold all that a classical model has learned: each number decides about few features.
   if (a.domain() == kMlDomain) return entry.values == 0 || entry.largest > rules::kRoundedConstantDifference;
-  if (has_trait(a, Trait::normalizes) && is_other(a, b, "epsilon")) return true;
-  if (a.is("Resize") && is_other(a, b, "coordinate_transformation_mode")) return has_free_sides(graph) && may_part_by_sides(a, b);
-  return a.domain().empty() && std::ranges::any_of(kDataAttributes, [&](std::string_view name) { return is_other(a, b, name); });
+  if (has_trait(a, Trait::normalizes) && attribute_differs(a, b, "epsilon")) return true;
+  if (a.is("Resize") && attribute_differs(a, b, "coordinate_transformation_mode")) return has_free_sides(graph) && may_part_by_sides(a, b);
+  return a.domain().empty() &&
+         std::ranges::any_of(kRarelyActiveAttributes, [&](std::string_view name) { return attribute_differs(a, b, name); });
 }
 
 }  // namespace

@@ -37,12 +37,12 @@ constexpr auto kRules = std::to_array<Rule>({
     {"guard-changed", Cost::fed, Scope::nodes, find_changed_guards},
     {"hidden-by-maximum", Cost::fed, Scope::nodes, find_hidden_by_maximum},
     {"labels-in-mask", Cost::fed, Scope::nodes, find_labels_in_masks},
-    {"graph-alone", Cost::modes, Scope::nodes, find_in_graphs_alone},
+    {"graph-alone", Cost::own_runs, Scope::nodes, find_in_graphs_alone},
     {"shows-nothing", Cost::samples, Scope::outputs, find_outputs_that_show_nothing},
     {"ill-conditioned", Cost::samples, Scope::outputs, find_ill_conditioned_outputs},
-    {"wide-floor", Cost::files, Scope::outputs, find_wide_floors},
-    {"mask-with-holes", Cost::modes, Scope::outputs, find_masks_with_holes, false},
-    {"optimized", Cost::modes, Scope::every, find_optimized_difference, false},
+    {"wide-floor", Cost::samples, Scope::outputs, find_wide_floors},
+    {"mask-with-holes", Cost::own_runs, Scope::outputs, find_masks_with_holes, false},
+    {"optimized", Cost::own_runs, Scope::every, find_optimized_difference, false},
 });
 
 bool applies(const Rule& rule, const Evidence& evidence) {
@@ -72,7 +72,7 @@ std::span<const Rule> doubts() noexcept {
 
 std::vector<std::string_view> doubt_names() {
   // Besides those of rules: reasons why nothing was run or compared.
-  std::vector<std::string_view> out{"no-outputs", "cannot-run", "not-run", "reference-cannot-run", "not-compared"};
+  std::vector<std::string_view> out{kNoOutputs, kCannotRun, kNotRun, kReferenceCannotRun, kNotCompared};
   for (const Rule& rule : kRules) {
     if (rule.doubts) out.push_back(rule.name);
   }
@@ -90,7 +90,7 @@ std::string unreached(const Unexplained& entry) {
 
 VerifyFindings look(std::span<const Rule> rules, Evidence& evidence) {
   std::vector<VerifyFindings> found(rules.size());
-  for (const Cost cost : {Cost::files, Cost::samples, Cost::fed, Cost::modes}) {
+  for (const Cost cost : {Cost::files, Cost::samples, Cost::fed, Cost::own_runs}) {
     for (std::size_t i = 0; i < rules.size(); ++i) {
       if (rules[i].cost != cost || !applies(rules[i], evidence)) continue;
       found[i] = rules[i].look(evidence);

@@ -13,10 +13,10 @@ namespace relayout {
 
 /// What a rule needs (evidence.h says which fact costs what). Rules of a later kind are not asked once a difference or a defect is found.
 enum class Cost : uint8_t {
-  files,    ///< the two files, and the figures of the samples that ran anyway
-  samples,  ///< nodes over the samples, fed A's values; which graphs the samples enter
-  fed,      ///< other values than the samples'
-  modes,    ///< another mode of execution
+  files,     ///< the two files, and the figures of the samples that ran anyway
+  samples,   ///< nodes over the samples, fed A's values; which graphs the samples enter
+  fed,       ///< other values than the samples'
+  own_runs,  ///< runs of the rule's own: another mode, other inputs or other graphs
 };
 
 /// The pairs that a rule is for. `nodes` and `limits` need a proof, proved or not, and are not asked under VerifyOptions::outputs_only.

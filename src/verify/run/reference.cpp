@@ -246,7 +246,7 @@ VerifyFindings find_refusal(const Pair& pair, const Reference& reference) {
   if (!requested.misfit().empty() && requested.assumed().empty()) fail(ErrorKind::usage, why + ", at the sizes of --dim and --shape");
   const std::string option = reference.inputs().input_option();
   const bool may_fit = shapes.misfit().empty() && !option.empty();
-  return {{.name = "reference-cannot-run",
+  return {{.name = kReferenceCannotRun,
            .text = "the reference cannot run: " + why + (may_fit ? " (" + option + " gives contents that it takes)" : "")}};
 }
 
