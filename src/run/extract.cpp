@@ -11,6 +11,7 @@
 #include "model/save.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
+#include "ops/partial_dims.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -116,7 +117,7 @@ std::unordered_map<const Value*, onnx::TypeProto> types_by_running(const Graph& 
     }
   };
   const InputMaker maker(graph, {}, nullptr, {false, {}, true}, {});
-  (void)maker.first_accepted([&](Inputs inputs) { (void)Executor(graph, options).run(inputs); });
+  (void)maker.first_accepted([&](const Inputs& inputs) { (void)Executor(graph, options).run(inputs); });
   return out;
 }
 

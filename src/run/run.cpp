@@ -8,7 +8,6 @@
 #include "base/times.h"
 #include "exec/program.h"
 #include "model/functions.h"
-#include "model/node.h"
 #include "ops/loops/strided.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

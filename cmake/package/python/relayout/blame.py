@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import relayout
 
@@ -236,6 +236,16 @@ def is_valid(path: str) -> bool:
     return True
 
 
+def names_read(node: Any) -> Iterator[str]:
+    """By a node and its nested graphs, those that these make themselves included."""
+    yield from node.input
+    for attribute in node.attribute:
+        for graph in [attribute.g, *attribute.graphs]:
+            yield from (value.name for value in graph.output)
+            for inner in graph.node:
+                yield from names_read(inner)
+
+
 class Parts:
     """Parts of a model: a node with the nodes at most so many steps upstream of it."""
 
@@ -243,15 +253,16 @@ class Parts:
         import onnx
         graph = onnx.load(path, load_external_data=False).graph
         self.path, self.nodes = path, [node for node in graph.node if node.op_type != "Constant"]
+        self.reads = [set(names_read(node)) for node in self.nodes]
         self.makers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
         self.inputs = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
 
     def cut(self, last: int, depth: int, out: str) -> bool:
         inside, edge = {last}, {last}
         for _ in range(depth):
-            edge = {self.makers[name] for number in edge for name in self.nodes[number].input if name in self.makers} - inside
+            edge = {self.makers[name] for number in edge for name in self.reads[number] if name in self.makers} - inside
             inside |= edge
-        read = {name for number in inside for name in self.nodes[number].input}
+        read = {name for number in inside for name in self.reads[number]}
         ends = sorted(name for name in read if name in self.inputs or (name in self.makers and self.makers[name] not in inside))
         try:
             relayout.extract(self.path, out, from_=ends or None, to=[name for name in self.nodes[last].output if name])
@@ -274,8 +285,9 @@ class Parts:
         return high if fails_at(high, depth) else None
 
 
-def save_part(trial: "Trial", passes: Sequence[str], verdict: str, folder: str) -> Optional[str]:
-    """The smallest part of the model of which the tool makes no valid file: it is saved in the folder, and described."""
+def save_part(trial: "Trial", passes: Sequence[str], verdict: str, folder: str) -> Optional[Dict[str, str]]:
+    """Saves the smallest part of the model of which the tool makes no file that runs. Gives back its folder and last node, or nothing: no part
+    shows it."""
     out = os.path.join(trial.folder, "part.onnx")
 
     def fails(path: str) -> bool:
@@ -283,7 +295,7 @@ def save_part(trial: "Trial", passes: Sequence[str], verdict: str, folder: str) 
             found = trial.outcome(os.path.join(trial.folder, "tried.onnx"), passes, path, dim=None, shape=None, input=None)
         except relayout.Error:
             return False
-        return bool(found["verdict"] == verdict)
+        return bool(found["verdict"] == verdict) and not found.get("first_divergence")
 
     parts = Parts(trial.path)
     last = parts.smallest(fails, out)
@@ -292,7 +304,7 @@ def save_part(trial: "Trial", passes: Sequence[str], verdict: str, folder: str) 
     os.makedirs(folder, exist_ok=True)
     shutil.copy(out, os.path.join(folder, "a.onnx"))
     node = parts.nodes[last]
-    return "reproducer: {}, which ends with node `{}` ({})".format(files_of(folder), node.name or node.output[0], node.op_type)
+    return {"folder": folder, "node": node.name or node.output[0], "op": node.op_type}
 
 
 def files_of(folder: str) -> str:
@@ -325,9 +337,10 @@ def report_of(trial: Trial, passes: List[str], every: List[str], found: relayout
                 lines.append("  - " + again(trial, passes, os.path.join(made["folder"], "a.onnx")))
     if repro is None:
         lines.append("- `--save-repro DIR` writes the node at fault as two small models")
-    elif found["verdict"] in ("invalid", "no file"):
-        part = save_part(trial, passes, found["verdict"], repro)
-        lines.append("- " + (part or "reproducer: the model itself, no part of it shows the fault"))
+    elif "part" in found:
+        part = found["part"]
+        lines.append("- reproducer: {}, which ends with node `{}` ({})".format(files_of(part["folder"]), part["node"], part["op"]) if part else
+                     "- reproducer: the model itself, no part of it shows the fault")
     return "\n".join(lines) + "\n"
 
 
@@ -370,6 +383,8 @@ def blame(path: str, tool: str, level: Optional[str] = None, save_repro: Optiona
             return result
         passes = smallest(every, trial.is_wrong) if not trial.is_wrong([]) else []
         found = trial.outcome(out, passes, **({"save_repro": save_repro} if save_repro else {}))
+        if save_repro and not found.get("first_divergence"):
+            found["part"] = save_part(trial, passes, found["verdict"], save_repro)
         result.update(passes=passes, report=found, markdown=report_of(trial, passes, every, found, save_repro))
         return result
 
