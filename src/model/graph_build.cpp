@@ -46,11 +46,12 @@ bool contradict(const onnx::ValueInfoProto& a, const onnx::ValueInfoProto& b) {
   });
 }
 
-/// Whether type, dims, name and raw data are all that the index needs: no typed fields, external data or strings.
+/// Whether type, dims, name and raw data are all that the index needs: no typed fields, external data, strings or annotations.
 bool is_plain(const onnx::TensorProto& tensor) {
   const bool is_typed = tensor.float_data_size() > 0 || tensor.double_data_size() > 0 || tensor.int32_data_size() > 0 ||
                         tensor.int64_data_size() > 0 || tensor.uint64_data_size() > 0 || tensor.string_data_size() > 0;
-  return !is_typed && !is_external(tensor) && tensor.data_type() != onnx::TensorProto::STRING;
+  const bool is_annotated = tensor.has_doc_string() || tensor.metadata_props_size() > 0;
+  return !is_typed && !is_annotated && !is_external(tensor) && tensor.data_type() != onnx::TensorProto::STRING;
 }
 
 /// Lets a small payload refer to the bytes of its message.
