@@ -3,8 +3,6 @@
 //     a = Slice (x, [0], [129], [1])
 //     y = Slice (a, [1], [9], [2])     →      y = Slice (x, [0, 1], [129, 9], [1, 2])
 
-#include "base/positions.h"
-#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/operands.h"

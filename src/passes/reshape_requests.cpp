@@ -5,8 +5,6 @@
 //     r = Concat (n, 6, 128)
 //     y = Reshape (z, r)               →      y = Reshape (z, [-1, 6, 128])
 
-#include "base/positions.h"
-#include "model/node.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/partial_dims.h"

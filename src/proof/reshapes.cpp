@@ -6,7 +6,6 @@
 #include "proof/affine_steps.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/linear.h"
 #include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"

@@ -39,7 +39,6 @@ TEST(ProofOfIdentities, SlicesOfEverything) {
 }
 
 TEST(ProofOfIdentities, ASliceBehindAnother) {
-  const std::string parts = "a = Slice (x, b, e, k) ";
   const auto add = [](Example example) { return example.add("b", {1}).add("e", {2}).add("k", {1}).add("o", {0}).add("f", {kEnd}); };
   EXPECT_TRUE(prove(add(Example("g (float[N,3] x) => (y) { a = Slice (x, b, e, k) y = Slice (a, o, f, o) }")),
                     add(Example("g (float[N,3] x) => (y) { y = Slice (x, b, e, k) }")))
@@ -63,6 +62,9 @@ TEST(ProofOfIdentities, NeutralNumbers) {
   EXPECT_FALSE(is_nothing(x, "Mul (n, c)", of({1, 1, 1}, 1))) << "another rank";
   EXPECT_FALSE(is_nothing(x, "Mul (n, c)", of({}, 1.5)));
   EXPECT_FALSE(is_nothing("float[N,1] x", "Mul (n, c)", of({3}, 1))) << "other dims";
+  EXPECT_TRUE(is_nothing("int64[N] x", "Div (n, c)", {{"c", {1}}}));
+  EXPECT_TRUE(is_nothing("int64[N] x", "Add (n, c)", {{"c", {0}}}));
+  EXPECT_FALSE(is_nothing("int64[N] x", "Div (n, c)", {{"c", {2}}}));
 }
 
 TEST(ProofOfIdentities, ReshapesToTheSameDims) {
